@@ -1,0 +1,19 @@
+// The name of a cell: which customer and product it serves.
+#pragma once
+
+#include <compare>
+#include <string>
+
+namespace cells {
+
+/// `*` in either place stands for any customer or product.
+struct CellKey {
+  std::string customer = "*";
+  std::string product = "*";
+
+  auto operator<=>(const CellKey&) const = default;
+};
+
+inline std::string to_string(const CellKey& key) { return key.customer + "/" + key.product; }
+
+}  // namespace cells

@@ -1,0 +1,44 @@
+// What a client asks for, and why it may be refused.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cells/model/cell_key.hpp"
+#include "cells/model/job.hpp"
+#include "cells/model/quota.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+/// A job as submitted; what it leaves open, its cell's quota says.
+struct JobRequest {
+  JobSpec spec;  ///< `timeout` and `max_attempts` of 0: the cell's.
+  std::optional<milliseconds> delay;  ///< From its acceptance; not together with `run_at`.
+  std::optional<WallTime> run_at;     ///< In the past: due at once.
+  std::optional<WallTime> expires_at;
+};
+
+/// Why a submission was not accepted. The job exists nowhere.
+struct Refusal {
+  enum class Kind : std::uint8_t {
+    no_cell,          ///< No cell matches its customer and product.
+    timeout_too_long, ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
+    queue_full,       ///< The cell has `depth` unfinished jobs of `limit`.
+    too_many_cells,   ///< The template has `limit` instances.
+    draining,         ///< celld is stopping.
+  };
+  Kind kind = Kind::no_cell;
+  CellKey cell;
+  std::uint64_t limit = 0;
+  std::uint64_t depth = 0;
+  milliseconds retry_after{0};  ///< For queue_full, too_many_cells and draining: 1 to 3600 s.
+};
+
+/// The job as its cell accepts it at `now`. Its place is its id when it is due at once.
+/// The request's timeout must not exceed the quota's.
+Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
+               WallTime now);
+
+}  // namespace cells

@@ -1,0 +1,134 @@
+// The HTTP server: cpp-httplib for parsing and routing, behind sockets of our own.
+//
+// One poller thread owns every connection; a few threads run handlers on complete requests. An
+// answer need not be ready when its handler returns: the handler keeps the Responder and answers
+// later, from any thread, and meanwhile the request costs a socket and no thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace celld::http {
+
+using std::chrono::milliseconds;
+
+struct Limits {
+  std::size_t head_bytes_max = 16 << 10;
+  std::size_t headers_max = 64;
+  std::size_t uri_bytes_max = 4 << 10;
+  std::size_t body_bytes_max = 1 << 20;  ///< Of requests that are not streamed.
+  milliseconds head_timeout{5000};       ///< From the first byte of a request to its last header.
+  milliseconds body_timeout{15000};      ///< From the last header to the end of the body.
+  milliseconds idle_timeout{60000};      ///< Between requests of one connection.
+  milliseconds write_timeout{10000};     ///< For an answer to be taken by the client.
+  std::size_t connections_max = 10'000;
+  std::size_t threads = 2;
+};
+
+struct Request {
+  std::string method;
+  std::string path;                              ///< Percent-decoded, without the query.
+  std::vector<std::string> captures;             ///< Of the route's pattern, percent-decoded.
+  std::vector<std::pair<std::string, std::string>> query;  ///< Decoded, in order of appearance.
+  std::vector<std::pair<std::string, std::string>> headers;  ///< As sent; names in lower case.
+  std::string body;
+  std::string peer;  ///< The socket's address, never a header's.
+
+  /// The value of the only header of that (lower-case) name; nothing when absent. Several of one
+  /// name are joined with ", ".
+  std::optional<std::string> header(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+/// The right to answer one request. Copies share it; the first answer counts. From any thread. When
+/// the last copy goes without an answer the client gets a 500.
+class Responder {
+ public:
+  class Exchange;
+  explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+
+  void answer(Response response) const;
+  /// False once the client has gone: an answer would reach nobody.
+  bool connected() const;
+
+ private:
+  std::shared_ptr<Exchange> exchange_;
+};
+
+/// Called on a handler thread; must not block.
+using Handler = std::function<void(const Request&, Responder)>;
+
+/// Receives the body of one streamed request, piece by piece, never two calls at once.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  /// Takes the next piece. False: enough; the rest is drained for a bounded time and not passed on.
+  /// While `pause` was called more often than `resume`, no further piece comes.
+  virtual bool on_data(std::string_view piece) = 0;
+  /// The body has ended as announced.
+  virtual void on_end() = 0;
+  /// The client went away, broke the framing, or was too slow; no other call follows.
+  virtual void on_abort() = 0;
+};
+
+/// Lets a sink hold back its client; from any thread.
+class BodyFlow {
+ public:
+  virtual ~BodyFlow() = default;
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+};
+
+/// Called when the head of a streamed request is complete; `request.body` is empty.
+using StreamHandler = std::function<std::unique_ptr<BodySink>(
+    const Request& request, Responder responder, std::shared_ptr<BodyFlow> flow)>;
+
+/// Makes the answer for what is refused before or beside a handler: a framing error, an unknown
+/// path, a wrong method (`allow` then lists the right ones), a handler that threw (500). `detail`
+/// is for people.
+using Refuse = std::function<Response(int status, std::string detail, std::string allow)>;
+
+class Server {
+ public:
+  Server(Limits limits, Refuse refuse);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// `pattern` is a path whose segments may be `{}`: each becomes a capture of one segment (may not
+  /// be empty). Routes are added before `start`. GET routes answer HEAD too.
+  void route(std::string method, std::string pattern, Handler handler);
+  /// As route, for an exact path whose body is handed on as it comes, of any length.
+  void route_stream(std::string method, std::string path, StreamHandler handler);
+
+  /// Binds and listens; 0 takes a free port. Returns the port, or an error text.
+  std::pair<std::uint16_t, std::string> bind(const std::string& host, std::uint16_t port);
+  void start();
+  /// Takes no new connection; closes each open one when its answer in hand is written. Returns when
+  /// all are closed or `grace` has passed, then closes the rest. Idempotent.
+  void stop(milliseconds grace);
+
+  /// Open connections, for metrics and tests.
+  std::size_t connections() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace celld::http

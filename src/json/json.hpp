@@ -1,0 +1,96 @@
+// The one front for JSON: strict parsing, checked reading, safe writing. No other file of celld
+// parses or dumps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace celld::json {
+
+using Value = nlohmann::json;
+
+/// Something wrong with one member of a document.
+struct Fault {
+  std::string pointer;  ///< RFC 6901; empty: the document as a whole.
+  std::string detail;   ///< For the person who wrote the document; never a parser's own text.
+
+  bool operator==(const Fault&) const = default;
+};
+
+struct ParseLimits {
+  std::size_t depth_max = 64;
+  std::size_t nodes_max = 100'000;  ///< Values in the document: memory is bounded by it.
+};
+
+/// The text is not a document: not JSON, a key twice, invalid UTF-8, too deep, too many values, a
+/// NUL, or something behind the end.
+struct SyntaxError {
+  std::string detail;      ///< What is wrong, with the line and column where it helps.
+  std::size_t offset = 0;  ///< Byte offset.
+};
+
+struct Document {
+  Value value;
+  /// Numbers that fit neither a 64-bit integer nor a double; each reads as null in `value`.
+  std::vector<Fault> number_faults;
+};
+
+std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimits& limits = {});
+
+/// Compact text. Never throws: invalid UTF-8 is replaced.
+std::string dump(const Value& value);
+
+/// `text` as a JSON string with its quotes; invalid UTF-8 is replaced.
+std::string quote(std::string_view text);
+
+/// `base` + "/" + `name`, escaped as RFC 6901 asks.
+std::string pointer_to(std::string_view base, std::string_view name);
+std::string pointer_to(std::string_view base, std::size_t index);
+
+/// Reads the members of one object and notes every fault. An accessor returns nothing when the
+/// member is absent, or when it is wrong and a fault was noted. After the last read, `finish`
+/// notes each member that nobody asked for as unknown.
+class ObjectReader {
+ public:
+  /// Notes a fault when `value` is not an object; then every member reads as absent.
+  ObjectReader(const Value& value, std::string pointer, std::vector<Fault>& faults);
+
+  bool is_object() const { return object_ != nullptr; }
+  bool has(std::string_view name) const;  ///< Present, whatever its type; null counts as present.
+  const std::string& pointer() const { return pointer_; }
+  std::string pointer_of(std::string_view name) const { return pointer_to(pointer_, name); }
+
+  std::optional<std::string> string(std::string_view name, std::size_t bytes_min = 0,
+                                    std::size_t bytes_max = 4096);
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
+  std::optional<double> number(std::string_view name, double min, double max);
+  std::optional<bool> boolean(std::string_view name);
+  /// The member itself, marked as read; null pointer when absent. A fault when it has not the type.
+  const Value* object(std::string_view name);
+  const Value* array(std::string_view name);
+  const Value* any(std::string_view name);
+
+  /// Notes "is required" for each of `names` that is absent.
+  void require(std::initializer_list<std::string_view> names);
+  /// Notes a fault at the member.
+  void fault(std::string_view name, std::string detail);
+  void finish();
+
+ private:
+  const Value* take(std::string_view name);
+
+  const Value* object_ = nullptr;
+  std::string pointer_;
+  std::vector<Fault>& faults_;
+  std::vector<std::string> read_;
+};
+
+}  // namespace celld::json

@@ -89,12 +89,225 @@ using JobObserver = caf::typed_actor<
     /// The answer to a submission reaches the submitter before any change of that job is told.
     caf::reacts_to<JobChanged>>;
 
+// --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
+
+/// Start no job any more beyond this many running ones; answered when in force.
+struct LimitRunning {
+  std::uint32_t max = 0;
+};
+struct RunningLimited {};
+
+/// Have this many workers; answered when every step towards it has been begun.
+struct Resize {
+  std::uint32_t target = 0;
+};
+struct Resized {};
+
+/// Take up to `count` idle workers off the ready list, so that no job reaches them any more.
+struct WithdrawIdle {
+  std::uint32_t count = 0;
+};
+
+/// Tell how many workers there are; the dispatcher adds who is ready and who runs.
+struct DescribePool {};
+struct PoolDescribed {
+  std::uint32_t target = 0;
+  std::uint32_t retiring = 0;
+};
+struct DescribeQueue {};
+struct QueueDescribed {
+  QueueStatus queue;
+  std::uint32_t ready = 0;
+  std::uint32_t busy = 0;
+};
+
+/// To a worker: leave, after the job you have. To a pool: let every worker leave. To a cell: start
+/// no job any more, and stop the pool. A pool and a cell answer when the last worker has left.
+struct GracefulStop {};
+struct Stopped {};
+
+/// Start no job any more, and refuse new ones.
+struct StopDispatching {};
+struct DispatchingStopped {};
+
+/// End every attempt under way and hand its job back to the queue, not counted. Answered when no
+/// lease is live and every end is recorded.
+struct HandBack {};
+struct HandedBack {
+  std::size_t count = 0;
+};
+
+/// End every worker at once, running or not; answered when all are gone.
+struct KillWorkers {};
+struct WorkersKilled {};
+
+/// Whether nothing is in the cell: no unfinished or settling job, and no submission under way.
+struct AskIdle {};
+struct IdleAnswered {
+  bool idle = false;
+};
+
+/// A dispatcher has had nothing in its cell for a while.
+struct QueueRanDry {};
+/// A cell, likewise.
+struct CellRanDry {
+  CellKey cell;
+};
+
+// --- Between a dispatcher and its workers ------------------------------------------------------
+
+/// Make one attempt at the current step of the job, under this lease.
+struct RunJob {
+  Lease lease;
+  JobPtr job;
+  milliseconds timeout{};
+  Provider service;
+};
+
+/// End the attempt under this lease before its time; reported like any other end.
+struct AbortWork {
+  Lease lease;
+};
+
+/// The worker has begun with what it was handed.
+struct JobWorkStarted {
+  Lease lease;
+};
+
+/// The attempt is over: nothing of it is left in the daemon.
+struct JobWorkCompleted {
+  Lease lease;
+  CallOutcome outcome;
+};
+
+/// You are off the ready list: what was handed to you has reached you by now.
+struct ReadyWithdrawn {};
+
+/// Do what is due. `at` tells a superseded tick from the armed one.
+struct Tick {
+  SteadyTime at{};
+};
+
+}  // namespace cells
+
+CELLS_MESSAGE(LimitRunning)
+CELLS_MESSAGE(RunningLimited)
+CELLS_MESSAGE(Resize)
+CELLS_MESSAGE(Resized)
+CELLS_MESSAGE(WithdrawIdle)
+CELLS_MESSAGE(DescribePool)
+CELLS_MESSAGE(PoolDescribed)
+CELLS_MESSAGE(DescribeQueue)
+CELLS_MESSAGE(QueueDescribed)
+CELLS_MESSAGE(GracefulStop)
+CELLS_MESSAGE(Stopped)
+CELLS_MESSAGE(StopDispatching)
+CELLS_MESSAGE(DispatchingStopped)
+CELLS_MESSAGE(HandBack)
+CELLS_MESSAGE(HandedBack)
+CELLS_MESSAGE(KillWorkers)
+CELLS_MESSAGE(WorkersKilled)
+CELLS_MESSAGE(AskIdle)
+CELLS_MESSAGE(IdleAnswered)
+CELLS_MESSAGE(QueueRanDry)
+CELLS_MESSAGE(CellRanDry)
+CELLS_MESSAGE(RunJob)
+CELLS_MESSAGE(AbortWork)
+CELLS_MESSAGE(JobWorkStarted)
+CELLS_MESSAGE(JobWorkCompleted)
+CELLS_MESSAGE(ReadyWithdrawn)
+CELLS_MESSAGE(Tick)
+
+namespace cells {
+
+/// Makes one attempt at a time; announces itself when it is free. Many per pool.
+using JobWorker = caf::typed_actor<
+    /// Comes only after this worker announced ReadyForJob.
+    caf::reacts_to<RunJob>,
+    /// Ignored when the lease is not the one at hand.
+    caf::reacts_to<AbortWork>,
+    /// Withdraws, finishes what it has or what is on its way, leaves.
+    caf::reacts_to<GracefulStop>,
+    /// Leaves, if it has no job.
+    caf::reacts_to<ReadyWithdrawn>,
+    /// Asks again for what failed.
+    caf::reacts_to<Tick>>;
+
+/// A worker is free: hand it one job.
+struct ReadyForJob {
+  JobWorker worker;
+};
+
+/// A worker is about to leave: hand it nothing any more, and confirm.
+struct WithdrawReady {
+  JobWorker worker;
+};
+
+/// Workers that were idle and are off the ready list.
+struct IdleWithdrawn {
+  std::vector<JobWorker> workers;
+};
+
+}  // namespace cells
+
+CELLS_MESSAGE(ReadyForJob)
+CELLS_MESSAGE(WithdrawReady)
+CELLS_MESSAGE(IdleWithdrawn)
+
+namespace cells {
+
+/// Knows who is ready and who is running; hands out the jobs of one cell. One per cell.
+using JobDispatcher = caf::typed_actor<
+    /// Admits the job within the quota, stores it, and answers.
+    caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Hands the worker a job now, or as soon as there is one.
+    caf::reacts_to<ReadyForJob>,
+    /// Answers with ReadyWithdrawn.
+    caf::reacts_to<WithdrawReady>,
+    /// Notes it; one without JobWorkStarted was never begun.
+    caf::reacts_to<JobWorkStarted>,
+    /// Records the end of the attempt, if its lease is live.
+    caf::reacts_to<JobWorkCompleted>,
+    caf::replies_to<LimitRunning>::with<RunningLimited>,
+    caf::replies_to<WithdrawIdle>::with<IdleWithdrawn>,
+    caf::replies_to<DescribeQueue>::with<QueueDescribed>,
+    caf::replies_to<StopDispatching>::with<DispatchingStopped>,
+    caf::replies_to<HandBack>::with<HandedBack>,
+    caf::replies_to<AskIdle>::with<IdleAnswered>,
+    /// Ends what is overdue, does what has become due, repairs a lost wake-up.
+    caf::reacts_to<Tick>>;
+
+/// Knows how many workers there should be; spawns, retires and replaces them. One per cell.
+using JobWorkerPool = caf::typed_actor<
+    caf::replies_to<Resize>::with<Resized>,
+    caf::replies_to<DescribePool>::with<PoolDescribed>,
+    caf::replies_to<GracefulStop>::with<Stopped>,
+    caf::replies_to<KillWorkers>::with<WorkersKilled>>;
+
+/// Joins a dispatcher and a pool under one quota, and restarts them when one dies.
+using Cell = caf::typed_actor<
+    /// Goes on to the dispatcher.
+    caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    caf::replies_to<DescribeCell>::with<CellDescribed>,
+    /// Writes the override down, then puts it in force.
+    caf::replies_to<ResizePool>::with<CellDescribed>,
+    /// Finishes what runs, starts nothing.
+    caf::replies_to<GracefulStop>::with<Stopped>,
+    caf::replies_to<HandBack>::with<HandedBack>,
+    caf::replies_to<AskIdle>::with<IdleAnswered>,
+    /// From its dispatcher.
+    caf::reacts_to<QueueRanDry>>;
+
 /// Knows the routing, starts cells, and sends each job to its cell. One per daemon.
 using CellDispatcher = caf::typed_actor<
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     caf::replies_to<ListCells>::with<CellsListed>,
     caf::replies_to<ResizePool>::with<CellDescribed>,
-    caf::replies_to<Drain>::with<Drained>>;
+    caf::replies_to<Drain>::with<Drained>,
+    /// From an instance of a template: it may be closed until its next job.
+    caf::reacts_to<CellRanDry>,
+    /// The grace of a Drain is over.
+    caf::reacts_to<Tick>>;
 
 }  // namespace cells

@@ -1,0 +1,185 @@
+#include "cells/actors/cell.hpp"
+
+#include <utility>
+
+#include "cells/actors/job_dispatcher.hpp"
+#include "cells/actors/job_worker_pool.hpp"
+
+namespace cells {
+namespace {
+
+/// Owns its two halves and the size of its pool; decides nothing about jobs.
+class CellActor : public Cell::base {
+ public:
+  CellActor(caf::actor_config& config, ContextPtr context, CellSettings settings,
+            CellDispatcher owner)
+      : Cell::base(config),
+        context_(std::move(context)),
+        settings_(std::move(settings)),
+        owner_(std::move(owner)) {
+    set_down_handler([this](caf::down_msg& down) { half_down(down.source); });
+  }
+
+  behavior_type make_behavior() override {
+    context_->options.probe->spawned("cell", settings_.key, caf::actor_cast<caf::actor>(this));
+    start();
+    return {
+        [this](SubmitJob& message) { return delegate(dispatcher_, std::move(message)); },
+        [this](const DescribeCell&) { return describe(); },
+        [this](const ResizePool& message) { return resize(message.size); },
+        [this](const GracefulStop&) { return graceful_stop(); },
+        [this](const HandBack& message) { return delegate(dispatcher_, message); },
+        [this](const AskIdle&) -> caf::result<IdleAnswered> {
+          if (settings_.pool_size_override) return IdleAnswered{false};
+          return delegate(dispatcher_, AskIdle{});
+        },
+        [this](const QueueRanDry&) { send(owner_, CellRanDry{settings_.key}); },
+    };
+  }
+
+  void on_exit() override {
+    send_exit(dispatcher_, caf::exit_reason::kill);
+    send_exit(pool_, caf::exit_reason::kill);
+    dispatcher_ = nullptr;
+    pool_ = nullptr;
+    owner_ = nullptr;
+    context_ = nullptr;
+  }
+
+ private:
+  std::uint32_t target() const {
+    return settings_.pool_size_override.value_or(settings_.quota.pool_size);
+  }
+
+  // --- The two halves --------------------------------------------------------------------------
+
+  void start() {
+    dispatcher_ = spawn_job_dispatcher(system(), context_, settings_.key, settings_.quota, target(),
+                                       settings_.is_instance ? Cell{this} : Cell{});
+    monitor(dispatcher_);
+    start_pool();
+  }
+
+  void start_pool() {
+    pool_ = spawn_job_worker_pool(system(), context_, settings_.key, dispatcher_);
+    monitor(pool_);
+    if (stopping_) {
+      caf::anon_send(dispatcher_, StopDispatching{});
+    } else {
+      caf::anon_send(pool_, Resize{target()});
+    }
+  }
+
+  /// A pool that died took its workers with it, and the dispatcher sees to their jobs. After a
+  /// dispatcher, every worker goes too, before the next one reads from the store what they were
+  /// doing: so none can begin a call that the new one does not know of.
+  void half_down(const caf::actor_addr& source) {
+    if (source == pool_.address()) {
+      start_pool();
+      return;
+    }
+    if (source != dispatcher_.address()) return;
+    context_->options.probe->cell_restarted(settings_.key);
+    demonitor(pool_.address());
+    request(pool_, caf::infinite, KillWorkers{})
+        .await([this](const WorkersKilled&) { replace(); },
+               [this](const caf::error&) { replace(); });
+  }
+
+  void replace() {
+    send_exit(pool_, caf::exit_reason::user_shutdown);
+    start();
+  }
+
+  // --- Requests --------------------------------------------------------------------------------
+
+  /// A half that dies meanwhile has been replaced when its error comes, so the question is put
+  /// again.
+  caf::result<CellDescribed> describe() {
+    auto promise = make_response_promise<CellDescribed>();
+    describe_into(promise);
+    return promise;
+  }
+
+  void describe_into(caf::typed_response_promise<CellDescribed> promise) {
+    auto again = [this, promise](const caf::error&) { describe_into(promise); };
+    request(dispatcher_, caf::infinite, DescribeQueue{})
+        .then(
+            [this, promise, again](const QueueDescribed& queue) {
+              request(pool_, caf::infinite, DescribePool{})
+                  .then(
+                      [this, promise, queue](const PoolDescribed& pool) mutable {
+                        promise.deliver(combine(queue, pool));
+                      },
+                      again);
+            },
+            again);
+  }
+
+  CellDescribed combine(const QueueDescribed& queue, const PoolDescribed& pool) const {
+    CellStatus status;
+    status.key = settings_.key;
+    status.pool = {target(), queue.ready, queue.busy, pool.retiring};
+    status.queue = queue.queue;
+    status.quota = settings_.quota;
+    status.pool_size_override = settings_.pool_size_override;
+    return {std::move(status)};
+  }
+
+  /// On disk first, then the bound, then the workers: when the answer goes out, no job starts any
+  /// more beyond the new size, and no restart forgets it.
+  caf::result<CellDescribed> resize(std::optional<std::uint32_t> size) {
+    auto promise = make_response_promise<CellDescribed>();
+    request(context_->options.store, caf::infinite, SetPoolOverride{settings_.key, size})
+        .then(
+            [this, promise, size](const PoolOverrideSet&) {
+              settings_.pool_size_override = size;
+              put_in_force(promise);
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    return promise;
+  }
+
+  void put_in_force(caf::typed_response_promise<CellDescribed> promise) {
+    const auto apply = [this, promise] {
+      if (!stopping_) caf::anon_send(pool_, Resize{target()});
+      describe_into(promise);
+    };
+    request(dispatcher_, caf::infinite, LimitRunning{target()})
+        .then([apply](const RunningLimited&) { apply(); },
+              // It died; its successor starts with the new bound.
+              [apply](const caf::error&) { apply(); });
+  }
+
+  caf::result<Stopped> graceful_stop() {
+    stopping_ = true;
+    auto promise = make_response_promise<Stopped>();
+    request(dispatcher_, caf::infinite, StopDispatching{})
+        .then([this, promise](const DispatchingStopped&) { stop_pool(promise); },
+              [this, promise](const caf::error&) { stop_pool(promise); });
+    return promise;
+  }
+
+  void stop_pool(caf::typed_response_promise<Stopped> promise) {
+    request(pool_, caf::infinite, GracefulStop{})
+        .then([promise](const Stopped&) mutable { promise.deliver(Stopped{}); },
+              // A pool that died has no workers left.
+              [promise](const caf::error&) mutable { promise.deliver(Stopped{}); });
+  }
+
+  ContextPtr context_;
+  CellSettings settings_;
+  CellDispatcher owner_;
+  JobDispatcher dispatcher_;
+  JobWorkerPool pool_;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSettings settings,
+                CellDispatcher owner) {
+  return system.spawn<CellActor>(std::move(context), std::move(settings), std::move(owner));
+}
+
+}  // namespace cells

@@ -1,0 +1,17 @@
+#include "cells/actors/engine_context.hpp"
+
+namespace cells {
+
+Now read_clocks(caf::local_actor& self, const EngineContext& context) {
+  const auto steady = self.clock().now().time_since_epoch();
+  return {SteadyTime{std::chrono::duration_cast<microseconds>(steady)},
+          context.options.wall_clock()};
+}
+
+void tell(const EngineContext& context, JobPtr job) {
+  if (const auto& observer = context.options.observer) {
+    caf::anon_send(observer, JobChanged{std::move(job)});
+  }
+}
+
+}  // namespace cells

@@ -1,0 +1,82 @@
+// What every actor of the engine is given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cells/actors/protocol.hpp"
+#include "cells/model/dispatch_queue.hpp"
+#include "cells/model/ids.hpp"
+#include "cells/model/lease_table.hpp"
+#include "cells/model/routing.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+/// Sees decisions at the moment they are made, in the actor that makes them. For checkers, metrics
+/// and logs; every method is cheap, and safe to call from several threads.
+class EngineProbe {
+ public:
+  virtual ~EngineProbe() = default;
+  /// An actor began: "dispatcher", "pool", "worker", "cell", "service".
+  virtual void spawned(std::string_view /*role*/, const CellKey&, const caf::actor&) {}
+  /// A job was handed out: `running` leases are live, this one included, of at most `max`.
+  virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
+  /// An attempt is over; `after` is what the job becomes, `cause` why it was aborted, if it was.
+  virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
+  /// A report named a lease that is not live, and changed nothing.
+  virtual void stale_report(const CellKey&, Lease) {}
+  /// A dispatcher died and was started again, with what its cell's jobs were in the store.
+  virtual void cell_restarted(const CellKey&) {}
+};
+
+/// A configured service as the engine sees it.
+struct ServiceEntry {
+  std::function<Provider(caf::actor_system&)> start_provider;
+  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+};
+
+/// How to run the engine.
+struct EngineOptions {
+  JobStore store;
+  JobObserver observer;  ///< May be null.
+  std::function<WallTime()> wall_clock;
+  std::shared_ptr<const Routing> routing;
+  std::map<std::string, ServiceEntry> services;
+  std::uint64_t seed = 1;  ///< Of the jitter of retries.
+  DispatchQueue::Limits window;
+  milliseconds go_ahead{5000};   ///< How often a cell that seems blocked asks the store again.
+  milliseconds idle_close{60000};  ///< How long an instance of a template stays without work.
+  std::uint32_t instances_max = 100'000;  ///< Of one template.
+  std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
+};
+
+/// A running provider and how its service behaves.
+struct Service {
+  Provider client;
+  milliseconds settle{0};
+};
+
+/// Shared by all actors of one epoch; everything in it may be used from any thread.
+struct EngineContext {
+  EngineContext(EngineOptions opts, std::uint64_t epoch)
+      : options(std::move(opts)), leases(epoch) {}
+
+  const EngineOptions options;
+  std::map<std::string, Service> services;  ///< Filled before any cell starts.
+  JobIdSource ids;
+  LeaseSource leases;
+};
+using ContextPtr = std::shared_ptr<EngineContext>;
+
+/// Reads both clocks; once per handler.
+Now read_clocks(caf::local_actor& self, const EngineContext& context);
+
+/// Tells the observer, if there is one.
+void tell(const EngineContext& context, JobPtr job);
+
+}  // namespace cells

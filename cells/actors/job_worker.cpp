@@ -1,0 +1,111 @@
+#include "cells/actors/job_worker.hpp"
+
+#include <utility>
+
+namespace cells {
+namespace {
+
+/// How long to wait before an abort that failed is asked for again.
+constexpr milliseconds abort_retry_delay{10};
+
+/// Owns at most one attempt; knows nothing of queues, quotas or retries.
+class JobWorkerActor : public JobWorker::base {
+ public:
+  JobWorkerActor(caf::actor_config& config, ContextPtr context, CellKey cell,
+                 JobDispatcher dispatcher)
+      : JobWorker::base(config),
+        context_(std::move(context)),
+        cell_(std::move(cell)),
+        dispatcher_(std::move(dispatcher)) {}
+
+  behavior_type make_behavior() override {
+    context_->options.probe->spawned("worker", cell_, caf::actor_cast<caf::actor>(this));
+    announce();
+    return {
+        [this](RunJob& message) { run(message); },
+        [this](const AbortWork& message) {
+          if (lease_ == message.lease) abort();
+        },
+        [this](const GracefulStop&) {
+          retiring_ = true;
+          send(dispatcher_, WithdrawReady{this});
+        },
+        [this](const ReadyWithdrawn&) {
+          withdrawn_ = true;
+          leave_if_done();
+        },
+        [this](const Tick&) {
+          if (lease_) abort();
+        },
+    };
+  }
+
+  void on_exit() override {
+    dispatcher_ = nullptr;
+    service_ = nullptr;
+    context_ = nullptr;
+  }
+
+ private:
+  void announce() { send(dispatcher_, ReadyForJob{this}); }
+
+  void run(RunJob& message) {
+    lease_ = message.lease;
+    service_ = std::move(message.service);
+    send(dispatcher_, JobWorkStarted{lease_});
+    request(service_, caf::infinite,
+            StartCall{lease_, std::move(message.job), message.timeout})
+        .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
+              [this, lease = lease_](const caf::error&) {
+                if (lease_ == lease) abort();  // The client died: what it left must end first.
+              });
+  }
+
+  /// The answer to the StartCall then says `aborted`, unless the client that owed it has died.
+  void abort() {
+    request(service_, caf::infinite, AbortCall{lease_})
+        .then(
+            [this](const CallAborted& aborted) {
+              CallOutcome outcome;
+              outcome.kind = CallOutcome::Kind::aborted;
+              complete(aborted.lease, std::move(outcome));
+            },
+            [this, lease = lease_](const caf::error&) {
+              if (lease_ == lease) delayed_send(this, abort_retry_delay, Tick{});
+            });
+  }
+
+  /// Reports the first end of the attempt; a second one finds the lease gone.
+  void complete(Lease lease, CallOutcome outcome) {
+    if (lease_ != lease) return;
+    lease_ = {};
+    service_ = nullptr;
+    send(dispatcher_, JobWorkCompleted{lease, std::move(outcome)});
+    if (retiring_) {
+      leave_if_done();
+    } else {
+      announce();
+    }
+  }
+
+  void leave_if_done() {
+    if (retiring_ && withdrawn_ && !lease_) quit();
+  }
+
+  ContextPtr context_;
+  CellKey cell_;
+  JobDispatcher dispatcher_;
+  Provider service_;
+  Lease lease_;
+  bool retiring_ = false;
+  bool withdrawn_ = false;  ///< The dispatcher hands this worker nothing any more.
+};
+
+}  // namespace
+
+JobWorker spawn_job_worker(caf::actor_system& system, ContextPtr context, CellKey cell,
+                           JobDispatcher dispatcher) {
+  return system.spawn<JobWorkerActor>(std::move(context), std::move(cell), std::move(dispatcher));
+}
+
+}  // namespace cells

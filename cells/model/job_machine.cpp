@@ -1,0 +1,187 @@
+#include "cells/model/job_machine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "cells/model/retry.hpp"
+
+namespace cells {
+namespace {
+
+/// Cuts at a character's boundary, so that UTF-8 stays UTF-8.
+void truncate_text(std::string& text) {
+  if (text.size() <= message_bytes_max) return;
+  std::size_t end = message_bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+}
+
+void add_message(Job& job, Message message) {
+  truncate_text(message.text);
+  if (job.messages.size() >= messages_max) job.messages.erase(job.messages.begin());
+  job.messages.push_back(std::move(message));
+}
+
+const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
+
+/// Merges at the top level, the later wins. False, and nothing merged, if that is too much.
+bool merge_properties(Job& job, Properties&& added) {
+  std::size_t bytes = 0;
+  Properties merged = std::move(added);
+  merged.insert(job.properties.begin(), job.properties.end());
+  for (const auto& [name, value] : merged) bytes += name.size() + value.size();
+  if (bytes > properties_bytes_max) return false;
+  job.properties = std::move(merged);
+  return true;
+}
+
+void fail(Job& job, JobError error, WallTime now) {
+  job.state = JobState::failed;
+  job.finished_at = now;
+  job.next_attempt_at.reset();
+  for (std::size_t i = job.step; i < job.steps.size(); ++i) {
+    if (job.steps[i].state == StepState::waiting) job.steps[i].state = StepState::skipped;
+  }
+  add_message(job, {now, Severity::error, error.service, error.message});
+  job.error = std::move(error);
+}
+
+void fail_step(Job& job, AttemptEnd& end, WallTime now) {
+  Step& step = job.steps[job.step];
+  step.state = StepState::failed;
+  step.finished_at = now;
+  fail(job, {std::move(end.code), std::move(end.message), service_of(job)}, now);
+}
+
+void succeed_step(Job& job, WallTime now) {
+  Step& step = job.steps[job.step];
+  step.state = StepState::succeeded;
+  step.finished_at = now;
+  job.step += 1;
+  job.interruptions = 0;
+  if (job.step == job.steps.size()) {
+    job.state = JobState::succeeded;
+    job.finished_at = now;
+  } else {
+    job.state = JobState::queued;
+  }
+}
+
+void wait_until(Job& job, WallTime when) {
+  job.state = JobState::retrying;
+  job.steps[job.step].state = StepState::retrying;
+  job.next_attempt_at = when;
+}
+
+/// Back to where it was before the attempt, which is not counted.
+void undo_attempt(Job& job, milliseconds settle, WallTime now) {
+  Step& step = job.steps[job.step];
+  if (settle > milliseconds{0}) {
+    wait_until(job, now + settle);
+    return;
+  }
+  job.state = JobState::queued;
+  step.state = step.attempts == 0 ? StepState::waiting : StepState::retrying;
+}
+
+bool outcome_unknown(AttemptEnd::Kind kind) {
+  using Kind = AttemptEnd::Kind;
+  return kind == Kind::unknown || kind == Kind::expired || kind == Kind::interrupted ||
+         kind == Kind::handed_back;
+}
+
+bool counted(AttemptEnd::Kind kind) {
+  using Kind = AttemptEnd::Kind;
+  return kind != Kind::throttled && kind != Kind::interrupted && kind != Kind::handed_back;
+}
+
+void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
+  const std::uint32_t attempts = job.steps[job.step].attempts;
+  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;
+  if (last || end.kind == AttemptEnd::Kind::rejected) {
+    fail_step(job, end, now);
+    return;
+  }
+  add_message(job, {now, Severity::warning, service_of(job), end.message});
+  const milliseconds settle = outcome_unknown(end.kind) ? terms.settle : milliseconds{0};
+  const milliseconds delay =
+      retry_delay(terms.policy, std::max(attempts, 1U), terms.random, end.retry_after);
+  wait_until(job, now + std::max(delay, settle));
+}
+
+}  // namespace
+
+Job start_attempt(const Job& job, Lease lease, WallTime now) {
+  assert(job.state == JobState::queued || job.state == JobState::retrying);
+  assert(job.step < job.steps.size());
+  Job next = job;
+  next.state = JobState::running;
+  next.lease = lease;
+  next.next_attempt_at.reset();
+  if (!next.started_at) next.started_at = now;
+  Step& step = next.steps[next.step];
+  step.state = StepState::running;
+  step.attempts += 1;
+  if (!step.started_at) step.started_at = now;
+  return next;
+}
+
+Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTime now) {
+  assert(job.state == JobState::running);
+  using Kind = AttemptEnd::Kind;
+  Job next = job;
+  for (auto& message : end.messages) add_message(next, std::move(message));
+  if (end.kind == Kind::succeeded && !merge_properties(next, std::move(end.properties))) {
+    end.kind = Kind::retryable;
+    end.code = "invalid_response";
+    end.message = "the properties of the job would exceed 256 KiB";
+  }
+  if (!counted(end.kind)) next.steps[next.step].attempts -= 1;
+
+  switch (end.kind) {
+    case Kind::succeeded:
+      succeed_step(next, now);
+      if (!is_ended(next.state) && next.expires_at && *next.expires_at <= now) {
+        next = expire_waiting(next, now);
+      }
+      break;
+    case Kind::handed_back:
+      undo_attempt(next, terms.settle, now);
+      break;
+    case Kind::interrupted:
+      next.interruptions += 1;
+      if (next.interruptions >= interruptions_max) {
+        fail_step(next, end, now);
+      } else {
+        undo_attempt(next, terms.settle, now);
+      }
+      break;
+    case Kind::expired:
+      fail_step(next, end, now);
+      break;
+    case Kind::rejected:
+    case Kind::retryable:
+    case Kind::throttled:
+    case Kind::unknown:
+      retry_or_fail(next, end, terms, now);
+      break;
+  }
+  if (is_ended(next.state) && outcome_unknown(end.kind) && terms.settle > milliseconds{0}) {
+    next.settle_until = now + terms.settle;
+  }
+  return next;
+}
+
+Job expire_waiting(const Job& job, WallTime now) {
+  assert(!is_ended(job.state) && job.state != JobState::running);
+  Job next = job;
+  if (next.step < next.steps.size() && next.steps[next.step].state == StepState::retrying) {
+    next.steps[next.step].state = StepState::failed;
+    next.steps[next.step].finished_at = now;
+  }
+  fail(next, {"expired", "the job had not ended when it expired", ""}, now);
+  return next;
+}
+
+}  // namespace cells

@@ -1,0 +1,66 @@
+// The state machine of a job. Every change of a job after its acceptance is made here.
+//
+//                    run_at                    handed out
+//     scheduled ───────────────▶ queued ──────────────────▶ running
+//         │                       │  ▲ ▲                     │ │ │
+//         │ expired               │  │ └── step succeeded, ──┘ │ │
+//         │               expired │  │     another follows;    │ │ attempt failed,
+//         ▼                       ▼  │     interrupted         │ │ another follows
+//       failed ◀──────────────────┴──┼─────────────────────────┘ ▼
+//                                    │     attempt failed,    retrying ──▶ running
+//     succeeded ◀── last step ── running   no other follows      │  next_attempt_at,
+//                   succeeded                                    ▼  handed out
+//                                                         failed (expired)
+#pragma once
+
+#include <cstdint>
+
+#include "cells/model/ids.hpp"
+#include "cells/model/job.hpp"
+#include "cells/model/quota.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+inline constexpr std::uint32_t interruptions_max = 3;
+inline constexpr std::size_t messages_max = 100;
+inline constexpr std::size_t message_bytes_max = 4 << 10;
+inline constexpr std::size_t properties_bytes_max = 256 << 10;
+
+/// How one attempt ended, as the dispatcher saw it.
+struct AttemptEnd {
+  enum class Kind : std::uint8_t {
+    succeeded,
+    rejected,     ///< For good.
+    retryable,    ///< Known to have failed.
+    throttled,    ///< As retryable, but the attempt is not counted.
+    unknown,      ///< Timeout or broken connection: the provider may still be acting.
+    expired,      ///< Aborted because the job's `expires_at` has passed; outcome unknown.
+    interrupted,  ///< Cut short by a crash of ours; not counted, but three of them end the job.
+    handed_back,  ///< Cut short by a stop; not counted.
+  };
+  Kind kind = Kind::unknown;
+  std::string code;
+  std::string message;
+  Properties properties;
+  std::vector<Message> messages;
+  std::optional<milliseconds> retry_after;
+};
+
+/// The job as handed out under `lease`. It must be queued or retrying, and have a step left.
+Job start_attempt(const Job& job, Lease lease, WallTime now);
+
+/// What decides about the next attempt.
+struct RetryTerms {
+  RetryPolicy policy;
+  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+  double random = 0;       ///< In [0, 1): the jitter.
+};
+
+/// The job after the attempt that it is running has ended.
+Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTime now);
+
+/// The job after its `expires_at` passed while it waited (scheduled, queued or retrying).
+Job expire_waiting(const Job& job, WallTime now);
+
+}  // namespace cells

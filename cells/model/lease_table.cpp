@@ -1,0 +1,78 @@
+#include "cells/model/lease_table.hpp"
+
+#include <cassert>
+
+namespace cells {
+namespace {
+
+/// The leases at the front of `due` that are due at `now`.
+template <class Time>
+std::vector<Lease> due_at(const std::set<std::pair<Time, Lease>>& due, Time now) {
+  std::vector<Lease> leases;
+  for (const auto& [time, lease] : due) {
+    if (time > now) break;
+    leases.push_back(lease);
+  }
+  return leases;
+}
+
+}  // namespace
+
+void LeaseTable::add(const Lease& lease, LiveLease entry) {
+  jobs_.insert(entry.job->id);
+  if (entry.abort == AbortCause::none) {
+    deadlines_.emplace(entry.deadline, lease);
+    if (entry.job->expires_at) expiries_.emplace(*entry.job->expires_at, lease);
+  }
+  leases_.emplace(lease, std::move(entry));
+}
+
+LiveLease* LeaseTable::find(const Lease& lease) {
+  const auto found = leases_.find(lease);
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+const LiveLease* LeaseTable::find(const Lease& lease) const {
+  const auto found = leases_.find(lease);
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+LiveLease LeaseTable::remove(const Lease& lease) {
+  abort(lease, AbortCause::none);
+  const auto found = leases_.find(lease);
+  LiveLease entry = std::move(found->second);
+  jobs_.erase(entry.job->id);
+  leases_.erase(found);
+  return entry;
+}
+
+void LeaseTable::abort(const Lease& lease, AbortCause cause) {
+  LiveLease* entry = find(lease);
+  assert(entry);
+  deadlines_.erase({entry->deadline, lease});
+  if (entry->job->expires_at) expiries_.erase({*entry->job->expires_at, lease});
+  if (cause != AbortCause::none) entry->abort = cause;
+}
+
+std::vector<Lease> LeaseTable::overdue(SteadyTime now) const { return due_at(deadlines_, now); }
+
+std::vector<Lease> LeaseTable::expired(WallTime now) const { return due_at(expiries_, now); }
+
+std::vector<Lease> LeaseTable::all() const {
+  std::vector<Lease> leases;
+  leases.reserve(leases_.size());
+  for (const auto& [lease, entry] : leases_) leases.push_back(lease);
+  return leases;
+}
+
+std::optional<SteadyTime> LeaseTable::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+std::optional<WallTime> LeaseTable::next_expiry() const {
+  if (expiries_.empty()) return std::nullopt;
+  return expiries_.begin()->first;
+}
+
+}  // namespace cells

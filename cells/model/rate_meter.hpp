@@ -1,0 +1,45 @@
+// How often something happens, over the last ten seconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+/// Counts events in one-second buckets of the steady clock.
+class RateMeter {
+ public:
+  void count(SteadyTime now, std::uint64_t events = 1) {
+    turn(now);
+    buckets_[static_cast<std::size_t>(second_ % window_s)] += events;
+  }
+
+  /// Events per second over the window; 0 when there were none.
+  double per_second(SteadyTime now) {
+    turn(now);
+    std::uint64_t sum = 0;
+    for (const auto bucket : buckets_) sum += bucket;
+    return static_cast<double>(sum) / window_s;
+  }
+
+ private:
+  static constexpr std::int64_t window_s = 10;
+
+  /// Empties the buckets of the seconds that have passed since the last call.
+  void turn(SteadyTime now) {
+    const std::int64_t second =
+        std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    if (second - second_ >= window_s) buckets_.fill(0);
+    for (std::int64_t s = second_ + 1; s <= second && second - second_ < window_s; ++s) {
+      buckets_[static_cast<std::size_t>(s % window_s)] = 0;
+    }
+    if (second > second_) second_ = second;
+  }
+
+  std::array<std::uint64_t, window_s> buckets_{};
+  std::int64_t second_ = 0;
+};
+
+}  // namespace cells

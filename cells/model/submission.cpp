@@ -1,0 +1,27 @@
+#include "cells/model/submission.hpp"
+
+#include <utility>
+
+namespace cells {
+
+Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
+               WallTime now) {
+  JobSpec spec = std::move(request.spec);
+  if (spec.timeout == milliseconds{0}) spec.timeout = quota.timeout;
+  if (spec.max_attempts == 0) spec.max_attempts = quota.retry.max_attempts;
+
+  Job job;
+  job.id = id;
+  job.cell = cell;
+  job.steps.resize(spec.services.size());
+  job.spec = std::make_shared<const JobSpec>(std::move(spec));
+  job.created_at = now;
+  job.run_at = request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
+  job.expires_at = request.expires_at;
+  const bool due = job.run_at <= now;
+  job.state = due ? JobState::queued : JobState::scheduled;
+  job.place = due ? id : 0;
+  return job;
+}
+
+}  // namespace cells

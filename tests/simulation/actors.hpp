@@ -1,0 +1,50 @@
+// The simulated outside: providers that misbehave, and a client.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "tests/simulation/world.hpp"
+
+namespace simulation {
+
+struct ClientSubmit {
+  JobRequest request;
+};
+struct ClientResize {
+  CellKey cell;
+  std::optional<std::uint32_t> size;
+};
+struct ClientDrain {
+  milliseconds grace{};
+};
+struct ProviderTick {
+  SteadyTime at{};
+};
+
+/// What the client has seen; read by the driver.
+struct ClientState {
+  std::uint64_t submitted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t failed = 0;
+  bool drained = false;
+};
+
+}  // namespace simulation
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientSubmit)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientDrain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
+
+namespace simulation {
+
+/// A provider whose calls take 0 to 3 times their timeout or for ever, and succeed, fail in every
+/// way, or are ended by the provider itself. `gentle`: it only succeeds, soon.
+Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
+                        const bool* gentle);
+
+caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
+                        CellDispatcher dispatcher, std::shared_ptr<ClientState> state);
+
+}  // namespace simulation

@@ -1,0 +1,373 @@
+#include "tests/simulation/run.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "src/store/memory_store.hpp"
+#include "tests/simulation/actors.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+constexpr std::uint64_t quiet_events_max = 400'000;  ///< After the faults: enough to end all jobs.
+
+/// What one run has to work on, drawn from its seed.
+struct Plan {
+  std::uint32_t jobs = 0;
+  std::uint64_t fault_events = 0;  ///< How many events see faults.
+  std::uint64_t fault_rarity = 0;
+  std::uint64_t commit_delay_us = 0;
+  std::vector<CellRule> rules;
+  DispatchQueue::Limits window;
+  milliseconds settle{0};
+};
+
+const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "east"};
+const std::vector<std::string> products = {"dns", "mail"};
+const std::vector<std::string> services = {"alpha", "beta", "gamma"};
+
+CellQuota draw_quota(Dice& dice) {
+  CellQuota quota;
+  quota.pool_size = static_cast<std::uint32_t>(1 + dice.below(4));
+  quota.timeout = milliseconds{200 + dice.below(2000)};
+  quota.jobs_max = dice.one_in(3) ? 10 : 1000;
+  quota.retry = {static_cast<std::uint32_t>(1 + dice.below(4)), milliseconds{100},
+                 milliseconds{2000}};
+  return quota;
+}
+
+Plan draw_plan(Dice& dice) {
+  Plan plan;
+  plan.jobs = static_cast<std::uint32_t>(10 + dice.below(50));
+  plan.fault_events = 1000 + dice.below(4000);
+  plan.fault_rarity = 20 + dice.below(200);
+  plan.commit_delay_us = dice.one_in(4) ? 0 : 1 + dice.below(30'000);
+  plan.rules = {{"acme", "dns", false, false, draw_quota(dice)},
+                {"*", "mail", true, false, draw_quota(dice)},
+                {"*", "*", false, false, draw_quota(dice)}};
+  plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
+  plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
+  return plan;
+}
+
+/// The actor system of one incarnation of the daemon, under CAF's test coordinator.
+class Daemon {
+ public:
+  Daemon(const std::shared_ptr<World>& world, const Plan& plan, const std::vector<CellRule>& rules,
+         const bool* gentle, std::uint64_t incarnation, SteadyTime start)
+      : world_(world), system_(configure(config_)) {
+    clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
+    world->daemon_started();
+    celld::store::MemoryStoreOptions store_options;
+    store_options.commit_delay = [world, most = plan.commit_delay_us] {
+      return microseconds{most == 0 ? 0 : world->dice.below(most)};
+    };
+    EngineOptions options;
+    options.store = celld::store::spawn_memory_store(system_, world->disk, store_options);
+    store_ = options.store.address();
+    options.wall_clock = [world] { return world->now_wall; };
+    options.routing = std::make_shared<const Routing>(rules);
+    for (const auto& name : services) {
+      options.services[name] = {
+          [world, gentle](caf::actor_system& system) {
+            return spawn_provider(system, world, gentle);
+          },
+          plan.settle};
+    }
+    options.seed = incarnation;
+    options.window = plan.window;
+    options.idle_close = milliseconds{2000};
+    options.probe = world;
+    const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
+    dispatcher_ = dispatcher.address();
+    client_ = spawn_client(system_, world, dispatcher, client_state_);
+  }
+
+  /// As a power cut: nothing more happens, and what was not committed is lost.
+  ~Daemon() {
+    clock().cancel_all();
+    kill_first(store_);
+    kill_first(dispatcher_);
+    kill_first(client_.address());
+    client_ = nullptr;
+    for (const auto& [role, actors] : world_->actors) {
+      for (const auto& actor : actors) kill_first(actor);
+    }
+    scheduler().run();
+    clock().cancel_all();
+  }
+
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  caf::scheduler::test_coordinator& scheduler() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  }
+  caf::detail::test_actor_clock& clock() { return scheduler().clock(); }
+  SteadyTime now() {
+    return SteadyTime{std::chrono::duration_cast<microseconds>(
+        clock().current_time.time_since_epoch())};
+  }
+  const caf::actor& client() const { return client_; }
+  const ClientState& client_state() const { return *client_state_; }
+  bool dispatcher_alive() const { return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr; }
+
+  /// Whether anything can still happen, now or later.
+  bool alive() { return !scheduler().jobs.empty() || scheduler().has_pending_timeout(); }
+
+ private:
+  static caf::actor_system_config& configure(caf::actor_system_config& config) {
+    config.set("scheduler.policy", caf::atom("testing"));
+    config.set("logger.file-verbosity", caf::atom("quiet"));
+    config.set("logger.console-verbosity", caf::atom("quiet"));
+    return config;
+  }
+
+  /// An exit that overtakes everything else in the mailbox.
+  static void kill_first(const caf::actor_addr& address) {
+    const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
+    if (!target) return;
+    target->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
+                    caf::make_message(caf::exit_msg{address, caf::exit_reason::kill}), nullptr);
+  }
+
+  std::shared_ptr<World> world_;
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  caf::actor_addr store_;
+  caf::actor_addr dispatcher_;
+  caf::actor client_;
+  std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
+};
+
+/// Drives one run.
+class Driver {
+ public:
+  Driver(std::uint64_t seed, bool keep_trace)
+      : world_(std::make_shared<World>(seed)), plan_(draw_plan(world_->dice)) {
+    world_->keep_trace = keep_trace;
+    rules_ = plan_.rules;
+  }
+
+  RunResult run(std::uint64_t seed) {
+    start_daemon();
+    while (events_ < plan_.fault_events && sound()) {
+      if (jobs_left() && dice().one_in(8)) submit();
+      if (dice().one_in(plan_.fault_rarity)) fault();
+      if (!event()) advance(milliseconds{1 + dice().below(500)});
+    }
+    while (jobs_left() && sound()) {
+      submit();
+      if (!event()) advance(milliseconds{1});
+    }
+    gentle_ = true;
+    const std::uint64_t quiet_from = events_;
+    while (sound() && !at_rest() && events_ - quiet_from < quiet_events_max) {
+      if (!event()) advance(milliseconds{100});
+    }
+    world_->check_all_ended();
+    RunResult result{seed,   world_->trace_hash, events_, world_->calls, world_->accepted_jobs.size(),
+                     crashes_, world_->violations, world_->trace};
+    daemon_.reset();
+    return result;
+  }
+
+ private:
+  Dice& dice() { return world_->dice; }
+  bool sound() const { return world_->violations.empty(); }
+  bool jobs_left() const { return submitted_ < plan_.jobs; }
+
+  /// Every accepted job has ended and been settled with, as far as the disk knows.
+  bool at_rest() const {
+    return std::all_of(world_->accepted_jobs.begin(), world_->accepted_jobs.end(), [&](JobId id) {
+      const auto found = world_->disk->jobs().find(id);
+      return found == world_->disk->jobs().end() || is_ended(found->second.job->state);
+    });
+  }
+
+  void start_daemon() {
+    for (const auto& rule : rules_) {
+      if (!rule.is_template()) {
+        world_->configured_size[{rule.customer, rule.product}] = rule.quota.pool_size;
+      }
+    }
+    daemon_.emplace(world_, plan_, rules_, &gentle_, ++incarnation_, steady_);
+    tell_time();
+  }
+
+  void tell_time() {
+    const SteadyTime before = steady_;
+    steady_ = daemon_->now();
+    wall_ += std::chrono::duration_cast<microseconds>(steady_ - before);
+    world_->now_steady = steady_;
+    world_->now_wall = WallTime{std::chrono::duration_cast<milliseconds>(wall_)};
+  }
+
+  /// One message of one actor, chosen by the seed; or, when nobody has one, the next timer.
+  bool event() {
+    auto& scheduler = daemon_->scheduler();
+    if (scheduler.jobs.empty()) {
+      if (!scheduler.has_pending_timeout()) return false;
+      scheduler.trigger_timeout();
+      tell_time();
+      world_->check_deadlines();
+      return true;
+    }
+    if (dice().one_in(50)) advance(microseconds{dice().below(2000)});
+    if (scheduler.jobs.empty()) return true;
+    const std::size_t chosen = dice().below(scheduler.jobs.size());
+    const auto first = scheduler.jobs.begin();
+    std::rotate(first, first + static_cast<std::ptrdiff_t>(chosen),
+                first + static_cast<std::ptrdiff_t>(chosen) + 1);
+    scheduler.run_once();
+    ++events_;
+    world_->check_deadlines();
+    return true;
+  }
+
+  void advance(microseconds by) {
+    daemon_->clock().advance_time(by);
+    tell_time();
+  }
+
+  // --- Workload --------------------------------------------------------------------------------
+
+  void submit() {
+    submitted_ += 1;
+    JobRequest request;
+    JobSpec& spec = request.spec;
+    spec.customer = customers[dice().below(customers.size())];
+    spec.product = products[dice().below(products.size())];
+    spec.action = "create";
+    spec.entity = {"zone", "", std::string(1, static_cast<char>('a' + dice().below(4)))};
+    const std::size_t first = dice().below(services.size());
+    for (std::size_t i = 0; i <= dice().below(3); ++i) {
+      spec.services.push_back(services[(first + i) % services.size()]);
+    }
+    spec.priority = static_cast<int>(1 + dice().below(9));
+    if (dice().one_in(4)) request.delay = milliseconds{dice().below(5000)};
+    if (dice().one_in(6)) request.expires_at = world_->now_wall + milliseconds{dice().below(8000)};
+    caf::anon_send(daemon_->client(), ClientSubmit{std::move(request)});
+  }
+
+  // --- Faults ----------------------------------------------------------------------------------
+
+  void fault() {
+    switch (dice().below(14)) {
+      case 0:
+        crash();
+        break;
+      case 1:
+        kill_one("dispatcher");
+        break;
+      case 2:
+        kill_one("pool");
+        break;
+      case 3:
+        kill_one("provider");
+        break;
+      case 4:
+      case 5:
+      case 6:
+        kill_one("worker");
+        break;
+      case 7:
+        jump_clock();
+        break;
+      case 8:
+        drain_and_restart();
+        break;
+      default:
+        resize();
+        break;
+    }
+  }
+
+  void crash() {
+    world_->note("power cut");
+    crashes_ += 1;
+    daemon_.reset();
+    world_->daemon_crashed();
+    if (dice().one_in(3)) change_routing();
+    start_daemon();
+  }
+
+  /// The next daemon routes (acme, dns) to the cell for everybody, or back.
+  void change_routing() {
+    if (rules_.size() == plan_.rules.size()) {
+      rules_.erase(rules_.begin());
+    } else {
+      rules_ = plan_.rules;
+    }
+  }
+
+  void kill_one(const std::string& role) {
+    auto& actors = world_->actors[role];
+    std::erase_if(actors, [](const caf::actor_addr& actor) {
+      return caf::actor_cast<caf::strong_actor_ptr>(actor) == nullptr;
+    });
+    if (actors.empty()) return;
+    world_->note("kill " + role);
+    caf::anon_send_exit(actors[dice().below(actors.size())], caf::exit_reason::unhandled_exception);
+  }
+
+  void jump_clock() {
+    world_->note("clock jump");
+    world_->clock_jumped = true;
+    const auto by = std::chrono::seconds{dice().below(60)};
+    wall_ += dice().one_in(2) ? by : -by;
+    tell_time();
+  }
+
+  void resize() {
+    const CellKey cell = dice().one_in(2) ? CellKey{"acme", "dns"} : CellKey{"*", "*"};
+    std::optional<std::uint32_t> size;
+    if (!dice().one_in(5)) size = static_cast<std::uint32_t>(1 + dice().below(6));
+    caf::anon_send(daemon_->client(), ClientResize{cell, size});
+  }
+
+  /// SIGTERM: the daemon stops by itself, and nothing may be left running.
+  void drain_and_restart() {
+    world_->note("drain");
+    caf::anon_send(daemon_->client(), ClientDrain{milliseconds{dice().below(3000)}});
+    for (std::uint64_t i = 0; i < 50'000 && !daemon_->client_state().drained && sound(); ++i) {
+      if (!event()) advance(milliseconds{10});
+    }
+    if (sound() && !daemon_->client_state().drained) world_->violated("P11", "it never stopped");
+    for (const auto& [id, stored] : world_->disk->jobs()) {
+      if (stored.job->state == JobState::running && sound()) {
+        world_->violated("P11", format_job_id(id) + " is still running after a stop");
+      }
+    }
+    daemon_.reset();
+    world_->daemon_crashed();
+    start_daemon();
+  }
+
+  std::shared_ptr<World> world_;
+  Plan plan_;
+  std::vector<CellRule> rules_;
+  bool gentle_ = false;
+  std::optional<Daemon> daemon_;
+  std::uint64_t incarnation_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t crashes_ = 0;
+  std::uint32_t submitted_ = 0;
+  SteadyTime steady_{std::chrono::hours{1}};
+  microseconds wall_ = std::chrono::hours{24 * 20'000};
+};
+
+}  // namespace
+
+RunResult run_seed(std::uint64_t seed, bool keep_trace) {
+  Driver driver{seed, keep_trace};
+  return driver.run(seed);
+}
+
+}  // namespace simulation

@@ -1,0 +1,170 @@
+#include "tests/simulation/world.hpp"
+
+#include <algorithm>
+
+namespace simulation {
+namespace {
+
+constexpr milliseconds abort_allowance{100};  // Promise P8.
+
+std::string name(const Job& job) { return format_job_id(job.id); }
+
+}  // namespace
+
+EntityName entity_of(const Job& job) {
+  return {job.spec->customer, job.spec->product, job.spec->entity.type, job.spec->entity.id};
+}
+
+World::World(std::uint64_t seed) : dice(seed) {
+  disk->on_commit = [this](const JobPtr& before, const Job& after) { committed(before, after); };
+}
+
+void World::note(const std::string& line) {
+  for (const char c : line) {
+    trace_hash = (trace_hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  if (keep_trace) {
+    trace.push_back(std::to_string(now_steady.time_since_epoch().count() / 1000) + " ms  " + line);
+  }
+}
+
+void World::violated(const std::string& promise, const std::string& what) {
+  note("VIOLATION of " + promise + ": " + what);
+  violations.push_back(promise + ": " + what);
+}
+
+void World::accepted(const JobPtr& job) {
+  note("accepted " + name(*job));
+  accepted_jobs.insert(job->id);
+  if (!disk->jobs().contains(job->id)) violated("P1", name(*job) + " is not on disk");
+}
+
+void World::resize_asked(const CellKey& cell, std::optional<std::uint32_t>) {
+  resizes_pending_[cell] += 1;
+}
+
+void World::resize_answered(const CellKey& cell, std::optional<std::uint32_t> size) {
+  note("resized " + to_string(cell) + " to " + (size ? std::to_string(*size) : "configured"));
+  resizes_pending_[cell] -= 1;
+}
+
+void World::call_started(const StartCall& call, const void* provider) {
+  const Job& job = *call.job;
+  calls += 1;
+  note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
+       std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
+  for (const auto& [lease, other] : in_flight_) {
+    if (other.job->id == job.id) violated("P5", name(job) + " has two calls at once");
+    if (entity_of(*other.job) == entity_of(job)) {
+      violated("P6", name(job) + " and " + name(*other.job) + " call for one entity at once");
+    }
+  }
+  if (const auto stored = disk->jobs().find(job.id);
+      stored != disk->jobs().end() && is_ended(stored->second.job->state)) {
+    violated("P2", name(job) + " is called for after its end");
+  }
+  if (last_lease_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
+  last_lease_[job.id] = call.lease;
+  if (job.steps[job.step].attempts > job.spec->max_attempts) {
+    violated("P2", name(job) + " is tried too often");
+  }
+  in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider};
+}
+
+void World::call_ended(Lease lease) { in_flight_.erase(lease); }
+
+void World::provider_died(const void* provider) {
+  std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
+}
+
+void World::daemon_started() { note("daemon started"); }
+
+void World::daemon_crashed() {
+  note("daemon crashed");
+  in_flight_.clear();
+  live_.clear();
+  handed_out_at_.clear();
+  resizes_pending_.clear();
+  actors.clear();
+}
+
+void World::check_deadlines() {
+  for (const auto& [lease, call] : in_flight_) {
+    if (now_steady > call.deadline + abort_allowance) {
+      violated("P8", name(*call.job) + " is still called for after its deadline");
+    }
+  }
+}
+
+void World::check_all_ended() {
+  for (const JobId id : accepted_jobs) {
+    const auto found = disk->jobs().find(id);
+    if (found == disk->jobs().end()) {
+      violated("P1", format_job_id(id) + " is lost");
+    } else if (!is_ended(found->second.job->state)) {
+      violated("liveness", format_job_id(id) + " is still " +
+                               std::string(to_string(found->second.job->state)));
+    }
+  }
+  for (const auto& [cell, leases] : live_) {
+    if (!leases.empty()) violated("P4", to_string(cell) + " keeps a lease for nothing");
+  }
+}
+
+void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
+  actors[std::string(role)].push_back(actor.address());
+  note("DBG " + std::string(role) + " " + std::to_string(actor.id()));
+  if (role == "dispatcher") {  // Whatever its predecessor handed out is no lease of its own.
+    live_[cell].clear();
+  }
+}
+
+void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
+  note("handed out " + name(job) + " in " + to_string(job.cell));
+  auto& live = live_[job.cell];
+  live.insert(job.lease);
+  handed_out_at_[job.lease] = now_steady;
+  if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
+  if (resizes_pending_[job.cell] == 0) {
+    const auto override = disk->content().overrides.find(job.cell);
+    const std::uint32_t target = override != disk->content().overrides.end()
+                                     ? override->second
+                                     : configured_size[job.cell];
+    if (target != 0 && live.size() > target) {
+      violated("P4", to_string(job.cell) + " started its " + std::to_string(live.size()) +
+                         "th job with a target of " + std::to_string(target));
+    }
+  }
+  if (!clock_jumped && job.run_at > now_wall) violated("P10", name(job) + " started too early");
+}
+
+void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
+  note("ended " + name(before) + " → " + std::string(to_string(after.state)));
+  live_[before.cell].erase(before.lease);
+  const auto start = handed_out_at_.find(before.lease);
+  if (start == handed_out_at_.end()) return;
+  if (cause == AbortCause::timeout && now_steady < start->second + before.spec->timeout) {
+    violated("P10", name(before) + " timed out too early");
+  }
+  handed_out_at_.erase(start);
+}
+
+void World::cell_restarted(const CellKey& cell) { note("restarted " + to_string(cell)); }
+
+void World::committed(const JobPtr& before, const Job& after) {
+  note("committed " + name(after) + " " + std::string(to_string(after.state)));
+  if (!before) return;
+  if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
+    violated("P2", name(after) + " ended twice");
+  }
+  if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
+  for (std::size_t i = 0; i < after.steps.size(); ++i) {
+    if (before->steps[i].state == StepState::succeeded &&
+        after.steps[i].state != StepState::succeeded) {
+      violated("P2", name(after) + " lost a checkpoint");
+    }
+  }
+  if (!is_ended(before->state) && is_ended(after.state)) ended_jobs += 1;
+}
+
+}  // namespace simulation

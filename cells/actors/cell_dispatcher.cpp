@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cells/actors/cell.hpp"
+#include "cells/actors/owed_answers.hpp"
 #include "cells/actors/service_client.hpp"
 
 namespace cells {
@@ -49,6 +50,7 @@ class CellDispatcherActor : public CellDispatcher::base {
       }
       context_->services.clear();
     }
+    drained_.fail();
     options_ = {};
     context_ = nullptr;
   }
@@ -328,8 +330,7 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   /// Stops every cell gracefully; whatever is left when the grace is over is handed back.
   caf::result<Drained> drain(milliseconds grace) {
-    auto promise = make_response_promise<Drained>();
-    drained_.push_back(promise);
+    auto promise = drained_.add(make_response_promise<Drained>());
     if (draining_) return promise;
     draining_ = true;
     stopping_cells_ = cells_.size() + 1;
@@ -363,16 +364,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   void cell_handed_back(std::size_t count) {
     handed_back_ += count;
     if (--handing_back_cells_ > 0) return;
-    const auto deliver = [this] {
-      for (auto& promise : drained_) promise.deliver(Drained{handed_back_});
-      drained_.clear();
-    };
     request(options_.store, caf::infinite, FlushStore{})
-        .then([deliver](const StoreFlushed&) { deliver(); },
-              [this](caf::error& error) {
-                for (auto& promise : drained_) promise.deliver(error);
-                drained_.clear();
-              });
+        .then([this](const StoreFlushed&) { drained_.deliver(Drained{handed_back_}); },
+              [this](const caf::error&) { drained_.fail(); });
   }
 
   EngineOptions options_;
@@ -386,7 +380,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   bool handing_back_ = false;
   std::size_t handing_back_cells_ = 0;
   std::size_t handed_back_ = 0;
-  std::vector<caf::typed_response_promise<Drained>> drained_;
+  OwedAnswers<Drained> drained_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cells/actors/attempt_end.hpp"
+#include "cells/actors/owed_answers.hpp"
 #include "cells/model/admission.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/job_machine.hpp"
@@ -70,7 +71,11 @@ class JobDispatcherActor : public JobDispatcher::base {
   void on_exit() override {
     cell_ = nullptr;
     workers_.clear();
-    handed_back_.clear();
+    handed_back_.fail();
+    for (auto& [id, promise] : submitting_) {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+    submitting_.clear();
     context_ = nullptr;
   }
 
@@ -116,19 +121,14 @@ class JobDispatcherActor : public JobDispatcher::base {
     auto job = std::make_shared<const Job>(
         accept_job(std::move(request_in), key_, quota_, id, at.wall));
     count(nullptr, job.get());
-    inserting_ += 1;
     submitted_rate_.count(at.steady);
     auto promise = make_response_promise<JobSubmitted>();
+    submitting_.emplace(id, promise);
     request(store(), caf::infinite, InsertJob{job})
-        .then([this, job, promise](const JobInserted& stored) mutable {
-          promise.deliver(JobSubmitted{job, std::nullopt});
-          inserting_ -= 1;
-          inserted(job, stored.runnable);
-        },
-              [this, job, promise](caf::error& error) mutable {
-                inserting_ -= 1;
+        .then([this, job](const JobInserted& stored) { inserted(job, stored.runnable); },
+              [this, job](caf::error& error) {
                 count(job.get(), nullptr);
-                promise.deliver(std::move(error));
+                submitting_.extract(job->id).mapped().deliver(std::move(error));
               });
     return promise;
   }
@@ -143,6 +143,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   }
 
   void inserted(const JobPtr& job, bool runnable) {
+    submitting_.extract(job->id).mapped().deliver(JobSubmitted{job, std::nullopt});
     tell(*context_, job);
     const Now at = now();
     note_due(*job);
@@ -306,9 +307,12 @@ class JobDispatcherActor : public JobDispatcher::base {
     answer_handed_back();
   }
 
+  /// A job became runnable. One that has meanwhile been decided about is not offered.
   void offer(const JobPtr& job) {
-    if (job->cell == key_) queue_.offer(job);
+    if (job->cell == key_ && !in_hand(job->id)) queue_.offer(job);
   }
+
+  bool in_hand(JobId id) const { return leases_.has_job(id) || recording_.contains(id); }
 
   /// Asks the store for what the window misses.
   void fetch() {
@@ -327,9 +331,8 @@ class JobDispatcherActor : public JobDispatcher::base {
       customers.push_back({std::move(customer.customer), std::move(customer.jobs),
                            customer.complete});
     }
-    queue_.fetched(std::move(customers), answer.complete, [this](JobId id) {
-      return leases_.has_job(id) || recording_.contains(id);
-    });
+    queue_.fetched(std::move(customers), answer.complete,
+                   [this](JobId id) { return in_hand(id); });
     dispatch(now());
   }
 
@@ -352,7 +355,7 @@ class JobDispatcherActor : public JobDispatcher::base {
         at.steady + (idle ? context_->options.idle_close : context_->options.go_ahead);
     if (const auto deadline = leases_.next_deadline()) wake = std::min(wake, *deadline);
     if (const auto expiry = leases_.next_expiry()) wake = std::min(wake, on_wall(*expiry));
-    if (next_due_ && !advancing_) wake = std::min(wake, on_wall(*next_due_));
+    if (next_due_ && !advancing_ && !stopping_) wake = std::min(wake, on_wall(*next_due_));
     return wake;
   }
 
@@ -428,7 +431,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   }
 
   void expire(const JobPtr& job, const Now& at) {
-    if (leases_.has_job(job->id) || recording_.contains(job->id)) return;
+    if (in_hand(job->id)) return;
     queue_.remove(*job);
     record(job, std::make_shared<const Job>(expire_waiting(*job, at.wall)));
   }
@@ -442,20 +445,18 @@ class JobDispatcherActor : public JobDispatcher::base {
       handed_back_count_ += 1;
       abort(lease, AbortCause::hand_back);
     }
-    handed_back_.push_back(make_response_promise<HandedBack>());
-    auto promise = handed_back_.back();
+    auto promise = handed_back_.add(make_response_promise<HandedBack>());
     answer_handed_back();
     return promise;
   }
 
   void answer_handed_back() {
     if (handed_back_.empty() || leases_.size() > 0 || !recording_.empty()) return;
-    for (auto& promise : handed_back_) promise.deliver(HandedBack{handed_back_count_});
-    handed_back_.clear();
+    handed_back_.deliver(HandedBack{handed_back_count_});
   }
 
   bool is_idle() const {
-    return counts_.unfinished() == 0 && inserting_ == 0 && leases_.size() == 0 &&
+    return counts_.unfinished() == 0 && submitting_.empty() && leases_.size() == 0 &&
            recording_.empty() && !next_due_ && !advancing_;
   }
 
@@ -498,7 +499,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::set<caf::actor_id> ready_;
 
   JobCounts counts_;            ///< As of what was decided; `running` is the number of leases.
-  std::uint64_t inserting_ = 0;
+  std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
 
@@ -507,7 +508,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool advancing_ = false;
   std::optional<SteadyTime> idle_since_;
   bool stopping_ = false;
-  std::vector<caf::typed_response_promise<HandedBack>> handed_back_;
+  OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;
   std::mt19937_64 random_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cells/actors/job_worker.hpp"
+#include "cells/actors/owed_answers.hpp"
 #include "cells/model/pool_plan.hpp"
 
 namespace cells {
@@ -36,16 +37,14 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
         },
         [this](const GracefulStop&) -> caf::result<Stopped> {
           resize(0);
-          stopped_.push_back(make_response_promise<Stopped>());
-          auto promise = stopped_.back();
+          auto promise = stopped_.add(make_response_promise<Stopped>());
           answer_when_empty();
           return promise;
         },
         [this](const KillWorkers&) -> caf::result<WorkersKilled> {
           target_ = 0;
           for (const auto& [id, worker] : workers_) send_exit(worker, caf::exit_reason::kill);
-          killed_.push_back(make_response_promise<WorkersKilled>());
-          auto promise = killed_.back();
+          auto promise = killed_.add(make_response_promise<WorkersKilled>());
           answer_when_empty();
           return promise;
         },
@@ -55,6 +54,8 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
   void on_exit() override {
     for (const auto& [id, worker] : workers_) send_exit(worker, caf::exit_reason::kill);
     workers_.clear();
+    stopped_.fail();
+    killed_.fail();
     dispatcher_ = nullptr;
     context_ = nullptr;
   }
@@ -125,10 +126,8 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
 
   void answer_when_empty() {
     if (!workers_.empty()) return;
-    for (auto& promise : stopped_) promise.deliver(Stopped{});
-    for (auto& promise : killed_) promise.deliver(WorkersKilled{});
-    stopped_.clear();
-    killed_.clear();
+    stopped_.deliver(Stopped{});
+    killed_.deliver(WorkersKilled{});
   }
 
   ContextPtr context_;
@@ -138,8 +137,8 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
   std::map<caf::actor_id, JobWorker> workers_;  ///< All that are there; ids ascend with age.
   std::set<caf::actor_id> retiring_;            ///< Those of them that were told to leave.
   bool withdrawing_ = false;                    ///< A WithdrawIdle is not answered yet.
-  std::vector<caf::typed_response_promise<Stopped>> stopped_;
-  std::vector<caf::typed_response_promise<WorkersKilled>> killed_;
+  OwedAnswers<Stopped> stopped_;
+  OwedAnswers<WorkersKilled> killed_;
 };
 
 }  // namespace

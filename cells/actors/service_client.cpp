@@ -19,6 +19,7 @@ class ServiceClientActor : public Provider::base {
   }
 
   behavior_type make_behavior() override {
+    probe_->spawned("service", {name_, "*"}, caf::actor_cast<caf::actor>(this));
     start();
     return {
         [this](StartCall& call) { return delegate(provider_, std::move(call)); },

@@ -41,6 +41,9 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
   void on_exit() override {
     if (world_) world_->provider_died(this);
+    for (auto& [lease, promise] : calls_) {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
     calls_.clear();
   }
 

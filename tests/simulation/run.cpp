@@ -1,6 +1,8 @@
 #include "tests/simulation/run.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +18,8 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t quiet_events_max = 400'000;  ///< After the faults: enough to end all jobs.
+
+constexpr int kill_rounds_max = 20;
 
 /// What one run has to work on, drawn from its seed.
 struct Plan {
@@ -93,14 +97,19 @@ class Daemon {
   ~Daemon() {
     clock().cancel_all();
     kill_first(store_);
-    kill_first(dispatcher_);
-    kill_first(client_.address());
-    client_ = nullptr;
-    for (const auto& [role, actors] : world_->actors) {
-      for (const auto& actor : actors) kill_first(actor);
+    for (int round = 0; system_.registry().running() > 0; ++round) {
+      if (round == kill_rounds_max) {
+        std::fprintf(stderr, "an actor waits for ever, and survives its own exit\n");
+        std::abort();
+      }
+      kill_first(dispatcher_);
+      kill_first(client_.address());
+      for (const auto& [role, actors] : world_->actors) {
+        for (const auto& actor : actors) kill_first(actor);
+      }
+      scheduler().run();
+      clock().cancel_all();
     }
-    scheduler().run();
-    clock().cancel_all();
   }
 
   Daemon(const Daemon&) = delete;

@@ -113,7 +113,6 @@ void World::check_all_ended() {
 
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back(actor.address());
-  note("DBG " + std::string(role) + " " + std::to_string(actor.id()));
   if (role == "dispatcher") {  // Whatever its predecessor handed out is no lease of its own.
     live_[cell].clear();
   }

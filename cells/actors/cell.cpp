@@ -38,8 +38,8 @@ class CellActor : public Cell::base {
   }
 
   void on_exit() override {
-    send_exit(dispatcher_, caf::exit_reason::kill);
-    send_exit(pool_, caf::exit_reason::kill);
+    caf::anon_send_exit(dispatcher_, caf::exit_reason::kill);
+    caf::anon_send_exit(pool_, caf::exit_reason::kill);
     dispatcher_ = nullptr;
     pool_ = nullptr;
     owner_ = nullptr;

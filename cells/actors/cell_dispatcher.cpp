@@ -42,11 +42,11 @@ class CellDispatcherActor : public CellDispatcher::base {
   }
 
   void on_exit() override {
-    for (const auto& [key, entry] : cells_) send_exit(entry.cell, caf::exit_reason::user_shutdown);
+    for (const auto& [key, entry] : cells_) caf::anon_send_exit(entry.cell, caf::exit_reason::user_shutdown);
     cells_.clear();
     if (context_) {
       for (const auto& [name, service] : context_->services) {
-        send_exit(service.client, caf::exit_reason::user_shutdown);
+        caf::anon_send_exit(service.client, caf::exit_reason::user_shutdown);
       }
       context_->services.clear();
     }

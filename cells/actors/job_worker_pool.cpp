@@ -52,7 +52,7 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
   }
 
   void on_exit() override {
-    for (const auto& [id, worker] : workers_) send_exit(worker, caf::exit_reason::kill);
+    for (const auto& [id, worker] : workers_) caf::anon_send_exit(worker, caf::exit_reason::kill);
     workers_.clear();
     stopped_.fail();
     killed_.fail();

@@ -28,7 +28,7 @@ class ServiceClientActor : public Provider::base {
   }
 
   void on_exit() override {
-    send_exit(provider_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(provider_, caf::exit_reason::user_shutdown);
     provider_ = nullptr;
   }
 

@@ -34,7 +34,7 @@ struct Secret {
   std::string value;
 };
 
-/// Calls a URL; API.md, "What an `http` provider is sent".
+/// Calls a URL, as the API documentation says under "What an `http` provider is sent".
 struct HttpService {
   std::string url;
   std::vector<std::pair<std::string, Secret>> headers;
@@ -44,7 +44,7 @@ struct HttpService {
 struct SimulatedService {
   milliseconds latency_min{0};  ///< Uniformly distributed between the two.
   milliseconds latency_max{0};
-  double failure_rate = 0;      ///< 0 to 1, of retryable failures.
+  double failure_rate = 0;  ///< 0 to 1, of retryable failures.
   std::uint64_t seed = 0;
 };
 
@@ -58,8 +58,8 @@ struct Service {
 struct Config {
   Listen listen;
   Store store;
-  std::vector<Service> services;        ///< In order of name.
-  std::vector<cells::CellRule> cells;   ///< With `defaults` filled in; in order of the file.
+  std::vector<Service> services;       ///< In order of name.
+  std::vector<cells::CellRule> cells;  ///< With `defaults` filled in; in order of the file.
   milliseconds shutdown_grace{30000};
 };
 
@@ -78,7 +78,7 @@ struct Overrides {
 using Outcome = std::variant<Config, std::vector<json::Fault>>;
 
 /// Checks `text`, the content of a configuration file. `overrides` replace what the file says
-/// before validation. Faults are in order of the document.
+/// before validation. Faults are grouped by section, in the order of the documentation.
 Outcome parse_config(std::string_view text, const Environment& environment,
                      const Overrides& overrides = {});
 

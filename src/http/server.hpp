@@ -36,9 +36,9 @@ struct Limits {
 
 struct Request {
   std::string method;
-  std::string path;                              ///< Percent-decoded, without the query.
-  std::vector<std::string> captures;             ///< Of the route's pattern, percent-decoded.
-  std::vector<std::pair<std::string, std::string>> query;  ///< Decoded, in order of appearance.
+  std::string path;                   ///< Percent-decoded, without the query.
+  std::vector<std::string> captures;  ///< Of the route's pattern, percent-decoded.
+  std::vector<std::pair<std::string, std::string>> query;    ///< Decoded, in order of appearance.
   std::vector<std::pair<std::string, std::string>> headers;  ///< As sent; names in lower case.
   std::string body;
   std::string peer;  ///< The socket's address, never a header's.

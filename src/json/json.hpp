@@ -50,6 +50,8 @@ std::string dump(const Value& value);
 
 /// `text` as a JSON string with its quotes; invalid UTF-8 is replaced.
 std::string quote(std::string_view text);
+/// The same, at the end of `out`.
+void append_quoted(std::string& out, std::string_view text);
 
 /// `base` + "/" + `name`, escaped as RFC 6901 asks.
 std::string pointer_to(std::string_view base, std::string_view name);
@@ -57,7 +59,8 @@ std::string pointer_to(std::string_view base, std::size_t index);
 
 /// Reads the members of one object and notes every fault. An accessor returns nothing when the
 /// member is absent, or when it is wrong and a fault was noted. After the last read, `finish`
-/// notes each member that nobody asked for as unknown.
+/// notes each member that nobody asked for as unknown. Put a document's `number_faults` into
+/// `faults` before its first reader, and such a number is not called a wrong type as well.
 class ObjectReader {
  public:
   /// Notes a fault when `value` is not an object; then every member reads as absent.
@@ -85,7 +88,9 @@ class ObjectReader {
   void finish();
 
  private:
+  const Value* find(std::string_view name) const;
   const Value* take(std::string_view name);
+  void note_type(const Value& value, std::string pointer, std::string detail);
 
   const Value* object_ = nullptr;
   std::string pointer_;

@@ -98,12 +98,12 @@ void World::check_deadlines() {
 
 void World::check_all_ended() {
   for (const JobId id : accepted_jobs) {
-    const auto found = disk->jobs().find(id);
-    if (found == disk->jobs().end()) {
-      violated("P1", format_job_id(id) + " is lost");
-    } else if (!is_ended(found->second.job->state)) {
+    if (!disk->jobs().contains(id)) violated("P1", format_job_id(id) + " is lost");
+  }
+  for (const auto& [id, stored] : disk->jobs()) {
+    if (!is_ended(stored.job->state)) {
       violated("liveness", format_job_id(id) + " is still " +
-                               std::string(to_string(found->second.job->state)));
+                               std::string(to_string(stored.job->state)));
     }
   }
   for (const auto& [cell, leases] : live_) {

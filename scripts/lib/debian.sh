@@ -1,0 +1,93 @@
+# shellcheck shell=bash disable=SC2016,SC2154
+# Another Debian release in a directory: made once from this machine's own apt sources, outside the
+# checkout, and reused. Sourced after packages.sh.
+
+# debian_codename RELEASE
+debian_codename() {
+  case $1 in
+    12) echo bookworm ;;
+    13) echo trixie ;;
+    *) die "unknown Debian release '$1'; it is 12 or 13" ;;
+  esac
+}
+
+# debian_sources CODENAME: one apt source line for each of this machine's Debian archives, with its
+# own release replaced. apt reads its sources itself, in whatever form they are written.
+debian_sources() {
+  local host
+  host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+  apt-get indextargets --format '$(SITE) $(CODENAME) $(COMPONENT)' \
+    'Created-By: Packages' 'Origin: Debian' | sort -u |
+    awk -v host="$host" -v suite="$1" '
+      $3 == "main" && ($2 == host || $2 == host "-updates" || $2 == host "-security") {
+        print "deb " $1 " " suite substr($2, length(host) + 1) " main"
+      }'
+}
+
+# make_chroot CODENAME DIRECTORY PACKAGE...: nothing half made is ever at DIRECTORY.
+make_chroot() {
+  local codename=$1 directory=$2
+  shift 2
+  need_packages "${chroot_packages[@]}"
+  local sources acquire
+  sources=$(debian_sources "$codename")
+  if [ -z "$sources" ]; then
+    # The lists of a machine that installs from an image are often thrown away.
+    as_root apt-get --quiet --quiet update >&2 || die "apt-get update failed"
+    sources=$(debian_sources "$codename")
+  fi
+  [ -n "$sources" ] || die "found no Debian archive among this machine's apt sources"
+
+  # How this machine reaches its archives: proxies, certificates, a clock that may be off.
+  mapfile -t acquire < <(apt-config dump | grep -E '^Acquire::(https?|Retries|Check-)')
+  echo "making a Debian $codename in $directory" >&2
+  as_root rm -rf --one-file-system "$directory" "$directory.new"
+  mkdir -p "$(dirname "$directory")"
+  as_root mmdebstrap --quiet --mode=root --variant=apt \
+    --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    "${acquire[@]/#/--aptopt=}" \
+    --customize-hook='rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap"' \
+    --include="$(IFS=,; echo "$*")" \
+    "$codename" "$directory.new" - <<<"$sources" ||
+    die "mmdebstrap failed; a signature it cannot verify wants a newer debian-archive-keyring"
+  echo "$*" | as_root tee "$directory.new/etc/celld-packages" >/dev/null
+  as_root mv "$directory.new" "$directory"
+}
+
+# in_chroot DIRECTORY COMMAND...: its mounts and its processes are gone when it ends.
+in_chroot() {
+  as_root unshare --mount --pid --fork --kill-child bash -euc '
+    directory=$1
+    shift
+    mount -t proc proc "$directory/proc"
+    mount --rbind /dev "$directory/dev"
+    mount -t tmpfs tmpfs "$directory/tmp"
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+      chroot "$directory" "$@"' in_chroot "$@"
+}
+
+# copy_tree DIRECTORY: the files of the working tree that git knows or would add. A build directory
+# over there is kept.
+copy_tree() {
+  as_root mkdir -p "$1"
+  as_root find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  git ls-files -z --cached --others --exclude-standard --deduplicate |
+    while IFS= read -r -d '' file; do
+      if [ -e "$file" ]; then printf '%s\0' "$file"; fi
+    done |
+    tar --create --null --files-from=- --owner=0 --group=0 |
+    as_root tar --extract --directory "$1"
+}
+
+# test_on_debian RELEASE: scripts/test, over there.
+test_on_debian() {
+  local codename directory packages
+  codename=$(debian_codename "$1")
+  directory=${XDG_CACHE_HOME:-$HOME/.cache}/celld/debian-$1
+  packages=("${build_packages[@]}" "${test_packages[@]}")
+  can_be_root || die "a chroot wants root or sudo"
+  [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
+    make_chroot "$codename" "$directory" "${packages[@]}"
+  copy_tree "$directory/celld"
+  in_chroot "$directory" /celld/scripts/test
+}

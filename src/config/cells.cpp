@@ -1,0 +1,189 @@
+// The members `defaults` and `cells`: which cells there are, and what each may use.
+#include <map>
+#include <utility>
+
+#include "src/config/checks.hpp"
+#include "src/config/sections.hpp"
+
+namespace celld::config {
+namespace {
+
+constexpr std::size_t cells_max = 100'000;
+constexpr std::int64_t timeout_ms_max = 604'800'000;
+constexpr std::int64_t backoff_ms_max = 86'400'000;
+constexpr std::int64_t jobs_max = 100'000'000;
+constexpr std::int64_t attempts_max = 1000;
+
+/// One number of a quota while it is read. Where it stands decides where a fault is noted, and a
+/// bad one takes part in no comparison, so that no fault causes another.
+struct Setting {
+  std::int64_t value = 0;
+  bool good = true;
+  bool own = false;  ///< Said here, rather than inherited.
+};
+
+struct Quota {
+  Setting pool_size, timeout, timeout_max, jobs, max_attempts, backoff, backoff_max;
+};
+
+/// What the documentation names where neither a cell nor `defaults` says anything.
+Quota built_in_quota() {
+  const cells::CellQuota quota;
+  Quota built_in;
+  built_in.pool_size.value = quota.pool_size;
+  built_in.timeout.value = quota.timeout.count();
+  built_in.timeout_max.value = quota.timeout_max.count();
+  built_in.jobs.value = static_cast<std::int64_t>(quota.jobs_max);
+  built_in.max_attempts.value = quota.retry.max_attempts;
+  built_in.backoff.value = quota.retry.backoff.count();
+  built_in.backoff_max.value = quota.retry.backoff_max.count();
+  return built_in;
+}
+
+cells::CellQuota finished(const Quota& quota) {
+  cells::CellQuota result;
+  result.pool_size = static_cast<std::uint32_t>(quota.pool_size.value);
+  result.timeout = milliseconds(quota.timeout.value);
+  result.timeout_max = milliseconds(quota.timeout_max.value);
+  result.jobs_max = static_cast<std::uint64_t>(quota.jobs.value);
+  result.retry.max_attempts = static_cast<std::uint32_t>(quota.max_attempts.value);
+  result.retry.backoff = milliseconds(quota.backoff.value);
+  result.retry.backoff_max = milliseconds(quota.backoff_max.value);
+  return result;
+}
+
+void read_setting(json::ObjectReader& reader, std::string_view name, std::int64_t min,
+                  std::int64_t max, Setting& setting) {
+  setting.own = reader.has(name);
+  if (!setting.own) return;
+  const auto value = reader.integer(name, min, max);
+  setting.good = value.has_value();
+  if (value) setting.value = *value;
+}
+
+/// Notes a fault when `lesser` is above `greater`, at whichever of them was said here.
+void check_order(json::ObjectReader& reader, std::string_view lesser_name, const Setting& lesser,
+                 std::string_view greater_name, const Setting& greater) {
+  if (!lesser.good || !greater.good || lesser.value <= greater.value) return;
+  if (lesser.own) {
+    reader.fault(lesser_name, "must not be more than `" + std::string(greater_name) +
+                                  "`, which is " + std::to_string(greater.value));
+  } else if (greater.own) {
+    reader.fault(greater_name, "must not be less than `" + std::string(lesser_name) +
+                                   "`, which is " + std::to_string(lesser.value));
+  }
+}
+
+void read_retry(const json::Value& value, std::string pointer, Quota& quota, Faults& faults) {
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  read_setting(reader, "max_attempts", 1, attempts_max, quota.max_attempts);
+  read_setting(reader, "backoff_ms", 0, backoff_ms_max, quota.backoff);
+  read_setting(reader, "backoff_max_ms", 0, backoff_ms_max, quota.backoff_max);
+  check_order(reader, "backoff_ms", quota.backoff, "backoff_max_ms", quota.backoff_max);
+  reader.finish();
+}
+
+/// The members that a cell shares with `defaults`.
+Quota read_quota(json::ObjectReader& reader, Quota quota, Faults& faults) {
+  for (Setting* setting : {&quota.pool_size, &quota.timeout, &quota.timeout_max, &quota.jobs,
+                           &quota.max_attempts, &quota.backoff, &quota.backoff_max})
+    setting->own = false;
+  if (const json::Value* pool = reader.any("pool")) {
+    json::ObjectReader inner(*pool, reader.pointer_of("pool"), faults);
+    read_setting(inner, "size", 1, cells::pool_size_max, quota.pool_size);
+    refuse_unavailable(inner, {"burst"});
+    inner.finish();
+  }
+  read_setting(reader, "timeout_ms", 1, timeout_ms_max, quota.timeout);
+  read_setting(reader, "timeout_max_ms", 1, timeout_ms_max, quota.timeout_max);
+  check_order(reader, "timeout_ms", quota.timeout, "timeout_max_ms", quota.timeout_max);
+  if (const json::Value* queue = reader.any("queue")) {
+    json::ObjectReader inner(*queue, reader.pointer_of("queue"), faults);
+    read_setting(inner, "max_jobs", 1, jobs_max, quota.jobs);
+    inner.finish();
+  }
+  if (const json::Value* retry = reader.any("retry"))
+    read_retry(*retry, reader.pointer_of("retry"), quota, faults);
+  refuse_unavailable(reader, {"durability", "limits", "quotas", "weights"});
+  return quota;
+}
+
+std::string read_key(json::ObjectReader& reader, std::string_view name) {
+  auto key = reader.string(name);
+  if (!key) return "*";
+  if (*key != "*" && !is_name(*key))
+    reader.fault(name, "must be \"*\" or like [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+  return std::move(*key);
+}
+
+void read_per(json::ObjectReader& reader, cells::CellRule& rule, Faults& faults) {
+  const json::Value* per = reader.array("per");
+  if (per == nullptr) return;
+  if (per->empty()) reader.fault("per", "must not be empty");
+  for (std::size_t i = 0; i < per->size(); ++i) {
+    const auto fault = [&](std::string detail) {
+      faults.push_back({json::pointer_to(reader.pointer_of("per"), i), std::move(detail)});
+    };
+    const json::Value& part = (*per)[i];
+    if (part != "customer" && part != "product") {
+      fault("must be \"customer\" or \"product\"");
+      continue;
+    }
+    const bool customer = part == "customer";
+    bool& chosen = customer ? rule.per_customer : rule.per_product;
+    if (chosen) fault("comes twice");
+    if ((customer ? rule.customer : rule.product) != "*")
+      fault("must not be a key for which the cell names one value");
+    chosen = true;
+  }
+}
+
+struct ReadCell {
+  cells::CellRule rule;
+  bool keys_good = true;
+};
+
+ReadCell read_cell(const json::Value& value, std::string pointer, const Quota& defaults,
+                   Faults& faults) {
+  ReadCell cell;
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  const std::size_t before = faults.size();
+  cell.rule.customer = read_key(reader, "customer");
+  cell.rule.product = read_key(reader, "product");
+  cell.keys_good = reader.is_object() && faults.size() == before;
+  read_per(reader, cell.rule, faults);
+  cell.rule.quota = finished(read_quota(reader, defaults, faults));
+  reader.finish();
+  return cell;
+}
+
+}  // namespace
+
+std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
+                                        Faults& faults) {
+  Quota quota = built_in_quota();
+  if (defaults != nullptr) {
+    json::ObjectReader reader(*defaults, "/defaults", faults);
+    quota = read_quota(reader, quota, faults);
+    reader.finish();
+  }
+  std::vector<cells::CellRule> rules;
+  if (cells == nullptr) return rules;
+  if (cells->size() > cells_max)
+    faults.push_back({"/cells", "must have at most " + std::to_string(cells_max) + " elements"});
+  std::map<std::pair<std::string, std::string>, std::string> pointers;
+  for (std::size_t i = 0; i < cells->size(); ++i) {
+    std::string pointer = json::pointer_to("/cells", i);
+    ReadCell cell = read_cell((*cells)[i], pointer, quota, faults);
+    if (cell.keys_good) {
+      const auto [first, fresh] =
+          pointers.emplace(std::pair(cell.rule.customer, cell.rule.product), pointer);
+      if (!fresh)
+        faults.push_back({pointer, "has the same customer and product as " + first->second});
+    }
+    rules.push_back(std::move(cell.rule));
+  }
+  return rules;
+}
+
+}  // namespace celld::config

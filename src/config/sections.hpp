@@ -1,0 +1,31 @@
+// The parts of a configuration file, one function each. Each reads what is right, notes every
+// fault of what is wrong, and returns something usable either way.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "src/config/config.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::config {
+
+using Faults = std::vector<json::Fault>;
+
+/// services.cpp: the member `services`.
+std::vector<Service> read_services(const json::Value& services, const std::string& pointer,
+                                   const Environment& environment, Faults& faults);
+
+/// cells.cpp: the members `defaults` (null: absent) and `cells` (null: absent or no array).
+std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
+                                        Faults& faults);
+
+/// Notes each of `names` that is there: the documentation knows it, this version does not.
+inline void refuse_unavailable(json::ObjectReader& reader,
+                               std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (reader.any(name) != nullptr) reader.fault(name, "is not available in this version");
+}
+
+}  // namespace celld::config

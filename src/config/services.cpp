@@ -1,0 +1,149 @@
+// The member `services`: to whom jobs are sent, and the secrets that go along.
+#include <set>
+#include <utility>
+
+#include "src/config/checks.hpp"
+#include "src/config/sections.hpp"
+
+namespace celld::config {
+namespace {
+
+constexpr std::size_t services_max = 1000;
+constexpr std::size_t headers_max = 32;
+constexpr std::int64_t settle_ms_max = 86'400'000;
+constexpr std::int64_t latency_ms_max = 3'600'000;
+
+/// The bytes that `source` stands for; a fault text when there are none.
+std::pair<std::string, std::string> resolve(const std::string& source,
+                                            const Environment& environment) {
+  std::optional<std::string> value;
+  if (source.starts_with("env:")) {
+    const std::string name = source.substr(4);
+    value = environment.variable(name);
+    if (!value) return {"", "the environment variable " + json::quote(name) + " is not set"};
+  } else if (source.starts_with("file:")) {
+    const std::string path = source.substr(5);
+    value = environment.file(path);
+    if (!value) return {"", "the file " + json::quote(path) + " cannot be read"};
+  } else {
+    return {source, ""};
+  }
+  // Editors and `echo` end a secret's file with a newline that is no part of it.
+  if (value->ends_with('\n')) value->pop_back();
+  if (value->ends_with('\r')) value->pop_back();
+  return {std::move(*value), ""};
+}
+
+std::optional<Secret> read_secret(json::ObjectReader& reader, std::string_view name,
+                                  const Environment& environment) {
+  auto source = reader.string(name, 0, 16'384);
+  if (!source) return std::nullopt;
+  auto [value, fault] = resolve(*source, environment);
+  if (fault.empty()) fault = header_value_fault(value);
+  if (!fault.empty()) {
+    reader.fault(name, std::move(fault));
+    return std::nullopt;
+  }
+  return Secret{std::move(*source), std::move(value)};
+}
+
+std::vector<std::pair<std::string, Secret>> read_headers(const json::Value& value,
+                                                         std::string pointer,
+                                                         const Environment& environment,
+                                                         Faults& faults) {
+  std::vector<std::pair<std::string, Secret>> headers;
+  if (value.size() > headers_max)
+    faults.push_back({pointer, "must have at most " + std::to_string(headers_max) + " members"});
+  std::set<std::string> names;
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  for (const auto& [name, ignored] : value.items()) {
+    if (std::string fault = header_name_fault(name); !fault.empty())
+      reader.fault(name, std::move(fault));
+    if (!names.insert(lower_case(name)).second)
+      reader.fault(name, "is the same header as another one, spelled differently");
+    if (auto secret = read_secret(reader, name, environment))
+      headers.emplace_back(name, std::move(*secret));
+  }
+  return headers;
+}
+
+HttpService read_http(json::ObjectReader& reader, const Environment& environment, Service& service,
+                      Faults& faults) {
+  HttpService http;
+  reader.require({"url"});
+  if (auto url = reader.string("url")) {
+    if (std::string fault = url_fault(*url); !fault.empty()) reader.fault("url", std::move(fault));
+    http.url = std::move(*url);
+  }
+  if (const json::Value* headers = reader.object("headers"))
+    http.headers = read_headers(*headers, reader.pointer_of("headers"), environment, faults);
+  if (const auto settle = reader.integer("settle_ms", 0, settle_ms_max))
+    service.settle = milliseconds(*settle);
+  return http;
+}
+
+void read_latency(const json::Value& value, std::string pointer, SimulatedService& simulated,
+                  Faults& faults) {
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  reader.require({"min", "max"});
+  const auto min = reader.integer("min", 0, latency_ms_max);
+  const auto max = reader.integer("max", 0, latency_ms_max);
+  reader.finish();
+  if (!min || !max) return;
+  if (*min > *max) reader.fault("min", "must not be more than `max`");
+  simulated.latency_min = milliseconds(*min);
+  simulated.latency_max = milliseconds(*max);
+}
+
+SimulatedService read_simulated(json::ObjectReader& reader, Faults& faults) {
+  SimulatedService simulated;
+  if (const json::Value* latency = reader.any("latency_ms"))
+    read_latency(*latency, reader.pointer_of("latency_ms"), simulated, faults);
+  if (const auto rate = reader.number("failure_rate", 0, 1)) simulated.failure_rate = *rate;
+  if (const auto seed = reader.integer("seed", 0, INT64_MAX))
+    simulated.seed = static_cast<std::uint64_t>(*seed);
+  return simulated;
+}
+
+Service read_service(const std::string& name, const json::Value& value, std::string pointer,
+                     const Environment& environment, Faults& faults) {
+  Service service{.name = name, .kind = SimulatedService{}};
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  if (reader.is_object() && !is_name(name))
+    faults.push_back({reader.pointer(), "must be named like [A-Za-z0-9][A-Za-z0-9._-]{0,62}"});
+  reader.require({"type"});
+  const auto type = reader.string("type");
+  // Which members belong to a service depends on its type: without one, none is called unknown.
+  if (!type) return service;
+  if (*type == "http") {
+    service.kind = read_http(reader, environment, service, faults);
+    refuse_unavailable(reader, {"mapping", "mappings", "limits"});
+  } else if (*type == "simulated") {
+    service.kind = read_simulated(reader, faults);
+    refuse_unavailable(reader, {"limits"});
+  } else if (*type == "command" || *type == "pull") {
+    reader.fault("type", json::quote(*type) + " is not available in this version");
+    return service;
+  } else {
+    reader.fault("type", "must be \"http\" or \"simulated\"");
+    return service;
+  }
+  reader.finish();
+  return service;
+}
+
+}  // namespace
+
+std::vector<Service> read_services(const json::Value& services, const std::string& pointer,
+                                   const Environment& environment, Faults& faults) {
+  std::vector<Service> all;
+  const json::ObjectReader reader(services, pointer, faults);
+  if (!reader.is_object()) return all;
+  if (services.size() > services_max)
+    faults.push_back({pointer, "must have at most " + std::to_string(services_max) + " members"});
+  for (const auto& [name, value] : services.items())
+    all.push_back(read_service(name, value, reader.pointer_of(name), environment, faults));
+  return all;
+}
+
+}  // namespace celld::config

@@ -1,0 +1,94 @@
+#include "src/http/answer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "src/http/text.hpp"
+
+namespace celld::http {
+namespace {
+
+std::string_view reason_of(int status) {
+  static constexpr std::array<std::pair<int, std::string_view>, 33> reasons{{
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {206, "Partial Content"},
+      {301, "Moved Permanently"},
+      {302, "Found"},
+      {303, "See Other"},
+      {304, "Not Modified"},
+      {307, "Temporary Redirect"},
+      {308, "Permanent Redirect"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {406, "Not Acceptable"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {410, "Gone"},
+      {411, "Length Required"},
+      {412, "Precondition Failed"},
+      {413, "Content Too Large"},
+      {414, "URI Too Long"},
+      {415, "Unsupported Media Type"},
+      {422, "Unprocessable Content"},
+      {429, "Too Many Requests"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {502, "Bad Gateway"},
+      {503, "Service Unavailable"},
+      {504, "Gateway Timeout"},
+      {505, "HTTP Version Not Supported"},
+  }};
+  const auto found = std::find_if(reasons.begin(), reasons.end(),
+                                  [&](const auto& reason) { return reason.first == status; });
+  return found == reasons.end() ? "Unknown" : found->second;
+}
+
+bool is_framing_field(std::string_view name) {
+  return equal_ignoring_case(name, "content-length") ||
+         equal_ignoring_case(name, "transfer-encoding") || equal_ignoring_case(name, "connection");
+}
+
+void append_field(std::string& message, std::string_view name, std::string_view value) {
+  message.append(name).append(": ");
+  for (const char c : value) message += is_field_char(c) ? c : ' ';
+  message.append("\r\n");
+}
+
+}  // namespace
+
+std::string serialise(const Response& response, const AnswerTerms& terms) {
+  const int status = response.status >= 200 && response.status <= 599 ? response.status : 500;
+  const bool bodyless = status == 204 || status == 304;
+  const bool with_body = !bodyless && !terms.head_only;
+
+  std::string message;
+  message.reserve(192 + (with_body ? response.body.size() : 0));
+  message.append("HTTP/1.1 ").append(std::to_string(status)).append(" ");
+  message.append(reason_of(status)).append("\r\n");
+  if (!bodyless) {
+    if (!response.content_type.empty())
+      append_field(message, "Content-Type", response.content_type);
+    append_field(message, "Content-Length", std::to_string(response.body.size()));
+  }
+  for (const auto& [name, value] : response.headers) {
+    if (is_token(name) && !is_framing_field(name)) append_field(message, name, value);
+  }
+  if (!terms.keep_alive) {
+    message.append("Connection: close\r\n");
+  } else if (terms.http_1_0) {
+    message.append("Connection: keep-alive\r\n");
+  }
+  message.append("\r\n");
+  if (with_body) message.append(response.body);
+  return message;
+}
+
+}  // namespace celld::http

@@ -1,0 +1,94 @@
+#include "src/http/api/cell_json.hpp"
+
+#include <cmath>
+
+#include "src/http/api/query.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::api {
+namespace {
+
+using cells::CellStatus;
+using cells::JobState;
+
+void append_member(std::string& out, const char* key, std::uint64_t value) {
+  out += key;
+  out += std::to_string(value);
+}
+
+void append_pool(std::string& out, const cells::PoolStatus& pool) {
+  append_member(out, ",\"pool\":{\"target\":", pool.target);
+  append_member(out, ",\"ready\":", pool.ready);
+  append_member(out, ",\"busy\":", pool.busy);
+  append_member(out, ",\"retiring\":", pool.retiring);
+  out += ",\"borrowed\":0}";
+}
+
+void append_queue(std::string& out, const CellView& cell) {
+  const cells::JobCounts& counts = cell.status.queue.counts;
+  append_member(out, ",\"queue\":{\"queued\":", counts[JobState::queued]);
+  append_member(out, ",\"scheduled\":", counts[JobState::scheduled]);
+  append_member(out, ",\"retrying\":", counts[JobState::retrying]);
+  append_member(out, ",\"running\":", counts[JobState::running]);
+  append_member(out, ",\"max_jobs\":", cell.status.quota.jobs_max);
+  append_member(out,
+                ",\"oldest_queued_ms\":", static_cast<std::uint64_t>(cell.oldest_queued.count()));
+  out += '}';
+}
+
+void append_rate(std::string& out, const char* key, double per_s) {
+  out += key;
+  out += json::dump(json::Value(std::round(per_s * 1000) / 1000));
+}
+
+/// In the vocabulary of the configuration file.
+void append_quota(std::string& out, const cells::CellQuota& quota) {
+  append_member(out, ",\"quota\":{\"pool\":{\"size\":", quota.pool_size);
+  append_member(out, "},\"timeout_ms\":", static_cast<std::uint64_t>(quota.timeout.count()));
+  append_member(out, ",\"timeout_max_ms\":", static_cast<std::uint64_t>(quota.timeout_max.count()));
+  append_member(out, ",\"queue\":{\"max_jobs\":", quota.jobs_max);
+  append_member(out, "},\"retry\":{\"max_attempts\":", quota.retry.max_attempts);
+  append_member(out, ",\"backoff_ms\":", static_cast<std::uint64_t>(quota.retry.backoff.count()));
+  append_member(
+      out, ",\"backoff_max_ms\":", static_cast<std::uint64_t>(quota.retry.backoff_max.count()));
+  out += "}}";
+}
+
+}  // namespace
+
+void append_cell(std::string& out, const CellView& cell) {
+  const CellStatus& status = cell.status;
+  out += "{\"customer\":";
+  json::append_quoted(out, status.key.customer);
+  out += ",\"product\":";
+  json::append_quoted(out, status.key.product);
+  append_pool(out, status.pool);
+  append_queue(out, cell);
+  append_rate(out, ",\"rates\":{\"submitted_per_s\":", status.queue.submitted_per_s);
+  append_rate(out, ",\"finished_per_s\":", status.queue.finished_per_s);
+  out += "},\"state\":\"active\"";
+  append_quota(out, status.quota);
+  out += ",\"overrides\":{";
+  if (status.pool_size_override) append_member(out, "\"pool.size\":", *status.pool_size_override);
+  out += "}}";
+}
+
+std::string cell_json(const CellView& cell) {
+  std::string out;
+  append_cell(out, cell);
+  return out;
+}
+
+std::string cell_list_json(const std::vector<CellView>& cells, bool more) {
+  std::string out = "{\"items\":[";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ',';
+    append_cell(out, cells[i]);
+  }
+  out += "],\"next_cursor\":";
+  out += more && !cells.empty() ? json::quote(cell_cursor(cells.back().status.key)) : "null";
+  out += '}';
+  return out;
+}
+
+}  // namespace celld::api

@@ -1,0 +1,24 @@
+// Cells as the API shows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cells/model/status.hpp"
+#include "cells/model/time.hpp"
+
+namespace celld::api {
+
+/// A cell and what only the store knows of it.
+struct CellView {
+  cells::CellStatus status;
+  cells::milliseconds oldest_queued{0};  ///< 0 when nothing is queued.
+};
+
+void append_cell(std::string& out, const CellView& cell);
+std::string cell_json(const CellView& cell);
+
+/// A page of cells; `more`: others follow the last one.
+std::string cell_list_json(const std::vector<CellView>& cells, bool more);
+
+}  // namespace celld::api

@@ -1,0 +1,90 @@
+// The one actor between HTTP and the engine. Handlers send it what was asked for, with the right to
+// answer; it asks the engine, renders, and answers when the engine has. It never blocks.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "cells/actors/protocol.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+// --- From the composition --------------------------------------------------------------------
+
+/// From now on ask these. The engine needs the gateway as its observer, so it comes second; until
+/// then everything is answered 503.
+struct ServeEngine {
+  cells::CellDispatcher dispatcher;
+  cells::JobReader reader;
+};
+
+/// Answer everybody who waits for the end of a job with what is known: celld is stopping.
+struct ReleaseWaiters {};
+
+// --- From the handlers -----------------------------------------------------------------------
+
+struct PostJob {
+  cells::JobRequest request;
+  std::optional<std::chrono::seconds> wait;  ///< For the job's end.
+  http::Responder responder;
+};
+
+struct GetJob {
+  cells::JobId id = 0;
+  http::Responder responder;
+};
+
+struct GetJobs {
+  cells::ListJobs list;
+  http::Responder responder;
+};
+
+struct GetCell {
+  cells::CellKey cell;
+  http::Responder responder;
+};
+
+struct GetCells {
+  cells::ListCells list;
+  http::Responder responder;
+};
+
+/// Without a size: as configured again.
+struct PutPool {
+  cells::CellKey cell;
+  std::optional<std::uint32_t> size;
+  http::Responder responder;
+};
+
+// --- To itself -------------------------------------------------------------------------------
+
+/// Look who has waited long enough, and who has gone.
+struct CheckWaiters {};
+
+}  // namespace celld::api
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ServeEngine)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReleaseWaiters)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostJob)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJob)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJobs)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
+
+namespace celld::api {
+
+/// Answers every request exactly once, with a problem when the engine fails.
+using Gateway = cells::JobObserver::extend<
+    caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
+    caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<GetCell>,
+    caf::reacts_to<GetCells>, caf::reacts_to<PutPool>, caf::reacts_to<CheckWaiters>>;
+
+/// `wall_clock` tells how long the oldest job of a cell has been queued.
+Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);
+
+}  // namespace celld::api

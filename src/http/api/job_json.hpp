@@ -1,0 +1,18 @@
+// Jobs as the API shows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cells/model/job.hpp"
+
+namespace celld::api {
+
+/// Appends the job as a JSON object. Written by hand: it is done once for each submission.
+void append_job(std::string& out, const cells::Job& job);
+std::string job_json(const cells::Job& job);
+
+/// A page of jobs; `next` as in cells::JobsListed.
+std::string job_list_json(const std::vector<cells::JobPtr>& jobs, cells::JobId next);
+
+}  // namespace celld::api

@@ -1,0 +1,184 @@
+#include "src/http/api/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace celld::api {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Row {
+  ProblemKind kind;
+  std::string_view slug;
+  std::string_view title;
+  int status;
+};
+
+// In order of status; where several share one, `refuse` takes the first.
+constexpr std::array<Row, problem_kind_count> table = {{
+    {ProblemKind::bad_request, "bad-request", "Bad request", 400},
+    {ProblemKind::malformed_json, "malformed-json", "The body is not acceptable JSON", 400},
+    {ProblemKind::foreign_origin, "foreign-origin", "Requests of other sites are refused", 403},
+    {ProblemKind::not_found, "not-found", "Not found", 404},
+    {ProblemKind::method_not_allowed, "method-not-allowed", "Method not allowed", 405},
+    {ProblemKind::request_timeout, "request-timeout", "The request took too long", 408},
+    {ProblemKind::length_required, "length-required", "Length required", 411},
+    {ProblemKind::content_too_large, "content-too-large", "The body is too large", 413},
+    {ProblemKind::uri_too_long, "uri-too-long", "The URI is too long", 414},
+    {ProblemKind::unsupported_media_type, "unsupported-media-type", "Unsupported media type", 415},
+    {ProblemKind::expectation_failed, "expectation-failed", "Expectation failed", 417},
+    {ProblemKind::invalid_request, "invalid-request", "The request has faults", 422},
+    {ProblemKind::no_cell, "no-cell", "No cell serves this customer and product", 422},
+    {ProblemKind::queue_full, "queue-full", "The cell's queue is full", 429},
+    {ProblemKind::too_many_cells, "too-many-cells", "The template has too many cells", 429},
+    {ProblemKind::headers_too_large, "headers-too-large", "The headers are too large", 431},
+    {ProblemKind::internal_error, "internal-error", "Internal error", 500},
+    {ProblemKind::not_implemented, "not-implemented", "Not implemented", 501},
+    {ProblemKind::unavailable, "unavailable", "Unavailable", 503},
+    {ProblemKind::starting, "starting", "celld is starting", 503},
+    {ProblemKind::draining, "draining", "celld is stopping", 503},
+    {ProblemKind::store_unavailable, "store-unavailable", "The store cannot commit", 503},
+    {ProblemKind::version_not_supported, "version-not-supported", "HTTP version not supported",
+     505},
+}};
+
+// A body of a thousand faults helps nobody more than a longer one.
+constexpr std::size_t errors_shown_max = 1000;
+
+const Row& row_of(ProblemKind kind) {
+  return *std::find_if(table.begin(), table.end(),
+                       [&](const Row& row) { return row.kind == kind; });
+}
+
+ProblemKind kind_of_status(int status) {
+  const auto row = std::find_if(table.begin(), table.end(),
+                                [&](const Row& candidate) { return candidate.status == status; });
+  if (row != table.end()) return row->kind;
+  return status >= 500 ? ProblemKind::internal_error : ProblemKind::bad_request;
+}
+
+std::int64_t retry_after_s(milliseconds wait) {
+  return std::clamp<std::int64_t>((wait.count() + 999) / 1000, 1, 3600);
+}
+
+void append_errors(std::string& out, const std::vector<json::Fault>& errors) {
+  out += ",\"errors\":[";
+  const std::size_t shown = std::min(errors.size(), errors_shown_max);
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += i == 0 ? "{\"pointer\":" : ",{\"pointer\":";
+    json::append_quoted(out, errors[i].pointer);
+    out += ",\"detail\":";
+    json::append_quoted(out, errors[i].detail);
+    out += '}';
+  }
+  out += ']';
+}
+
+void append_quota(std::string& out, const QuotaUse& quota) {
+  out += ",\"cell\":{\"customer\":";
+  json::append_quoted(out, quota.cell.customer);
+  out += ",\"product\":";
+  json::append_quoted(out, quota.cell.product);
+  out += "},\"limit\":" + std::to_string(quota.limit) + ",\"depth\":" + std::to_string(quota.depth);
+}
+
+Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string detail) {
+  Problem problem{.kind = kind, .detail = std::move(detail)};
+  problem.quota = QuotaUse{refusal.cell, refusal.limit, refusal.depth};
+  problem.retry_after = refusal.retry_after;
+  return problem;
+}
+
+}  // namespace
+
+Problem invalid_request(std::vector<json::Fault> errors) {
+  std::string detail = errors.size() == 1 ? "The request has a fault: see `errors`."
+                                          : "The request has " + std::to_string(errors.size()) +
+                                                " faults: see `errors`.";
+  Problem problem{.kind = ProblemKind::invalid_request, .detail = std::move(detail)};
+  problem.errors = std::move(errors);
+  return problem;
+}
+
+Problem not_found(std::string detail) {
+  return {.kind = ProblemKind::not_found, .detail = std::move(detail)};
+}
+
+Problem problem_of(const cells::Refusal& refusal) {
+  using Kind = cells::Refusal::Kind;
+  const std::string cell = to_string(refusal.cell);
+  switch (refusal.kind) {
+    case Kind::no_cell:
+      return {.kind = ProblemKind::no_cell,
+              .detail = "The configuration has no cell for this customer and product."};
+    case Kind::timeout_too_long:
+      return invalid_request({{"/timeout_ms", "must be at most " + std::to_string(refusal.limit) +
+                                                  ", the `timeout_max_ms` of the cell " + cell}});
+    case Kind::queue_full:
+      return quota_problem(ProblemKind::queue_full, refusal,
+                           "The cell " + cell + " has " + std::to_string(refusal.depth) +
+                               " unfinished jobs of at most " + std::to_string(refusal.limit) +
+                               ".");
+    case Kind::too_many_cells:
+      return quota_problem(
+          ProblemKind::too_many_cells, refusal,
+          "The template " + cell + " has " + std::to_string(refusal.limit) + " cells already.");
+    case Kind::draining: {
+      Problem problem{.kind = ProblemKind::draining,
+                      .detail = "celld is stopping and takes no new jobs."};
+      problem.retry_after = refusal.retry_after;
+      return problem;
+    }
+  }
+  return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
+}
+
+Problem store_unavailable() {
+  Problem problem{.kind = ProblemKind::store_unavailable,
+                  .detail =
+                      "The store did not answer. A job that was being submitted may or may "
+                      "not be on disk."};
+  problem.retry_after = milliseconds(5000);
+  return problem;
+}
+
+int status_of(ProblemKind kind) {
+  return row_of(kind).status;
+}
+
+std::string_view slug_of(ProblemKind kind) {
+  return row_of(kind).slug;
+}
+
+http::Response to_response(const Problem& problem) {
+  const Row& row = row_of(problem.kind);
+  http::Response response;
+  response.status = row.status;
+  response.content_type = "application/problem+json";
+  std::string& out = response.body;
+  out += "{\"type\":\"/problems/";
+  out += row.slug;
+  out += "\",\"title\":";
+  json::append_quoted(out, row.title);
+  out += ",\"status\":" + std::to_string(row.status) + ",\"detail\":";
+  json::append_quoted(out, problem.detail);
+  if (problem.quota) append_quota(out, *problem.quota);
+  if (!problem.errors.empty()) append_errors(out, problem.errors);
+  out += '}';
+  if (row.status == 503 || row.status == 429) {
+    const auto wait = retry_after_s(problem.retry_after.value_or(milliseconds(1000)));
+    response.headers.emplace_back("Retry-After", std::to_string(wait));
+  }
+  return response;
+}
+
+http::Response refuse(int status, std::string detail, std::string allow) {
+  http::Response response =
+      to_response({.kind = kind_of_status(status), .detail = std::move(detail)});
+  if (!allow.empty()) response.headers.emplace_back("Allow", std::move(allow));
+  return response;
+}
+
+}  // namespace celld::api

@@ -1,0 +1,31 @@
+// Query parameters: every one known, every one checked, all faults at once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cells/actors/protocol.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::api {
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+using Faults = std::vector<json::Fault>;
+
+/// GET /v1/jobs
+std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query);
+
+/// GET /v1/cells
+std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
+
+/// For everything that takes no parameters.
+Faults refuse_query(const Query& query);
+
+/// Where a list goes on. Opaque to clients; the parsers above take them apart again.
+std::string job_cursor(cells::JobId before);
+std::string cell_cursor(const cells::CellKey& after);
+
+}  // namespace celld::api

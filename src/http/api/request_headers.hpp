@@ -1,0 +1,24 @@
+// The request headers that the API looks into.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+inline constexpr std::chrono::seconds wait_max{60};
+
+/// True for application/json, in UTF-8 when it names a charset.
+bool is_json(const http::Request& request);
+
+/// True for a page of another site: its `Origin` is not the host that was asked.
+bool is_foreign(const http::Request& request);
+
+/// The `wait` of a Prefer header (RFC 7240), at most wait_max. The first one counts; a malformed
+/// one is as good as none.
+std::optional<std::chrono::seconds> preferred_wait(const http::Request& request);
+
+}  // namespace celld::api

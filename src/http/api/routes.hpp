@@ -1,0 +1,23 @@
+// The paths of the API. Handlers run on HTTP threads: they parse, check, and hand over to the
+// gateway.
+#pragma once
+
+#include <memory>
+
+#include "src/http/api/gateway.hpp"
+#include "src/http/api/readiness.hpp"
+#include "src/http/api/submission.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+struct Api {
+  Gateway gateway;
+  std::shared_ptr<const SubmissionRules> rules;
+  std::shared_ptr<const Readiness> readiness;
+};
+
+/// Adds all routes to a server that has not started.
+void add_routes(http::Server& server, const Api& api);
+
+}  // namespace celld::api

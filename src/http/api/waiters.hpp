@@ -1,0 +1,57 @@
+// Who waits for the end of a job (`Prefer: wait`). Pure: time is an argument.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cells/model/job.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+struct Waiter {
+  cells::JobPtr job;  ///< Its latest form that is known.
+  http::Responder responder;
+  std::chrono::seconds wait{};  ///< As granted.
+};
+
+/// At most one waits for a job: whoever submitted it.
+class Waiters {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void add(Waiter waiter, Time deadline);
+
+  /// Notes the job's new form. Gives back its waiter, if the job has ended.
+  std::optional<Waiter> changed(const cells::JobPtr& job);
+
+  /// Gives back those whose deadline is at or before `now`.
+  std::vector<Waiter> take_expired(Time now);
+  std::vector<Waiter> take_all();
+
+  /// Forgets those whose client has gone.
+  void drop_gone();
+
+  /// The earliest deadline.
+  std::optional<Time> next_deadline() const;
+  std::size_t size() const { return waiting_.size(); }
+
+ private:
+  struct Entry {
+    Waiter waiter;
+    Time deadline;
+  };
+  using Map = std::unordered_map<cells::JobId, Entry>;
+
+  Waiter take(Map::iterator entry);
+
+  Map waiting_;
+  std::set<std::pair<Time, cells::JobId>> deadlines_;
+};
+
+}  // namespace celld::api

@@ -1,0 +1,155 @@
+#include "src/http/body_pipe.hpp"
+
+#include <utility>
+
+namespace celld::http {
+namespace {
+
+constexpr std::size_t queued_bytes_max = 256 << 10;
+constexpr std::size_t queued_bytes_low = 128 << 10;
+constexpr int steps_per_run = 16;  // Then other requests get their turn on the thread.
+
+}  // namespace
+
+BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
+                   const StreamHandler& handler, Request request)
+    : slot_(std::move(slot)),
+      turn_(turn),
+      state_(state),
+      handler_(handler),
+      request_(std::move(request)) {}
+
+void BodyPipe::open() {
+  const std::lock_guard lock(mutex_);
+  schedule();
+}
+
+void BodyPipe::push(std::string piece) {
+  const std::lock_guard lock(mutex_);
+  if (done_) return;
+  queued_bytes_ += piece.size();
+  pieces_.push_back(std::move(piece));
+  schedule();
+}
+
+bool BodyPipe::wants_more() {
+  const std::lock_guard lock(mutex_);
+  holding_ = !done_ && (pauses_ > 0 || queued_bytes_ >= queued_bytes_max);
+  return !holding_;
+}
+
+void BodyPipe::end() {
+  end_with(Ending::complete);
+}
+void BodyPipe::abort() {
+  end_with(Ending::aborted);
+}
+void BodyPipe::detach() {
+  end_with(Ending::detached);
+}
+
+void BodyPipe::end_with(Ending ending) {
+  const std::lock_guard lock(mutex_);
+  if (done_ || ending_ == Ending::aborted || ending_ == Ending::detached) return;
+  ending_ = ending;
+  schedule();
+}
+
+void BodyPipe::pause() {
+  const std::lock_guard lock(mutex_);
+  ++pauses_;
+}
+
+void BodyPipe::resume() {
+  const std::lock_guard lock(mutex_);
+  --pauses_;
+  ask_for_more();
+  schedule();
+}
+
+void BodyPipe::run() noexcept {
+  std::unique_lock lock(mutex_);
+  for (int steps = 0; steps < steps_per_run; ++steps) {
+    const auto step = next_step();
+    if (step == Step::none) {
+      scheduled_ = false;
+      return;
+    }
+    std::string piece;
+    if (step == Step::open) opened_ = true;
+    if (step == Step::data) {
+      piece = std::move(pieces_.front());
+      pieces_.pop_front();
+      queued_bytes_ -= piece.size();
+      ask_for_more();
+    }
+    done_ = done_ || step == Step::end || step == Step::abort || step == Step::let_go;
+    lock.unlock();
+    perform(step, piece);
+    lock.lock();
+  }
+  scheduled_ = false;
+  schedule();
+}
+
+BodyPipe::Step BodyPipe::next_step() const {
+  if (done_) return Step::none;
+  if (ending_ == Ending::aborted) return Step::abort;
+  if (ending_ == Ending::detached) return Step::let_go;
+  if (!opened_) return Step::open;
+  if (pauses_ > 0) return Step::none;
+  if (!pieces_.empty()) return Step::data;
+  return ending_ == Ending::complete ? Step::end : Step::none;
+}
+
+/// A sink that throws is treated as one that has had enough; the exception is told to nobody.
+void BodyPipe::perform(Step step, const std::string& piece) noexcept {
+  try {
+    if (step == Step::open) {
+      call_handler();
+    } else if (step == Step::data) {
+      if (!sink_->on_data(piece)) stop_taking();
+    } else {
+      // Freed here, as the sink may hold this pipe.
+      const auto sink = std::move(sink_);
+      if (sink && step == Step::end) sink->on_end();
+      if (sink && step == Step::abort) sink->on_abort();
+    }
+  } catch (...) {
+    Responder::Exchange(slot_, turn_).refuse(500, "the request failed");
+    stop_taking();
+  }
+}
+
+void BodyPipe::call_handler() {
+  auto exchange = std::make_shared<Responder::Exchange>(slot_, turn_);
+  sink_ = handler_(request_, Responder(std::move(exchange)), shared_from_this());
+  request_ = Request{};
+  if (!sink_) stop_taking();
+}
+
+void BodyPipe::stop_taking() {
+  sink_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    pieces_.clear();
+    queued_bytes_ = 0;
+  }
+  slot_->notify(Notice::Kind::body_refused, turn_);
+}
+
+/// Called with the lock held, as is ask_for_more.
+void BodyPipe::schedule() {
+  if (scheduled_ || next_step() == Step::none) return;
+  scheduled_ = true;
+  state_.pool.submit(shared_from_this());
+}
+
+void BodyPipe::ask_for_more() {
+  if (!holding_ || pauses_ > 0 || queued_bytes_ > queued_bytes_low) return;
+  holding_ = false;
+  slot_->notify(Notice::Kind::body_wanted, turn_);
+}
+
+}  // namespace celld::http

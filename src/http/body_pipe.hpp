@@ -1,0 +1,79 @@
+// A streamed body on its way from the poller to its sink.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "src/http/exchange.hpp"
+#include "src/http/handler_pool.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::http {
+
+/// The poller puts pieces in; handler threads call the sink, one at a time and in order. Holds a
+/// bounded number of bytes, as long as the poller asks `wants_more` after each piece.
+class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_this<BodyPipe> {
+ public:
+  BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
+           const StreamHandler& handler, Request request);
+
+  // From the poller.
+
+  /// Calls the handler for its sink, before any piece.
+  void open();
+  void push(std::string piece);
+  /// False: hold the client back; a `body_wanted` notice comes when it may go on.
+  bool wants_more();
+  /// The body has ended; on_end is the sink's last call.
+  void end();
+  /// The body will not come to its end; on_abort is the sink's last call.
+  void abort();
+  /// The request has been answered: the sink gets no further call.
+  void detach();
+
+  // From any thread.
+
+  void pause() override;
+  void resume() override;
+
+  // On a handler thread.
+
+  void run() noexcept override;
+
+ private:
+  enum class Step { none, open, data, end, abort, let_go };
+  enum class Ending { none, complete, aborted, detached };
+
+  Step next_step() const;
+  void perform(Step step, const std::string& piece) noexcept;
+  void call_handler();
+  void stop_taking();
+  void schedule();
+  void ask_for_more();
+  void end_with(Ending ending);
+
+  const std::shared_ptr<AnswerSlot> slot_;
+  const std::uint64_t turn_;
+  ServerState& state_;  // The pool in it runs this, and the slot keeps it.
+  const StreamHandler& handler_;
+
+  // Only touched by the one `run` at a time.
+  Request request_;
+  std::unique_ptr<BodySink> sink_;
+
+  std::mutex mutex_;
+  std::deque<std::string> pieces_;
+  std::size_t queued_bytes_ = 0;
+  std::int64_t pauses_ = 0;
+  Ending ending_ = Ending::none;
+  bool opened_ = false;
+  bool scheduled_ = false;  // Queued in the pool, or running.
+  bool holding_ = false;    // The poller waits for a body_wanted.
+  bool done_ = false;       // The sink has had its last call.
+};
+
+}  // namespace celld::http

@@ -1,0 +1,127 @@
+// One client's connection: a state machine that the poller drives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/http/body_decoder.hpp"
+#include "src/http/body_pipe.hpp"
+#include "src/http/deadlines.hpp"
+#include "src/http/exchange.hpp"
+#include "src/http/request_head.hpp"
+#include "src/http/request_task.hpp"
+#include "src/http/server_state.hpp"
+#include "src/http/socket.hpp"
+
+namespace celld::http {
+
+class Connection;
+
+/// What the poller and its connections share; on the poller's thread alone.
+struct PollerLoop {
+  std::shared_ptr<ServerState> server;
+  Deadlines deadlines;
+  SteadyTime now{};
+  std::vector<char> scratch;                 ///< What one read may bring.
+  std::vector<std::shared_ptr<Task>> tasks;  ///< For the handler threads.
+  std::vector<Connection*> unread;           ///< May have more to read, when the others had a turn.
+  std::vector<Connection*> closed;           ///< To be freed, once nothing refers to them.
+};
+
+/// Reads one request at a time, from the first byte to the last, hands it on, writes its answer,
+/// and begins anew. Never reads on while a request is in hand, so that what a client sends ahead
+/// takes one bounded buffer. A request that is refused, and a body that was not read to its end,
+/// are the last on their connection.
+///
+///   reading_head → reading_body → handling → writing ─┬→ reading_head
+///        └──────────────┴── refused ────────────↑     └→ lingering → closed
+class Connection : public DeadlineEntry {
+ public:
+  Connection(PollerLoop& loop, FileDescriptor socket, std::string peer);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int fd() const { return socket_.fd(); }
+  bool closed() const { return state_ == State::closed; }
+
+  /// `events` are epoll's, edge-triggered.
+  void on_events(std::uint32_t events);
+  void on_notice(Notice&& notice);
+  void on_deadline();
+  /// Its turn to read on has come.
+  void on_unread();
+  /// The server stops: a connection without a request closes; the others do after their answer.
+  void on_drain();
+
+  /// Answers what can't be served, and closes.
+  void refuse(int status, std::string detail);
+  /// Closes at once: the client is gone, or has to go.
+  void abandon();
+
+  std::size_t index = 0;    ///< The poller's place for it.
+  bool over_limit = false;  ///< Only there to be refused.
+
+ private:
+  enum class State { reading_head, reading_body, handling, writing, lingering, closed };
+
+  bool wants_input() const;
+  void read_some();
+  void take_input(std::string_view data);
+  void on_input_end();
+  std::string_view pending() const { return std::string_view(input_).substr(input_taken_); }
+
+  void read_requests();
+  bool read_head();
+  void begin_request(RequestHead head);
+  void begin_stream(const StreamHandler& handler, RequestHead head);
+  void take_body(std::string_view& input);
+  BodyDecoder::Status pass_on(std::string_view& input);
+  void finish_body();
+  void fail_body(int status, std::string detail);
+  void offer_continue();
+  void hold_back();
+  void read_on();
+
+  void flush();
+  void finish_answer();
+  void await_request();
+  void linger();
+
+  void arm(DeadlineKind kind) { loop_.deadlines.arm(*this, kind, loop_.now); }
+  void disarm() { loop_.deadlines.disarm(*this); }
+
+  PollerLoop& loop_;
+  Socket socket_;
+  const std::string peer_;
+  const std::shared_ptr<AnswerSlot> slot_;
+  State state_ = State::reading_head;
+
+  bool readable_ = false;     // The kernel may have more for us.
+  bool client_done_ = false;  // The client has announced that nothing more comes.
+  bool input_ended_ = false;  // And all it sent has been read.
+  bool queued_unread_ = false;
+  std::string input_;
+  std::size_t input_taken_ = 0;
+
+  HeadScanner scanner_;
+  bool blank_line_skipped_ = false;
+  AnswerTerms terms_;
+  std::optional<BodyDecoder> decoder_;
+  std::shared_ptr<RequestTask> task_;  // Of a request whose body is being read.
+  std::shared_ptr<BodyPipe> pipe_;     // Of a streamed request.
+  bool body_held_back_ = false;
+  bool body_unwanted_ = false;
+  std::size_t discarded_bytes_ = 0;
+
+  std::string output_;
+  std::size_t output_written_ = 0;
+  bool closes_ = false;  // After the output.
+};
+
+}  // namespace celld::http

@@ -1,0 +1,92 @@
+// Deadlines of very many connections, at a constant cost each.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace celld::http {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+enum class DeadlineKind { idle, head, body, write, linger };
+constexpr std::size_t deadline_kinds = 5;
+
+/// A thing with at most one deadline at a time.
+class DeadlineEntry {
+ public:
+  std::optional<DeadlineKind> armed() const { return armed_; }
+
+ protected:
+  DeadlineEntry() = default;
+  ~DeadlineEntry() = default;
+
+ private:
+  friend class Deadlines;
+  DeadlineEntry* previous_ = nullptr;
+  DeadlineEntry* next_ = nullptr;
+  SteadyTime due_{};
+  std::optional<DeadlineKind> armed_;
+};
+
+/// One queue for each kind. All deadlines of a kind have the same length, so that each queue is in
+/// order of time by itself.
+class Deadlines {
+ public:
+  explicit Deadlines(std::array<std::chrono::milliseconds, deadline_kinds> lengths)
+      : lengths_(lengths) {}
+
+  void arm(DeadlineEntry& entry, DeadlineKind kind, SteadyTime now) {
+    disarm(entry);
+    auto& queue = queue_of(kind);
+    entry.armed_ = kind;
+    entry.due_ = now + lengths_[static_cast<std::size_t>(kind)];
+    entry.previous_ = queue.last;
+    (queue.last != nullptr ? queue.last->next_ : queue.first) = &entry;
+    queue.last = &entry;
+  }
+
+  void disarm(DeadlineEntry& entry) {
+    if (!entry.armed_) return;
+    auto& queue = queue_of(*entry.armed_);
+    (entry.previous_ != nullptr ? entry.previous_->next_ : queue.first) = entry.next_;
+    (entry.next_ != nullptr ? entry.next_->previous_ : queue.last) = entry.previous_;
+    entry.previous_ = entry.next_ = nullptr;
+    entry.armed_.reset();
+  }
+
+  std::optional<SteadyTime> earliest() const {
+    const auto* entry = first();
+    return entry == nullptr ? std::nullopt : std::optional{entry->due_};
+  }
+
+  /// The next entry that is due, or null. It stays armed: the caller disarms or re-arms it.
+  DeadlineEntry* due(SteadyTime now) const {
+    auto* entry = first();
+    return entry != nullptr && entry->due_ <= now ? entry : nullptr;
+  }
+
+ private:
+  struct Queue {
+    DeadlineEntry* first = nullptr;
+    DeadlineEntry* last = nullptr;
+  };
+
+  Queue& queue_of(DeadlineKind kind) { return queues_[static_cast<std::size_t>(kind)]; }
+
+  DeadlineEntry* first() const {
+    DeadlineEntry* earliest = nullptr;
+    for (const auto& queue : queues_) {
+      const bool sooner =
+          queue.first != nullptr && (earliest == nullptr || queue.first->due_ < earliest->due_);
+      if (sooner) earliest = queue.first;
+    }
+    return earliest;
+  }
+
+  std::array<std::chrono::milliseconds, deadline_kinds> lengths_;
+  std::array<Queue, deadline_kinds> queues_{};
+};
+
+}  // namespace celld::http

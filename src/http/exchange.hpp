@@ -1,0 +1,79 @@
+// The answers' way back: from a Responder on any thread to the connection of its request.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "src/http/answer.hpp"
+#include "src/http/mailbox.hpp"
+#include "src/http/server.hpp"
+#include "src/http/server_state.hpp"
+
+namespace celld::http {
+
+class Connection;
+
+/// The half of a connection that other threads touch. Each request is one turn; what comes for a
+/// turn that is over is dropped. Exactly one party answers a turn: who claims or revokes it first.
+class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
+ public:
+  AnswerSlot(std::shared_ptr<ServerState> state, Socket& socket, Connection& connection)
+      : state_(std::move(state)), socket_(socket), connection_(connection) {}
+
+  // From the poller.
+
+  /// Begins a turn and returns its number.
+  std::uint64_t open(AnswerTerms terms);
+  /// The request has been read to its end, so its connection may serve another.
+  void allow_keep_alive();
+  /// Ends the turn without its answer; false when that is on its way already.
+  bool revoke();
+  /// The answer has been written.
+  void end_turn();
+  /// The socket is about to be closed; nobody touches it, or the connection, afterwards.
+  void disconnect();
+  Connection& connection() const { return connection_; }
+  /// Whether `turn` is the one in hand, on a connection that is still there.
+  bool is_current(std::uint64_t turn) const;
+
+  // From any thread.
+
+  /// Takes the right to answer; true for the first who asks.
+  bool claim(std::uint64_t turn);
+  /// Sends the answer of a claimed turn: at once from a handler thread, else through the poller.
+  void deliver(const Response& response);
+  void notify(Notice::Kind kind, std::uint64_t turn);
+  const ServerState& state() const { return *state_; }
+
+ private:
+  const std::shared_ptr<ServerState> state_;
+  Socket& socket_;
+  Connection& connection_;
+  mutable std::mutex mutex_;
+  std::uint64_t turn_ = 0;
+  AnswerTerms terms_;
+  bool answered_ = true;
+  bool gone_ = false;
+};
+
+/// One turn, as the Responder's copies share it.
+class Responder::Exchange {
+ public:
+  Exchange(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn)
+      : slot_(std::move(slot)), turn_(turn) {}
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void answer(Response&& response);
+  /// Answers through the server's Refuse, unless that would come too late.
+  void refuse(int status, std::string detail, std::string allow = {});
+  bool connected() const { return slot_->is_current(turn_); }
+
+ private:
+  const std::shared_ptr<AnswerSlot> slot_;
+  const std::uint64_t turn_;
+};
+
+}  // namespace celld::http

@@ -1,0 +1,60 @@
+// What other threads have for the poller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/http/socket.hpp"
+
+namespace celld::http {
+
+class AnswerSlot;
+
+struct Notice {
+  enum class Kind {
+    answered,      ///< The answer of this turn; all of it but `unwritten` has been sent.
+    body_wanted,   ///< A streamed body that was held back may flow again.
+    body_refused,  ///< The rest of a streamed body is not wanted.
+  };
+  Kind kind = Kind::answered;
+  std::shared_ptr<AnswerSlot> slot;
+  std::uint64_t turn = 0;
+  std::string unwritten;
+  bool closes = false;  ///< The answer announced that the connection closes.
+  bool failed = false;  ///< Sending it failed.
+};
+
+/// Any thread posts; the poller takes. A post costs a system call only when the poller sleeps.
+class Mailbox {
+ public:
+  Mailbox();
+
+  void post(Notice notice);
+  void wake();
+
+  /// Readable when the poller has been woken.
+  int wake_fd() const { return wake_fd_.get(); }
+  /// Announces that the poller is about to sleep; false when it must not, as something waits.
+  bool fall_asleep();
+  void wake_up();
+  /// Replaces `notices` by all that has been posted, in order.
+  void take(std::vector<Notice>& notices);
+  /// Drops what is posted from now on.
+  void close();
+
+ private:
+  void signal() const;
+
+  FileDescriptor wake_fd_;
+  std::mutex mutex_;
+  std::vector<Notice> notices_;
+  bool asleep_ = false;
+  bool woken_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace celld::http

@@ -1,0 +1,225 @@
+#include "src/http/poller.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace celld::http {
+namespace {
+
+constexpr std::size_t read_bytes_max = 64 << 10;
+constexpr int events_max = 256;
+constexpr int accepts_per_round_max = 256;
+constexpr std::chrono::milliseconds linger_timeout{2000};
+
+FileDescriptor spare_descriptor() {
+  return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+void watch(int epoll, int fd, std::uint32_t events, void* tag) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = tag;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+  }
+}
+
+}  // namespace
+
+Poller::Poller(std::shared_ptr<ServerState> server)
+    : server_(std::move(server)),
+      loop_{
+          server_,
+          Deadlines({server_->limits.idle_timeout, server_->limits.head_timeout,
+                     server_->limits.body_timeout, server_->limits.write_timeout, linger_timeout}),
+          {},
+          std::vector<char>(read_bytes_max),
+          {},
+          {},
+          {}},
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      spare_(spare_descriptor()) {
+  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  watch(epoll_.get(), server_->mailbox.wake_fd(), EPOLLIN | EPOLLET, nullptr);
+}
+
+Poller::~Poller() {
+  stop(std::chrono::milliseconds(0));
+  if (thread_.joinable()) thread_.join();
+}
+
+void Poller::listen(FileDescriptor socket) {
+  listening_ = std::move(socket);
+}
+
+void Poller::start() {
+  if (listening_) watch(epoll_.get(), listening_.get(), EPOLLIN, &listening_);
+  ended_ = false;
+  thread_ = std::thread([this] { run(); });
+}
+
+void Poller::stop(std::chrono::milliseconds grace) {
+  std::unique_lock lock(mutex_);
+  if (ended_) {
+    listening_.reset();
+    return;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + grace;
+  stop_at_ = stop_at_ ? std::min(*stop_at_, deadline) : deadline;
+  server_->draining.store(true);
+  server_->mailbox.wake();
+  ended_changed_.wait(lock, [&] { return ended_; });
+}
+
+void Poller::run() {
+  while (!stop_if_asked()) {
+    wait_for_events();
+    take_notices();
+    read_on();
+    expire_deadlines();
+    server_->pool.submit_all(loop_.tasks);
+    free_closed();
+  }
+  for (const auto& connection : connections_) connection->abandon();
+  free_closed();
+  server_->mailbox.close();
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  ended_changed_.notify_all();
+}
+
+void Poller::wait_for_events() {
+  std::array<epoll_event, events_max> events{};
+  const bool sleeps = loop_.unread.empty() && server_->mailbox.fall_asleep();
+  const int count =
+      ::epoll_wait(epoll_.get(), events.data(), events_max, sleeps ? timeout_ms() : 0);
+  if (sleeps) server_->mailbox.wake_up();
+  loop_.now = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) {
+    const auto& event = events[static_cast<std::size_t>(i)];
+    if (event.data.ptr == &listening_) {
+      accept_clients();
+    } else if (event.data.ptr != nullptr) {
+      static_cast<Connection*>(event.data.ptr)->on_events(event.events);
+    }
+  }
+}
+
+int Poller::timeout_ms() const {
+  auto earliest = loop_.deadlines.earliest();
+  if (draining_) earliest = std::min(earliest.value_or(SteadyTime::max()), drain_until_);
+  if (!earliest) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*earliest - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+void Poller::take_notices() {
+  server_->mailbox.take(notices_);
+  for (auto& notice : notices_) {
+    auto& slot = *notice.slot;
+    if (slot.is_current(notice.turn)) slot.connection().on_notice(std::move(notice));
+  }
+  notices_.clear();
+}
+
+/// What is put on the list meanwhile waits for the next round.
+void Poller::read_on() {
+  reading_on_.swap(loop_.unread);
+  for (auto* connection : reading_on_) connection->on_unread();
+  reading_on_.clear();
+}
+
+void Poller::expire_deadlines() {
+  while (auto* entry = loop_.deadlines.due(loop_.now)) {
+    static_cast<Connection*>(entry)->on_deadline();
+  }
+}
+
+void Poller::accept_clients() {
+  for (int i = 0; i < accepts_per_round_max && accept_client(); ++i) {
+  }
+}
+
+/// False when no client waits.
+bool Poller::accept_client() {
+  if (!listening_) return false;
+  auto client = accept_from(listening_.get());
+  if (client.socket) {
+    add(std::move(client));
+    return true;
+  }
+  if (client.error == EMFILE || client.error == ENFILE) {
+    shed_client();
+    return false;
+  }
+  return client.error == ECONNABORTED || client.error == EINTR;
+}
+
+/// Without a descriptor to accept it with, a waiting client would wake us again and again.
+void Poller::shed_client() {
+  spare_.reset();
+  accept_from(listening_.get());
+  spare_ = spare_descriptor();
+}
+
+void Poller::add(Accepted client) {
+  const auto connections_max = server_->limits.connections_max;
+  const bool full = connections_.size() - over_limit_ >= connections_max;
+  // Those who are told so are bounded too.
+  if (full && over_limit_ >= connections_max / 8 + 8) return;
+
+  auto connection =
+      std::make_unique<Connection>(loop_, std::move(client.socket), std::move(client.peer));
+  auto& added = *connection;
+  added.index = connections_.size();
+  added.over_limit = full;
+  over_limit_ += full ? 1 : 0;
+  connections_.push_back(std::move(connection));
+  open_.store(connections_.size(), std::memory_order_relaxed);
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.ptr = &added;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, added.fd(), &event) != 0) return added.abandon();
+  if (full) added.refuse(503, "there are too many connections");
+}
+
+void Poller::free_closed() {
+  if (loop_.closed.empty()) return;
+  std::erase_if(loop_.unread, [](const Connection* connection) { return connection->closed(); });
+  for (const auto* connection : loop_.closed) {
+    over_limit_ -= connection->over_limit ? 1 : 0;
+    const auto index = connection->index;
+    std::swap(connections_[index], connections_.back());
+    connections_[index]->index = index;
+    connections_.pop_back();
+  }
+  loop_.closed.clear();
+  open_.store(connections_.size(), std::memory_order_relaxed);
+}
+
+bool Poller::stop_if_asked() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stop_at_) return false;
+    drain_until_ = *stop_at_;
+  }
+  if (!std::exchange(draining_, true)) drain();
+  return connections_.empty() || std::chrono::steady_clock::now() >= drain_until_;
+}
+
+void Poller::drain() {
+  listening_.reset();
+  for (const auto& connection : connections_) connection->on_drain();
+  free_closed();
+}
+
+}  // namespace celld::http

@@ -1,0 +1,204 @@
+#include "src/http/request_head.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/http/target.hpp"
+#include "src/http/text.hpp"
+
+namespace celld::http {
+namespace {
+
+constexpr std::size_t method_bytes_max = 32;
+constexpr std::size_t request_line_rest = method_bytes_max + 12;  // Spaces, version and CR LF.
+constexpr std::size_t path_bytes_max = 2048;  // The routing's regular expressions recurse.
+constexpr std::size_t length_digits_max = 19;
+
+/// Reads the lines of one head; the first fault ends it.
+class HeadReader {
+ public:
+  explicit HeadReader(const Limits& limits) : limits_(limits) {}
+
+  std::variant<RequestHead, Refusal> read(std::string_view text) {
+    const auto line_end = text.find("\r\n");
+    if (read_request_line(text.substr(0, line_end)) && read_fields(text.substr(line_end + 2)) &&
+        check_host() && read_framing()) {
+      read_connection();
+      return std::move(head_);
+    }
+    return std::move(refusal_);
+  }
+
+ private:
+  bool refuse(int status, std::string detail) {
+    refusal_ = {status, std::move(detail)};
+    return false;
+  }
+
+  bool read_request_line(std::string_view line) {
+    const auto method_end = line.find(' ');
+    const auto target_end = line.rfind(' ');
+    if (method_end == std::string_view::npos || method_end == target_end) {
+      return refuse(400, "the request line is not METHOD TARGET VERSION");
+    }
+    const auto method = line.substr(0, method_end);
+    const auto target = line.substr(method_end + 1, target_end - method_end - 1);
+    if (method.size() > method_bytes_max || !is_token(method)) {
+      return refuse(400, "the method is malformed");
+    }
+    head_.request.method = method;
+    return read_version(line.substr(target_end + 1)) && read_target(target);
+  }
+
+  bool read_version(std::string_view version) {
+    const bool well_formed = version.size() == 8 && version.substr(0, 5) == "HTTP/" &&
+                             is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
+    if (!well_formed) return refuse(400, "the HTTP version is malformed");
+    if (version != "HTTP/1.1" && version != "HTTP/1.0") {
+      return refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+    }
+    head_.http_1_0 = version == "HTTP/1.0";
+    return true;
+  }
+
+  bool read_target(std::string_view target) {
+    if (target.size() > limits_.uri_bytes_max ||
+        std::min(target.find('?'), target.size()) > path_bytes_max) {
+      return refuse(414, "the request target is too long");
+    }
+    auto parsed = parse_target(target);
+    if (!parsed) return refuse(400, "the request target is malformed");
+    head_.request.path = std::move(parsed->path);
+    head_.request.query = std::move(parsed->query);
+    head_.route_path = std::move(parsed->route_path);
+    return true;
+  }
+
+  bool read_fields(std::string_view lines) {
+    for (auto end = lines.find("\r\n"); end != 0; end = lines.find("\r\n")) {
+      if (head_.request.headers.size() == limits_.headers_max) {
+        return refuse(431, "there are too many header fields");
+      }
+      if (!read_field(lines.substr(0, end))) return false;
+      lines.remove_prefix(end + 2);
+    }
+    return true;
+  }
+
+  bool read_field(std::string_view line) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
+      return refuse(400, "a header field is malformed");
+    }
+    const auto value = trimmed(line.substr(colon + 1));
+    if (!is_field_value(value)) return refuse(400, "a header field has control characters");
+    head_.request.headers.emplace_back(lower_case(line.substr(0, colon)), value);
+    const auto& [name, kept] = head_.request.headers.back();
+    return note_field(name, kept);
+  }
+
+  /// Keeps what the framing depends on, and refuses what is not taken here at all.
+  bool note_field(std::string_view name, std::string_view value) {
+    if (name == "host") {
+      ++hosts_;
+      host_valid_ = value.find_first_of(" \t,/@?#") == std::string_view::npos;
+    } else if (name == "content-length") {
+      ++lengths_;
+      length_ = value;
+    } else if (name == "transfer-encoding") {
+      ++encodings_;
+      encoding_ = value;
+    } else if (name == "content-encoding" && !equal_ignoring_case(value, "identity")) {
+      return refuse(415, "encoded bodies are not taken; send the body as it is");
+    } else if (name == "content-type" && lower_case(value.substr(0, 10)) == "multipart/") {
+      return refuse(415, "multipart bodies are not taken");
+    } else if (name == "expect") {
+      if (!equal_ignoring_case(value, "100-continue")) {
+        return refuse(400, "only 100-continue can be expected");
+      }
+      head_.expects_continue = true;
+    }
+    return true;
+  }
+
+  bool check_host() {
+    if (hosts_ > 1 || (hosts_ == 0 && !head_.http_1_0)) {
+      return refuse(400, "exactly one Host header field is needed");
+    }
+    return host_valid_ || refuse(400, "the Host header field is malformed");
+  }
+
+  bool read_framing() {
+    if (lengths_ > 1) return refuse(400, "there is more than one Content-Length");
+    if (encodings_ > 0) {
+      if (lengths_ > 0)
+        return refuse(400, "Content-Length and Transfer-Encoding exclude each other");
+      if (head_.http_1_0) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
+      if (encodings_ > 1 || encoding_ != "chunked") {
+        return refuse(400, "the only Transfer-Encoding taken is chunked");
+      }
+      head_.body.chunked = true;
+    }
+    return lengths_ == 0 || read_length();
+  }
+
+  bool read_length() {
+    const bool numeric = !length_.empty() && length_.size() <= length_digits_max &&
+                         std::all_of(length_.begin(), length_.end(), is_digit);
+    if (!numeric) return refuse(400, "the Content-Length is not a number");
+    for (const char digit : length_) {
+      head_.body.length = head_.body.length * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+    return true;
+  }
+
+  void read_connection() {
+    const auto connection = lower_case(head_.request.header("connection").value_or(""));
+    head_.keep_alive = head_.http_1_0 ? has_list_member(connection, "keep-alive")
+                                      : !has_list_member(connection, "close");
+    if (head_.http_1_0) head_.expects_continue = false;
+  }
+
+  const Limits& limits_;
+  RequestHead head_;
+  Refusal refusal_;
+  int hosts_ = 0;
+  bool host_valid_ = true;
+  int lengths_ = 0;
+  std::string length_;
+  int encodings_ = 0;
+  std::string encoding_;
+};
+
+}  // namespace
+
+HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
+  for (auto line_end = bytes.find('\n', scanned_); line_end != std::string_view::npos;
+       line_end = bytes.find('\n', scanned_)) {
+    if (line_end == line_start_ || bytes[line_end - 1] != '\r') {
+      return {0, {400, "a line does not end with CR LF"}};
+    }
+    const bool empty = line_end - line_start_ == 1;
+    auto refusal = refusal_of_length(line_end + 1);
+    if (refusal) return {0, std::move(refusal)};
+    request_line_seen_ = true;
+    line_start_ = scanned_ = line_end + 1;
+    if (empty) return {scanned_, {}};
+  }
+  scanned_ = bytes.size();
+  return {0, refusal_of_length(scanned_)};
+}
+
+Refusal HeadScanner::refusal_of_length(std::size_t length) const {
+  if (!request_line_seen_ && length > limits_->uri_bytes_max + request_line_rest) {
+    return {414, "the request target is too long"};
+  }
+  if (length > limits_->head_bytes_max) return {431, "the header section is too long"};
+  return {};
+}
+
+std::variant<RequestHead, Refusal> parse_head(std::string_view head, const Limits& limits) {
+  return HeadReader(limits).read(head);
+}
+
+}  // namespace celld::http

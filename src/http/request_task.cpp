@@ -1,0 +1,34 @@
+#include "src/http/request_task.hpp"
+
+#include <utility>
+
+namespace celld::http {
+
+RequestTask::RequestTask(const ServerState& state, Request request, std::string route_path)
+    : state_(state), request_(std::move(request)), route_path_(std::move(route_path)) {}
+
+void RequestTask::set_exchange(std::shared_ptr<Responder::Exchange> exchange) {
+  exchange_ = std::move(exchange);
+}
+
+void RequestTask::run() noexcept {
+  // This copy goes when the function returns: an answer that nobody kept the right to give is a
+  // 500.
+  const auto exchange = std::move(exchange_);
+  if (!exchange->connected()) return;
+  try {
+    auto found = state_.routes.find(request_.method, route_path_);
+    if (found.handler != nullptr) {
+      request_.captures = std::move(found.captures);
+      (*found.handler)(request_, Responder(exchange));
+    } else if (found.status == 405) {
+      exchange->refuse(405, "the method is not allowed here", std::move(found.allow));
+    } else {
+      exchange->refuse(found.status, "there is nothing at this path");
+    }
+  } catch (...) {  // What was thrown may hold anything, and is told to nobody.
+    exchange->refuse(500, "the request failed");
+  }
+}
+
+}  // namespace celld::http

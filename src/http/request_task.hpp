@@ -1,0 +1,31 @@
+// One complete request on its way through its handler.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "src/http/exchange.hpp"
+#include "src/http/handler_pool.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::http {
+
+class RequestTask : public Task {
+ public:
+  RequestTask(const ServerState& state, Request request, std::string route_path);
+
+  /// Where the body goes until the request is submitted.
+  std::string& body() { return request_.body; }
+  void set_exchange(std::shared_ptr<Responder::Exchange> exchange);
+
+  /// Finds the route and calls its handler; answers 404, 405, and 500 for a handler that throws.
+  void run() noexcept override;
+
+ private:
+  const ServerState& state_;
+  Request request_;
+  std::string route_path_;
+  std::shared_ptr<Responder::Exchange> exchange_;
+};
+
+}  // namespace celld::http

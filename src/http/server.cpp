@@ -1,0 +1,71 @@
+#include "src/http/server.hpp"
+
+#include <utility>
+
+#include "src/http/poller.hpp"
+#include "src/http/server_state.hpp"
+
+namespace celld::http {
+
+std::optional<std::string> Request::header(std::string_view name) const {
+  std::optional<std::string> joined;
+  for (const auto& [field, value] : headers) {
+    if (field != name) continue;
+    if (joined) {
+      joined->append(", ").append(value);
+    } else {
+      joined = value;
+    }
+  }
+  return joined;
+}
+
+class Server::Impl {
+ public:
+  Impl(Limits limits, Refuse refuse)
+      : state(std::make_shared<ServerState>(limits, std::move(refuse))), poller(state) {}
+
+  ~Impl() {
+    poller.stop(milliseconds(0));
+    // Tells the sinks of the connections just closed, before the handlers go.
+    state->pool.finish();
+    state->routes.clear();
+  }
+
+  const std::shared_ptr<ServerState> state;
+  Poller poller;
+};
+
+Server::Server(Limits limits, Refuse refuse)
+    : impl_(std::make_unique<Impl>(limits, std::move(refuse))) {}
+Server::~Server() = default;
+
+void Server::route(std::string method, std::string pattern, Handler handler) {
+  impl_->state->routes.add(std::move(method), std::move(pattern), std::move(handler));
+}
+
+void Server::route_stream(std::string method, std::string path, StreamHandler handler) {
+  impl_->state->routes.add_stream(std::move(method), std::move(path), std::move(handler));
+}
+
+std::pair<std::uint16_t, std::string> Server::bind(const std::string& host, std::uint16_t port) {
+  auto listening = listen_on(host, port);
+  if (listening.error.empty()) impl_->poller.listen(std::move(listening.socket));
+  return {listening.port, std::move(listening.error)};
+}
+
+void Server::start() {
+  impl_->state->routes.complete();
+  impl_->state->pool.start(impl_->state->limits.threads);
+  impl_->poller.start();
+}
+
+void Server::stop(milliseconds grace) {
+  impl_->poller.stop(grace);
+}
+
+std::size_t Server::connections() const {
+  return impl_->poller.connections();
+}
+
+}  // namespace celld::http

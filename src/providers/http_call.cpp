@@ -1,0 +1,212 @@
+#include "src/providers/http_call.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <utility>
+
+namespace celld::providers {
+namespace {
+
+// An idle connection older than this is not used again: most servers close theirs after 5 s or
+// later, and a request that meets such a close on its way has an unknown outcome.
+constexpr long idle_seconds_max = 4;
+// libcurl allocates these for each call.
+constexpr long receive_buffer_bytes = 8 << 10;
+constexpr long send_buffer_bytes = 16 << 10;
+constexpr std::size_t retry_after_bytes_max = 64;
+
+template <typename Value>
+bool set(CURL* easy, CURLoption option, Value value) {
+  return curl_easy_setopt(easy, option, value) == CURLE_OK;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+}  // namespace
+
+HttpCall::HttpCall(const cells::Lease& lease, HttpRequest request, const HttpLimits& limits,
+                   Ended ended)
+    : lease_(lease),
+      request_(std::move(request)),
+      limits_(limits),
+      ended_(std::move(ended)),
+      easy_(curl_easy_init()) {}
+
+HttpCall::~HttpCall() {
+  if (easy_ != nullptr) curl_easy_cleanup(easy_);
+  curl_slist_free_all(headers_);
+}
+
+bool HttpCall::prepare(milliseconds remaining) {
+  return easy_ != nullptr && set_what_is_sent() && set_bounds(remaining) && set_manners() &&
+         set_callbacks();
+}
+
+HttpCall* HttpCall::of(CURL* easy) {
+  char* self = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+  return reinterpret_cast<HttpCall*>(self);
+}
+
+void HttpCall::end(CURLcode code) {
+  result_.end = classify(code);
+  if (result_.end == HttpResult::End::answered) {
+    long status = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    result_.status = static_cast<int>(status);
+  } else {
+    result_.body.clear();
+    result_.retry_after.reset();
+    if (code != CURLE_OK) result_.reason = curl_easy_strerror(code);
+  }
+  ended_(std::move(result_));
+}
+
+void HttpCall::end_aborted() {
+  ended_(HttpResult{});
+}
+
+bool HttpCall::set_what_is_sent() {
+  for (const auto& line : request_.headers) {
+    auto* longer = curl_slist_append(headers_, line.c_str());
+    if (longer == nullptr) return false;
+    headers_ = longer;
+  }
+  return set(easy_, CURLOPT_URL, request_.url.c_str()) &&
+         set(easy_, CURLOPT_PROTOCOLS_STR, "http,https") &&
+         set(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1)) &&
+         set(easy_, CURLOPT_POST, 1L) &&
+         set(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size())) &&
+         set(easy_, CURLOPT_POSTFIELDS, request_.body.c_str()) &&
+         set(easy_, CURLOPT_HTTPHEADER, headers_);
+}
+
+bool HttpCall::set_bounds(milliseconds remaining) {
+  // To libcurl, 0 is no limit.
+  const auto timeout = std::max(remaining, milliseconds{1});
+  const auto connect = std::clamp(limits_.connect_timeout, milliseconds{1}, timeout);
+  return set(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count())) &&
+         set(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect.count())) &&
+         set(easy_, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits_.body_bytes_max)) &&
+         set(easy_, CURLOPT_BUFFERSIZE, receive_buffer_bytes) &&
+         set(easy_, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes) &&
+         set(easy_, CURLOPT_MAXAGE_CONN, idle_seconds_max);
+}
+
+bool HttpCall::set_manners() {
+  return set(easy_, CURLOPT_NOSIGNAL, 1L) &&        //
+         set(easy_, CURLOPT_FOLLOWLOCATION, 0L) &&  //
+         set(easy_, CURLOPT_HTTP09_ALLOWED, 0L) &&  //
+         set(easy_, CURLOPT_PROXY, "") &&           // None from the environment.
+         set(easy_, CURLOPT_TCP_KEEPALIVE, 1L) &&   //
+         set(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
+         // Without it, ending a call whose name is still looked up would wait for the look-up.
+         set(easy_, CURLOPT_QUICK_EXIT, 1L);
+}
+
+bool HttpCall::set_callbacks() {
+  return set(easy_, CURLOPT_PRIVATE, this) &&                         //
+         set(easy_, CURLOPT_HEADERFUNCTION, &HttpCall::on_header) &&  //
+         set(easy_, CURLOPT_HEADERDATA, this) &&                      //
+         set(easy_, CURLOPT_WRITEFUNCTION, &HttpCall::on_body) &&     //
+         set(easy_, CURLOPT_WRITEDATA, this) &&                       //
+         set(easy_, CURLOPT_PREREQFUNCTION, &HttpCall::on_before_send) &&
+         set(easy_, CURLOPT_PREREQDATA, this);
+}
+
+std::size_t HttpCall::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& call = *static_cast<HttpCall*>(self);
+  const std::string_view line(data, size * count);
+  call.head_bytes_ += line.size();
+  if (call.head_bytes_ > call.limits_.head_bytes_max) {
+    call.too_large_ = true;
+    return CURL_WRITEFUNC_ERROR;
+  }
+  if (!call.read_header(line)) {
+    call.garbled_ = true;
+    return CURL_WRITEFUNC_ERROR;
+  }
+  return line.size();
+}
+
+std::size_t HttpCall::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& call = *static_cast<HttpCall*>(self);
+  const std::string_view piece(data, size * count);
+  if (piece.size() > call.limits_.body_bytes_max - call.result_.body.size()) {
+    call.too_large_ = true;
+    return CURL_WRITEFUNC_ERROR;
+  }
+  call.result_.body.append(piece);
+  return piece.size();
+}
+
+// libcurl sends a request again by itself when a reused connection dies before the first byte of
+// an answer. The provider may have begun to act on the first one, and a second beside it is what
+// must not be; so the second is refused, and the call has an unknown outcome.
+int HttpCall::on_before_send(void* self, char*, char*, int, int) {
+  auto& call = *static_cast<HttpCall*>(self);
+  return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+// libcurl takes a head that the connection's end cuts short for a whole one, and a length that is
+// none for no length; so both are watched here. False: this is not HTTP.
+bool HttpCall::read_header(std::string_view line) {
+  if (line.starts_with("HTTP/")) {  // Another head; forget the last.
+    result_.retry_after.reset();
+    length_.clear();
+    head_complete_ = false;
+    return true;
+  }
+  const auto content = trim(line);
+  if (content.empty()) head_complete_ = true;
+  const auto colon = content.find(':');
+  if (colon == std::string_view::npos) return true;
+  const auto name = content.substr(0, colon);
+  const auto value = trim(content.substr(colon + 1));
+  if (equal_ignoring_case(name, "retry-after")) {
+    result_.retry_after = value.substr(0, retry_after_bytes_max);
+  } else if (equal_ignoring_case(name, "content-length")) {
+    if (!length_.empty() && length_ != value) return false;
+    length_ = value;
+    return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  return true;
+}
+
+HttpResult::End HttpCall::classify(CURLcode code) const {
+  using End = HttpResult::End;
+  if (code == CURLE_OK) return head_complete_ ? End::answered : End::broken;
+  if (!sent_) return End::not_sent;
+  if (too_large_) return End::too_large;
+  if (garbled_) return End::garbled;
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+      return End::timed_out;
+    case CURLE_FILESIZE_EXCEEDED:
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:
+#endif
+    case CURLE_OUT_OF_MEMORY:  // What libcurl 7 says of a header line beyond its own limit.
+      return End::too_large;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return End::garbled;
+    default:
+      return End::broken;
+  }
+}
+
+}  // namespace celld::providers

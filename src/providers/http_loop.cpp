@@ -1,0 +1,144 @@
+#include "src/providers/http_loop.hpp"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "src/providers/steady_now.hpp"
+
+namespace celld::providers {
+namespace {
+
+constexpr int events_max = 256;
+constexpr int wait_ms_max = 60'000;
+constexpr std::size_t calls_per_shard_max = 256;
+constexpr auto wake_data = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+HttpLoop::HttpLoop(HttpLimits limits, HttpCommandQueue& commands)
+    : limits_(limits), commands_(commands), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event wake{};
+  wake.events = EPOLLIN;
+  wake.data.u64 = wake_data;
+  if (epoll_fd_ < 0 || epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, commands_.wake_fd(), &wake) != 0) {
+    throw std::system_error(errno, std::generic_category(), "HTTP transport");
+  }
+}
+
+HttpLoop::~HttpLoop() {
+  end_all();
+  shards_.clear();
+  ::close(epoll_fd_);
+}
+
+void HttpLoop::run() {
+  while (!commands_.stop_requested()) {
+    for (auto& command : commands_.take()) {
+      std::visit([this](auto& each) { carry_out(each); }, command);
+    }
+    fire_timers();
+    end_finished();
+    drop_empty_shards();
+    wait_and_dispatch();
+    end_finished();
+  }
+  end_all();
+  commands_.close();
+}
+
+void HttpLoop::carry_out(HttpCommandQueue::Start& start) {
+  const auto remaining = std::chrono::ceil<milliseconds>(start.deadline - steady_now());
+  auto call = std::make_unique<HttpCall>(start.lease, std::move(start.request), limits_,
+                                         std::move(start.ended));
+  if (calls_.contains(start.lease)) return call->end_aborted();
+  if (remaining <= milliseconds{0}) return call->end(CURLE_OPERATION_TIMEDOUT);
+  auto& shard = shard_with_room();
+  if (!call->prepare(remaining) || !shard.add(*call)) return call->end(CURLE_FAILED_INIT);
+  calls_.emplace(start.lease, Entry{&shard, std::move(call)});
+}
+
+void HttpLoop::carry_out(HttpCommandQueue::Abort& abort) {
+  const auto position = calls_.find(abort.lease);
+  if (position != calls_.end()) take_out(position)->end_aborted();
+  abort.gone();
+}
+
+// The first with room: under light load all calls share the connections of one shard.
+HttpShard& HttpLoop::shard_with_room() {
+  const auto has_room = [](const auto& shard) {
+    return shard == nullptr || shard->calls() < calls_per_shard_max;
+  };
+  auto place = std::find_if(shards_.begin(), shards_.end(), has_room);
+  if (place == shards_.end()) place = shards_.insert(shards_.end(), nullptr);
+  if (*place == nullptr) {
+    *place = std::make_unique<HttpShard>(static_cast<std::uint32_t>(place - shards_.begin()),
+                                         epoll_fd_, limits_.idle_connections_max);
+  }
+  return **place;
+}
+
+void HttpLoop::wait_and_dispatch() {
+  std::array<epoll_event, events_max> events;
+  const int ready = epoll_wait(epoll_fd_, events.data(), events_max, wait_ms());
+  for (int i = 0; i < ready; ++i) {
+    const auto& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == wake_data) continue;
+    const auto& shard = shards_[HttpShard::shard_of(event.data.u64)];
+    shard->on_ready(HttpShard::socket_of(event.data.u64), event.events);
+  }
+}
+
+int HttpLoop::wait_ms() const {
+  auto next = steady_now() + milliseconds{wait_ms_max};
+  for (const auto& shard : shards_) {
+    if (shard) next = std::min(next, shard->next_time().value_or(next));
+  }
+  const auto left = std::chrono::ceil<milliseconds>(next - steady_now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, wait_ms_max));
+}
+
+void HttpLoop::fire_timers() {
+  for (const auto& shard : shards_) {
+    if (shard) shard->on_time(steady_now());
+  }
+}
+
+void HttpLoop::end_finished() {
+  for (const auto& shard : shards_) {
+    while (const auto finished = shard ? shard->next_finished() : std::nullopt) {
+      take_out(calls_.find(finished->call->lease()))->end(finished->code);
+    }
+  }
+}
+
+// With them go the connections that only a peak had needed. Between two rounds of events, because
+// an event names its shard.
+void HttpLoop::drop_empty_shards() {
+  for (auto shard = shards_.begin(); shard != shards_.end(); ++shard) {
+    if (shard != shards_.begin() && *shard && (*shard)->calls() == 0) shard->reset();
+  }
+  while (!shards_.empty() && !shards_.back()) shards_.pop_back();
+}
+
+std::unique_ptr<HttpCall> HttpLoop::take_out(Calls::iterator position) {
+  auto [shard, call] = std::move(position->second);
+  calls_.erase(position);
+  shard->remove(*call);
+  return std::move(call);
+}
+
+void HttpLoop::end_all() {
+  while (!calls_.empty()) take_out(calls_.begin())->end_aborted();
+}
+
+}  // namespace celld::providers

@@ -1,0 +1,55 @@
+// The event loop of the HTTP transport: the calls, spread over shards that share one epoll set.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cells/model/ids.hpp"
+#include "cells/model/time.hpp"
+#include "src/providers/http_call.hpp"
+#include "src/providers/http_command_queue.hpp"
+#include "src/providers/http_exchange.hpp"
+#include "src/providers/http_shard.hpp"
+
+namespace celld::providers {
+
+/// Used by one thread, apart from the constructor. A call that has nothing to do costs nothing:
+/// libcurl says which sockets and which moment it waits for.
+class HttpLoop {
+ public:
+  HttpLoop(HttpLimits limits, HttpCommandQueue& commands);
+  ~HttpLoop();
+  HttpLoop(const HttpLoop&) = delete;
+  HttpLoop& operator=(const HttpLoop&) = delete;
+
+  /// Carries out commands until a stop is requested, then ends all calls and closes the queue.
+  void run();
+
+ private:
+  struct Entry {
+    HttpShard* shard;
+    std::unique_ptr<HttpCall> call;
+  };
+  using Calls = std::map<cells::Lease, Entry>;
+
+  void carry_out(HttpCommandQueue::Start& start);
+  void carry_out(HttpCommandQueue::Abort& abort);
+  HttpShard& shard_with_room();
+  void wait_and_dispatch();
+  int wait_ms() const;
+  void fire_timers();
+  void end_finished();
+  void drop_empty_shards();
+  std::unique_ptr<HttpCall> take_out(Calls::iterator position);
+  void end_all();
+
+  HttpLimits limits_;
+  HttpCommandQueue& commands_;
+  int epoll_fd_;
+  std::vector<std::unique_ptr<HttpShard>>
+      shards_;  ///< Null where one was dropped; never the first.
+  Calls calls_;
+};
+
+}  // namespace celld::providers

@@ -1,0 +1,15 @@
+// The steady clock, as the transports of this folder read it.
+#pragma once
+
+#include <chrono>
+
+#include "cells/model/time.hpp"
+
+namespace celld::providers {
+
+inline cells::SteadyTime steady_now() {
+  return cells::SteadyTime{std::chrono::duration_cast<cells::SteadyTime::duration>(
+      std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+}  // namespace celld::providers

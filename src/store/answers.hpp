@@ -1,0 +1,46 @@
+// The answers of a batch: collected while its operations are applied, sent when it is on disk.
+#pragma once
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cells/ports/job_store.hpp"
+
+namespace celld::store {
+
+/// Keeps answers in the order of their requests. The reads of a JobStore wait here too, because an
+/// asker must never see an older state after a newer one.
+class Answers {
+ public:
+  template <class Answer>
+  void add(caf::typed_response_promise<Answer> promise, Answer answer) {
+    waiting_.push_back({static_cast<caf::response_promise&>(promise), std::move(answer)});
+  }
+
+  bool empty() const { return waiting_.empty(); }
+  std::size_t size() const { return waiting_.size(); }
+
+  void deliver_all() {
+    for (auto& [promise, answer] : std::exchange(waiting_, {})) {
+      std::visit([&to = promise](auto& value) { to.deliver(std::move(value)); }, answer);
+    }
+  }
+
+  void fail_all(const caf::error& error) {
+    for (auto& [promise, answer] : std::exchange(waiting_, {})) promise.deliver(error);
+  }
+
+ private:
+  using Answer = std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed,
+                              cells::JobsMoved, cells::CellLoaded, cells::JobInserted,
+                              cells::JobRecorded, cells::RunnableFetched, cells::DueAdvanced,
+                              cells::PoolOverrideSet, cells::StoreFlushed>;
+  struct Waiting {
+    caf::response_promise promise;
+    Answer answer;
+  };
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace celld::store

@@ -1,0 +1,28 @@
+// An exclusive lock on a file: it keeps a second celld away from a data directory (promise P3).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace celld::store {
+
+/// Held until destruction or the end of the process, whichever comes first.
+class FileLock {
+ public:
+  /// Creates the file when it is not there. Sets `error`, for people, when the lock cannot be had.
+  static std::optional<FileLock> acquire(const std::string& path, std::string& error);
+
+  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileLock& operator=(FileLock&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~FileLock();
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace celld::store

@@ -1,0 +1,95 @@
+#include "src/store/job_rules.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace celld::store {
+
+using cells::Job;
+using cells::JobId;
+using cells::JobState;
+using cells::WallTime;
+
+bool is_runnable(JobState state, const LineMarks& marks) {
+  if (!marks.head || marks.held) return false;
+  return state == JobState::queued || (state == JobState::retrying && marks.woken);
+}
+
+bool is_settling(const Job& job) {
+  return is_ended(job.state) && job.place != 0;
+}
+
+bool is_open(const Job& job) {
+  return !is_ended(job.state) || job.place != 0;
+}
+
+namespace {
+
+bool is_waiting(JobState state) {
+  return state == JobState::scheduled || state == JobState::queued || state == JobState::retrying;
+}
+
+}  // namespace
+
+bool is_expired(const Job& job, WallTime now) {
+  return is_waiting(job.state) && job.expires_at && *job.expires_at <= now;
+}
+
+std::optional<WallTime> due_at(const Job& job, const LineMarks& marks) {
+  std::optional<WallTime> due;
+  const auto consider = [&due](const std::optional<WallTime>& at) {
+    if (at && (!due || *at < *due)) due = at;
+  };
+  if (job.state == JobState::scheduled) consider(job.run_at);
+  if (job.state == JobState::retrying && !marks.woken) consider(job.next_attempt_at);
+  if (is_settling(job)) consider(job.settle_until);
+  if (is_waiting(job.state)) consider(job.expires_at);
+  return due;
+}
+
+cells::JobPtr merge_version(const Job& stored, cells::JobPtr next) {
+  JobId place = stored.place != 0 ? stored.place : next->place;
+  if (is_ended(next->state) && !next->settle_until) place = 0;
+  if (next->place == place && next->cell == stored.cell) return next;
+  auto merged = std::make_shared<Job>(*next);
+  merged->place = place;
+  merged->cell = stored.cell;
+  return merged;
+}
+
+bool matches(const cells::JobFilter& filter, const Job& job) {
+  const auto& spec = *job.spec;
+  const auto is = [](const std::optional<std::string>& wanted, const std::string& value) {
+    return !wanted || *wanted == value;
+  };
+  if (filter.state && *filter.state != job.state) return false;
+  if (!is(filter.customer, spec.customer) || !is(filter.product, spec.product) ||
+      !is(filter.entity_type, spec.entity.type) || !is(filter.entity_id, spec.entity.id)) {
+    return false;
+  }
+  if (filter.service && std::find(spec.services.begin(), spec.services.end(), *filter.service) ==
+                            spec.services.end()) {
+    return false;
+  }
+  return std::all_of(filter.labels.begin(), filter.labels.end(), [&spec](const auto& label) {
+    const auto found = spec.labels.find(label.first);
+    return found != spec.labels.end() && found->second == label.second;
+  });
+}
+
+IdRange id_range(const cells::ListJobs& request) {
+  IdRange range{1, static_cast<JobId>(std::numeric_limits<std::int64_t>::max())};
+  const auto& filter = request.filter;
+  if (filter.created_after) {
+    range.first = cells::first_job_id_at(*filter.created_after + cells::milliseconds{1});
+  }
+  if (filter.created_before) {
+    range.end = std::min(range.end, cells::first_job_id_at(*filter.created_before));
+  }
+  if (request.before != 0) range.end = std::min(range.end, request.before);
+  return range;
+}
+
+}  // namespace celld::store

@@ -1,0 +1,340 @@
+#include "src/store/memory_jobs.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+auto rank_of(const Job& job) {
+  return std::tuple{-job.spec->priority, job.place, job.id};
+}
+
+std::pair<std::string, std::string> origin_of(const Job& job) {
+  return {job.spec->customer, job.spec->product};
+}
+
+}  // namespace
+
+MemoryJobs::MemoryJobs(const StoreContent& content)
+    : jobs_(content.jobs),
+      overrides_(content.overrides),
+      epoch_(content.epoch),
+      last_id_(content.last_id) {
+  for (const auto& [id, stored] : jobs_) {
+    add_to_indexes(stored);
+    if (stored.job->place != 0) lines_[stored.job->spec].emplace(stored.job->place, id);
+  }
+}
+
+// --- Starting --------------------------------------------------------------------------------
+
+EpochStarted MemoryJobs::apply(const StartEpoch&) {
+  for (auto& [id, stored] : jobs_) {
+    if (!stored.marks.held) continue;
+    auto marks = stored.marks;
+    marks.held = false;
+    change(stored, stored.job, marks);
+  }
+  changed_ = true;
+  return {++epoch_, last_id_};
+}
+
+CellsLoaded MemoryJobs::apply(const LoadCells&) const {
+  CellsLoaded loaded;
+  for (const auto& [key, cell] : cells_) {
+    if (!cell.open.empty()) loaded.with_jobs.push_back(key);
+  }
+  for (const auto& [key, size] : overrides_) loaded.overrides.push_back({key, size});
+  return loaded;
+}
+
+RoutesListed MemoryJobs::apply(const ListRoutes& request) const {
+  RoutesListed listed;
+  const Origin after{request.after_customer, request.after_product};
+  auto cell = request.after_cell ? cells_.lower_bound(*request.after_cell) : cells_.begin();
+  for (; cell != cells_.end(); ++cell) {
+    const auto& open = cell->second.open;
+    const bool resumed = request.after_cell && cell->first == *request.after_cell;
+    for (auto route = resumed ? open.upper_bound(after) : open.begin(); route != open.end();
+         ++route) {
+      if (listed.routes.size() >= request.limit) return listed;
+      listed.routes.push_back({cell->first, route->first.first, route->first.second});
+    }
+  }
+  return listed;
+}
+
+JobsMoved MemoryJobs::apply(const MoveJobs& request) {
+  JobsMoved answer;
+  const auto cell = cells_.find(request.from.cell);
+  if (cell == cells_.end() || request.from.cell == request.to) return answer;
+  const Origin origin{request.from.customer, request.from.product};
+  while (answer.moved < request.limit) {
+    const auto route = cell->second.open.find(origin);
+    if (route == cell->second.open.end()) break;
+    auto& stored = jobs_.at(*route->second.begin());
+    auto job = std::make_shared<Job>(*stored.job);
+    job->cell = request.to;
+    change(stored, std::move(job), stored.marks);
+    ++answer.moved;
+  }
+  return answer;
+}
+
+CellLoaded MemoryJobs::apply(const LoadCell& request) const {
+  CellLoaded loaded;
+  const auto found = cells_.find(request.cell);
+  if (found == cells_.end()) return loaded;
+  const Cell& cell = found->second;
+  loaded.counts = cell.counts;
+  for (const auto id : cell.running) loaded.running.push_back(jobs_.at(id).job);
+  loaded.runnable = !cell.runnable.empty();
+  if (!cell.due.empty()) loaded.next_due = cell.due.begin()->first;
+  return loaded;
+}
+
+// --- The life of a job -----------------------------------------------------------------------
+
+std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
+  const auto& job = request.job;
+  const auto [found, inserted] = jobs_.try_emplace(job->id);
+  if (!inserted) return std::nullopt;
+  LineMarks marks;
+  marks.head = enter_line(*job);
+  change(found->second, job, marks);
+  note_id(job->id);
+  note_id(job->place);
+  return JobInserted{job->id, is_runnable(job->state, marks)};
+}
+
+void MemoryJobs::apply(const ClaimJob& request) {
+  const auto found = jobs_.find(request.job->id);
+  if (found == jobs_.end()) return;
+  auto& stored = found->second;
+  if (is_ended(stored.job->state) || stored.job->state == JobState::running) return;
+  JobPtr promoted;
+  replace(stored, merge_version(*stored.job, request.job), stored.marks, promoted);
+}
+
+JobRecorded MemoryJobs::apply(const RecordJob& request) {
+  const auto found = jobs_.find(request.job->id);
+  if (found == jobs_.end()) return {};
+  auto& stored = found->second;
+  if (is_ended(stored.job->state) || stored.job->lease != request.expected) return {};
+  auto next = merge_version(*stored.job, request.job);
+  auto marks = stored.marks;
+  marks.woken = false;
+  if (next->state == JobState::queued) marks.held = false;
+  JobRecorded answer{true, nullptr};
+  replace(stored, std::move(next), marks, answer.promoted);
+  return answer;
+}
+
+void MemoryJobs::apply(const HoldJob& request) {
+  const auto found = jobs_.find(request.id);
+  if (found == jobs_.end()) return;
+  auto& stored = found->second;
+  if (!is_runnable(stored.job->state, stored.marks)) return;
+  auto marks = stored.marks;
+  marks.held = true;
+  change(stored, stored.job, marks);
+}
+
+RunnableFetched MemoryJobs::apply(const FetchRunnable& request) const {
+  RunnableFetched fetched;
+  fetched.complete = true;
+  const auto found = cells_.find(request.cell);
+  if (found == cells_.end()) return fetched;
+  const auto& runnable = found->second.runnable;
+  auto customer = request.after ? runnable.upper_bound(request.customer)
+                                : runnable.lower_bound(request.customer);
+  std::size_t bytes = 0;
+  bool full = false;
+  for (; customer != runnable.end() && !full; ++customer) {
+    if (fetched.customers.size() >= std::max<std::size_t>(request.customers_max, 1)) break;
+    RunnableOfCustomer best{customer->first, {}, false};
+    for (const auto& [rank, job] : customer->second) {
+      if (best.jobs.size() >= std::max<std::size_t>(request.jobs_max, 1)) break;
+      bytes += approximate_bytes(*job);
+      full = bytes > request.bytes_max && !(fetched.customers.empty() && best.jobs.empty());
+      if (full) break;
+      best.jobs.push_back(job);
+    }
+    if (best.jobs.empty()) break;
+    best.complete = best.jobs.size() == customer->second.size();
+    fetched.customers.push_back(std::move(best));
+  }
+  fetched.complete = customer == runnable.end();
+  return fetched;
+}
+
+DueAdvanced MemoryJobs::apply(const AdvanceDue& request) {
+  DueAdvanced done;
+  const auto found = cells_.find(request.cell);
+  if (found == cells_.end()) return done;
+  auto& due = found->second.due;
+  std::vector<JobId> now_due;
+  for (const auto& [at, id] : due) {
+    if (at > request.now || now_due.size() >= request.limit) break;
+    now_due.push_back(id);
+  }
+  for (const auto id : now_due) advance_one(jobs_.at(id), request, done);
+  std::set<JobId> listed;
+  for (const auto& job : done.expired) listed.insert(job->id);
+  for (const auto& [at, id] : due) {
+    if (listed.contains(id)) continue;
+    done.next_due = at;
+    break;
+  }
+  return done;
+}
+
+/// The job's due time has come: one of the four things that AdvanceDue does.
+void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAdvanced& done) {
+  const auto tell = [&](const JobPtr& job) {
+    (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
+  };
+  auto marks = stored.marks;
+  if (is_expired(*stored.job, request.now)) {
+    done.expired.push_back(stored.job);
+  } else if (is_ended(stored.job->state)) {
+    auto settled = std::make_shared<Job>(*stored.job);
+    settled->place = 0;
+    JobPtr promoted;
+    replace(stored, std::move(settled), marks, promoted);
+    if (promoted) tell(promoted);
+  } else if (stored.job->state == JobState::retrying) {
+    marks.woken = true;
+    change(stored, stored.job, marks);
+    if (is_runnable(stored.job->state, marks)) tell(stored.job);
+  } else {
+    auto queued = std::make_shared<Job>(*stored.job);
+    queued->state = JobState::queued;
+    if (queued->place == 0) queued->place = request.first_place + done.queued;
+    ++done.queued;
+    note_id(queued->place);
+    JobPtr promoted;
+    replace(stored, std::move(queued), marks, promoted);
+    if (is_runnable(stored.job->state, stored.marks)) tell(stored.job);
+  }
+}
+
+// --- Overrides, reading, committing ----------------------------------------------------------
+
+PoolOverrideSet MemoryJobs::apply(const SetPoolOverride& request) {
+  if (request.size) {
+    overrides_[request.cell] = *request.size;
+  } else {
+    overrides_.erase(request.cell);
+  }
+  changed_ = true;
+  return {};
+}
+
+JobPtr MemoryJobs::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second.job;
+}
+
+std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
+  for (const auto& made : changes_) content.jobs[made.after.job->id] = made.after;
+  if (changed_) content.overrides = overrides_;
+  content.epoch = epoch_;
+  content.last_id = last_id_;
+  changed_ = false;
+  return std::exchange(changes_, {});
+}
+
+// --- Lines and indexes -----------------------------------------------------------------------
+
+bool MemoryJobs::ByEntity::operator()(const std::shared_ptr<const JobSpec>& a,
+                                      const std::shared_ptr<const JobSpec>& b) const {
+  return std::tie(a->customer, a->product, a->entity.type, a->entity.id) <
+         std::tie(b->customer, b->product, b->entity.type, b->entity.id);
+}
+
+/// Puts a job that has a place into its line. True: it heads it. Whoever heads a line keeps doing
+/// so until it leaves, even when a lower place comes later: it may be running.
+bool MemoryJobs::enter_line(const Job& job) {
+  if (job.place == 0) return false;
+  auto& line = lines_[job.spec];
+  line.emplace(job.place, job.id);
+  return line.size() == 1;
+}
+
+/// Takes a job out of its line, makes the next one its head, and returns that if it is runnable.
+JobPtr MemoryJobs::leave_line(const Job& job) {
+  const auto line = lines_.find(job.spec);
+  if (line == lines_.end()) return nullptr;
+  const bool was_head = jobs_.at(job.id).marks.head;
+  line->second.erase({job.place, job.id});
+  if (line->second.empty()) {
+    lines_.erase(line);
+    return nullptr;
+  }
+  if (!was_head) return nullptr;
+  auto& next = jobs_.at(line->second.begin()->second);
+  auto marks = next.marks;
+  marks.head = true;
+  change(next, next.job, marks);
+  return is_runnable(next.job->state, marks) ? next.job : nullptr;
+}
+
+/// Changes a job to `job`, which may have entered or left its line by that.
+void MemoryJobs::replace(StoredJob& stored, JobPtr job, LineMarks marks, JobPtr& promoted) {
+  const JobPtr before = stored.job;
+  if (before->place == 0 && job->place != 0) marks.head = enter_line(*job);
+  const bool leaves = before->place != 0 && job->place == 0;
+  if (leaves) promoted = leave_line(*before);
+  if (!is_open(*job)) marks = {};
+  change(stored, std::move(job), marks);
+}
+
+void MemoryJobs::change(StoredJob& stored, JobPtr job, LineMarks marks) {
+  if (stored.job) remove_from_indexes(stored);
+  const JobPtr before = std::exchange(stored.job, std::move(job));
+  stored.marks = marks;
+  add_to_indexes(stored);
+  changes_.push_back({before, stored});
+  changed_ = true;
+}
+
+void MemoryJobs::add_to_indexes(const StoredJob& stored) {
+  const Job& job = *stored.job;
+  if (!is_open(job)) return;
+  auto& cell = cells_[job.cell];
+  cell.open[origin_of(job)].insert(job.id);
+  if (!is_ended(job.state)) ++cell.counts[job.state];
+  if (job.state == JobState::running) cell.running.insert(job.id);
+  if (const auto due = due_at(job, stored.marks)) cell.due.emplace(*due, job.id);
+  if (is_runnable(job.state, stored.marks)) {
+    cell.runnable[job.spec->customer].emplace(rank_of(job), stored.job);
+  }
+}
+
+void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
+  const Job& job = *stored.job;
+  if (!is_open(job)) return;
+  auto& cell = cells_.at(job.cell);
+  const auto open = cell.open.find(origin_of(job));
+  open->second.erase(job.id);
+  if (open->second.empty()) cell.open.erase(open);
+  if (!is_ended(job.state)) --cell.counts[job.state];
+  if (job.state == JobState::running) cell.running.erase(job.id);
+  if (const auto due = due_at(job, stored.marks)) cell.due.erase({*due, job.id});
+  if (is_runnable(job.state, stored.marks)) {
+    const auto customer = cell.runnable.find(job.spec->customer);
+    customer->second.erase(rank_of(job));
+    if (customer->second.empty()) cell.runnable.erase(customer);
+  }
+}
+
+void MemoryJobs::note_id(JobId id) {
+  last_id_ = std::max(last_id_, id);
+}
+
+}  // namespace celld::store

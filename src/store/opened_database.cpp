@@ -1,0 +1,68 @@
+#include "src/store/opened_database.hpp"
+
+#include <utility>
+
+#include "src/store/schema.hpp"
+
+namespace celld::store {
+namespace {
+
+/// Spares SQLite the counting of its memory, which costs a lock for each allocation. Without effect
+/// when another part of the process has started SQLite already.
+void do_without_memory_statistics() {
+  static const int once = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(once);
+}
+
+Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
+  do_without_memory_statistics();
+  Connection connection{path, Connection::Access::read_write};
+  if (connection.query_text("PRAGMA journal_mode = WAL") != "wal") {
+    throw SqliteFailure("its file system does not support a write-ahead log");
+  }
+  connection.execute("PRAGMA synchronous = FULL");
+  connection.execute("PRAGMA mmap_size = 0");
+  connection.execute("PRAGMA cache_size = -32768");
+  connection.execute("PRAGMA temp_store = MEMORY");
+  connection.execute("PRAGMA journal_size_limit = 67108864");
+  migrate(connection);
+  if (options.database_pages_max) {
+    const auto pages = std::to_string(*options.database_pages_max);
+    connection.execute(("PRAGMA max_page_count = " + pages).c_str());
+  }
+  return connection;
+}
+
+}  // namespace
+
+OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& path, FileLock lock,
+                               std::shared_ptr<SqliteStats> stats)
+    : options_(options),
+      stats_(std::move(stats)),
+      lock_(std::move(lock)),
+      connection_(open_for_writing(path, options)),
+      jobs_(connection_) {
+  sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
+}
+
+void OpenedDatabase::commit() {
+  jobs_.commit();
+  ++stats_->commits;
+}
+
+// Not left to SQLite's own checkpoints at commit: those keep their errors to themselves.
+void OpenedDatabase::checkpoint_when_long() {
+  if (wal_pages_ < options_.wal_pages_max) return;
+  const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
+                                             SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  ++stats_->checkpoints;
+  wal_pages_ = 0;
+  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) connection_.fail("checkpoint");
+}
+
+int OpenedDatabase::note_wal_pages(void* to, sqlite3*, const char*, int pages) {
+  *static_cast<std::int64_t*>(to) = pages;
+  return SQLITE_OK;
+}
+
+}  // namespace celld::store

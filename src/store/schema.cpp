@@ -1,0 +1,165 @@
+#include "src/store/schema.hpp"
+
+#include <array>
+
+namespace celld::store {
+namespace {
+
+// Times are milliseconds since 1970 UTC. `state` and the other small numbers are the values of the
+// enumerations in cells/model/job.hpp; the view `jobs_for_people` shows their names.
+constexpr const char* version_1 = R"sql(
+CREATE TABLE cells (
+  id       INTEGER PRIMARY KEY,
+  customer TEXT NOT NULL,
+  product  TEXT NOT NULL,
+  UNIQUE (customer, product)
+);
+
+-- Where jobs come from.
+CREATE TABLE origins (
+  id       INTEGER PRIMARY KEY,
+  customer TEXT NOT NULL,
+  product  TEXT NOT NULL,
+  UNIQUE (customer, product)
+);
+CREATE INDEX origins_product ON origins (product);
+
+-- How many jobs of an origin a cell has; kept in step with `jobs`, so that a start need not count.
+CREATE TABLE routes (
+  cell         INTEGER NOT NULL REFERENCES cells,
+  origin       INTEGER NOT NULL REFERENCES origins,
+  scheduled    INTEGER NOT NULL,
+  queued       INTEGER NOT NULL,
+  running      INTEGER NOT NULL,
+  retrying     INTEGER NOT NULL,
+  compensating INTEGER NOT NULL,
+  settling     INTEGER NOT NULL,  -- Ended, and still in their lines.
+  runnable     INTEGER NOT NULL,
+  PRIMARY KEY (cell, origin)
+) WITHOUT ROWID;
+
+CREATE TABLE pool_overrides (
+  cell INTEGER PRIMARY KEY REFERENCES cells,
+  size INTEGER NOT NULL
+);
+
+-- `epoch`: of the last start. `last_place`: no place was ever greater, unless it was a job's id.
+CREATE TABLE settings (
+  name  TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO settings VALUES ('epoch', 0), ('last_place', 0);
+
+CREATE TABLE jobs (
+  id               INTEGER PRIMARY KEY,
+  cell             INTEGER NOT NULL REFERENCES cells,
+  origin           INTEGER NOT NULL REFERENCES origins,
+  -- Where it stands. The columns of this part are the only ones in partial indexes.
+  state            INTEGER NOT NULL,
+  place            INTEGER,           -- In its entity's line; NULL: not in it.
+  marks            INTEGER NOT NULL,  -- 1: heads its line. 2: held. 4: woken from retrying.
+  turn             INTEGER,           -- Runnable: 10 - priority. Else, while it is unfinished or
+                                      -- in line: 10 + state.
+  due_at           INTEGER,           -- When an AdvanceDue has to look at it.
+  -- What was asked for.
+  action           TEXT NOT NULL,
+  entity_type      TEXT NOT NULL,
+  entity_subtype   TEXT,
+  entity_id        TEXT NOT NULL,
+  services         TEXT NOT NULL,     -- JSON array.
+  labels           TEXT,              -- JSON object.
+  traceparent      TEXT,
+  priority         INTEGER NOT NULL,
+  timeout_ms       INTEGER NOT NULL,
+  max_attempts     INTEGER NOT NULL,
+  on_failure       INTEGER NOT NULL,
+  created_at       INTEGER NOT NULL,
+  run_at           INTEGER,           -- NULL: created_at.
+  expires_at       INTEGER,
+  -- How far it has come.
+  lease_epoch      INTEGER,
+  lease_counter    INTEGER,
+  step             INTEGER NOT NULL,
+  interruptions    INTEGER NOT NULL,
+  cancel_requested INTEGER NOT NULL,
+  started_at       INTEGER,
+  finished_at      INTEGER,
+  next_attempt_at  INTEGER,
+  settle_until     INTEGER,
+  steps            TEXT,              -- JSON array; NULL: none was tried.
+  messages         TEXT,              -- JSON array.
+  error            TEXT,              -- JSON object.
+  properties       TEXT,              -- JSON object.
+  parameters       TEXT               -- JSON object, last because it can be large; NULL: {}.
+);
+
+-- Who stands in an entity's line. Not by a hash: entities that come together lie together, which
+-- keeps a bulk of insertions to few pages.
+CREATE INDEX jobs_line ON jobs (origin, entity_type, entity_id, place) WHERE place IS NOT NULL;
+-- What a restart has something to do for, and in it, first, the runnable jobs, best first.
+CREATE INDEX jobs_turn ON jobs (cell, origin, turn, place) WHERE turn IS NOT NULL;
+CREATE INDEX jobs_due ON jobs (cell, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX jobs_held ON jobs (marks) WHERE marks & 2;
+
+-- Lists, newest first. Queued and succeeded jobs are too many and too fleeting to be indexed by
+-- state; a list of them walks over the others.
+CREATE INDEX jobs_by_origin ON jobs (origin);
+CREATE INDEX jobs_by_entity ON jobs (entity_id);
+CREATE INDEX jobs_by_state ON jobs (state) WHERE state NOT IN (1, 5);
+CREATE TABLE job_labels (
+  name  TEXT NOT NULL,
+  value TEXT NOT NULL,
+  job   INTEGER NOT NULL REFERENCES jobs,
+  PRIMARY KEY (name, value, job)
+) WITHOUT ROWID;
+
+CREATE VIEW jobs_for_people AS
+SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cells.product AS cell,
+       CASE state WHEN 0 THEN 'scheduled' WHEN 1 THEN 'queued' WHEN 2 THEN 'running'
+                  WHEN 3 THEN 'retrying' WHEN 4 THEN 'compensating' WHEN 5 THEN 'succeeded'
+                  WHEN 6 THEN 'failed' WHEN 7 THEN 'cancelled' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS finished_at,
+       action, entity_type, entity_id, services, step, steps, properties, messages, error
+FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
+)sql";
+
+/// Step i turns version i into version i + 1.
+constexpr std::array migrations{version_1};
+
+/// Marks the file as one of celld's: "CELD".
+constexpr std::int64_t application_id = 0x43454c44;
+
+void refuse_strangers(Connection& connection) {
+  if (connection.query_integer("PRAGMA application_id") == application_id) return;
+  if (connection.query_integer("SELECT count(*) FROM sqlite_master") != 0) {
+    throw SqliteFailure("it is a database of another program");
+  }
+  connection.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
+}
+
+void apply_migration(Connection& connection, std::size_t step) {
+  connection.execute("BEGIN IMMEDIATE");
+  connection.execute(migrations[step]);
+  connection.execute(("PRAGMA user_version = " + std::to_string(step + 1)).c_str());
+  connection.execute("COMMIT");
+}
+
+}  // namespace
+
+const std::int64_t schema_version = migrations.size();
+
+void migrate(Connection& connection) {
+  refuse_strangers(connection);
+  const auto found = connection.query_integer("PRAGMA user_version");
+  if (found > schema_version) {
+    throw SqliteFailure("it was written by a newer celld: its schema has version " +
+                        std::to_string(found) + ", and this one knows " +
+                        std::to_string(schema_version));
+  }
+  for (auto step = static_cast<std::size_t>(found); step < migrations.size(); ++step) {
+    apply_migration(connection, step);
+  }
+}
+
+}  // namespace celld::store

@@ -1,0 +1,99 @@
+#include "src/store/sqlite.hpp"
+
+namespace celld::store {
+
+Connection::Connection(const std::string& path, Access access) {
+  const int flags = access == Access::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                                 : SQLITE_OPEN_READONLY;
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(handle);
+  if (handle == nullptr) throw SqliteFailure("out of memory");
+  sqlite3_extended_result_codes(handle, 1);
+  if (code != SQLITE_OK) fail("open " + path);
+}
+
+void Connection::execute(const char* sql) {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
+}
+
+std::int64_t Connection::query_integer(const char* sql) {
+  Statement statement{*this, sql};
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+std::string Connection::query_text(const char* sql) {
+  Statement statement{*this, sql};
+  return statement.step() ? std::string{statement.text(0)} : std::string{};
+}
+
+void Connection::fail(std::string_view doing) const {
+  throw SqliteFailure(std::string{doing} + ": " + sqlite3_errmsg(handle_.get()) + " (" +
+                      std::to_string(sqlite3_extended_errcode(handle_.get())) + ")");
+}
+
+Statement::Statement(Connection& connection, const std::string& sql) : connection_(&connection) {
+  sqlite3_stmt* handle = nullptr;
+  const int code =
+      sqlite3_prepare_v3(connection.handle(), sql.c_str(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) connection.fail(sql);
+}
+
+Statement& Statement::bind(int at, std::int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), at, value));
+  return *this;
+}
+
+Statement& Statement::bind(int at, std::string_view text) {
+  // A null pointer would bind NULL.
+  const char* data = text.data() == nullptr ? "" : text.data();
+  check(sqlite3_bind_text64(handle_.get(), at, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind_copy(int at, std::string_view text) {
+  const char* data = text.data() == nullptr ? "" : text.data();
+  check(sqlite3_bind_text64(handle_.get(), at, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind_null(int at) {
+  check(sqlite3_bind_null(handle_.get(), at));
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  std::string failed = sqlite3_sql(handle_.get());
+  failed += ": ";
+  failed += sqlite3_errmsg(connection_->handle());
+  reset();
+  throw SqliteFailure(failed);
+}
+
+void Statement::run() {
+  step();
+  reset();
+}
+
+// The code that a reset returns is the one of the step before it, which was reported then.
+void Statement::reset() {
+  sqlite3_reset(handle_.get());
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* data = sqlite3_column_text(handle_.get(), column);
+  if (data == nullptr) return {};
+  return {reinterpret_cast<const char*>(data),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
+}
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) connection_->fail(sqlite3_sql(handle_.get()));
+}
+
+}  // namespace celld::store

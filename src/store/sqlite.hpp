@@ -1,0 +1,98 @@
+// A thin, owning wrapper of SQLite's C interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <sqlite3.h>
+
+namespace celld::store {
+
+/// SQLite could not do what it was asked. Caught at the edge of each operation of a store, where it
+/// becomes an error answer; nothing between carries on after it.
+class SqliteFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Connection {
+ public:
+  enum class Access : std::uint8_t { read_write, read_only };
+  /// Throws when the file cannot be opened.
+  Connection(const std::string& path, Access access);
+
+  /// Runs statements that return nothing.
+  void execute(const char* sql);
+  /// The first column of the first row.
+  std::int64_t query_integer(const char* sql);
+  std::string query_text(const char* sql);
+  int changes() const { return sqlite3_changes(handle_.get()); }
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+
+  sqlite3* handle() const { return handle_.get(); }
+  [[noreturn]] void fail(std::string_view doing) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// A prepared statement. Binding is by position from 1, columns by position from 0. Text that is
+/// bound must live until the statement is reset.
+class Statement {
+ public:
+  Statement(Connection& connection, const std::string& sql);
+
+  Statement& bind(int at, std::int64_t value);
+  Statement& bind(int at, std::string_view text);
+  Statement& bind_null(int at);
+  /// Binds a copy.
+  Statement& bind_copy(int at, std::string_view text);
+  Statement& bind(int at, std::optional<std::int64_t> value) {
+    return value ? bind(at, *value) : bind_null(at);
+  }
+
+  /// True: there is a row.
+  bool step();
+  /// Steps once, to the end, and resets.
+  void run();
+  void reset();
+
+  bool is_null(int column) const { return type(column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
+  std::optional<std::int64_t> optional_integer(int column) const {
+    return is_null(column) ? std::nullopt : std::optional{integer(column)};
+  }
+  /// Valid until the next step or reset; empty for NULL.
+  std::string_view text(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+  };
+  int type(int column) const { return sqlite3_column_type(handle_.get(), column); }
+  void check(int code) const;
+
+  Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// Resets a statement at the end of a scope, so that no early return leaves it open.
+class ResetAtEnd {
+ public:
+  explicit ResetAtEnd(Statement& statement) : statement_(statement) {}
+  ~ResetAtEnd() { statement_.reset(); }
+  ResetAtEnd(const ResetAtEnd&) = delete;
+  ResetAtEnd& operator=(const ResetAtEnd&) = delete;
+
+ private:
+  Statement& statement_;
+};
+
+}  // namespace celld::store

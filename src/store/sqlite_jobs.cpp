@@ -1,0 +1,284 @@
+#include "src/store/sqlite_jobs.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+Origin origin_of(const JobSpec& spec) {
+  return {spec.customer, spec.product};
+}
+
+}  // namespace
+
+SqliteJobs::SqliteJobs(Connection& connection)
+    : connection_(connection),
+      routes_(connection),
+      insert_(connection),
+      update_(connection),
+      insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
+      select_standing_(connection,
+                       "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter"
+                       " FROM jobs WHERE id = ?1"),
+      select_job_(connection, select_jobs("WHERE id = ?1")),
+      select_head_(connection,
+                   "SELECT id FROM jobs INDEXED BY jobs_line WHERE origin = ?1 AND entity_type = ?2"
+                   " AND entity_id = ?3 AND place > 0 ORDER BY place LIMIT 1"),
+      update_marks_(connection,
+                    "UPDATE jobs SET marks = ?2, turn = iif(?3, 10 - priority, 10 + state)"
+                    " WHERE id = ?1"),
+      update_due_(connection, "UPDATE jobs SET due_at = ?2 WHERE id = ?1"),
+      update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
+      select_open_(connection,
+                   "SELECT id FROM jobs INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2"
+                   " AND turn IS NOT NULL LIMIT ?3"),
+      select_running_(
+          connection,
+          select_jobs("INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2 AND turn = 12")),
+      select_held_(connection,
+                   "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT 1000"),
+      select_due_(connection,
+                  "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
+                  " AND due_at IS NOT NULL ORDER BY due_at, id"),
+      select_turns_(connection,
+                    "SELECT id, turn, place FROM jobs INDEXED BY jobs_turn WHERE cell = ?1"
+                    " AND origin = ?2 AND turn < 10 ORDER BY turn, place"),
+      save_setting_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
+      save_override_(connection, "INSERT OR REPLACE INTO pool_overrides VALUES (?1, ?2)"),
+      drop_override_(connection, "DELETE FROM pool_overrides WHERE cell = ?1"),
+      epoch_(to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'epoch'"))),
+      saved_last_place_(
+          to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'last_place'"))),
+      last_place_(saved_last_place_) {
+  last_id_ = std::max(to_id(connection.query_integer("SELECT max(id) FROM jobs")), last_place_);
+  for (Statement row{connection, "SELECT cell, size FROM pool_overrides"}; row.step();) {
+    overrides_[routes_.cell(row.integer(0))] = static_cast<std::uint32_t>(row.integer(1));
+  }
+}
+
+// --- The life of a job -----------------------------------------------------------------------
+
+std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
+  const Job& job = *request.job;
+  begin();
+  const auto cell = routes_.cell_id(job.cell);
+  const auto origin = routes_.origin_id(origin_of(*job.spec));
+  LineMarks marks;
+  marks.head = job.place != 0 && line_is_empty(origin, job.spec->entity);
+  if (!insert_.run(job, marks, cell, origin)) return std::nullopt;
+  insert_labels(job);
+  routes_.add(standing(job, marks, cell, origin));
+  last_id_ = std::max({last_id_, job.id, job.place});
+  if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
+  return JobInserted{job.id, is_runnable(job.state, marks)};
+}
+
+void SqliteJobs::insert_labels(const Job& job) {
+  for (const auto& [name, value] : job.spec->labels) {
+    insert_label_.bind(1, std::string_view{name}).bind(2, std::string_view{value});
+    insert_label_.bind(3, to_integer(job.id)).run();
+  }
+}
+
+void SqliteJobs::apply(const ClaimJob& request) {
+  const auto id = request.job->id;
+  const auto before = standing_of(id);
+  if (!before || is_ended(before->state) || before->state == JobState::running) return;
+  Job stored;
+  stored.cell = routes_.cell(before->cell);
+  stored.place = before->place;
+  const auto job = merge_version(stored, request.job);
+  if (before->place != job->place) {
+    begin();
+    replace(*before, job, before->marks);
+    return;
+  }
+  const auto after = standing(*job, before->marks, before->cell, before->origin);
+  routes_.remove(*before);
+  routes_.add(after);
+  claims_[id] = {job, after};
+}
+
+JobRecorded SqliteJobs::apply(const RecordJob& request) {
+  const auto before = standing_of(request.job->id);
+  if (!before || is_ended(before->state) || before->lease != request.expected) return {};
+  begin();
+  Job stored;
+  stored.cell = routes_.cell(before->cell);
+  stored.place = before->place;
+  const auto next = merge_version(stored, request.job);
+  auto marks = before->marks;
+  marks.woken = false;
+  if (next->state == JobState::queued) marks.held = false;
+  return {true, replace(*before, next, marks)};
+}
+
+void SqliteJobs::apply(const HoldJob& request) {
+  const auto before = standing_of(request.id);
+  if (!before || !is_runnable(before->state, before->marks)) return;
+  begin();
+  auto marks = before->marks;
+  marks.held = true;
+  set_marks(request.id, *before, marks);
+}
+
+RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
+  RunnableFetched fetched;
+  fetched.complete = true;
+  const auto* cell = routes_.find_cell(request.cell);
+  if (cell == nullptr) return fetched;
+  auto customer = request.after ? cell->runnable.upper_bound(request.customer)
+                                : cell->runnable.lower_bound(request.customer);
+  std::size_t bytes = 0;
+  bool full = false;
+  for (; customer != cell->runnable.end() && !full; ++customer) {
+    if (fetched.customers.size() >= std::max<std::size_t>(request.customers_max, 1)) break;
+    RunnableOfCustomer best{customer->first, {}, false};
+    for (const auto id : best_of(customer->second, std::max<std::size_t>(request.jobs_max, 1))) {
+      auto job = load(id).job;
+      bytes += approximate_bytes(*job);
+      full = bytes > request.bytes_max && !(fetched.customers.empty() && best.jobs.empty());
+      if (full) break;
+      best.jobs.push_back(std::move(job));
+    }
+    if (best.jobs.empty()) break;
+    std::uint64_t runnable = 0;
+    for (const auto* route : customer->second) runnable += route->runnable;
+    best.complete = best.jobs.size() == runnable;
+    fetched.customers.push_back(std::move(best));
+  }
+  fetched.complete = customer == cell->runnable.end();
+  return fetched;
+}
+
+/// The best runnable jobs of a customer's routes in one cell.
+std::vector<JobId> SqliteJobs::best_of(const std::vector<Routes::Route*>& routes,
+                                       std::size_t limit) {
+  using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
+  std::vector<Rank> best;
+  for (const auto* route : routes) {
+    const ResetAtEnd reset{select_turns_};
+    select_turns_.bind(1, route->cell).bind(2, route->origin);
+    for (std::size_t taken = 0; taken < limit && select_turns_.step();) {
+      const auto id = select_turns_.integer(0);
+      if (claims_.contains(to_id(id))) continue;
+      best.emplace_back(select_turns_.integer(1), select_turns_.integer(2), id);
+      ++taken;
+    }
+  }
+  if (routes.size() > 1) std::sort(best.begin(), best.end());
+  std::vector<JobId> ids;
+  for (const auto& [turn, place, id] : best) {
+    if (ids.size() == limit) break;
+    ids.push_back(to_id(id));
+  }
+  return ids;
+}
+
+// --- Committing ------------------------------------------------------------------------------
+
+void SqliteJobs::begin() {
+  if (!connection_.in_transaction()) connection_.execute("BEGIN IMMEDIATE");
+}
+
+void SqliteJobs::commit() {
+  begin();
+  write_claims();
+  routes_.save();
+  if (last_place_ != saved_last_place_) {
+    save_setting_.bind(1, std::string_view{"last_place"}).bind(2, to_integer(last_place_)).run();
+    saved_last_place_ = last_place_;
+  }
+  connection_.execute("COMMIT");
+}
+
+// --- Jobs and lines --------------------------------------------------------------------------
+
+std::optional<Standing> SqliteJobs::standing_of(JobId id) {
+  if (const auto claim = claims_.find(id); claim != claims_.end()) return claim->second.standing;
+  const ResetAtEnd reset{select_standing_};
+  auto& row = select_standing_.bind(1, to_integer(id));
+  if (!row.step()) return std::nullopt;
+  Standing found;
+  found.cell = row.integer(0);
+  found.origin = row.integer(1);
+  found.state = static_cast<JobState>(row.integer(2));
+  found.place = to_id(row.integer(3));
+  found.marks = decode_marks(row.integer(4));
+  found.lease = {static_cast<std::uint64_t>(row.integer(5)),
+                 static_cast<std::uint64_t>(row.integer(6))};
+  return found;
+}
+
+JobRow SqliteJobs::load(JobId id) {
+  const ResetAtEnd reset{select_job_};
+  if (!select_job_.bind(1, to_integer(id)).step()) {
+    throw SqliteFailure("an index names a job that is not there");
+  }
+  return read_job(select_job_, routes_);
+}
+
+/// Changes a job to `next`, which may have entered or left its line by that. Returns the job that
+/// became runnable by its leaving.
+JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks marks) {
+  const auto& entity = next->spec->entity;
+  const bool enters = before.place == 0 && next->place != 0;
+  const bool leaves = before.place != 0 && next->place == 0;
+  if (enters) marks.head = line_is_empty(before.origin, entity);
+  if (!is_open(*next)) marks = {};
+  claims_.erase(next->id);
+  update_.run(*next, marks, enters || leaves);
+  routes_.remove(before);
+  routes_.add(standing(*next, marks, before.cell, before.origin));
+  return leaves && before.marks.head ? promote_next(before.origin, entity) : nullptr;
+}
+
+bool SqliteJobs::line_is_empty(std::int64_t origin, const Entity& entity) {
+  const ResetAtEnd reset{select_head_};
+  select_head_.bind(1, origin).bind(2, std::string_view{entity.type});
+  return !select_head_.bind(3, std::string_view{entity.id}).step();
+}
+
+/// The head of the line has left: makes the next one the head, and returns that if it is runnable.
+JobPtr SqliteJobs::promote_next(std::int64_t origin, const Entity& entity) {
+  select_head_.bind(1, origin).bind(2, std::string_view{entity.type});
+  select_head_.bind(3, std::string_view{entity.id});
+  const bool found = select_head_.step();
+  const auto id = found ? to_id(select_head_.integer(0)) : 0;
+  select_head_.reset();
+  if (!found) return nullptr;
+  write_claim(id);
+  const auto row = load(id);
+  auto marks = row.marks;
+  marks.head = true;
+  set_marks(id, standing(*row.job, row.marks, row.cell, row.origin), marks);
+  return is_runnable(row.job->state, marks) ? row.job : nullptr;
+}
+
+void SqliteJobs::set_marks(JobId id, const Standing& before, LineMarks marks) {
+  auto after = before;
+  after.marks = marks;
+  routes_.remove(before);
+  routes_.add(after);
+  update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks));
+  update_marks_.bind(3, std::int64_t{is_runnable(before.state, marks)}).run();
+}
+
+void SqliteJobs::write_claims() {
+  for (const auto& [id, claim] : claims_) update_.run(*claim.job, claim.standing.marks, false);
+  claims_.clear();
+}
+
+void SqliteJobs::write_claim(JobId id) {
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end()) return;
+  update_.run(*claim->second.job, claim->second.standing.marks, false);
+  claims_.erase(claim);
+}
+
+}  // namespace celld::store

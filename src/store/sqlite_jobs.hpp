@@ -1,0 +1,98 @@
+// The transitions of the job store on an SQLite database, as plain code: MemoryJobs says in maps
+// what this says in SQL. Operations run one after the other inside one transaction, which `commit`
+// ends; whoever drives it sends no answer before that. Every member throws SqliteFailure when the
+// database fails; after that nothing but the destructor may be called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "cells/ports/job_store.hpp"
+#include "src/store/record.hpp"
+#include "src/store/routes.hpp"
+#include "src/store/sqlite.hpp"
+
+namespace celld::store {
+
+class SqliteJobs {
+ public:
+  /// On the connection of the only writer, whose schema is up to date.
+  explicit SqliteJobs(Connection& connection);
+
+  cells::EpochStarted apply(const cells::StartEpoch&);
+  cells::CellsLoaded apply(const cells::LoadCells&);
+  cells::RoutesListed apply(const cells::ListRoutes& request);
+  cells::JobsMoved apply(const cells::MoveJobs& request);
+  cells::CellLoaded apply(const cells::LoadCell& request);
+  /// Nothing when a job of this id is there already; then nothing is changed.
+  std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
+  void apply(const cells::ClaimJob& request);
+  cells::JobRecorded apply(const cells::RecordJob& request);
+  void apply(const cells::HoldJob& request);
+  cells::RunnableFetched apply(const cells::FetchRunnable& request);
+  cells::DueAdvanced apply(const cells::AdvanceDue& request);
+  cells::PoolOverrideSet apply(const cells::SetPoolOverride& request);
+
+  /// True when a transaction is open.
+  bool changed() const { return connection_.in_transaction(); }
+  /// How many claims wait for the next commit.
+  std::size_t claims() const { return claims_.size(); }
+  /// Makes everything so far durable, the claims included.
+  void commit();
+
+ private:
+  /// A job that was handed out. Not in the database yet: if its end is recorded before the next
+  /// commit, it needs one write rather than two. `routes_` counts it already.
+  struct Claim {
+    cells::JobPtr job;
+    Standing standing;
+  };
+
+  void begin();
+  std::optional<Standing> standing_of(cells::JobId id);
+  JobRow load(cells::JobId id);
+  cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
+  bool line_is_empty(std::int64_t origin, const cells::Entity& entity);
+  cells::JobPtr promote_next(std::int64_t origin, const cells::Entity& entity);
+  void set_marks(cells::JobId id, const Standing& before, LineMarks marks);
+  void write_claims();
+  void write_claim(cells::JobId id);
+  void release_holds();
+  void insert_labels(const cells::Job& job);
+  std::vector<cells::JobId> due_jobs(std::int64_t cell, cells::WallTime now, std::size_t limit);
+  std::optional<cells::WallTime> next_due(std::int64_t cell,
+                                          const std::vector<cells::JobPtr>& besides);
+  void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
+  std::vector<cells::JobId> best_of(const std::vector<Routes::Route*>& routes, std::size_t limit);
+
+  Connection& connection_;
+  Routes routes_;
+  InsertStatement insert_;
+  UpdateStatement update_;
+  Statement insert_label_;
+  Statement select_standing_;
+  Statement select_job_;
+  Statement select_head_;
+  Statement update_marks_;
+  Statement update_due_;
+  Statement update_cell_;
+  Statement select_open_;
+  Statement select_running_;
+  Statement select_held_;
+  Statement select_due_;
+  Statement select_turns_;
+  Statement save_setting_;
+  Statement save_override_;
+  Statement drop_override_;
+  std::map<cells::JobId, Claim> claims_;
+  std::map<cells::CellKey, std::uint32_t> overrides_;
+  std::uint64_t epoch_ = 0;
+  cells::JobId last_id_ = 0;
+  cells::JobId saved_last_place_ = 0;
+  cells::JobId last_place_ = 0;
+};
+
+}  // namespace celld::store

@@ -1,0 +1,120 @@
+// What SqliteJobs answers about a cell as a whole: starts, loads, routes, moves, overrides.
+#include <algorithm>
+
+#include "src/store/sqlite_jobs.hpp"
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+EpochStarted SqliteJobs::apply(const StartEpoch&) {
+  begin();
+  release_holds();
+  ++epoch_;
+  save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
+  return {epoch_, last_id_};
+}
+
+void SqliteJobs::release_holds() {
+  for (;;) {
+    std::vector<JobId> held;
+    while (select_held_.step()) held.push_back(to_id(select_held_.integer(0)));
+    select_held_.reset();
+    if (held.empty()) return;
+    for (const auto id : held) {
+      write_claim(id);
+      const auto before = standing_of(id);
+      auto marks = before->marks;
+      marks.held = false;
+      set_marks(id, *before, marks);
+    }
+  }
+}
+
+CellsLoaded SqliteJobs::apply(const LoadCells&) {
+  CellsLoaded loaded;
+  for (const auto& [key, id] : routes_.cells()) {
+    if (routes_.find_cell(key)->open != 0) loaded.with_jobs.push_back(key);
+  }
+  for (const auto& [key, size] : overrides_) loaded.overrides.push_back({key, size});
+  return loaded;
+}
+
+RoutesListed SqliteJobs::apply(const ListRoutes& request) {
+  RoutesListed listed;
+  const Origin after{request.after_customer, request.after_product};
+  const auto& cells = routes_.cells();
+  auto cell = request.after_cell ? cells.lower_bound(*request.after_cell) : cells.begin();
+  for (; cell != cells.end(); ++cell) {
+    const auto& routes = routes_.find_cell(cell->first)->routes;
+    const bool resumed = request.after_cell && cell->first == *request.after_cell;
+    for (auto route = resumed ? routes.upper_bound(after) : routes.begin(); route != routes.end();
+         ++route) {
+      if (!route->second->open()) continue;
+      if (listed.routes.size() >= request.limit) return listed;
+      listed.routes.push_back({cell->first, route->first.customer, route->first.product});
+    }
+  }
+  return listed;
+}
+
+JobsMoved SqliteJobs::apply(const MoveJobs& request) {
+  const auto from = routes_.find_cell_id(request.from.cell);
+  const auto origin = routes_.find_origin_id({request.from.customer, request.from.product});
+  if (!from || !origin || request.from.cell == request.to) return {};
+  begin();
+  write_claims();
+  const auto to = routes_.cell_id(request.to);
+  std::vector<JobId> moving;
+  select_open_.bind(1, *from).bind(2, *origin);
+  select_open_.bind(3, static_cast<std::int64_t>(request.limit));
+  while (select_open_.step()) moving.push_back(to_id(select_open_.integer(0)));
+  select_open_.reset();
+  for (const auto id : moving) {
+    auto job = *standing_of(id);
+    routes_.remove(job);
+    job.cell = to;
+    routes_.add(job);
+    update_cell_.bind(1, to_integer(id)).bind(2, to).run();
+  }
+  return {moving.size()};
+}
+
+CellLoaded SqliteJobs::apply(const LoadCell& request) {
+  CellLoaded loaded;
+  const auto id = routes_.find_cell_id(request.cell);
+  if (!id) return loaded;
+  const auto& cell = *routes_.find_cell(request.cell);
+  loaded.counts = cell.counts;
+  for (const auto& [origin, route] : cell.routes) {
+    if (route->counts[JobState::running] == 0) continue;
+    select_running_.bind(1, *id).bind(2, route->origin);
+    while (select_running_.step()) {
+      loaded.running.push_back(read_job(select_running_, routes_).job);
+    }
+    select_running_.reset();
+  }
+  for (const auto& [claimed, claim] : claims_) {
+    if (claim.standing.cell == *id) loaded.running.push_back(claim.job);
+  }
+  std::sort(loaded.running.begin(), loaded.running.end(),
+            [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
+  loaded.runnable = !cell.runnable.empty();
+  loaded.next_due = next_due(*id, {});
+  return loaded;
+}
+
+PoolOverrideSet SqliteJobs::apply(const SetPoolOverride& request) {
+  begin();
+  const auto cell = routes_.cell_id(request.cell);
+  if (request.size) {
+    overrides_[request.cell] = *request.size;
+    save_override_.bind(1, cell).bind(2, std::int64_t{*request.size}).run();
+  } else {
+    overrides_.erase(request.cell);
+    drop_override_.bind(1, cell).run();
+  }
+  return {};
+}
+
+}  // namespace celld::store

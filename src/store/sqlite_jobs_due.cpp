@@ -1,0 +1,89 @@
+// What time does to the jobs of SqliteJobs.
+#include <algorithm>
+#include <memory>
+
+#include "src/store/sqlite_jobs.hpp"
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+DueAdvanced SqliteJobs::apply(const AdvanceDue& request) {
+  DueAdvanced done;
+  const auto cell = routes_.find_cell_id(request.cell);
+  if (!cell) return done;
+  for (const auto id : due_jobs(*cell, request.now, request.limit)) {
+    advance_one(load(id), request, done);
+  }
+  done.next_due = next_due(*cell, done.expired);
+  return done;
+}
+
+std::vector<JobId> SqliteJobs::due_jobs(std::int64_t cell, WallTime now, std::size_t limit) {
+  std::vector<JobId> due;
+  const ResetAtEnd reset{select_due_};
+  select_due_.bind(1, cell);
+  while (due.size() < limit && select_due_.step()) {
+    if (select_due_.integer(1) > now.time_since_epoch().count()) break;
+    // A claimed job runs; what was due of it is not any more.
+    const auto id = to_id(select_due_.integer(0));
+    if (!claims_.contains(id)) due.push_back(id);
+  }
+  return due;
+}
+
+std::optional<WallTime> SqliteJobs::next_due(std::int64_t cell,
+                                             const std::vector<JobPtr>& besides) {
+  std::vector<JobId> not_counted;
+  for (const auto& job : besides) not_counted.push_back(job->id);
+  std::sort(not_counted.begin(), not_counted.end());
+  const ResetAtEnd reset{select_due_};
+  select_due_.bind(1, cell);
+  while (select_due_.step()) {
+    const auto id = to_id(select_due_.integer(0));
+    if (claims_.contains(id)) continue;
+    if (std::binary_search(not_counted.begin(), not_counted.end(), id)) continue;
+    return WallTime{milliseconds{select_due_.integer(1)}};
+  }
+  return std::nullopt;
+}
+
+/// The job's due time has come: one of the four things that AdvanceDue does.
+void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAdvanced& done) {
+  const auto tell = [&](const JobPtr& job) {
+    (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
+  };
+  const Job& job = *row.job;
+  const auto before = standing(job, row.marks, row.cell, row.origin);
+  if (is_expired(job, request.now)) {
+    done.expired.push_back(row.job);
+    return;
+  }
+  begin();
+  if (is_ended(job.state)) {
+    auto settled = std::make_shared<Job>(job);
+    settled->place = 0;
+    if (const auto promoted = replace(before, settled, row.marks)) tell(promoted);
+  } else if (job.state == JobState::retrying) {
+    auto marks = row.marks;
+    marks.woken = true;
+    set_marks(job.id, before, marks);
+    const auto due = due_at(job, marks);
+    update_due_.bind(1, to_integer(job.id));
+    due ? update_due_.bind(2, std::int64_t{due->time_since_epoch().count()})
+        : update_due_.bind_null(2);
+    update_due_.run();
+    if (is_runnable(job.state, marks)) tell(row.job);
+  } else {
+    auto queued = std::make_shared<Job>(job);
+    queued->state = JobState::queued;
+    if (queued->place == 0) queued->place = request.first_place + done.queued;
+    ++done.queued;
+    last_place_ = std::max(last_place_, queued->place);
+    last_id_ = std::max(last_id_, queued->place);
+    replace(before, queued, row.marks);
+    if (is_runnable(queued->state, standing_of(job.id)->marks)) tell(queued);
+  }
+}
+
+}  // namespace celld::store

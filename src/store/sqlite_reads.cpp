@@ -1,0 +1,240 @@
+#include "src/store/sqlite_reads.hpp"
+
+#include <algorithm>
+
+#include "src/json/json.hpp"
+#include "src/store/job_rules.hpp"
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+/// Rows that one ListJobs looks at.
+constexpr std::size_t scanned_max = 10'000;
+/// Up to so many origins are read one by one and merged; beyond, all jobs are walked over.
+constexpr std::size_t merged_max = 64;
+constexpr std::size_t names_max = 10'000;
+constexpr int busy_timeout_ms = 1000;
+
+/// What a filter looks at, without the cost of decoding a job.
+constexpr const char* filter_columns =
+    "SELECT jobs.id, state, origin, entity_type, entity_id, services, labels FROM ";
+
+/// Queued jobs are in ten places of the index: the runnable ones by priority, and the others.
+constexpr const char* oldest_queued =
+    "WITH turns (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (11))"
+    " SELECT min((SELECT place FROM jobs INDEXED BY jobs_turn WHERE jobs.cell = routes.cell"
+    "  AND jobs.origin = routes.origin AND jobs.turn = turns.turn AND state = 1"
+    "  ORDER BY place LIMIT 1))"
+    " FROM cells JOIN routes ON routes.cell = cells.id CROSS JOIN turns"
+    " WHERE cells.customer = ?1 AND cells.product = ?2 AND queued > 0";
+
+/// A read transaction: all statements within see the same state.
+class Snapshot {
+ public:
+  explicit Snapshot(Connection& connection) : connection_(connection) {
+    connection_.execute("BEGIN");
+  }
+  ~Snapshot() { sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Connection& connection_;
+};
+
+/// Merges statements that each list rows with descending ids.
+class Merged {
+ public:
+  explicit Merged(std::vector<Statement> sources) : sources_(std::move(sources)) {
+    for (auto& source : sources_) {
+      if (source.step()) open_.push_back(&source);
+    }
+    std::make_heap(open_.begin(), open_.end(), lesser);
+  }
+
+  bool at_end() const { return open_.empty(); }
+  const Statement& row() const { return *open_.front(); }
+  void advance() {
+    std::pop_heap(open_.begin(), open_.end(), lesser);
+    if (open_.back()->step()) {
+      std::push_heap(open_.begin(), open_.end(), lesser);
+    } else {
+      open_.pop_back();
+    }
+  }
+
+ private:
+  static bool lesser(const Statement* a, const Statement* b) {
+    return a->integer(0) < b->integer(0);
+  }
+
+  std::vector<Statement> sources_;
+  std::vector<Statement*> open_;
+};
+
+Connection open_for_reading(const std::string& path) {
+  Connection connection{path, Connection::Access::read_only};
+  sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
+  // The writer alone checkpoints: two connections at it can lose each other's work.
+  sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  connection.execute("PRAGMA mmap_size = 0");
+  return connection;
+}
+
+}  // namespace
+
+SqliteReads::SqliteReads(const std::string& path)
+    : connection_(open_for_reading(path)),
+      names_(connection_),
+      select_job_(connection_, select_jobs("WHERE id = ?1")),
+      select_oldest_(connection_, oldest_queued) {}
+
+JobFound SqliteReads::read(const FindJob& request) {
+  const Snapshot snapshot{connection_};
+  return {find(request.id)};
+}
+
+JobsListed SqliteReads::read(const ListJobs& request) {
+  JobsListed page;
+  const auto range = id_range(request);
+  if (range.empty()) return page;
+  const Snapshot snapshot{connection_};
+  auto opened = sources(request.filter);
+  for (auto& source : opened) {
+    source.bind(1, static_cast<std::int64_t>(range.first));
+    source.bind(2, static_cast<std::int64_t>(range.end));
+  }
+  Merged rows{std::move(opened)};
+  std::size_t bytes = 0;
+  JobId last = range.end;
+  for (std::size_t scanned = 0; !rows.at_end(); ++scanned, rows.advance()) {
+    if (page.jobs.size() >= request.limit || scanned >= scanned_max || bytes > request.bytes_max) {
+      page.next = last;
+      break;
+    }
+    last = static_cast<JobId>(rows.row().integer(0));
+    if (!may_match(request.filter, rows.row())) continue;
+    auto job = find(last);
+    if (!job || !matches(request.filter, *job)) continue;
+    bytes += approximate_bytes(*job);
+    page.jobs.push_back(std::move(job));
+  }
+  return page;
+}
+
+OldestQueued SqliteReads::read(const FindOldestQueued& request) {
+  const Snapshot snapshot{connection_};
+  const ResetAtEnd reset{select_oldest_};
+  select_oldest_.bind(1, std::string_view{request.cell.customer});
+  select_oldest_.bind(2, std::string_view{request.cell.product});
+  if (!select_oldest_.step()) return {};
+  return {static_cast<JobId>(select_oldest_.integer(0))};
+}
+
+JobPtr SqliteReads::find(JobId id) {
+  const ResetAtEnd reset{select_job_};
+  if (!select_job_.bind(1, static_cast<std::int64_t>(id)).step()) return nullptr;
+  return read_job(select_job_, names_).job;
+}
+
+/// The statements that, merged, list a superset of what the filter lets through, each with the
+/// first and the end of a range of ids as its parameters 1 and 2. The most selective index wins.
+std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
+  const auto statement = [this](const char* from, const char* order) {
+    std::string sql = filter_columns;
+    sql += from;
+    sql += order;
+    return Statement{connection_, sql};
+  };
+  constexpr const char* by_id = " AND jobs.id >= ?1 AND jobs.id < ?2 ORDER BY jobs.id DESC";
+  std::vector<Statement> opened;
+  if (filter.entity_id) {
+    opened.push_back(statement("jobs INDEXED BY jobs_by_entity WHERE entity_id = ?3", by_id));
+    opened.back().bind_copy(3, *filter.entity_id);
+  } else if (!filter.labels.empty()) {
+    const auto& [name, value] = *filter.labels.begin();
+    opened.push_back(
+        statement("job_labels CROSS JOIN jobs ON jobs.id = job_labels.job"
+                  " WHERE name = ?3 AND value = ?4",
+                  " AND job >= ?1 AND job < ?2 ORDER BY job DESC"));
+    opened.back().bind_copy(3, name).bind_copy(4, value);
+  } else if (const auto few = origins(filter)) {
+    for (const auto origin : *few) {
+      opened.push_back(statement("jobs INDEXED BY jobs_by_origin WHERE origin = ?3", by_id));
+      opened.back().bind(3, origin);
+    }
+  } else if (filter.state && *filter.state != JobState::queued &&
+             *filter.state != JobState::succeeded) {
+    opened.push_back(
+        statement("jobs INDEXED BY jobs_by_state WHERE state = ?3 AND state NOT IN (1, 5)", by_id));
+    opened.back().bind(3, static_cast<std::int64_t>(*filter.state));
+  } else {
+    opened.push_back(statement("jobs NOT INDEXED WHERE true", by_id));
+  }
+  return opened;
+}
+
+/// The origins of a filter's customer and product; nothing when it names neither, or too many.
+std::optional<std::vector<std::int64_t>> SqliteReads::origins(const JobFilter& filter) {
+  if (!filter.customer && !filter.product) return std::nullopt;
+  std::string sql = "SELECT id FROM origins WHERE ";
+  if (filter.customer) sql += "customer = ?1";
+  if (filter.customer && filter.product) sql += " AND ";
+  if (filter.product) sql += "product = ?2";
+  Statement row{connection_, sql + " LIMIT " + std::to_string(merged_max + 1)};
+  if (filter.customer) row.bind(1, std::string_view{*filter.customer});
+  if (filter.product) row.bind(2, std::string_view{*filter.product});
+  std::vector<std::int64_t> found;
+  while (row.step()) found.push_back(row.integer(0));
+  if (found.size() > merged_max) return std::nullopt;
+  return found;
+}
+
+/// False when the row cannot match. Services and labels are searched as text, which can find too
+/// much: who gets past this is looked at again, decoded.
+bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
+  if (filter.state && static_cast<std::int64_t>(*filter.state) != row.integer(1)) return false;
+  if (filter.customer || filter.product) {
+    const auto& origin = names_.origin(row.integer(2));
+    if (filter.customer && *filter.customer != origin.customer) return false;
+    if (filter.product && *filter.product != origin.product) return false;
+  }
+  if (filter.entity_type && *filter.entity_type != row.text(3)) return false;
+  if (filter.entity_id && *filter.entity_id != row.text(4)) return false;
+  const auto contains = [](std::string_view text, const std::string& part) {
+    return text.find(part) != std::string_view::npos;
+  };
+  if (filter.service && !contains(row.text(5), json::quote(*filter.service))) return false;
+  return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& label) {
+    return contains(row.text(6), json::quote(label.first) + ":" + json::quote(label.second));
+  });
+}
+
+// --- Names -----------------------------------------------------------------------------------
+
+SqliteReads::KnownNames::KnownNames(Connection& connection)
+    : select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
+      select_origin_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
+
+const CellKey& SqliteReads::KnownNames::cell(std::int64_t id) {
+  if (const auto known = cells_.find(id); known != cells_.end()) return known->second;
+  const ResetAtEnd reset{select_cell_};
+  if (!select_cell_.bind(1, id).step()) throw SqliteFailure("a stored job names an unknown cell");
+  if (cells_.size() >= names_max) cells_.clear();
+  return cells_[id] = {std::string{select_cell_.text(0)}, std::string{select_cell_.text(1)}};
+}
+
+const Origin& SqliteReads::KnownNames::origin(std::int64_t id) {
+  if (const auto known = origins_.find(id); known != origins_.end()) return known->second;
+  const ResetAtEnd reset{select_origin_};
+  if (!select_origin_.bind(1, id).step()) {
+    throw SqliteFailure("a stored job names an unknown origin");
+  }
+  if (origins_.size() >= names_max) origins_.clear();
+  return origins_[id] = {std::string{select_origin_.text(0)}, std::string{select_origin_.text(1)}};
+}
+
+}  // namespace celld::store

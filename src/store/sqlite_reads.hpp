@@ -1,0 +1,53 @@
+// Reads of committed jobs on a connection of their own. The work spent on one read is bounded,
+// whatever the filter and however many jobs there are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cells/ports/job_store.hpp"
+#include "src/store/record.hpp"
+#include "src/store/sqlite.hpp"
+
+namespace celld::store {
+
+/// Every member throws SqliteFailure when the database fails; the next call may work again.
+class SqliteReads {
+ public:
+  /// Opens the database read-only. It must have been created and migrated.
+  explicit SqliteReads(const std::string& path);
+
+  cells::JobFound read(const cells::FindJob& request);
+  cells::JobsListed read(const cells::ListJobs& request);
+  cells::OldestQueued read(const cells::FindOldestQueued& request);
+
+ private:
+  /// Remembers names, which never change, up to a number.
+  class KnownNames : public Names {
+   public:
+    explicit KnownNames(Connection& connection);
+    const cells::CellKey& cell(std::int64_t id) override;
+    const Origin& origin(std::int64_t id) override;
+
+   private:
+    Statement select_cell_;
+    Statement select_origin_;
+    std::unordered_map<std::int64_t, cells::CellKey> cells_;
+    std::unordered_map<std::int64_t, Origin> origins_;
+  };
+
+  cells::JobPtr find(cells::JobId id);
+  std::vector<Statement> sources(const cells::JobFilter& filter);
+  std::optional<std::vector<std::int64_t>> origins(const cells::JobFilter& filter);
+  bool may_match(const cells::JobFilter& filter, const Statement& row);
+
+  Connection connection_;
+  KnownNames names_;
+  Statement select_job_;
+  Statement select_oldest_;
+};
+
+}  // namespace celld::store

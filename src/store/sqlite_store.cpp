@@ -1,0 +1,91 @@
+#include "src/store/sqlite_store.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "src/store/opened_database.hpp"
+#include "src/store/sqlite_reads.hpp"
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+// --- Opening ---------------------------------------------------------------------------------
+
+namespace {
+
+/// Creates the directory, and makes its name as durable as what will be in it. Returns an error.
+std::string make_directory(const std::filesystem::path& directory) {
+  std::error_code failed;
+  const bool created = std::filesystem::create_directories(directory, failed);
+  if (failed) return "cannot create " + directory.string() + ": " + failed.message();
+  if (!created) return "";
+  const auto parent = std::filesystem::absolute(directory).lexically_normal().parent_path();
+  const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& options) {
+  const std::filesystem::path directory{options.data_directory};
+  if (auto error = make_directory(directory); !error.empty()) return error;
+  std::string error;
+  auto lock = FileLock::acquire((directory / "celld.lock").string(), error);
+  if (!lock) return error;
+  SqliteStore store;
+  store.path_ = (directory / options.path).string();
+  try {
+    store.opened_ =
+        std::make_shared<OpenedDatabase>(options, store.path_, std::move(*lock), store.stats_);
+  } catch (const SqliteFailure& failure) {
+    return "cannot use the database " + store.path_ + ": " + failure.what();
+  }
+  return store;
+}
+
+// --- The reader ------------------------------------------------------------------------------
+
+namespace {
+
+struct ReaderState {
+  std::string path;
+  std::optional<SqliteReads> reads;  ///< Opened by the first request, on the reader's thread.
+};
+
+template <class Answer, class Request>
+caf::result<Answer> read(ReaderState& state, const Request& request) {
+  try {
+    if (!state.reads) state.reads.emplace(state.path);
+    return state.reads->read(request);
+  } catch (const SqliteFailure& failure) {
+    state.reads.reset();
+    return caf::make_error(caf::sec::runtime_error, std::string{failure.what()});
+  }
+}
+
+JobReader::behavior_type sqlite_reader(JobReader::stateful_pointer<ReaderState> self,
+                                       const std::string& path) {
+  self->state.path = path;
+  return {
+      [self](const FindJob& request) { return read<JobFound>(self->state, request); },
+      [self](const ListJobs& request) { return read<JobsListed>(self->state, request); },
+      [self](const FindOldestQueued& request) { return read<OldestQueued>(self->state, request); },
+  };
+}
+
+}  // namespace
+
+JobReader SqliteStore::spawn_reader(caf::actor_system& system) const {
+  return system.spawn<caf::detached>(sqlite_reader, path_);
+}
+
+}  // namespace celld::store

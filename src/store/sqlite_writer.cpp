@@ -1,0 +1,184 @@
+// The writer actor: batches, answers, and what happens when the database fails.
+#include <utility>
+
+#include "src/store/answers.hpp"
+#include "src/store/commit_batch.hpp"
+#include "src/store/opened_database.hpp"
+#include "src/store/sqlite_store.hpp"
+
+namespace celld::store {
+
+/// Commit the claims that no other commit took along.
+struct CommitClaims {};
+
+}  // namespace celld::store
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitClaims)
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+using WriterActor = CommittingStore::extend<caf::reacts_to<CommitClaims>>;
+
+class Writer {
+ public:
+  using Pointer = WriterActor::stateful_pointer<Writer>;
+
+  void start(Pointer self, std::shared_ptr<OpenedDatabase> database) {
+    self_ = self;
+    database_ = std::move(database);
+  }
+
+  /// Applies the request; its answer is sent when it is on disk.
+  template <class Answer, class Request>
+  caf::typed_response_promise<Answer> perform(const Request& request, std::size_t bytes = 0) {
+    return answer<Answer>(
+        bytes, [&]() -> std::optional<Answer> { return database_->jobs().apply(request); });
+  }
+
+  /// The same for what is not answered.
+  template <class Request>
+  void note(const Request& request, std::size_t bytes = 0) {
+    if (guard([&] { database_->jobs().apply(request); })) finish_operation(bytes);
+  }
+
+  caf::typed_response_promise<StoreFlushed> flush() {
+    auto promise = self_->make_response_promise<StoreFlushed>();
+    if (failure_) {
+      promise.deliver(*failure_);
+    } else {
+      answers_.add(promise, StoreFlushed{});
+      commit();
+    }
+    return promise;
+  }
+
+  void commit_batch(std::uint64_t batch) {
+    if (armed_ && batch == batch_) commit();
+  }
+
+  void commit_claims() {
+    claims_armed_ = false;
+    if (has_changes()) commit();
+  }
+
+ private:
+  template <class Answer, class Operation>
+  caf::typed_response_promise<Answer> answer(std::size_t bytes, Operation operation) {
+    auto promise = self_->template make_response_promise<Answer>();
+    std::optional<Answer> value;
+    if (!guard([&] { value = operation(); })) {
+      promise.deliver(*failure_);
+    } else if (!value) {
+      promise.deliver(caf::make_error(caf::sec::invalid_argument, "the job id is in use"));
+    } else {
+      answers_.add(promise, std::move(*value));
+      finish_operation(bytes);
+    }
+    return promise;
+  }
+
+  /// Runs what may fail. False: it has, now or earlier.
+  template <class Operation>
+  bool guard(Operation operation) {
+    if (failure_) return false;
+    try {
+      operation();
+      return true;
+    } catch (const SqliteFailure& failure) {
+      fail(failure.what());
+      return false;
+    }
+  }
+
+  void fail(const std::string& text) {
+    failure_ = cannot_commit(text);
+    answers_.fail_all(*failure_);
+    if (const auto& tell = database_->options().on_fatal) tell(text);
+  }
+
+  bool has_changes() const {
+    return !failure_ && (database_->jobs().changed() || database_->jobs().claims() != 0);
+  }
+
+  /// Sees to it that what was done is committed, and the answers sent, before long.
+  void finish_operation(std::size_t bytes) {
+    const auto& options = database_->options();
+    ++operations_;
+    bytes_ += bytes;
+    if (operations_ >= options.batch_operations_max || bytes_ >= options.batch_bytes_max) {
+      commit();
+    } else if (!database_->jobs().changed()) {
+      answers_.deliver_all();
+      if (database_->jobs().claims() != 0) arm_claims();
+    } else if (!armed_) {
+      armed_ = true;
+      self_->send(self_, CommitBatch{batch_});
+    }
+  }
+
+  void arm_claims() {
+    if (std::exchange(claims_armed_, true)) return;
+    self_->delayed_send(self_, database_->options().claim_delay, CommitClaims{});
+  }
+
+  void commit() {
+    armed_ = false;
+    ++batch_;
+    operations_ = 0;
+    bytes_ = 0;
+    if (has_changes() && !guard([&] { database_->commit(); })) return;
+    answers_.deliver_all();
+    guard([&] { database_->checkpoint_when_long(); });
+  }
+
+  Pointer self_ = nullptr;
+  std::shared_ptr<OpenedDatabase> database_;
+  Answers answers_;
+  std::optional<caf::error> failure_;
+  std::uint64_t batch_ = 1;
+  std::size_t operations_ = 0;
+  std::size_t bytes_ = 0;
+  bool armed_ = false;         ///< A CommitBatch of this batch is on its way.
+  bool claims_armed_ = false;  ///< A CommitClaims is on its way.
+};
+
+WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
+                                         const std::shared_ptr<OpenedDatabase>& database) {
+  auto& writer = self->state;
+  writer.start(self, database);
+  return {
+      [&writer](const StartEpoch& request) { return writer.perform<EpochStarted>(request); },
+      [&writer](const LoadCells& request) { return writer.perform<CellsLoaded>(request); },
+      [&writer](const ListRoutes& request) { return writer.perform<RoutesListed>(request); },
+      [&writer](const MoveJobs& request) { return writer.perform<JobsMoved>(request); },
+      [&writer](const LoadCell& request) { return writer.perform<CellLoaded>(request); },
+      [&writer](const InsertJob& request) {
+        return writer.perform<JobInserted>(request, approximate_bytes(*request.job));
+      },
+      [&writer](const ClaimJob& request) { writer.note(request, approximate_bytes(*request.job)); },
+      [&writer](const RecordJob& request) {
+        return writer.perform<JobRecorded>(request, approximate_bytes(*request.job));
+      },
+      [&writer](const HoldJob& request) { writer.note(request); },
+      [&writer](const FetchRunnable& request) { return writer.perform<RunnableFetched>(request); },
+      [&writer](const AdvanceDue& request) { return writer.perform<DueAdvanced>(request); },
+      [&writer](const SetPoolOverride& request) {
+        return writer.perform<PoolOverrideSet>(request);
+      },
+      [&writer](const FlushStore&) { return writer.flush(); },
+      [&writer](CommitBatch due) { writer.commit_batch(due.batch); },
+      [&writer](CommitClaims) { writer.commit_claims(); },
+  };
+}
+
+}  // namespace
+
+JobStore SqliteStore::spawn_writer(caf::actor_system& system) {
+  return system.spawn<caf::detached>(sqlite_writer, std::exchange(opened_, nullptr));
+}
+
+}  // namespace celld::store

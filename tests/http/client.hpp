@@ -1,0 +1,55 @@
+// A client that sends exactly the bytes it is told to, and waits for answers with a deadline.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace celld::http::test {
+
+struct Answer {
+  int status = 0;
+  std::map<std::string, std::string> headers;  ///< Names in lower case.
+  std::string body;
+};
+
+class Client {
+ public:
+  explicit Client(std::uint16_t port);
+  ~Client();
+  Client(Client&& other) noexcept;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Sends all of it; false when the server has gone or takes nothing for five seconds.
+  bool send(std::string_view bytes);
+  /// Sends what the kernel takes at once; the number of bytes.
+  std::size_t send_some(std::string_view bytes);
+  /// The next answer; nothing when the connection ends first, or nothing comes for ten seconds.
+  /// An answer to HEAD has no body, whatever its length says.
+  std::optional<Answer> receive(bool head = false);
+  /// Everything up to the end of the connection; nothing when it ends by a reset or does not end.
+  std::optional<std::string> receive_to_end();
+  /// Whether the server ends the connection in order, without another byte.
+  bool ends() { return receive_to_end() == std::string(); }
+  bool has_input_within(std::chrono::milliseconds time) const;
+  void shut_down_writing();
+  /// Closes by a reset.
+  void reset();
+
+ private:
+  bool fill();
+
+  int fd_ = -1;
+  std::string received_;
+  bool was_reset_ = false;
+};
+
+/// A request with a Host and, unless empty, a body with its length.
+std::string request_text(std::string_view method, std::string_view target,
+                         std::string_view body = {}, std::string_view headers = {});
+
+}  // namespace celld::http::test

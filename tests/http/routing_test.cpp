@@ -1,0 +1,105 @@
+// Which handler a request goes to.
+#include <string>
+
+#include "src/http/routes.hpp"
+#include "tests/catch.hpp"
+#include "tests/http/fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+class JobServer : public TestServer {
+ public:
+  JobServer() {
+    const auto captures = [](const Request& request, const Responder& responder) {
+      std::string text = request.method + " " + request.path;
+      for (const auto& capture : request.captures) text += " [" + capture + "]";
+      responder.answer(plain(200, text));
+    };
+    server.route("GET", "/jobs/{}", captures);
+    server.route("DELETE", "/jobs/{}", captures);
+    server.route("GET", "/jobs/recent", [](const Request&, const Responder& responder) {
+      responder.answer(plain(200, "the recent ones"));
+    });
+    server.route("GET", "/cells/{}/{}", captures);
+    server.route("GET", "/a.b+c/(x)", captures);
+    start();
+  }
+
+  std::string get(const std::string& path) const { return ask(request_text("GET", path))->body; }
+  int status(const std::string& method, const std::string& path) const {
+    return ask(request_text(method, path))->status;
+  }
+};
+
+TEST_CASE("each capture is one decoded segment") {
+  const JobServer server;
+  CHECK(server.get("/jobs/17") == "GET /jobs/17 [17]");
+  CHECK(server.get("/jobs/a%20b?c=/d") == "GET /jobs/a b [a b]");
+  CHECK(server.get("/jobs/caf%C3%A9") == "GET /jobs/caf\xc3\xa9 [caf\xc3\xa9]");
+  CHECK(server.get("/jobs/a+b") == "GET /jobs/a+b [a+b]");
+  CHECK(server.get("/cells/acme/*") == "GET /cells/acme/* [acme] [*]");
+  CHECK(server.get("/%6aobs/17") == "GET /jobs/17 [17]");
+}
+
+TEST_CASE("an escaped slash does not separate segments") {
+  const JobServer server;
+  CHECK(server.get("/jobs/a%2Fb") == "GET /jobs/a/b [a/b]");
+  CHECK(server.get("/jobs/a%252Fb") == "GET /jobs/a%2Fb [a%2Fb]");
+  CHECK(server.get("/cells/a%2fb/c") == "GET /cells/a/b/c [a/b] [c]");
+  CHECK(server.status("GET", "/cells/a%2Fb") == 404);
+  CHECK(server.status("GET", "/jobs%2F17") == 404);
+}
+
+TEST_CASE("an unknown path is a 404") {
+  const JobServer server;
+  for (const auto* path : {"/", "/jobs", "/jobs/", "/jobs/17/", "/jobs/17/x", "//jobs/17",
+                           "/cells//x", "/axb+c/(x)", "/JOBS/17", "/jobs/17%0A/x"}) {
+    INFO(path);
+    CHECK(server.status("GET", path) == 404);
+  }
+  CHECK(server.status("BREW", "/nowhere") == 404);
+}
+
+TEST_CASE("a wrong method on a known path is a 405 that lists the right ones") {
+  const JobServer server;
+  for (const auto* method : {"POST", "PUT", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW"}) {
+    const auto answer = server.ask(request_text(method, "/jobs/17"));
+    REQUIRE(answer);
+    CHECK(answer->status == 405);
+    CHECK(answer->headers.at("allow") == "DELETE, GET, HEAD");
+  }
+}
+
+TEST_CASE("a refused method or path leaves the connection open") {
+  const JobServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/jobs/17", "x") + request_text("POST", "/no", "x") +
+                      request_text("GET", "/hello")));
+  CHECK(client.receive()->status == 405);
+  CHECK(client.receive()->status == 404);
+  CHECK(client.receive()->status == 200);
+}
+
+TEST_CASE("an exact path goes before a pattern, and its characters stand for themselves") {
+  const JobServer server;
+  CHECK(server.get("/jobs/recent") == "the recent ones");
+  CHECK(server.get("/a.b+c/(x)") == "GET /a.b+c/(x)");
+}
+
+TEST_CASE("routing gives back every byte of a segment") {
+  Routes routes;
+  routes.add("GET", "/{}", [](const Request&, const Responder&) {});
+  routes.complete();
+  for (int byte = 1; byte < 256; ++byte) {
+    const auto c = static_cast<char>(byte);
+    if (c == '/' || c == '%') continue;
+    const std::string segment{'a', c, 'b'};
+    const auto found = routes.find("GET", "/" + segment);
+    REQUIRE(found.handler != nullptr);
+    CHECK(found.captures == std::vector<std::string>{segment});
+  }
+}
+
+}  // namespace
+}  // namespace celld::http::test

@@ -1,0 +1,64 @@
+#include "tests/http_api/fake_engine.hpp"
+
+#include <utility>
+
+namespace celld::api::testing {
+namespace {
+
+template <class Reply, class Function, class Message>
+caf::result<Reply> play(const Function& function, const Message& message) {
+  if (!function) return caf::make_error(caf::sec::runtime_error, "the store failed");
+  return function(message);
+}
+
+cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer self,
+                                                std::shared_ptr<Script> script) {
+  return {
+      [=](const cells::SubmitJob& message) -> caf::result<cells::JobSubmitted> {
+        if (!script->submit) return caf::make_error(caf::sec::runtime_error, "the store failed");
+        auto promise = self->make_response_promise<cells::JobSubmitted>();
+        cells::JobSubmitted reply = script->submit(message);
+        promise.deliver(reply);
+        if (script->after_submit && reply.job)
+          for (const cells::JobPtr& job : script->after_submit(reply.job))
+            self->send(script->observer, cells::JobChanged{job});
+        return promise;
+      },
+      [=](const cells::DescribeCell& message) {
+        return play<cells::CellDescribed>(script->describe, message);
+      },
+      [=](const cells::ListCells& message) {
+        return play<cells::CellsListed>(script->list, message);
+      },
+      [=](const cells::ResizePool& message) {
+        return play<cells::CellDescribed>(script->resize, message);
+      },
+      [](const cells::Drain&) { return cells::Drained{}; },
+      [](const cells::CellRanDry&) {},
+      [](const cells::Tick&) {},
+  };
+}
+
+cells::JobReader::behavior_type reader(std::shared_ptr<Script> script) {
+  return {
+      [=](const cells::FindJob& message) { return play<cells::JobFound>(script->find, message); },
+      [=](const cells::ListJobs& message) {
+        return play<cells::JobsListed>(script->list_jobs, message);
+      },
+      [=](const cells::FindOldestQueued& message) {
+        return play<cells::OldestQueued>(script->oldest, message);
+      },
+  };
+}
+
+}  // namespace
+
+cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_ptr<Script> script) {
+  return system.spawn(dispatcher, std::move(script));
+}
+
+cells::JobReader spawn_reader(caf::actor_system& system, std::shared_ptr<Script> script) {
+  return system.spawn(reader, std::move(script));
+}
+
+}  // namespace celld::api::testing

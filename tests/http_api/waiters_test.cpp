@@ -1,0 +1,55 @@
+#include "src/http/api/waiters.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace celld::api;
+using std::chrono::seconds;
+
+namespace {
+
+cells::JobPtr job(cells::JobId id, cells::JobState state) {
+  auto made = std::make_shared<cells::Job>();
+  made->id = id;
+  made->state = state;
+  return made;
+}
+
+Waiter waiter(cells::JobId id) {
+  return {job(id, cells::JobState::queued), celld::http::Responder(nullptr), seconds(1)};
+}
+
+Waiters::Time at(int s) {
+  return Waiters::Time(seconds(s));
+}
+
+}  // namespace
+
+TEST_CASE("a waiter is given back once, when its job has ended") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(10));
+  CHECK_FALSE(waiters.changed(job(2, cells::JobState::succeeded)));
+  CHECK_FALSE(waiters.changed(job(1, cells::JobState::running)));
+  const auto ended = waiters.changed(job(1, cells::JobState::failed));
+  REQUIRE(ended);
+  CHECK(ended->job->state == cells::JobState::failed);
+  CHECK_FALSE(waiters.changed(job(1, cells::JobState::failed)));
+  CHECK(waiters.size() == 0);
+  CHECK_FALSE(waiters.next_deadline());
+}
+
+TEST_CASE("waiters are given back at their deadlines, with the latest form of their jobs") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(30));
+  waiters.add(waiter(2), at(10));
+  waiters.add(waiter(3), at(20));
+  waiters.changed(job(3, cells::JobState::retrying));
+  CHECK(waiters.next_deadline() == at(10));
+  CHECK(waiters.take_expired(at(9)).empty());
+  const auto expired = waiters.take_expired(at(20));
+  REQUIRE(expired.size() == 2);
+  CHECK(expired[0].job->id == 2);
+  CHECK(expired[1].job->state == cells::JobState::retrying);
+  CHECK(waiters.next_deadline() == at(30));
+  CHECK(waiters.take_all().size() == 1);
+  CHECK(waiters.size() == 0);
+}

@@ -1,0 +1,142 @@
+// What a start asks: epochs, cells, routes, moves, overrides.
+#include "tests/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store::test;
+
+TEST_CASE("epochs ascend over restarts, and no id or place is above the last one") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    auto started = client.ask(StartEpoch{});
+    CHECK(started.epoch == 1);
+    CHECK(started.last_id == 0);
+    client.ask(InsertJob{sketch_job({.id = 7})});
+    const auto last = sketch_job({.id = 9, .run_at = at_ms(5)});
+    client.ask(InsertJob{last});
+    under_test.reopen();
+    started = client.ask(StartEpoch{});
+    CHECK(started.epoch == 2);
+    CHECK(started.last_id == 9);
+    client.ask(AdvanceDue{acme_cell, at_ms(5), 20, 1});
+    under_test.reopen();
+    started = client.ask(StartEpoch{});
+    CHECK(started.epoch == 3);
+    CHECK(started.last_id == 20);
+  });
+}
+
+TEST_CASE("cells have something to do while a job is unfinished or settling") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    CHECK(client.ask(LoadCells{}).with_jobs.empty());
+    const auto first = sketch_job({.id = 1, .entity = "a", .cell = {"b", "*"}});
+    const auto second = sketch_job({.id = 2, .entity = "b", .cell = {"*", "dns"}});
+    client.ask(InsertJob{first});
+    client.ask(InsertJob{second});
+    CHECK(client.ask(LoadCells{}).with_jobs == std::vector<CellKey>{{"*", "dns"}, {"b", "*"}});
+    client.ask(RecordJob{{}, ended(first)});
+    client.ask(RecordJob{{}, settling(second, at_ms(9))});
+    CHECK(client.ask(LoadCells{}).with_jobs == std::vector<CellKey>{{"*", "dns"}});
+    client.ask(AdvanceDue{{"*", "dns"}, at_ms(9), 50, 1});
+    CHECK(client.ask(LoadCells{}).with_jobs.empty());
+  });
+}
+
+TEST_CASE("a cell's load tells what runs, what waits and what is due") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    const auto busy = sketch_job({.id = 1, .entity = "a"});
+    client.ask(InsertJob{busy});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "b", .customer = "zeta"})});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "c", .run_at = at_ms(99)})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "d", .cell = {"other", "*"}})});
+    client.tell(ClaimJob{running(busy, {1, 1})});
+    client.ask(FlushStore{});
+    under_test.reopen();
+    const auto loaded = client.ask(LoadCell{acme_cell});
+    CHECK(loaded.counts[JobState::running] == 1);
+    CHECK(loaded.counts[JobState::queued] == 1);
+    CHECK(loaded.counts[JobState::scheduled] == 1);
+    CHECK(loaded.counts.unfinished() == 3);
+    REQUIRE(ids(loaded.running) == Ids{1});
+    CHECK(*loaded.running[0] == *running(busy, {1, 1}));
+    CHECK(loaded.runnable);
+    CHECK(loaded.next_due == at_ms(99));
+    CHECK(client.ask(LoadCell{{"nobody", "*"}}).counts == JobCounts{});
+  });
+}
+
+TEST_CASE("routes are listed in order, page by page") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    JobId id = 0;
+    std::vector<StoredRoute> expected;
+    for (const CellKey& cell : {CellKey{"*", "*"}, CellKey{"a", "*"}}) {
+      for (const char* customer : {"a", "b"}) {
+        for (const char* product : {"dns", "mail"}) {
+          ++id;
+          client.ask(InsertJob{sketch_job({.id = id,
+                                           .entity = std::to_string(id),
+                                           .customer = customer,
+                                           .product = product,
+                                           .cell = cell})});
+          expected.push_back({cell, customer, product});
+        }
+      }
+    }
+    std::vector<StoredRoute> found;
+    ListRoutes request{{}, {}, {}, 3};
+    for (int page = 0; page < 4; ++page) {
+      const auto routes = client.ask(request).routes;
+      for (const auto& route : routes) found.push_back(route);
+      if (routes.size() < 3) break;
+      request = {routes.back().cell, routes.back().customer, routes.back().product, 3};
+    }
+    CHECK(found == expected);
+  });
+}
+
+TEST_CASE("a move takes a route's open jobs along, and leaves lines as they are") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    const CellKey to{"*", "*"};
+    const StoredRoute route{acme_cell, "acme", "dns"};
+    const auto over = sketch_job({.id = 1, .entity = "a"});
+    const auto busy = sketch_job({.id = 2, .entity = "b"});
+    const auto settles = sketch_job({.id = 3, .entity = "c"});
+    for (const auto& job : {over, busy, settles}) client.ask(InsertJob{job});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "b"})});
+    client.ask(InsertJob{sketch_job({.id = 5, .entity = "d", .run_at = at_ms(50)})});
+    client.ask(InsertJob{sketch_job({.id = 6, .entity = "e", .product = "mail"})});
+    client.ask(RecordJob{{}, ended(over)});
+    client.ask(RecordJob{{}, settling(settles, at_ms(40))});
+    client.tell(ClaimJob{running(busy, {1, 1})});
+
+    CHECK(client.ask(MoveJobs{route, to, 3}).moved == 3);
+    CHECK(client.ask(MoveJobs{route, to, 3}).moved == 1);
+    CHECK(client.ask(MoveJobs{route, to, 3}).moved == 0);
+    under_test.reopen();
+    CHECK(client.ask(FindJob{1}).job->cell == acme_cell);
+    CHECK(client.ask(LoadCell{acme_cell}).counts.unfinished() == 1);
+    const auto loaded = client.ask(LoadCell{to});
+    CHECK(loaded.counts.unfinished() == 3);
+    REQUIRE(ids(loaded.running) == Ids{2});
+    CHECK(loaded.running[0]->lease == Lease{1, 1});
+    CHECK(loaded.next_due == at_ms(40));
+    const auto late = ended(running(busy, {1, 1}));
+    CHECK(client.ask(RecordJob{{1, 1}, late}).promoted->id == 4);
+    CHECK(client.ask(FindJob{2}).job->cell == to);
+    CHECK(runnable_ids(client, to) == Ids{4});
+    CHECK(client.ask(ListRoutes{{}, {}, {}, 10}).routes.size() == 2);
+  });
+}
+
+TEST_CASE("overrides are kept until they are taken back") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    client.ask(SetPoolOverride{{"b", "*"}, 7});
+    client.ask(SetPoolOverride{{"a", "*"}, 3});
+    client.ask(SetPoolOverride{{"b", "*"}, 8});
+    client.ask(SetPoolOverride{{"c", "*"}, 1});
+    client.ask(SetPoolOverride{{"c", "*"}, {}});
+    const std::vector<PoolOverride> expected{{{"a", "*"}, 3}, {{"b", "*"}, 8}};
+    CHECK(client.ask(LoadCells{}).overrides == expected);
+    under_test.reopen();
+    CHECK(client.ask(LoadCells{}).overrides == expected);
+    CHECK(client.ask(LoadCells{}).with_jobs.empty());
+  });
+}

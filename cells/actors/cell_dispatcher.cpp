@@ -42,7 +42,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   }
 
   void on_exit() override {
-    for (const auto& [key, entry] : cells_) caf::anon_send_exit(entry.cell, caf::exit_reason::user_shutdown);
+    for (const auto& [key, entry] : cells_)
+      caf::anon_send_exit(entry.cell, caf::exit_reason::user_shutdown);
     cells_.clear();
     if (context_) {
       for (const auto& [name, service] : context_->services) {

@@ -82,8 +82,8 @@ class JobDispatcherActor : public JobDispatcher::base {
  private:
   struct Worker {
     JobWorker handle;
-    Lease lease;            ///< Of the job it has, if any.
-    bool leaving = false;   ///< Withdrew while it had a job.
+    Lease lease;           ///< Of the job it has, if any.
+    bool leaving = false;  ///< Withdrew while it had a job.
   };
 
   Now now() { return read_clocks(*this, *context_); }
@@ -118,8 +118,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     const Now at = now();
     if (auto refusal = refuse(request_in, at)) return JobSubmitted{nullptr, std::move(refusal)};
     const JobId id = context_->ids.next(at.wall);
-    auto job = std::make_shared<const Job>(
-        accept_job(std::move(request_in), key_, quota_, id, at.wall));
+    auto job =
+        std::make_shared<const Job>(accept_job(std::move(request_in), key_, quota_, id, at.wall));
     count(nullptr, job.get());
     submitted_rate_.count(at.steady);
     auto promise = make_response_promise<JobSubmitted>();
@@ -328,11 +328,10 @@ class JobDispatcherActor : public JobDispatcher::base {
   void fetched(RunnableFetched& answer) {
     std::vector<DispatchQueue::Fetched> customers;
     for (auto& customer : answer.customers) {
-      customers.push_back({std::move(customer.customer), std::move(customer.jobs),
-                           customer.complete});
+      customers.push_back(
+          {std::move(customer.customer), std::move(customer.jobs), customer.complete});
     }
-    queue_.fetched(std::move(customers), answer.complete,
-                   [this](JobId id) { return in_hand(id); });
+    queue_.fetched(std::move(customers), answer.complete, [this](JobId id) { return in_hand(id); });
     dispatch(now());
   }
 
@@ -493,12 +492,12 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   DispatchQueue queue_;
   LeaseTable leases_;
-  std::set<JobId> recording_;   ///< Jobs whose attempt is over, but not yet in the store.
-  std::set<Lease> orphans_;     ///< Leases without a worker whose abort failed and is due again.
+  std::set<JobId> recording_;  ///< Jobs whose attempt is over, but not yet in the store.
+  std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is due again.
   std::map<caf::actor_id, Worker> workers_;
   std::set<caf::actor_id> ready_;
 
-  JobCounts counts_;            ///< As of what was decided; `running` is the number of leases.
+  JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;

@@ -53,8 +53,7 @@ class JobWorkerActor : public JobWorker::base {
     lease_ = message.lease;
     service_ = std::move(message.service);
     send(dispatcher_, JobWorkStarted{lease_});
-    request(service_, caf::infinite,
-            StartCall{lease_, std::move(message.job), message.timeout})
+    request(service_, caf::infinite, StartCall{lease_, std::move(message.job), message.timeout})
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
               [this, lease = lease_](const caf::error&) {
                 if (lease_ == lease) abort();  // The client died: what it left must end first.

@@ -267,22 +267,19 @@ using JobDispatcher = caf::typed_actor<
     /// Notes it; one without JobWorkStarted was never begun.
     caf::reacts_to<JobWorkStarted>,
     /// Records the end of the attempt, if its lease is live.
-    caf::reacts_to<JobWorkCompleted>,
-    caf::replies_to<LimitRunning>::with<RunningLimited>,
+    caf::reacts_to<JobWorkCompleted>, caf::replies_to<LimitRunning>::with<RunningLimited>,
     caf::replies_to<WithdrawIdle>::with<IdleWithdrawn>,
     caf::replies_to<DescribeQueue>::with<QueueDescribed>,
     caf::replies_to<StopDispatching>::with<DispatchingStopped>,
-    caf::replies_to<HandBack>::with<HandedBack>,
-    caf::replies_to<AskIdle>::with<IdleAnswered>,
+    caf::replies_to<HandBack>::with<HandedBack>, caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// Ends what is overdue, does what has become due, repairs a lost wake-up.
     caf::reacts_to<Tick>>;
 
 /// Knows how many workers there should be; spawns, retires and replaces them. One per cell.
-using JobWorkerPool = caf::typed_actor<
-    caf::replies_to<Resize>::with<Resized>,
-    caf::replies_to<DescribePool>::with<PoolDescribed>,
-    caf::replies_to<GracefulStop>::with<Stopped>,
-    caf::replies_to<KillWorkers>::with<WorkersKilled>>;
+using JobWorkerPool = caf::typed_actor<caf::replies_to<Resize>::with<Resized>,
+                                       caf::replies_to<DescribePool>::with<PoolDescribed>,
+                                       caf::replies_to<GracefulStop>::with<Stopped>,
+                                       caf::replies_to<KillWorkers>::with<WorkersKilled>>;
 
 /// Joins a dispatcher and a pool under one quota, and restarts them when one dies.
 using Cell = caf::typed_actor<
@@ -292,22 +289,21 @@ using Cell = caf::typed_actor<
     /// Writes the override down, then puts it in force.
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// Finishes what runs, starts nothing.
-    caf::replies_to<GracefulStop>::with<Stopped>,
-    caf::replies_to<HandBack>::with<HandedBack>,
+    caf::replies_to<GracefulStop>::with<Stopped>, caf::replies_to<HandBack>::with<HandedBack>,
     caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// From its dispatcher.
     caf::reacts_to<QueueRanDry>>;
 
 /// Knows the routing, starts cells, and sends each job to its cell. One per daemon.
-using CellDispatcher = caf::typed_actor<
-    caf::replies_to<SubmitJob>::with<JobSubmitted>,
-    caf::replies_to<DescribeCell>::with<CellDescribed>,
-    caf::replies_to<ListCells>::with<CellsListed>,
-    caf::replies_to<ResizePool>::with<CellDescribed>,
-    caf::replies_to<Drain>::with<Drained>,
-    /// From an instance of a template: it may be closed until its next job.
-    caf::reacts_to<CellRanDry>,
-    /// The grace of a Drain is over.
-    caf::reacts_to<Tick>>;
+using CellDispatcher =
+    caf::typed_actor<caf::replies_to<SubmitJob>::with<JobSubmitted>,
+                     caf::replies_to<DescribeCell>::with<CellDescribed>,
+                     caf::replies_to<ListCells>::with<CellsListed>,
+                     caf::replies_to<ResizePool>::with<CellDescribed>,
+                     caf::replies_to<Drain>::with<Drained>,
+                     /// From an instance of a template: it may be closed until its next job.
+                     caf::reacts_to<CellRanDry>,
+                     /// The grace of a Drain is over.
+                     caf::reacts_to<Tick>>;
 
 }  // namespace cells

@@ -14,6 +14,8 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;
 };
 
-inline std::string to_string(const CellKey& key) { return key.customer + "/" + key.product; }
+inline std::string to_string(const CellKey& key) {
+  return key.customer + "/" + key.product;
+}
 
 }  // namespace cells

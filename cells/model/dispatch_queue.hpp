@@ -30,8 +30,8 @@ class DispatchQueue {
  public:
   struct Limits {
     std::size_t customers_max = 256;
-    std::size_t jobs_max = 1024;        ///< Over all customers, roughly.
-    std::size_t bytes_max = 4 << 20;    ///< Of approximate_bytes, roughly.
+    std::size_t jobs_max = 1024;      ///< Over all customers, roughly.
+    std::size_t bytes_max = 4 << 20;  ///< Of approximate_bytes, roughly.
   };
 
   /// What to ask the store for; the members are those of FetchRunnable.
@@ -86,11 +86,11 @@ class DispatchQueue {
 
   struct Customer {
     std::map<Rank, JobPtr> jobs;
-    bool complete = true;       ///< Every runnable job of this customer in the store is in `jobs`.
-    bool wants_fetch = false;   ///< Stands in `hungry_`.
+    bool complete = true;      ///< Every runnable job of this customer in the store is in `jobs`.
+    bool wants_fetch = false;  ///< Stands in `hungry_`.
     bool in_ring = false;
     bool in_turn = false;
-    bool left_out = false;      ///< Was put out of the window; the sweep brings it back.
+    bool left_out = false;  ///< Was put out of the window; the sweep brings it back.
     std::int64_t deficit_us = 0;
     std::deque<std::int64_t> charged_us;  ///< Estimates of its jobs in service, oldest first.
   };
@@ -111,11 +111,11 @@ class DispatchQueue {
   std::deque<std::string> hungry_;  ///< Customers whose next jobs are to be asked for.
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
-  std::optional<Fetch> fetch_;      ///< Asked for, not yet answered.
-  bool sweeping_ = false;           ///< Customers may exist that are not in the window.
-  bool sweep_missed_ = false;       ///< Some customer was left out since the sweep began.
-  std::string sweep_after_;         ///< The sweep goes on after this name; empty: from the start.
-  std::int64_t estimate_us_ = 1000; ///< Moving average of service times; also the quantum.
+  std::optional<Fetch> fetch_;       ///< Asked for, not yet answered.
+  bool sweeping_ = false;            ///< Customers may exist that are not in the window.
+  bool sweep_missed_ = false;        ///< Some customer was left out since the sweep began.
+  std::string sweep_after_;          ///< The sweep goes on after this name; empty: from the start.
+  std::int64_t estimate_us_ = 1000;  ///< Moving average of service times; also the quantum.
 };
 
 }  // namespace cells

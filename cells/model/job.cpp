@@ -7,8 +7,8 @@ namespace cells {
 namespace {
 
 constexpr std::array<std::string_view, job_state_count> job_state_names = {
-    "scheduled", "queued", "running", "retrying", "compensating", "succeeded", "failed",
-    "cancelled"};
+    "scheduled",    "queued",    "running", "retrying",
+    "compensating", "succeeded", "failed",  "cancelled"};
 constexpr std::array<std::string_view, 8> step_state_names = {
     "waiting", "running", "retrying", "succeeded", "failed", "undone", "undo_failed", "skipped"};
 constexpr std::array<std::string_view, 3> severity_names = {"info", "warning", "error"};

@@ -83,9 +83,9 @@ struct JobSpec {
   std::vector<std::string> services;  ///< 1 to 16, in order, none twice.
   std::string parameters = "{}";      ///< A JSON object as text.
   std::map<std::string, std::string> labels;
-  std::string traceparent;  ///< W3C trace context as received; empty: none.
-  int priority = 5;         ///< 1 to 9, 9 first.
-  milliseconds timeout{};   ///< For one attempt at one service.
+  std::string traceparent;         ///< W3C trace context as received; empty: none.
+  int priority = 5;                ///< 1 to 9, 9 first.
+  milliseconds timeout{};          ///< For one attempt at one service.
   std::uint32_t max_attempts = 1;  ///< Per step.
   OnFailure on_failure = OnFailure::stop;
 
@@ -112,7 +112,7 @@ struct Message {
 };
 
 struct JobError {
-  std::string code;     ///< A code of API.md, or a provider's own.
+  std::string code;  ///< A code of API.md, or a provider's own.
   std::string message;
   std::string service;  ///< Empty when no single service is to blame.
 
@@ -128,18 +128,18 @@ struct Job {
   /// Its place in its entity's line; 0 until the job is first due. Kept through retries; given up
   /// at the end, or when `settle_until` has passed.
   JobId place = 0;
-  std::size_t step = 0;      ///< Index of the current step; steps.size() when all succeeded.
-  std::vector<Step> steps;   ///< One per service of the spec.
-  Properties properties;     ///< Merged results of the steps.
+  std::size_t step = 0;     ///< Index of the current step; steps.size() when all succeeded.
+  std::vector<Step> steps;  ///< One per service of the spec.
+  Properties properties;    ///< Merged results of the steps.
   std::vector<Message> messages;
   std::optional<JobError> error;
-  Lease lease;               ///< The last one given; live while running.
+  Lease lease;                      ///< The last one given; live while running.
   std::uint32_t interruptions = 0;  ///< Attempts cut short by a crash.
   bool cancel_requested = false;
   WallTime created_at{};
   WallTime run_at{};
   std::optional<WallTime> expires_at;
-  std::optional<WallTime> started_at;   ///< Of the first attempt.
+  std::optional<WallTime> started_at;  ///< Of the first attempt.
   std::optional<WallTime> finished_at;
   std::optional<WallTime> next_attempt_at;  ///< Set exactly while retrying.
   /// Set on an ended job whose last attempt had an unknown outcome: until then it still holds its

@@ -23,7 +23,9 @@ void add_message(Job& job, Message message) {
   job.messages.push_back(std::move(message));
 }
 
-const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
+const std::string& service_of(const Job& job) {
+  return job.spec->services[job.step];
+}
 
 /// Merges at the top level, the later wins. False, and nothing merged, if that is too much.
 bool merge_properties(Job& job, Properties&& added) {

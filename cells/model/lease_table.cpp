@@ -54,9 +54,13 @@ void LeaseTable::abort(const Lease& lease, AbortCause cause) {
   if (cause != AbortCause::none) entry->abort = cause;
 }
 
-std::vector<Lease> LeaseTable::overdue(SteadyTime now) const { return due_at(deadlines_, now); }
+std::vector<Lease> LeaseTable::overdue(SteadyTime now) const {
+  return due_at(deadlines_, now);
+}
 
-std::vector<Lease> LeaseTable::expired(WallTime now) const { return due_at(expiries_, now); }
+std::vector<Lease> LeaseTable::expired(WallTime now) const {
+  return due_at(expiries_, now);
+}
 
 std::vector<Lease> LeaseTable::all() const {
   std::vector<Lease> leases;

@@ -15,17 +15,17 @@ inline constexpr std::uint32_t pool_size_max = 100'000;
 
 struct RetryPolicy {
   std::uint32_t max_attempts = 5;
-  milliseconds backoff{1000};       ///< Before the second attempt; doubles from there.
+  milliseconds backoff{1000};  ///< Before the second attempt; doubles from there.
   milliseconds backoff_max{60000};
 
   bool operator==(const RetryPolicy&) const = default;
 };
 
 struct CellQuota {
-  std::uint32_t pool_size = 4;          ///< 1 to pool_size_max.
-  milliseconds timeout{30000};          ///< Of an attempt, where the job names none.
-  milliseconds timeout_max{3600000};    ///< The most that a job may name.
-  std::uint64_t jobs_max = 100'000;     ///< Bounds everything unfinished.
+  std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
+  milliseconds timeout{30000};        ///< Of an attempt, where the job names none.
+  milliseconds timeout_max{3600000};  ///< The most that a job may name.
+  std::uint64_t jobs_max = 100'000;   ///< Bounds everything unfinished.
   RetryPolicy retry;
 
   bool operator==(const CellQuota&) const = default;

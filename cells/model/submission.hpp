@@ -14,7 +14,7 @@ namespace cells {
 
 /// A job as submitted; what it leaves open, its cell's quota says.
 struct JobRequest {
-  JobSpec spec;  ///< `timeout` and `max_attempts` of 0: the cell's.
+  JobSpec spec;                       ///< `timeout` and `max_attempts` of 0: the cell's.
   std::optional<milliseconds> delay;  ///< From its acceptance; not together with `run_at`.
   std::optional<WallTime> run_at;     ///< In the past: due at once.
   std::optional<WallTime> expires_at;
@@ -23,11 +23,11 @@ struct JobRequest {
 /// Why a submission was not accepted. The job exists nowhere.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    no_cell,          ///< No cell matches its customer and product.
-    timeout_too_long, ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
-    queue_full,       ///< The cell has `depth` unfinished jobs of `limit`.
-    too_many_cells,   ///< The template has `limit` instances.
-    draining,         ///< celld is stopping.
+    no_cell,           ///< No cell matches its customer and product.
+    timeout_too_long,  ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
+    queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
+    too_many_cells,    ///< The template has `limit` instances.
+    draining,          ///< celld is stopping.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;

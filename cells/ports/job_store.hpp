@@ -43,7 +43,7 @@ struct PoolOverride {
   bool operator==(const PoolOverride&) const = default;
 };
 struct CellsLoaded {
-  std::vector<CellKey> with_jobs;  ///< Cells with unfinished or settling jobs; ordered.
+  std::vector<CellKey> with_jobs;       ///< Cells with unfinished or settling jobs; ordered.
   std::vector<PoolOverride> overrides;  ///< Ordered by cell.
 };
 
@@ -130,10 +130,10 @@ struct HoldJob {
 /// (priority descending, place ascending).
 struct FetchRunnable {
   CellKey cell;
-  std::string customer;          ///< Where to begin.
-  bool after = false;            ///< Begin with the next customer after it, rather than with it.
+  std::string customer;  ///< Where to begin.
+  bool after = false;    ///< Begin with the next customer after it, rather than with it.
   std::size_t customers_max = 1;
-  std::size_t jobs_max = 1;      ///< For each customer.
+  std::size_t jobs_max = 1;         ///< For each customer.
   std::size_t bytes_max = 1 << 20;  ///< Of approximate_bytes over all, though at least one job.
 };
 struct RunnableOfCustomer {
@@ -157,10 +157,10 @@ struct AdvanceDue {
   std::size_t limit = 256;
 };
 struct DueAdvanced {
-  std::vector<JobPtr> runnable;    ///< Jobs of this cell that became runnable.
+  std::vector<JobPtr> runnable;            ///< Jobs of this cell that became runnable.
   std::vector<JobPtr> promoted_elsewhere;  ///< The same, of other cells.
-  std::size_t queued = 0;          ///< How many went from scheduled to queued.
-  std::vector<JobPtr> expired;     ///< Unfinished, not running, `expires_at` at or before now.
+  std::size_t queued = 0;                  ///< How many went from scheduled to queued.
+  std::vector<JobPtr> expired;  ///< Unfinished, not running, `expires_at` at or before now.
   /// The earliest of run_at (scheduled), next_attempt_at (retrying and not yet runnable),
   /// settle_until (ended, in line) and expires_at (scheduled, queued, retrying) in this cell,
   /// after this operation, the listed expired ones not counted. At or before `now` when the limit
@@ -260,24 +260,18 @@ namespace cells {
 
 /// Writes, and the reads that must see every write before them. One per daemon.
 using JobStore = caf::typed_actor<
-    caf::replies_to<StartEpoch>::with<EpochStarted>,
-    caf::replies_to<LoadCells>::with<CellsLoaded>,
-    caf::replies_to<ListRoutes>::with<RoutesListed>,
-    caf::replies_to<MoveJobs>::with<JobsMoved>,
-    caf::replies_to<LoadCell>::with<CellLoaded>,
-    caf::replies_to<InsertJob>::with<JobInserted>,
-    caf::reacts_to<ClaimJob>,
-    caf::replies_to<RecordJob>::with<JobRecorded>,
-    caf::reacts_to<HoldJob>,
-    caf::replies_to<FetchRunnable>::with<RunnableFetched>,
+    caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
+    caf::replies_to<ListRoutes>::with<RoutesListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
+    caf::replies_to<LoadCell>::with<CellLoaded>, caf::replies_to<InsertJob>::with<JobInserted>,
+    caf::reacts_to<ClaimJob>, caf::replies_to<RecordJob>::with<JobRecorded>,
+    caf::reacts_to<HoldJob>, caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>,
     caf::replies_to<SetPoolOverride>::with<PoolOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 
 /// Reads what is committed, never waits for a write. For the API.
-using JobReader = caf::typed_actor<
-    caf::replies_to<FindJob>::with<JobFound>,
-    caf::replies_to<ListJobs>::with<JobsListed>,
-    caf::replies_to<FindOldestQueued>::with<OldestQueued>>;
+using JobReader = caf::typed_actor<caf::replies_to<FindJob>::with<JobFound>,
+                                   caf::replies_to<ListJobs>::with<JobsListed>,
+                                   caf::replies_to<FindOldestQueued>::with<OldestQueued>>;
 
 }  // namespace cells

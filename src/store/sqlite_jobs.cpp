@@ -65,7 +65,7 @@ SqliteJobs::SqliteJobs(Connection& connection)
 
 std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   const Job& job = *request.job;
-  begin();
+  touch();
   const auto cell = routes_.cell_id(job.cell);
   const auto origin = routes_.origin_id(origin_of(*job.spec));
   LineMarks marks;
@@ -86,6 +86,7 @@ void SqliteJobs::insert_labels(const Job& job) {
 }
 
 void SqliteJobs::apply(const ClaimJob& request) {
+  enter();
   const auto id = request.job->id;
   const auto before = standing_of(id);
   if (!before || is_ended(before->state) || before->state == JobState::running) return;
@@ -94,7 +95,7 @@ void SqliteJobs::apply(const ClaimJob& request) {
   stored.place = before->place;
   const auto job = merge_version(stored, request.job);
   if (before->place != job->place) {
-    begin();
+    touch();
     replace(*before, job, before->marks);
     return;
   }
@@ -105,9 +106,10 @@ void SqliteJobs::apply(const ClaimJob& request) {
 }
 
 JobRecorded SqliteJobs::apply(const RecordJob& request) {
+  enter();
   const auto before = standing_of(request.job->id);
   if (!before || is_ended(before->state) || before->lease != request.expected) return {};
-  begin();
+  touch();
   Job stored;
   stored.cell = routes_.cell(before->cell);
   stored.place = before->place;
@@ -119,15 +121,17 @@ JobRecorded SqliteJobs::apply(const RecordJob& request) {
 }
 
 void SqliteJobs::apply(const HoldJob& request) {
+  enter();
   const auto before = standing_of(request.id);
   if (!before || !is_runnable(before->state, before->marks)) return;
-  begin();
+  touch();
   auto marks = before->marks;
   marks.held = true;
   set_marks(request.id, *before, marks);
 }
 
 RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
+  enter();
   RunnableFetched fetched;
   fetched.complete = true;
   const auto* cell = routes_.find_cell(request.cell);
@@ -182,12 +186,19 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Routes::Route*>& routes
 
 // --- Committing ------------------------------------------------------------------------------
 
-void SqliteJobs::begin() {
+// Reads enter the transaction too: outside of one, each statement would lock the log for itself.
+// Left open it is in nobody's way, since nobody else writes.
+void SqliteJobs::enter() {
   if (!connection_.in_transaction()) connection_.execute("BEGIN IMMEDIATE");
 }
 
+void SqliteJobs::touch() {
+  enter();
+  changed_ = true;
+}
+
 void SqliteJobs::commit() {
-  begin();
+  enter();
   write_claims();
   routes_.save();
   if (last_place_ != saved_last_place_) {
@@ -195,6 +206,7 @@ void SqliteJobs::commit() {
     saved_last_place_ = last_place_;
   }
   connection_.execute("COMMIT");
+  changed_ = false;
 }
 
 // --- Jobs and lines --------------------------------------------------------------------------

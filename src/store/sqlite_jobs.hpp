@@ -36,8 +36,8 @@ class SqliteJobs {
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::PoolOverrideSet apply(const cells::SetPoolOverride& request);
 
-  /// True when a transaction is open.
-  bool changed() const { return connection_.in_transaction(); }
+  /// True when there is something to commit beside claims.
+  bool changed() const { return changed_; }
   /// How many claims wait for the next commit.
   std::size_t claims() const { return claims_.size(); }
   /// Makes everything so far durable, the claims included.
@@ -51,7 +51,8 @@ class SqliteJobs {
     Standing standing;
   };
 
-  void begin();
+  void enter();
+  void touch();
   std::optional<Standing> standing_of(cells::JobId id);
   JobRow load(cells::JobId id);
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
@@ -93,6 +94,7 @@ class SqliteJobs {
   cells::JobId last_id_ = 0;
   cells::JobId saved_last_place_ = 0;
   cells::JobId last_place_ = 0;
+  bool changed_ = false;
 };
 
 }  // namespace celld::store

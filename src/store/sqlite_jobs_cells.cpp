@@ -8,7 +8,7 @@ namespace celld::store {
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 EpochStarted SqliteJobs::apply(const StartEpoch&) {
-  begin();
+  touch();
   release_holds();
   ++epoch_;
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
@@ -62,7 +62,7 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
   const auto from = routes_.find_cell_id(request.from.cell);
   const auto origin = routes_.find_origin_id({request.from.customer, request.from.product});
   if (!from || !origin || request.from.cell == request.to) return {};
-  begin();
+  touch();
   write_claims();
   const auto to = routes_.cell_id(request.to);
   std::vector<JobId> moving;
@@ -81,6 +81,7 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
 }
 
 CellLoaded SqliteJobs::apply(const LoadCell& request) {
+  enter();
   CellLoaded loaded;
   const auto id = routes_.find_cell_id(request.cell);
   if (!id) return loaded;
@@ -105,7 +106,7 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
 }
 
 PoolOverrideSet SqliteJobs::apply(const SetPoolOverride& request) {
-  begin();
+  touch();
   const auto cell = routes_.cell_id(request.cell);
   if (request.size) {
     overrides_[request.cell] = *request.size;

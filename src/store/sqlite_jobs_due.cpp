@@ -9,6 +9,7 @@ namespace celld::store {
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 DueAdvanced SqliteJobs::apply(const AdvanceDue& request) {
+  enter();
   DueAdvanced done;
   const auto cell = routes_.find_cell_id(request.cell);
   if (!cell) return done;
@@ -59,7 +60,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     done.expired.push_back(row.job);
     return;
   }
-  begin();
+  touch();
   if (is_ended(job.state)) {
     auto settled = std::make_shared<Job>(job);
     settled->place = 0;

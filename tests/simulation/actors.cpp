@@ -116,8 +116,9 @@ class Client : public caf::event_based_actor {
         [this](ClientSubmit& message) { submit(std::move(message.request)); },
         [this](const ClientResize& message) { resize(message); },
         [this](const ClientDrain& message) {
-          request(dispatcher_, caf::infinite, Drain{message.grace})
-              .then([this](const Drained&) { state_->drained = true; });
+          request(dispatcher_, caf::infinite, Drain{message.grace}).then([this](const Drained&) {
+            state_->drained = true;
+          });
         },
     };
   }
@@ -142,13 +143,11 @@ class Client : public caf::event_based_actor {
   void resize(const ClientResize& message) {
     world_->resize_asked(message.cell, message.size);
     request(dispatcher_, caf::infinite, ResizePool{message.cell, message.size})
-        .then(
-            [this, message](const CellDescribed&) {
-              world_->resize_answered(message.cell, message.size);
-            },
-            [this, message](const caf::error&) {
-              world_->resize_answered(message.cell, message.size);
-            });
+        .then([this, message](
+                  const CellDescribed&) { world_->resize_answered(message.cell, message.size); },
+              [this, message](const caf::error&) {
+                world_->resize_answered(message.cell, message.size);
+              });
   }
 
   std::shared_ptr<World> world_;

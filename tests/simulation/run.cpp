@@ -78,11 +78,10 @@ class Daemon {
     options.wall_clock = [world] { return world->now_wall; };
     options.routing = std::make_shared<const Routing>(rules);
     for (const auto& name : services) {
-      options.services[name] = {
-          [world, gentle](caf::actor_system& system) {
-            return spawn_provider(system, world, gentle);
-          },
-          plan.settle};
+      options.services[name] = {[world, gentle](caf::actor_system& system) {
+                                  return spawn_provider(system, world, gentle);
+                                },
+                                plan.settle};
     }
     options.seed = incarnation;
     options.window = plan.window;
@@ -120,12 +119,14 @@ class Daemon {
   }
   caf::detail::test_actor_clock& clock() { return scheduler().clock(); }
   SteadyTime now() {
-    return SteadyTime{std::chrono::duration_cast<microseconds>(
-        clock().current_time.time_since_epoch())};
+    return SteadyTime{
+        std::chrono::duration_cast<microseconds>(clock().current_time.time_since_epoch())};
   }
   const caf::actor& client() const { return client_; }
   const ClientState& client_state() const { return *client_state_; }
-  bool dispatcher_alive() const { return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr; }
+  bool dispatcher_alive() const {
+    return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr;
+  }
 
   /// Whether anything can still happen, now or later.
   bool alive() { return !scheduler().jobs.empty() || scheduler().has_pending_timeout(); }
@@ -181,8 +182,9 @@ class Driver {
       if (!event()) advance(milliseconds{100});
     }
     world_->check_all_ended();
-    RunResult result{seed,   world_->trace_hash, events_, world_->calls, world_->accepted_jobs.size(),
-                     crashes_, world_->violations, world_->trace};
+    RunResult result{
+        seed,     world_->trace_hash, events_,      world_->calls, world_->accepted_jobs.size(),
+        crashes_, world_->violations, world_->trace};
     daemon_.reset();
     return result;
   }

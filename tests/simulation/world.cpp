@@ -7,7 +7,9 @@ namespace {
 
 constexpr milliseconds abort_allowance{100};  // Promise P8.
 
-std::string name(const Job& job) { return format_job_id(job.id); }
+std::string name(const Job& job) {
+  return format_job_id(job.id);
+}
 
 }  // namespace
 
@@ -71,13 +73,17 @@ void World::call_started(const StartCall& call, const void* provider) {
   in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider};
 }
 
-void World::call_ended(Lease lease) { in_flight_.erase(lease); }
+void World::call_ended(Lease lease) {
+  in_flight_.erase(lease);
+}
 
 void World::provider_died(const void* provider) {
   std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
 }
 
-void World::daemon_started() { note("daemon started"); }
+void World::daemon_started() {
+  note("daemon started");
+}
 
 void World::daemon_crashed() {
   note("daemon crashed");
@@ -102,8 +108,8 @@ void World::check_all_ended() {
   }
   for (const auto& [id, stored] : disk->jobs()) {
     if (!is_ended(stored.job->state)) {
-      violated("liveness", format_job_id(id) + " is still " +
-                               std::string(to_string(stored.job->state)));
+      violated("liveness",
+               format_job_id(id) + " is still " + std::string(to_string(stored.job->state)));
     }
   }
   for (const auto& [cell, leases] : live_) {
@@ -126,9 +132,8 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
   if (resizes_pending_[job.cell] == 0) {
     const auto override = disk->content().overrides.find(job.cell);
-    const std::uint32_t target = override != disk->content().overrides.end()
-                                     ? override->second
-                                     : configured_size[job.cell];
+    const std::uint32_t target =
+        override != disk->content().overrides.end() ? override->second : configured_size[job.cell];
     if (target != 0 && live.size() > target) {
       violated("P4", to_string(job.cell) + " started its " + std::to_string(live.size()) +
                          "th job with a target of " + std::to_string(target));
@@ -148,7 +153,9 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   handed_out_at_.erase(start);
 }
 
-void World::cell_restarted(const CellKey& cell) { note("restarted " + to_string(cell)); }
+void World::cell_restarted(const CellKey& cell) {
+  note("restarted " + to_string(cell));
+}
 
 void World::committed(const JobPtr& before, const Job& after) {
   note("committed " + name(after) + " " + std::string(to_string(after.state)));

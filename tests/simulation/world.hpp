@@ -97,7 +97,7 @@ class World : public EngineProbe {
 
   std::map<Lease, CallInFlight> in_flight_;
   std::map<JobId, Lease> last_lease_;
-  std::map<CellKey, std::set<Lease>> live_;           ///< Leases by cell, as handed out and ended.
+  std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
   std::map<Lease, SteadyTime> handed_out_at_;
   std::map<CellKey, std::uint32_t> resizes_pending_;
 };

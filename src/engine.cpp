@@ -1,0 +1,173 @@
+#include "src/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "src/http/api/problem.hpp"
+#include "src/http/api/routes.hpp"
+#include "src/http/server.hpp"
+#include "src/providers/http_transport.hpp"
+#include "src/providers/provider_factory.hpp"
+#include "src/store/sqlite_store.hpp"
+
+namespace celld {
+namespace {
+
+/// For the answers that are being written when celld stops.
+constexpr std::chrono::milliseconds last_answers_grace{2000};
+
+cells::WallTime wall_now() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return cells::WallTime{std::chrono::duration_cast<cells::milliseconds>(since_epoch)};
+}
+
+caf::actor_system_config& quiet(caf::actor_system_config& config) {
+  config.set("logger.file-verbosity", caf::atom("quiet"));
+  config.set("logger.console-verbosity", caf::atom("quiet"));
+  const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
+  config.set("scheduler.max-threads", threads);
+  return config;
+}
+
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+class RunningEngine final : public Engine {
+ public:
+  RunningEngine(const config::Config& config, Events& events)
+      : config_(config), events_(events), system_(quiet(system_config_)) {}
+
+  ~RunningEngine() override {
+    server_.stop(std::chrono::milliseconds{0});
+    for (const auto& actor : {dispatcher_, gateway_, reader_, store_}) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    }
+  }
+
+  /// Nothing, or why it failed. The port comes first: whoever connects early waits in its backlog.
+  std::optional<StartFailure> start(const std::string& data_directory) {
+    const auto [port, bind_error] = server_.bind(config_.listen.host, config_.listen.port);
+    if (!bind_error.empty()) return StartFailure{1, bind_error};
+    url_ = "http://" + bracketed(config_.listen.host) + ":" + std::to_string(port);
+
+    store::SqliteOptions options;
+    options.data_directory = data_directory;
+    options.path = config_.store.path;
+    options.on_fatal = [this](std::string text) {
+      readiness_->state = api::ReadyState::store_failed;
+      events_.fail(Events::Kind::store_failed, std::move(text));
+    };
+    auto opened = store::SqliteStore::open(options);
+    if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
+    return serve(std::get<store::SqliteStore>(opened));
+  }
+
+  std::string url() const override { return url_; }
+
+  std::string drain() override {
+    readiness_->state = api::ReadyState::draining;
+    std::string failure;
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
+                  cells::Drain{config_.shutdown_grace})
+        .receive([](const cells::Drained&) {},
+                 [&](const caf::error& error) { failure = system_.render(error); });
+    refuse_all();
+    return failure;
+  }
+
+  void refuse_all() override {
+    caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::ReleaseWaiters{});
+    server_.stop(last_answers_grace);
+  }
+
+ private:
+  std::optional<StartFailure> serve(store::SqliteStore& opened) {
+    const auto store = opened.spawn_writer(system_);
+    const auto reader = opened.spawn_reader(system_);
+    const auto gateway = api::spawn_gateway(system_, wall_now);
+    store_ = caf::actor_cast<caf::actor>(store);
+    reader_ = caf::actor_cast<caf::actor>(reader);
+    gateway_ = caf::actor_cast<caf::actor>(gateway);
+
+    auto routing = std::make_shared<const cells::Routing>(config_.cells);
+    const auto dispatcher =
+        cells::spawn_cell_dispatcher(system_, engine_options(store, gateway, routing));
+    dispatcher_ = caf::actor_cast<caf::actor>(dispatcher);
+    if (auto failure = await_dispatcher(dispatcher)) return failure;
+    dispatcher_->attach_functor([this](const caf::error& reason) {
+      if (reason == caf::exit_reason::user_shutdown) return;
+      events_.fail(Events::Kind::engine_failed, "the cell dispatcher ended");
+    });
+
+    caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
+    auto rules = std::make_shared<api::SubmissionRules>();
+    for (const auto& service : config_.services) rules->services.insert(service.name);
+    rules->routing = routing;
+    api::add_routes(server_, {gateway, std::move(rules), readiness_});
+    server_.start();
+    readiness_->state = api::ReadyState::ready;
+    return std::nullopt;
+  }
+
+  cells::EngineOptions engine_options(const cells::JobStore& store, const api::Gateway& gateway,
+                                      std::shared_ptr<const cells::Routing> routing) {
+    cells::EngineOptions options;
+    options.store = store;
+    options.observer = gateway;
+    options.wall_clock = wall_now;
+    options.routing = std::move(routing);
+    options.seed = std::random_device{}();
+    for (const auto& service : config_.services) {
+      options.services[service.name] = {[this, service](caf::actor_system& system) {
+                                          return providers::spawn_provider(system, service,
+                                                                           transport_, wall_now);
+                                        },
+                                        service.settle};
+    }
+    return options;
+  }
+
+  /// Its answer says that it has taken up what the store has.
+  std::optional<StartFailure> await_dispatcher(const cells::CellDispatcher& dispatcher) {
+    std::optional<StartFailure> failure;
+    caf::scoped_actor self{system_};
+    self->request(dispatcher, caf::infinite, cells::ListCells{std::nullopt, 1})
+        .receive([](const cells::CellsListed&) {},
+                 [&](const caf::error& error) {
+                   failure = StartFailure{3, "the store cannot be read: " + system_.render(error)};
+                 });
+    return failure;
+  }
+
+  const config::Config config_;
+  Events& events_;
+  std::string url_;
+  std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
+  caf::actor_system_config system_config_;
+  caf::actor_system system_;
+  // Actors may refer to what stands below, and it refers to them: it goes first, they end then.
+  caf::actor store_;
+  caf::actor reader_;
+  caf::actor gateway_;
+  caf::actor dispatcher_;
+  providers::HttpTransport transport_;
+  http::Server server_{http::Limits{}, api::refuse};
+};
+
+}  // namespace
+
+std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
+                                                                  const std::string& data_directory,
+                                                                  Events& events) {
+  auto engine = std::make_unique<RunningEngine>(config, events);
+  if (auto failure = engine->start(data_directory)) return std::move(*failure);
+  return engine;
+}
+
+}  // namespace celld

@@ -1,0 +1,42 @@
+// The composition: engine, store, providers and API of one daemon, from a checked configuration.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "src/config/config.hpp"
+#include "src/events.hpp"
+
+namespace celld {
+
+/// Why the daemon could not start, and what it then exits with.
+struct StartFailure {
+  int exit_code = 1;
+  std::string text;
+};
+
+/// A running celld. Everything is stopped and joined when it goes.
+class Engine {
+ public:
+  /// Binds, opens the store below `data_directory`, takes up what it has, and serves. `events`
+  /// hears of failures and must outlive the engine.
+  static std::variant<std::unique_ptr<Engine>, StartFailure> start(
+      const config::Config& config, const std::string& data_directory, Events& events);
+
+  virtual ~Engine() = default;
+
+  /// "http://HOST:PORT", as bound.
+  virtual std::string url() const = 0;
+
+  /// Stops as promise P11 says: from now on nothing is admitted; returns when everything that could
+  /// finish within the configured grace has, the rest is handed back, and all is on disk. The text
+  /// is an error; empty: all went well.
+  virtual std::string drain() = 0;
+
+  /// After the store has failed: every request in hand gets its 503 now.
+  virtual void refuse_all() = 0;
+};
+
+}  // namespace celld

@@ -1,0 +1,65 @@
+#include "src/events.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace celld {
+namespace {
+
+int checked(int descriptor, const char* what) {
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), what);
+  return descriptor;
+}
+
+}  // namespace
+
+Events::Events() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&wanted, signal);
+  ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+  signals_ = checked(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
+  failures_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+}
+
+Events::~Events() {
+  ::close(signals_);
+  ::close(failures_);
+}
+
+void Events::fail(Kind kind, std::string detail) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (failed_) return;
+    failed_ = true;
+    failure_ = {kind, std::move(detail)};
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(failures_, &one, sizeof one);
+}
+
+Events::Event Events::wait() {
+  for (;;) {
+    std::array<pollfd, 2> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0}};
+    if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+    if (ready[0].revents != 0) {
+      const std::lock_guard lock{mutex_};
+      return failure_;
+    }
+    signalfd_siginfo info{};
+    if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
+    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, ""};
+  }
+}
+
+}  // namespace celld

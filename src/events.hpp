@@ -1,0 +1,42 @@
+// What wakes the main thread: signals, and failures in the daemon's own parts.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+namespace celld {
+
+/// Created before any other thread, so that every thread inherits the signal mask.
+class Events {
+ public:
+  enum class Kind {
+    stop,           ///< SIGTERM or SIGINT.
+    hang_up,        ///< SIGHUP.
+    store_failed,   ///< The store cannot commit any more; `detail` says why.
+    engine_failed,  ///< The cell dispatcher ended by itself.
+  };
+  struct Event {
+    Kind kind = Kind::stop;
+    std::string detail;
+  };
+
+  Events();
+  ~Events();
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  /// From any thread; the first failure counts.
+  void fail(Kind kind, std::string detail);
+
+  /// Waits for the next event.
+  Event wait();
+
+ private:
+  int signals_ = -1;   ///< A signalfd.
+  int failures_ = -1;  ///< An eventfd.
+  std::mutex mutex_;
+  Event failure_;
+  bool failed_ = false;
+};
+
+}  // namespace celld

@@ -1,0 +1,152 @@
+// celld: the boot sequence, and what ends it.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
+
+#include "src/config/config.hpp"
+#include "src/engine.hpp"
+#include "src/events.hpp"
+#include "src/version.hpp"
+
+namespace {
+
+using namespace celld;
+
+constexpr int exit_stopped = 0;
+constexpr int exit_internal = 1;
+constexpr int exit_bad_configuration = 2;
+constexpr int exit_store = 3;
+
+struct Arguments {
+  std::string config_path;
+  std::string data_directory = "data";
+  std::string listen;
+  bool check = false;
+};
+
+/// Fills `arguments`, or returns what to exit with. Flags win over the environment.
+std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) {
+  CLI::App app{"Runs provisioning jobs for many customers, safely and fairly.", "celld"};
+  app.add_option("--config", arguments.config_path, "the configuration file")
+      ->envname("CELLD_CONFIG")
+      ->required();
+  app.add_option("--listen", arguments.listen, "HOST:PORT to serve on; port 0 takes a free one")
+      ->envname("CELLD_LISTEN");
+  app.add_option("--data", arguments.data_directory, "the directory of the database")
+      ->envname("CELLD_DATA")
+      ->capture_default_str();
+  app.add_flag("--check", arguments.check, "check the configuration and exit");
+  app.set_version_flag("--version", std::string("celld ") + version);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_stopped : exit_bad_configuration;
+  }
+  return std::nullopt;
+}
+
+/// The configuration, or nothing after every fault has been printed.
+std::optional<config::Config> read_configuration(const Arguments& arguments) {
+  std::ifstream file{arguments.config_path, std::ios::binary};
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  if (!file.is_open() || file.bad()) {
+    std::fprintf(stderr, "celld: %s cannot be read\n", arguments.config_path.c_str());
+    return std::nullopt;
+  }
+  config::Overrides overrides;
+  if (!arguments.listen.empty()) overrides.listen = arguments.listen;
+  auto outcome = config::parse_config(text, config::process_environment(), overrides);
+  if (auto* parsed = std::get_if<config::Config>(&outcome)) return std::move(*parsed);
+  for (const auto& fault : std::get<std::vector<json::Fault>>(outcome)) {
+    std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
+                 fault.pointer.empty() ? "(document)" : fault.pointer.c_str(),
+                 fault.detail.c_str());
+  }
+  return std::nullopt;
+}
+
+/// Every connection and every call in flight needs a descriptor.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Serves until something ends it; returns what to exit with.
+int serve(Engine& engine, Events& events) {
+  for (;;) {
+    const auto event = events.wait();
+    switch (event.kind) {
+      case Events::Kind::hang_up:
+        spdlog::warn(
+            "SIGHUP: this version has no reload; restart celld to change its configuration");
+        continue;
+      case Events::Kind::stop: {
+        spdlog::info("stopping");
+        const std::string failure = engine.drain();
+        if (failure.empty()) {
+          spdlog::info("stopped");
+          return exit_stopped;
+        }
+        spdlog::error("the stop did not complete: {}", failure);
+        return exit_store;
+      }
+      case Events::Kind::store_failed:
+        spdlog::critical("the store failed, nothing more is accepted: {}", event.detail);
+        engine.refuse_all();
+        return exit_store;
+      case Events::Kind::engine_failed:
+        spdlog::critical("the engine failed: {}", event.detail);
+        engine.refuse_all();
+        return exit_internal;
+    }
+  }
+}
+
+int run(const Arguments& arguments, const config::Config& configuration) {
+  Events events;
+  raise_descriptor_limit();
+  auto started = Engine::start(configuration, arguments.data_directory, events);
+  if (const auto* failure = std::get_if<StartFailure>(&started)) {
+    spdlog::critical("{}", failure->text);
+    return failure->exit_code;
+  }
+  auto& engine = *std::get<std::unique_ptr<Engine>>(started);
+  std::printf("celld listening on %s\n", engine.url().c_str());
+  std::fflush(stdout);
+  const int exit_code = serve(engine, events);
+  if (exit_code != exit_stopped) {
+    // Its parts wait for a store, or for one another, that will not answer any more.
+    std::fflush(nullptr);
+    std::_Exit(exit_code);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("celld"));
+  Arguments arguments;
+  if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
+  const auto configuration = read_configuration(arguments);
+  if (!configuration) return exit_bad_configuration;
+  if (arguments.check) return exit_stopped;
+  try {
+    return run(arguments, *configuration);
+  } catch (const std::exception& error) {
+    spdlog::critical("{}", error.what());
+    return exit_internal;
+  }
+}

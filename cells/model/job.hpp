@@ -86,7 +86,7 @@ struct JobSpec {
   std::string traceparent;         ///< W3C trace context as received; empty: none.
   int priority = 5;                ///< 1 to 9, 9 first.
   milliseconds timeout{};          ///< For one attempt at one service.
-  std::uint32_t max_attempts = 1;  ///< Per step.
+  std::uint32_t max_attempts = 0;  ///< Per step.
   OnFailure on_failure = OnFailure::stop;
 
   bool operator==(const JobSpec&) const = default;

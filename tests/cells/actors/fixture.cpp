@@ -1,0 +1,211 @@
+#include "tests/cells/actors/fixture.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cells_test {
+namespace {
+
+using ManualProvider = Provider::extend<caf::reacts_to<EndCall>>;
+
+/// Takes a call out; without one, the promise is not pending.
+caf::typed_response_promise<CallEnded> take(std::vector<PendingCall>& calls, Lease lease) {
+  const auto found = std::find_if(calls.begin(), calls.end(),
+                                  [&](const auto& pending) { return pending.call.lease == lease; });
+  if (found == calls.end()) return {};
+  auto promise = found->promise;
+  calls.erase(found);
+  return promise;
+}
+
+ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
+                                              std::shared_ptr<std::vector<PendingCall>> calls) {
+  return {
+      [=](const StartCall& call) -> caf::result<CallEnded> {
+        auto promise = self->make_response_promise<CallEnded>();
+        calls->push_back({call, promise, caf::actor_cast<caf::actor>(self)});
+        return promise;
+      },
+      [=](const AbortCall& abort) {
+        auto promise = take(*calls, abort.lease);
+        if (promise.pending()) {
+          promise.deliver(CallEnded{abort.lease, outcome(CallOutcome::Kind::aborted)});
+        }
+        return CallAborted{abort.lease};
+      },
+      [=](EndCall& end) {
+        auto promise = take(*calls, end.lease);
+        if (end.outcome) {
+          promise.deliver(CallEnded{end.lease, std::move(*end.outcome)});
+        } else {
+          promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+        }
+      },
+  };
+}
+
+JobObserver::behavior_type observer(JobObserver::pointer, std::set<JobId>* told_ended) {
+  return {[=](const JobChanged& change) {
+    if (is_ended(change.job->state)) told_ended->insert(change.job->id);
+  }};
+}
+
+}  // namespace
+
+CallOutcome outcome(CallOutcome::Kind kind, std::string code) {
+  CallOutcome result;
+  result.kind = kind;
+  result.code = std::move(code);
+  return result;
+}
+
+bool is_alive(const caf::actor_addr& actor) {
+  return caf::actor_cast<caf::strong_actor_ptr>(actor) != nullptr;
+}
+
+std::size_t count_alive(const std::vector<caf::actor_addr>& actors) {
+  return static_cast<std::size_t>(std::count_if(actors.begin(), actors.end(), is_alive));
+}
+
+Fixture::Fixture(std::uint32_t pool_size, bool per_customer)
+    : pool_size_(pool_size), per_customer_(per_customer) {
+  config_.set("scheduler.policy", caf::atom("testing"));
+  config_.set("logger.file-verbosity", caf::atom("quiet"));
+  config_.set("logger.console-verbosity", caf::atom("quiet"));
+  start();
+}
+
+Fixture::~Fixture() {
+  kill();
+}
+
+void Fixture::start() {
+  daemon_ = std::make_unique<Daemon>(config_);
+  daemon_->self.emplace(daemon_->system);
+  scheduler().clock().current_time += std::chrono::hours{1};
+  const auto store = celld::store::spawn_memory_store(daemon_->system, disk, {});
+  daemon_->store = caf::actor_cast<caf::actor>(store);
+  const auto watcher = daemon_->system.spawn(observer, &told_ended);
+  daemon_->observer = caf::actor_cast<caf::actor>(watcher);
+  EngineOptions options;
+  options.store = store;
+  options.observer = watcher;
+  options.wall_clock = [this] { return wall; };
+  CellRule rule;
+  rule.per_customer = per_customer_;
+  rule.quota.pool_size = pool_size_;
+  rule.quota.timeout = milliseconds{1000};
+  rule.quota.retry = {3, milliseconds{100}, milliseconds{1000}};
+  options.routing = std::make_shared<const Routing>(std::vector<CellRule>{rule});
+  for (const std::string name : {"dns", "billing"}) {
+    options.services[name] = {[calls = calls](caf::actor_system& system) {
+                                return Provider{system.spawn(manual_provider, calls)};
+                              },
+                              milliseconds{0}};
+  }
+  options.probe = recorder;
+  daemon_->engine = spawn_cell_dispatcher(daemon_->system, std::move(options));
+  settle();
+}
+
+/// Exits that overtake everything else in a mailbox, until nobody is left.
+void Fixture::kill() {
+  calls->clear();
+  const auto kill_first = [](const caf::actor_addr& address) {
+    const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
+    if (!target) return;
+    target->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
+                    caf::make_message(caf::exit_msg{address, caf::exit_reason::kill}), nullptr);
+  };
+  scheduler().clock().cancel_all();
+  for (const auto& actor :
+       {daemon_->store.address(), daemon_->observer.address(), daemon_->engine.address()}) {
+    kill_first(actor);
+  }
+  for (const auto* actors : {&recorder->workers, &recorder->pools, &recorder->dispatchers}) {
+    for (const auto& actor : *actors) kill_first(actor);
+  }
+  settle();
+  scheduler().clock().cancel_all();
+  daemon_.reset();
+}
+
+void Fixture::crash_and_restart() {
+  kill();
+  *recorder = {};
+  start();
+}
+
+caf::scheduler::test_coordinator& Fixture::scheduler() {
+  return dynamic_cast<caf::scheduler::test_coordinator&>(daemon_->system.scheduler());
+}
+
+void Fixture::settle() {
+  while (scheduler().try_run_once()) {
+  }
+}
+
+void Fixture::pass(milliseconds time) {
+  settle();
+  wall += time;
+  scheduler().advance_time(time);
+  settle();
+}
+
+JobRequest Fixture::request(const std::string& entity, std::vector<std::string> services) {
+  JobRequest request;
+  request.spec.customer = "acme";
+  request.spec.product = "dns";
+  request.spec.action = "create";
+  request.spec.entity = {"zone", "", entity};
+  request.spec.services = std::move(services);
+  return request;
+}
+
+JobId Fixture::submit(JobRequest request) {
+  auto answer = self()->request(engine(), caf::infinite, SubmitJob{std::move(request)});
+  settle();
+  JobId id = 0;
+  answer.receive(
+      [&](const JobSubmitted& submitted) {
+        if (!submitted.job) throw std::runtime_error("the job was refused");
+        id = submitted.job->id;
+      },
+      [](const caf::error&) { throw std::runtime_error("the submission failed"); });
+  return id;
+}
+
+void Fixture::resize(std::optional<std::uint32_t> size) {
+  auto answer = self()->request(engine(), caf::infinite, ResizePool{{"*", "*"}, size});
+  settle();
+  answer.receive([](const CellDescribed&) {},
+                 [](const caf::error&) { throw std::runtime_error("the resize failed"); });
+}
+
+CellStatus Fixture::cell(const CellKey& key) {
+  auto answer = self()->request(engine(), caf::infinite, DescribeCell{key});
+  settle();
+  CellStatus status;
+  answer.receive([&](const CellDescribed& described) { status = described.status.value(); },
+                 [](const caf::error&) { throw std::runtime_error("the cell did not answer"); });
+  return status;
+}
+
+PendingCall* Fixture::call_of(JobId id) {
+  const auto found = std::find_if(calls->begin(), calls->end(),
+                                  [&](const auto& pending) { return pending.call.job->id == id; });
+  return found == calls->end() ? nullptr : &*found;
+}
+
+void Fixture::end_call(JobId id, std::optional<CallOutcome> outcome) {
+  const PendingCall* pending = call_of(id);
+  if (!pending) throw std::runtime_error("no call is in flight for the job");
+  caf::anon_send(pending->provider, EndCall{pending->call.lease, std::move(outcome)});
+  settle();
+}
+
+void Fixture::succeed(JobId id) {
+  end_call(id, outcome(CallOutcome::Kind::succeeded));
+}
+
+}  // namespace cells_test

@@ -1,0 +1,128 @@
+// The engine's real actors under CAF's test coordinator: nothing happens but what a test lets
+// happen, and time stands still until it is advanced.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/engine_context.hpp"
+#include "src/store/memory_store.hpp"
+
+namespace cells_test {
+
+using namespace cells;
+
+/// To the manual provider: end this call; without an outcome, as if the provider had died.
+struct EndCall {
+  Lease lease;
+  std::optional<CallOutcome> outcome;
+};
+
+/// A call that a provider was asked to make; ended by the test.
+struct PendingCall {
+  StartCall call;
+  caf::typed_response_promise<CallEnded> promise;
+  caf::actor provider;
+};
+
+/// What the engine did, in order.
+class Recorder : public EngineProbe {
+ public:
+  void spawned(std::string_view role, const CellKey&, const caf::actor& actor) override {
+    if (role == "worker") workers.push_back(actor.address());
+    if (role == "pool") pools.push_back(actor.address());
+    if (role == "dispatcher") dispatchers.push_back(actor.address());
+    if (role == "provider") providers.push_back(actor.address());
+  }
+  void handed_out(const Job& job, std::size_t running, std::size_t) override {
+    hand_outs.emplace_back(job.id, job.lease);
+    most_running = std::max(most_running, running);
+  }
+  void stale_report(const CellKey&, Lease lease) override { stale.push_back(lease); }
+
+  std::vector<caf::actor_addr> workers;
+  std::vector<caf::actor_addr> pools;
+  std::vector<caf::actor_addr> dispatchers;
+  std::vector<caf::actor_addr> providers;
+  std::vector<std::pair<JobId, Lease>> hand_outs;
+  std::vector<Lease> stale;
+  std::size_t most_running = 0;
+};
+
+bool is_alive(const caf::actor_addr& actor);
+std::size_t count_alive(const std::vector<caf::actor_addr>& actors);
+
+class Fixture {
+ public:
+  /// One cell, (*, *), with a pool of this size; no job is retried before `backoff`.
+  explicit Fixture(std::uint32_t pool_size = 1, bool per_customer = false);
+  ~Fixture();
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  /// Lets everything happen that can happen without time passing.
+  void settle();
+  /// Lets time pass, and settles.
+  void pass(milliseconds time);
+
+  JobRequest request(const std::string& entity, std::vector<std::string> services = {"dns"});
+  /// Submits and settles; the job must be accepted.
+  JobId submit(JobRequest request);
+  JobId submit(const std::string& entity) { return submit(request(entity)); }
+  void resize(std::optional<std::uint32_t> size);
+
+  JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
+  JobState state(JobId id) const { return stored(id)->state; }
+  CellStatus cell(const CellKey& key = {"*", "*"});
+
+  /// The call that is in flight for a job.
+  PendingCall* call_of(JobId id);
+  /// Ends it, and settles.
+  void end_call(JobId id, std::optional<CallOutcome> outcome);
+  void succeed(JobId id);
+
+  caf::scheduler::test_coordinator& scheduler();
+
+  std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
+  std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+  std::shared_ptr<std::vector<PendingCall>> calls = std::make_shared<std::vector<PendingCall>>();
+  WallTime wall{std::chrono::hours{24 * 20'000}};
+  std::set<JobId> told_ended;  ///< By JobChanged.
+
+  /// Starts the daemon's engine again on the same disk, after it was killed without a word.
+  void crash_and_restart();
+
+  caf::actor_system& system() { return daemon_->system; }
+  CellDispatcher& engine() { return daemon_->engine; }
+  caf::scoped_actor& self() { return *daemon_->self; }
+
+ private:
+  struct Daemon {
+    explicit Daemon(caf::actor_system_config& config) : system(config) {}
+    caf::actor_system system;
+    caf::actor store;
+    caf::actor observer;
+    CellDispatcher engine;
+    std::optional<caf::scoped_actor> self;
+  };
+  void start();
+  void kill();
+
+  std::uint32_t pool_size_;
+  bool per_customer_;
+  caf::actor_system_config config_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+CallOutcome outcome(CallOutcome::Kind kind, std::string code = "");
+
+}  // namespace cells_test
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells_test::EndCall)

@@ -1,0 +1,200 @@
+// The promises, one situation at a time; the simulation goes through all of them at once.
+#include "tests/catch.hpp"
+#include "tests/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+TEST_CASE("a shrink never interrupts a running job, and starts none beyond the new size") {
+  Fixture engine{3};
+  const JobId a = engine.submit("a");
+  const JobId b = engine.submit("b");
+  const JobId c = engine.submit("c");
+  const JobId d = engine.submit("d");
+  engine.resize(1);
+  CHECK(engine.calls->size() == 3);
+  engine.succeed(a);
+  engine.succeed(b);
+  CHECK_FALSE(engine.call_of(d));  // One still runs, and one is the target.
+  engine.succeed(c);
+  REQUIRE(engine.call_of(d));
+  CHECK(engine.cell().pool.target == 1);
+  CHECK(engine.cell().pool.busy == 1);
+  CHECK(count_alive(engine.recorder->workers) == 1);
+}
+
+TEST_CASE("a shrink retires idle workers first") {
+  Fixture engine{4};
+  const JobId job = engine.submit("a");
+  engine.resize(1);
+  CHECK(engine.cell().pool.busy == 1);
+  CHECK(engine.cell().pool.retiring == 0);
+  CHECK(count_alive(engine.recorder->workers) == 1);
+  engine.succeed(job);
+  CHECK(engine.recorder->workers.size() == 4);  // The busy one was not replaced.
+}
+
+TEST_CASE("a growth is in force at once") {
+  Fixture engine{1};
+  engine.submit("a");
+  const JobId second = engine.submit("b");
+  CHECK_FALSE(engine.call_of(second));
+  engine.resize(2);
+  CHECK(engine.call_of(second));
+}
+
+TEST_CASE("a resize survives a crash, and is undone on request") {
+  Fixture engine{2};
+  engine.resize(5);
+  engine.crash_and_restart();
+  CHECK(engine.cell().pool.target == 5);
+  CHECK(engine.cell().pool_size_override == 5U);
+  engine.resize(std::nullopt);
+  CHECK(engine.cell().pool.target == 2);
+  engine.crash_and_restart();
+  CHECK(engine.cell().pool.target == 2);
+}
+
+TEST_CASE("jobs of one entity run one after another, others pass by") {
+  Fixture engine{4};
+  const JobId first = engine.submit("a");
+  const JobId second = engine.submit("a");
+  auto urgent_request = engine.request("a");
+  urgent_request.spec.priority = 9;
+  const JobId urgent = engine.submit(std::move(urgent_request));
+  const JobId other = engine.submit("b");
+  CHECK(engine.call_of(first));
+  CHECK(engine.call_of(other));
+  CHECK_FALSE(engine.call_of(second));
+  engine.succeed(other);
+  engine.end_call(first, outcome(CallOutcome::Kind::retryable, "provider_error"));
+  CHECK_FALSE(engine.call_of(second));  // The head keeps its place through its retries.
+  engine.pass(milliseconds{2000});
+  engine.succeed(first);
+  CHECK(engine.call_of(second));
+  CHECK_FALSE(engine.call_of(urgent));
+  engine.succeed(second);
+  engine.succeed(urgent);
+  CHECK(engine.state(urgent) == JobState::succeeded);
+}
+
+TEST_CASE("an attempt that passes its deadline keeps its slot until the abort is confirmed") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  const JobId next = engine.submit("b");
+  engine.pass(milliseconds{999});
+  CHECK(engine.call_of(job));
+  engine.pass(milliseconds{1});
+  CHECK_FALSE(engine.call_of(job));
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->messages.size() == 1);
+  CHECK(engine.call_of(next));
+}
+
+TEST_CASE("each step is checkpointed before the next begins, and a retry resumes there") {
+  Fixture engine{1};
+  const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
+  auto first = outcome(CallOutcome::Kind::succeeded);
+  first.properties["serial"] = "7";
+  engine.end_call(job, std::move(first));
+  REQUIRE(engine.call_of(job));
+  CHECK(engine.call_of(job)->call.job->step == 1);
+  CHECK(engine.call_of(job)->call.job->properties.at("serial") == "7");
+  engine.crash_and_restart();
+  REQUIRE(engine.call_of(job));
+  CHECK(engine.call_of(job)->call.job->step == 1);
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a job that brings its worker down three times ends as interrupted") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  for (int crash = 0; crash < 3; ++crash) {
+    REQUIRE(engine.call_of(job));
+    caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
+    engine.settle();
+  }
+  CHECK(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error->code == "interrupted");
+  CHECK(engine.stored(job)->steps[0].attempts == 0);
+  CHECK(engine.calls->empty());
+  CHECK(count_alive(engine.recorder->workers) == 1);
+}
+
+TEST_CASE("a dispatcher that dies starts again from the store") {
+  Fixture engine{2};
+  const JobId running = engine.submit("a");
+  const JobId other = engine.submit("b");
+  const JobId waiting = engine.submit("c");
+  caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK(engine.recorder->dispatchers.size() == 2);
+  CHECK(engine.calls->size() == 2);
+  for (const JobId job : {running, other, waiting}) engine.succeed(job);
+  for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a provider that dies costs an attempt and no job") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  engine.end_call(job, std::nullopt);
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->messages.back().severity == Severity::warning);
+  engine.pass(milliseconds{2000});
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a jump of the wall clock neither fires nor loses a timeout") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  engine.wall += std::chrono::hours{48};
+  engine.pass(milliseconds{500});
+  CHECK(engine.call_of(job));
+  engine.wall -= std::chrono::hours{96};
+  engine.pass(milliseconds{499});
+  CHECK(engine.call_of(job));
+  engine.pass(milliseconds{1});
+  CHECK_FALSE(engine.call_of(job));
+}
+
+TEST_CASE("a scheduled job takes its place in line when it is first due") {
+  Fixture engine{1};
+  auto later = engine.request("a");
+  later.delay = milliseconds{5000};
+  const JobId scheduled = engine.submit(std::move(later));
+  CHECK(engine.state(scheduled) == JobState::scheduled);
+  const JobId now = engine.submit("a");
+  CHECK(engine.call_of(now));
+  engine.succeed(now);
+  for (int second = 0; second < 5; ++second) engine.pass(milliseconds{1000});
+  REQUIRE(engine.call_of(scheduled));
+  engine.succeed(scheduled);
+  CHECK(engine.told_ended.count(scheduled) == 1);
+}
+
+TEST_CASE("a job that expires while it waits fails, and lets its line go on") {
+  Fixture engine{1};
+  const JobId blocker = engine.submit("x");
+  auto hurried = engine.request("a");
+  hurried.expires_at = engine.wall + milliseconds{500};
+  const JobId expiring = engine.submit(std::move(hurried));
+  const JobId follower = engine.submit("a");
+  engine.pass(milliseconds{600});
+  CHECK(engine.state(expiring) == JobState::failed);
+  CHECK(engine.stored(expiring)->error->code == "expired");
+  engine.succeed(blocker);
+  CHECK(engine.call_of(follower));
+}
+
+TEST_CASE("an instance of a template closes when it has run dry, and opens again") {
+  Fixture engine{1, true};
+  const JobId first = engine.submit("a");
+  CHECK(engine.stored(first)->cell == CellKey{"acme", "*"});
+  engine.succeed(first);
+  for (int i = 0; i < 40; ++i) engine.pass(milliseconds{5000});
+  CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  const JobId second = engine.submit("a");
+  engine.succeed(second);
+  CHECK(engine.state(second) == JobState::succeeded);
+}

@@ -1,0 +1,57 @@
+#include "cells/model/rate_meter.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace cells;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr SteadyTime start{1000s};
+
+}  // namespace
+
+TEST_CASE("a meter that counted nothing reads 0") {
+  RateMeter meter;
+  CHECK(meter.per_second(SteadyTime{}) == 0);
+  CHECK(meter.per_second(start) == 0);
+}
+
+TEST_CASE("a meter reads the mean of the last ten seconds") {
+  RateMeter meter;
+  meter.count(start);
+  CHECK(meter.per_second(start) == Approx(0.1));
+  meter.count(start + 5s, 19);
+  CHECK(meter.per_second(start + 5s) == Approx(2));
+}
+
+TEST_CASE("a steady stream reads as its rate") {
+  RateMeter meter;
+  for (int ms = 0; ms < 60'000; ms += 20) meter.count(start + std::chrono::milliseconds{ms});
+  CHECK(meter.per_second(start + 59'999ms) == Approx(50));
+}
+
+TEST_CASE("what is ten seconds old is forgotten, second by second") {
+  RateMeter meter;
+  meter.count(start, 10);
+  meter.count(start + 1s, 20);
+  CHECK(meter.per_second(start + 9'999ms) == Approx(3));
+  CHECK(meter.per_second(start + 10s) == Approx(2));
+  CHECK(meter.per_second(start + 11s) == 0);
+}
+
+TEST_CASE("a pause longer than the window leaves nothing of before") {
+  RateMeter meter;
+  for (int s = 0; s < 10; ++s) meter.count(start + std::chrono::seconds{s}, 7);
+  CHECK(meter.per_second(start + 1h) == 0);
+  meter.count(start + 1h, 5);
+  CHECK(meter.per_second(start + 1h) == Approx(0.5));
+}
+
+TEST_CASE("a bucket is empty when its turn comes again") {
+  RateMeter meter;
+  meter.count(start, 100);
+  meter.count(start + 9s, 1);
+  meter.count(start + 10s, 1);  // In the bucket that the hundred were in.
+  CHECK(meter.per_second(start + 10s) == Approx(0.2));
+}

@@ -1,0 +1,292 @@
+"""Deadlines, due times and what waits for what."""
+
+import datetime
+import socket
+import time
+import unittest
+
+from daemon import EndToEnd, a_job, stays, wait_until
+from provider import answer, drip, hang, reset, slow, succeed
+
+# An attempt is over within 100 ms of its deadline; the rest is for a loaded machine.
+LATE_S = 0.6
+
+
+def utc(seconds_from_now):
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds_from_now)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03}Z"
+
+
+def parse(text):
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+
+
+class Deadlines(EndToEnd):
+    def assert_timed_out(self, behaviour, timeout_s=0.4):
+        self.provider.always("/dns", behaviour)
+        job = self.wait_for_end(self.submit(
+            a_job(timeout_ms=int(timeout_s * 1000), retry={"max_attempts": 2})))
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "timeout"), job)
+        self.assertEqual(job["attempt"], 2)
+        calls = self.provider.calls_of()
+        self.assertEqual(len(calls), 2)
+        wait_until(lambda: all(call.ended_at for call in calls), "both calls are hung up")
+        for call in calls:
+            self.assertTrue(call.aborted)
+            self.assertGreater(call.ended_at - call.started_at, timeout_s - 0.1)
+            self.assertLess(call.ended_at - call.started_at, timeout_s + LATE_S)
+        taken = parse(job["finished_at"]) - parse(job["started_at"])
+        self.assertLess(taken, 2 * timeout_s + 2 * LATE_S)
+        self.assertEqual(self.cell()["pool"]["busy"], 0)
+
+    def test_a_provider_that_hangs_is_hung_up_on_at_the_deadline(self):
+        self.start()
+        self.assert_timed_out(hang())
+
+    def test_a_provider_that_drips_is_hung_up_on_at_the_deadline(self):
+        self.start()
+        self.assert_timed_out(drip())
+
+    def test_a_provider_that_never_accepts_is_given_up_at_the_deadline(self):
+        deaf = socket.socket()
+        self.addCleanup(deaf.close)
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        port = deaf.getsockname()[1]
+        fillers = []
+        for _ in range(3):  # Fill its backlog, so that further connections are not even made.
+            filler = socket.socket()
+            self.addCleanup(filler.close)
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+            fillers.append(filler)
+        self.start(services={"dns": {"type": "http", "url": f"http://127.0.0.1:{port}/dns"}})
+        job = self.wait_for_end(self.submit(a_job(timeout_ms=300, retry={"max_attempts": 1})))
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "timeout"), job)
+        self.assertLess(parse(job["finished_at"]) - parse(job["started_at"]), 0.3 + LATE_S)
+
+    def test_a_reset_connection_is_a_communications_error(self):
+        self.start()
+        self.provider.always("/dns", reset())
+        job = self.wait_for_end(self.submit(a_job()))
+        self.assertEqual((job["state"], job["error"]["code"], job["attempt"]),
+                         ("failed", "communications_error", 3), job)
+        self.assertEqual([c.body["attempt"] for c in self.provider.calls_of()], [1, 2, 3])
+
+    def test_a_provider_that_is_not_there_is_a_communications_error(self):
+        self.start()
+        self.provider.listener.close()
+        self.provider.close()
+        job = self.wait_for_end(self.submit(a_job()))
+        self.assertEqual((job["state"], job["error"]["code"], job["attempt"]),
+                         ("failed", "communications_error", 3), job)
+
+    def test_each_step_and_attempt_has_the_whole_timeout(self):
+        self.start()
+        self.provider.on("/dns", [slow(0.5, answer(500)), slow(0.5)])
+        self.provider.always("/billing", slow(0.5))
+        job = self.wait_for_end(self.submit(
+            a_job(timeout_ms=900, services=["dns", "billing"], retry={"max_attempts": 2})))
+        self.assertEqual(job["state"], "succeeded", job)
+
+    def test_an_expired_job_fails_while_it_waits(self):
+        self.start(defaults={"pool": {"size": 1}})
+        self.provider.hold("/dns")
+        self.submit(a_job("first"))
+        wait_until(lambda: self.provider.running(), "the first runs")
+        expires_at = utc(0.5)
+        job = self.wait_for_end(self.submit(a_job("second", expires_at=expires_at)))
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+        self.assertEqual(job["expires_at"], expires_at)
+        self.assertEqual(job["attempt"], 0)
+        self.assertGreaterEqual(parse(job["finished_at"]), parse(expires_at))
+        self.assertLess(parse(job["finished_at"]) - parse(expires_at), 1.0)
+        self.assertEqual(len(self.provider.calls_of()), 1)
+
+    def test_an_expired_job_fails_while_it_runs(self):
+        self.start()
+        self.provider.always("/dns", hang())
+        expires_at = utc(0.5)
+        job = self.wait_for_end(self.submit(a_job(expires_at=expires_at)), deadline_s=10)
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+        self.assertLess(parse(job["finished_at"]) - parse(expires_at), 1.0)
+        wait_until(lambda: self.provider.calls_of()[0].aborted, "the call is hung up")
+
+    def test_an_expired_job_fails_while_it_waits_for_its_next_attempt(self):
+        self.start(defaults={"retry": {"backoff_ms": 60000, "backoff_max_ms": 60000}})
+        self.provider.always("/dns", answer(500))
+        job = self.wait_for_end(self.submit(a_job(expires_at=utc(0.6))), deadline_s=10)
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+        self.assertEqual(job["attempt"], 1)
+
+    def test_an_expired_job_fails_before_it_is_due(self):
+        self.start()
+        job = self.wait_for_end(self.submit(a_job(delay_ms=60000, expires_at=utc(0.5))),
+                                deadline_s=10)
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+
+
+class DueTimes(EndToEnd):
+    def assert_starts_at(self, due, job_id):
+        self.assertEqual(self.job(job_id)["state"], "scheduled")
+        self.assertEqual(self.cell()["queue"]["scheduled"], 1)
+        job = self.wait_for_end(job_id)
+        self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1))
+        self.assertGreaterEqual(parse(job["started_at"]), due)
+        self.assertLess(parse(job["started_at"]) - due, LATE_S)
+
+    def test_a_delayed_job_runs_after_its_delay_and_not_before(self):
+        self.start()
+        before = time.time()
+        job_id = self.submit(a_job(delay_ms=700))
+        self.assert_starts_at(parse(self.job(job_id)["run_at"]), job_id)
+        self.assertGreaterEqual(parse(self.job(job_id)["run_at"]), before + 0.699)
+
+    def test_a_job_with_run_at_runs_at_its_time_and_not_before(self):
+        self.start()
+        run_at = utc(0.7)
+        job_id = self.submit(a_job(run_at=run_at))
+        self.assertEqual(self.job(job_id)["run_at"], run_at)
+        self.assert_starts_at(parse(run_at), job_id)
+
+    def test_a_job_due_in_the_past_runs_at_once(self):
+        self.start()
+        job = self.wait_for_end(self.submit(a_job(run_at="2020-01-01T00:00:00.000Z")))
+        self.assertEqual(job["state"], "succeeded")
+
+    def test_a_scheduled_job_outlives_a_restart(self):
+        self.start()
+        due = time.time() + 2
+        job_id = self.submit(a_job(run_at=utc(2)))
+        self.assertEqual(self.daemon.stop(), 0)
+        self.restart()
+        self.assertEqual(self.job(job_id)["state"], "scheduled")
+        job = self.wait_for_end(job_id)
+        self.assertGreaterEqual(parse(job["started_at"]), due - 0.01)
+
+    def test_a_job_that_becomes_due_while_celld_is_down_runs_at_the_start(self):
+        self.start()
+        job_id = self.submit(a_job(delay_ms=300))
+        due = parse(self.job(job_id)["run_at"])
+        self.daemon.kill()
+        wait_until(lambda: time.time() > due, "the job is due")
+        self.restart()
+        self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
+
+
+class Order(EndToEnd):
+    def one_at_a_time(self):
+        """A cell whose only worker is held by a first job."""
+        self.start(defaults={"pool": {"size": 1}})
+        self.gate = self.provider.hold("/dns")
+        self.submit(a_job("holder"))
+        wait_until(lambda: self.provider.running(), "the first runs")
+
+    def entities_called(self):
+        return [call.body["entity"]["id"] for call in self.provider.calls_of()]
+
+    def test_a_higher_priority_goes_first(self):
+        self.one_at_a_time()
+        ids = [self.submit(a_job(f"p{p}", priority=p)) for p in (1, 5, 9, 3)]
+        ids.append(self.submit(a_job("default")))
+        self.gate.let_all()
+        for job_id in ids:
+            self.wait_for_end(job_id)
+        self.assertEqual(self.entities_called(), ["holder", "p9", "p5", "default", "p3", "p1"])
+
+    def test_the_older_job_goes_first_within_a_priority(self):
+        self.one_at_a_time()
+        ids = [self.submit(a_job(f"e{i}")) for i in range(40)]
+        self.gate.let_all()
+        for job_id in ids:
+            self.wait_for_end(job_id)
+        self.assertEqual(self.entities_called()[1:], [f"e{i}" for i in range(40)])
+
+    def test_jobs_of_one_entity_run_in_order_and_never_at_once(self):
+        self.start(defaults={"pool": {"size": 16}})
+        self.provider.always("/dns", slow(0.02))
+        ids = [self.submit(a_job("same", priority=1 + i % 9)) for i in range(20)]
+        for job_id in ids:
+            self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
+        self.assertEqual([call.body["job"] for call in self.provider.calls_of()], ids)
+        self.assertEqual(max(self.provider.peak(lambda call: call.entity).values()), 1)
+
+    def test_an_entity_holds_back_nobody_else(self):
+        self.start(defaults={"pool": {"size": 2}}, shutdown_grace_ms=200)
+        self.provider.rules["/dns"] = lambda call: (
+            hang() if call.body["entity"]["id"] == "stuck" else succeed())
+        for _ in range(300):
+            self.submit(a_job("stuck"))
+        wait_until(lambda: self.provider.running(), "the stuck one runs")
+        for other in ("free", "free too"):
+            self.assertEqual(self.wait_for_end(self.submit(a_job(other)))["state"], "succeeded")
+        stuck = [call for call in self.provider.calls_of() if call.body["entity"]["id"] == "stuck"]
+        self.assertEqual(len(stuck), 1)
+
+    def test_entities_differ_by_customer_product_type_and_id(self):
+        self.start(defaults={"pool": {"size": 8}})
+        gate = self.provider.hold("/dns")
+        entity = {"type": "zone", "id": "x"}
+        self.submit(a_job(entity=entity))
+        self.submit(a_job(entity=entity, customer="bolt"))
+        self.submit(a_job(entity=entity, product="mail"))
+        self.submit(a_job(entity={"type": "box", "id": "x"}))
+        self.submit(a_job(entity={"type": "zone", "id": "y"}))
+        wait_until(lambda: len(self.provider.running()) == 5, "all five run at once")
+        self.submit(a_job(entity={"type": "zone", "subtype": "other", "id": "x"}))
+        stays(lambda: len(self.provider.calls_of()) == 5, "a subtype makes no other entity")
+        gate.let_all()
+
+    def test_the_head_keeps_its_place_through_its_retries(self):
+        self.start(defaults={"pool": {"size": 4},
+                             "retry": {"backoff_ms": 100, "backoff_max_ms": 100}})
+        first = self.submit(a_job("same", parameters={"n": 1}))
+        self.provider.rules["/dns"] = lambda call: (
+            answer(500) if call.body["parameters"] == {"n": 1} and call.index < 2 else succeed())
+        second = self.submit(a_job("same", parameters={"n": 2}, priority=9))
+        self.wait_for_end(second)
+        self.assertEqual(self.job(first)["state"], "succeeded")
+        order = [call.body["parameters"]["n"] for call in self.provider.calls_of()]
+        self.assertEqual(order, sorted(order))
+
+    def test_a_scheduled_job_takes_its_place_when_it_is_due(self):
+        self.start()
+        later = self.submit(a_job("same", delay_ms=800))
+        sooner = self.submit(a_job("same"))
+        self.wait_for_end(sooner)
+        self.assertEqual(self.job(later)["state"], "scheduled")
+        self.assertEqual(self.wait_for_end(later)["state"], "succeeded")
+
+    def test_an_unknown_outcome_keeps_the_entity_for_settle_ms_and_not_the_slot(self):
+        services = {"dns": {"type": "http", "url": self.provider.url + "/dns", "settle_ms": 900}}
+        self.start(services=services, defaults={"pool": {"size": 1}})
+        self.provider.rules["/dns"] = lambda call: (
+            hang() if call.body["parameters"] == {"hang": True} else succeed())
+        lost = self.submit(a_job("same", parameters={"hang": True}, timeout_ms=200,
+                                 retry={"max_attempts": 1}))
+        follower = self.submit(a_job("same"))
+        other = self.submit(a_job("other"))
+        self.wait_for_end(follower)
+        self.assertEqual(self.job(lost)["state"], "failed")
+        self.assertEqual(self.job(other)["state"], "succeeded")
+        hung, quick, settled = self.provider.calls_of()
+        self.assertEqual(quick.body["entity"]["id"], "other")
+        self.assertGreaterEqual(settled.started_at - hung.ended_at, 0.85)
+        self.assertLess(quick.started_at - hung.ended_at, 0.6)
+
+    def test_nothing_idles_while_a_runnable_job_waits(self):
+        self.start(defaults={"pool": {"size": 8}})
+        gate = self.provider.hold("/dns")
+        ids = [self.submit(a_job(f"e{i}")) for i in range(24)]
+        for done in range(0, 17):
+            wait_until(lambda: len(self.provider.running()) == 8, "all eight slots are used")
+            gate.let(1)
+            wait_until(lambda: len(self.provider.calls_of()) >= min(24, 9 + done), "the next runs")
+        gate.let_all()
+        for job_id in ids:
+            self.wait_for_end(job_id)
+        self.assertEqual(self.provider.peak(lambda call: "all"), {"all": 8})
+
+
+if __name__ == "__main__":
+    unittest.main()

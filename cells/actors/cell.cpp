@@ -86,9 +86,13 @@ class CellActor : public Cell::base {
                [this](const caf::error&) { replace(); });
   }
 
+  /// The store is asked first whether it still answers: without one, a dispatcher would die at its
+  /// start, again and again.
   void replace() {
     send_exit(pool_, caf::exit_reason::user_shutdown);
-    start();
+    request(context_->options.store, caf::infinite, FlushStore{})
+        .await([this](const StoreFlushed&) { start(); },
+               [this](const caf::error& error) { quit(error); });
   }
 
   // --- Requests --------------------------------------------------------------------------------

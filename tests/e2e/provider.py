@@ -235,6 +235,10 @@ class Provider:
     def close(self):
         self.closed = True
         self.release_all()
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)  # Ends the accept that waits; close does not.
+        except OSError:
+            pass
         self.listener.close()
         with self.lock:
             connections = list(self.connections)

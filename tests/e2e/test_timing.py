@@ -75,7 +75,6 @@ class Deadlines(EndToEnd):
 
     def test_a_provider_that_is_not_there_is_a_communications_error(self):
         self.start()
-        self.provider.listener.close()
         self.provider.close()
         job = self.wait_for_end(self.submit(a_job()))
         self.assertEqual((job["state"], job["error"]["code"], job["attempt"]),

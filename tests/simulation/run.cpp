@@ -20,6 +20,12 @@ namespace {
 constexpr std::uint64_t quiet_events_max = 400'000;  ///< After the faults: enough to end all jobs.
 
 constexpr int kill_rounds_max = 20;
+constexpr std::size_t kill_events_max = 100'000;
+
+[[noreturn]] void give_up(const char* why) {
+  std::fprintf(stderr, "%s\n", why);
+  std::abort();
+}
 
 /// What one run has to work on, drawn from its seed.
 struct Plan {
@@ -97,16 +103,15 @@ class Daemon {
     clock().cancel_all();
     kill_first(store_);
     for (int round = 0; system_.registry().running() > 0; ++round) {
-      if (round == kill_rounds_max) {
-        std::fprintf(stderr, "an actor waits for ever, and survives its own exit\n");
-        std::abort();
-      }
+      if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
       kill_first(dispatcher_);
       kill_first(client_.address());
       for (const auto& [role, actors] : world_->actors) {
         for (const auto& actor : actors) kill_first(actor);
       }
-      scheduler().run();
+      if (scheduler().run(kill_events_max) == kill_events_max) {
+        give_up("actors that were killed go on for ever");
+      }
       clock().cancel_all();
     }
   }

@@ -42,7 +42,7 @@ TEST_CASE("the texts of job ids sort as the ids do") {
 }
 
 TEST_CASE("a text that is not exactly a job id is none") {
-  const std::string zero_inside("000000\0000001", 13);
+  const std::string zero_inside = std::string(6, '0') + std::string(1, '\0') + "000001";
   for (const std::string& text :
        {std::string(), std::string("1"), std::string("000000000001"), std::string("00000000000001"),
         std::string("0000000000000"), std::string("8000000000000"), std::string("z000000000001"),

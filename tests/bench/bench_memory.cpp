@@ -1,0 +1,61 @@
+// What a backlog costs in memory, on disk, and in the speed of submissions.
+#include <algorithm>
+#include <string>
+
+#include "tests/bench/daemon.hpp"
+#include "tests/bench/load.hpp"
+#include "tests/bench/report.hpp"
+
+namespace {
+
+using namespace celld::bench;
+
+constexpr std::size_t connections = 64;
+
+struct Plan {
+  std::size_t jobs = 100'000;
+};
+
+void measure(const Plan& plan, const Arguments& arguments, Report& report) {
+  const nlohmann::json provider = {{"type", "simulated"},
+                                   {"latency_ms", {{"min", 60'000}, {"max", 60'000}}}};
+  const Daemon daemon{arguments.celld, arguments.directory, one_cell_config(provider, 1)};
+  const double idle_mb = daemon.resident_mb();
+  const double idle_bytes = daemon.database_bytes();
+  JobRequests jobs{service_name};
+  const auto submit = [&](std::size_t count) {
+    Load load;
+    load.port = daemon.port();
+    load.connections = connections;
+    load.requests_max = count;
+    return run_load(load, [&] { return jobs.next(); }).rate();
+  };
+  const std::size_t part = std::max<std::size_t>(1, plan.jobs / 10);
+  const double first_rate = submit(part);
+  const double middle_rate = submit(plan.jobs - 2 * part);
+  const double last_rate = submit(part);
+
+  const auto count = static_cast<double>(plan.jobs);
+  const double queued_mb = daemon.resident_mb();
+  report.add("resident, idle", "MB", idle_mb);
+  report.add("resident, " + std::to_string(plan.jobs) + " jobs queued", "MB", queued_mb);
+  report.add("resident above idle", "MB", queued_mb - idle_mb);
+  report.add("database and its log per job", "B", (daemon.database_bytes() - idle_bytes) / count);
+  report.add("submissions, first tenth", "/s", first_rate);
+  report.add("submissions, between", "/s", middle_rate);
+  report.add("submissions, last tenth", "/s", last_rate);
+  report.add("last tenth over first", "", last_rate / first_rate);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Plan plan;
+  return run_benchmark(
+      argc, argv, "a backlog's memory, disk and speed",
+      [&](CLI::App& app) {
+        app.add_option("--jobs", plan.jobs, "how many to queue")
+            ->check(CLI::Range(std::size_t{10}, std::size_t{10'000'000}));
+      },
+      [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
+}

@@ -1,0 +1,105 @@
+// Durable submissions one by one, while the jobs run and while they do not, beside what the same
+// HTTP server answers when no store is asked.
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/bench/daemon.hpp"
+#include "tests/bench/load.hpp"
+#include "tests/bench/report.hpp"
+
+namespace {
+
+using namespace celld::bench;
+
+constexpr std::int64_t an_hour_ms = 3'600'000;
+
+struct Plan {
+  std::vector<std::size_t> connections{1, 16, 64};
+  double seconds = 3;
+  std::uint32_t pool_size = 16;
+  bool no_run = false;
+};
+
+void add_load(Report& report, const std::string& name, const LoadResult& result) {
+  report.add(name, "/s", result.rate());
+  report.add(name + ", p50", "us", percentile(result.latencies_us, 0.5));
+  report.add(name + ", p99", "us", percentile(result.latencies_us, 0.99));
+}
+
+/// The same server, the same requests but for a service that is not configured: refused after they
+/// have been read and checked, before anything is stored.
+void measure_without_store(const Load& load, const std::string& place, Report& report) {
+  const auto live = request_text("GET", "/livez");
+  Load livez = load;
+  livez.status = 200;
+  report.add("GET /livez" + place, "/s",
+             run_load(livez, [&] { return std::string_view(live); }).rate());
+
+  JobRequests unknown{"nobody"};
+  Load refused = load;
+  refused.status = 422;
+  const auto result = run_load(refused, [&] { return unknown.next(); });
+  report.add("refused POST /v1/jobs" + place, "/s", result.rate());
+}
+
+void measure_waiting(const Daemon& daemon, const Load& load, const std::string& place,
+                     Report& report) {
+  JobRequests jobs{service_name, an_hour_ms};
+  const double cpu_before = daemon.cpu_seconds();
+  const auto result = run_load(load, [&] { return jobs.next(); });
+  const double cpu = daemon.cpu_seconds() - cpu_before;
+  add_load(report, "submitted, not run" + place, result);
+  report.add("CPU of celld per job, not run" + place, "us",
+             cpu * 1e6 / static_cast<double>(result.requests));
+}
+
+void measure_running(const Daemon& daemon, const Load& load, const std::string& place,
+                     Report& report) {
+  JobRequests jobs{service_name};
+  const double cpu_before = daemon.cpu_seconds();
+  const auto result = run_load(load, [&] { return jobs.next(); });
+  const double drain_seconds = daemon.await_drained();
+  const double cpu = daemon.cpu_seconds() - cpu_before;
+  const auto count = static_cast<double>(result.requests);
+  add_load(report, "submitted and run" + place, result);
+  report.add("all ended after the last answer" + place, "ms", drain_seconds * 1000);
+  report.add("jobs ended" + place, "/s", count / (result.seconds + drain_seconds));
+  report.add("CPU of celld per job" + place, "us", cpu * 1e6 / count);
+}
+
+void measure(const Plan& plan, const Arguments& arguments, Report& report) {
+  const nlohmann::json provider = {{"type", "simulated"}, {"latency_ms", {{"min", 0}, {"max", 0}}}};
+  for (const auto connections : plan.connections) {
+    const Daemon daemon{arguments.celld, arguments.directory,
+                        one_cell_config(provider, plan.pool_size)};
+    const auto place = ", " + std::to_string(connections) + " connections";
+    Load load;
+    load.port = daemon.port();
+    load.connections = connections;
+    load.duration = std::chrono::microseconds(static_cast<std::int64_t>(plan.seconds * 1e6 / 3));
+    measure_without_store(load, place, report);
+    load.duration *= 3;
+    if (plan.no_run) {
+      measure_waiting(daemon, load, place, report);
+    } else {
+      measure_running(daemon, load, place, report);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Plan plan;
+  return run_benchmark(
+      argc, argv, "durable submission of jobs",
+      [&](CLI::App& app) {
+        app.add_option("--connections", plan.connections, "how many, one after another");
+        app.add_option("--seconds", plan.seconds, "of each load");
+        app.add_option("--pool", plan.pool_size, "workers of the cell");
+        app.add_flag("--no-run", plan.no_run, "jobs that are due in an hour: insertion alone");
+      },
+      [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
+}

@@ -1,0 +1,115 @@
+#include "tests/bench/load.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include <sys/epoll.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/bench/http_wire.hpp"
+
+namespace celld::bench {
+namespace {
+
+constexpr int answer_timeout_ms = 30'000;
+constexpr std::string_view number_place = "0000000000";
+
+struct Connection {
+  Descriptor socket;
+  MessageReader reader;
+  Clock::time_point sent;
+};
+
+class LoadRun {
+ public:
+  LoadRun(const Load& load, const NextRequest& next_request)
+      : load_(load), next_request_(next_request), poll_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+  LoadResult run() {
+    connections_.resize(load_.connections);
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+      connections_[i].socket = connect_to(load_.port);
+      epoll_event event{};
+      event.events = EPOLLIN;
+      event.data.u64 = i;
+      ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, connections_[i].socket.get(), &event);
+    }
+    begin_ = Clock::now();
+    for (auto& connection : connections_) send_next(connection, begin_);
+    while (in_flight_ > 0) take_answers();
+    return std::move(result_);
+  }
+
+ private:
+  void send_next(Connection& connection, Clock::time_point now) {
+    if (sent_ == load_.requests_max || now - begin_ >= load_.duration) return;
+    connection.sent = now;
+    send_whole(connection.socket.get(), next_request_());
+    ++sent_;
+    ++in_flight_;
+  }
+
+  void take_answers() {
+    std::array<epoll_event, 64> events;
+    const int count = ::epoll_wait(poll_.get(), events.data(), events.size(), answer_timeout_ms);
+    if (count <= 0) throw std::runtime_error("no answer came");
+    for (int i = 0; i < count; ++i) take_answer(connections_[events[i].data.u64]);
+  }
+
+  void take_answer(Connection& connection) {
+    if (!connection.reader.fill(connection.socket.get())) {
+      throw std::runtime_error("celld closed a connection");
+    }
+    const auto answer = connection.reader.next();
+    if (!answer) return;
+    if (answer->status() != load_.status) {
+      throw std::runtime_error("unexpected answer: " + std::string(answer->head) + "\n" +
+                               std::string(answer->body));
+    }
+    const auto now = Clock::now();
+    --in_flight_;
+    ++result_.requests;
+    result_.seconds = std::chrono::duration<double>(now - begin_).count();
+    const auto latency = std::chrono::duration<double, std::micro>(now - connection.sent);
+    result_.latencies_us.push_back(latency.count());
+    send_next(connection, now);
+  }
+
+  const Load& load_;
+  const NextRequest& next_request_;
+  const Descriptor poll_;
+  std::vector<Connection> connections_;
+  Clock::time_point begin_;
+  std::size_t sent_ = 0;
+  std::size_t in_flight_ = 0;
+  LoadResult result_;
+};
+
+}  // namespace
+
+LoadResult run_load(const Load& load, const NextRequest& next_request) {
+  return LoadRun{load, next_request}.run();
+}
+
+JobRequests::JobRequests(std::string_view service, std::int64_t delay_ms) {
+  nlohmann::json job = {{"customer", "acme"},
+                        {"product", "dns"},
+                        {"action", "create"},
+                        {"entity", {{"type", "zone"}, {"id", std::string(number_place) + ".test"}}},
+                        {"services", {service}},
+                        {"parameters", {{"ttl", 300}, {"primary", "ns1.provider.test"}}}};
+  if (delay_ms > 0) job["delay_ms"] = delay_ms;
+  text_ = request_text("POST", "/v1/jobs", job.dump());
+  number_at_ = text_.find(number_place);
+}
+
+std::string_view JobRequests::next() {
+  auto rest = number_++;
+  for (std::size_t i = number_place.size(); i-- > 0; rest /= 10) {
+    text_[number_at_ + i] = static_cast<char>('0' + rest % 10);
+  }
+  return text_;
+}
+
+}  // namespace celld::bench

@@ -1,0 +1,53 @@
+// Load: so many connections, each with one request in flight, all on the calling thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace celld::bench {
+
+using Clock = std::chrono::steady_clock;
+
+struct Load {
+  std::uint16_t port = 0;
+  std::size_t connections = 1;
+  int status = 202;  ///< Any other answer is an error.
+  /// Ends with whichever comes first. Every request that was sent is answered and counted.
+  Clock::duration duration = std::chrono::hours{1};
+  std::size_t requests_max = SIZE_MAX;
+};
+
+struct LoadResult {
+  std::size_t requests = 0;
+  double seconds = 0;
+  std::vector<double> latencies_us;
+
+  double rate() const { return static_cast<double>(requests) / seconds; }
+};
+
+/// The text that it returns is used before the next call.
+using NextRequest = std::function<std::string_view()>;
+
+/// Throws when an answer is another than expected, or does not come.
+LoadResult run_load(const Load& load, const NextRequest& next_request);
+
+/// Requests to submit a job of about 200 bytes, each for an entity of its own.
+class JobRequests {
+ public:
+  JobRequests(std::string_view service, std::int64_t delay_ms = 0);
+
+  /// Throws nothing; good until the next call.
+  std::string_view next();
+
+ private:
+  std::string text_;
+  std::size_t number_at_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace celld::bench

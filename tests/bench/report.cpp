@@ -1,0 +1,105 @@
+#include "tests/bench/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <nlohmann/json.hpp>
+
+namespace celld::bench {
+namespace {
+
+/// Of the last minute: whatever else ran on the machine slowed the figures.
+double load_average() {
+  double average = 0;
+  return ::getloadavg(&average, 1) == 1 ? average : 0;
+}
+
+double median(const std::vector<double>& values) {
+  return percentile(values, 0.5);
+}
+
+}  // namespace
+
+double percentile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  const auto rank = std::ceil(part * static_cast<double>(values.size()));
+  const auto index = std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(rank) - 1);
+  std::nth_element(values.begin(), values.begin() + index, values.end());
+  return values[static_cast<std::size_t>(index)];
+}
+
+Report::Report(std::string title) : title_(std::move(title)), load_before_(load_average()) {}
+
+void Report::add(const std::string& name, const std::string& unit, double value) {
+  const auto known = std::find_if(figures_.begin(), figures_.end(),
+                                  [&](const Figure& figure) { return figure.name == name; });
+  if (known == figures_.end()) {
+    figures_.push_back({name, unit, {value}});
+  } else {
+    known->values.push_back(value);
+  }
+}
+
+void Report::print(bool json) const {
+  if (json) {
+    print_json();
+  } else {
+    print_lines();
+  }
+}
+
+void Report::print_lines() const {
+  std::printf("%s (load average %.1f before, %.1f after)\n", title_.c_str(), load_before_,
+              load_average());
+  for (const auto& figure : figures_) {
+    const auto [least, greatest] = std::minmax_element(figure.values.begin(), figure.values.end());
+    const auto middle = median(figure.values);
+    const int digits = std::abs(middle) < 100 ? 2 : 0;
+    std::printf("  %-44s %12.*f %-7s", figure.name.c_str(), digits, middle, figure.unit.c_str());
+    if (figure.values.size() > 1) std::printf(" %.*f ... %.*f", digits, *least, digits, *greatest);
+    std::printf("\n");
+  }
+}
+
+void Report::print_json() const {
+  nlohmann::json document = {{"title", title_},
+                             {"load_average", {load_before_, load_average()}},
+                             {"figures", nlohmann::json::array()}};
+  for (const auto& figure : figures_) {
+    document["figures"].push_back({{"name", figure.name},
+                                   {"unit", figure.unit},
+                                   {"median", median(figure.values)},
+                                   {"values", figure.values}});
+  }
+  std::printf("%s\n", document.dump().c_str());
+}
+
+int run_benchmark(int argc, char** argv, const std::string& title,
+                  const std::function<void(CLI::App&)>& add_options,
+                  const std::function<void(const Arguments&, Report&)>& measure) {
+  Arguments arguments;
+  arguments.directory = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  arguments.celld = (arguments.directory / "celld").string();
+  CLI::App app{"Measures " + title + "."};
+  app.add_option("celld", arguments.celld, "the daemon; beside this program unless given");
+  app.add_option("--data", arguments.directory, "where to make data directories");
+  app.add_option("--runs", arguments.runs, "medians are of so many runs")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", arguments.json, "print one JSON document");
+  add_options(app);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    Report report{title};
+    for (int run = 0; run < arguments.runs; ++run) measure(arguments, report);
+    report.print(arguments.json);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 1;
+  }
+}
+
+}  // namespace celld::bench

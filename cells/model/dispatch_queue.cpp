@@ -28,6 +28,7 @@ void DispatchQueue::offer(JobPtr job) {
     return;
   }
   Customer& customer = customers_[name];
+  customer.left_out = false;
   if (!customer.complete && !customer.jobs.empty()) {
     const Rank rank{-job->spec->priority, job->place};
     if (rank > customer.jobs.rbegin()->first) return;  // Others, unseen, may come before it.
@@ -41,6 +42,7 @@ void DispatchQueue::offer(JobPtr job) {
     drop_last(customer);
   }
   if (customer.jobs.empty()) {
+    if (!customer.complete) feed(name, customer);
     leave_if_idle(name);
   } else if (!customer.in_ring) {
     customer.in_ring = true;
@@ -92,7 +94,8 @@ void DispatchQueue::after_take(const std::string& name, Customer& customer) {
     } else {
       ring_.push_back(name);
     }
-    if (sweeping_ && full() && customer.in_ring) {
+    const bool ran_empty = customer.jobs.empty() && !customer.complete;
+    if (sweeping_ && (ran_empty || (full() && customer.in_ring))) {
       put_out(name, customer);
       return;
     }
@@ -125,6 +128,8 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
   const std::int64_t actual = service_time.count();
   customer.deficit_us -= actual - customer.charged_us.front();
   customer.charged_us.pop_front();
+  // While it had nobody to share with, a refund is no claim on the turns of those who come later.
+  if (ring_.size() <= 1) customer.deficit_us = std::min(customer.deficit_us, estimate_us_);
   if (actual > 0) {
     estimate_us_ = std::clamp((estimate_us_ * 7 + actual) / 8, estimate_us_min, estimate_us_max);
   }
@@ -161,7 +166,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
-  const bool sweep = asked.after || asked.customer.empty();
+  const bool sweep = is_sweep(asked);
   if (!sweep && (customers.empty() || customers.front().customer != asked.customer)) {
     customers.clear();
     customers.push_back({asked.customer, {}, true});  // It has none left.
@@ -186,6 +191,19 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
     sweep_after_.clear();
     if (!sweep_missed_) sweeping_ = false;
   }
+}
+
+void DispatchQueue::fetch_failed() {
+  if (!fetch_) return;
+  const Fetch asked = *fetch_;
+  fetch_.reset();
+  const auto found = customers_.find(asked.customer);
+  if (!is_sweep(asked) && found != customers_.end()) feed(asked.customer, found->second);
+}
+
+/// A customer is never asked for by an empty name, nor by what comes after it.
+bool DispatchQueue::is_sweep(const Fetch& asked) {
+  return asked.after || asked.customer.empty();
 }
 
 bool DispatchQueue::full() const {
@@ -221,6 +239,7 @@ void DispatchQueue::put_out(const std::string& name, Customer& customer) {
   customer.in_ring = false;
   customer.in_turn = false;
   customer.left_out = true;
+  customer.wants_fetch = false;
   customer.complete = true;
   expect_more();
   leave_if_idle(name);

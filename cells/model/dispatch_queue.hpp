@@ -74,7 +74,7 @@ class DispatchQueue {
   /// still list them. `complete`: no customer after the last one has a runnable job.
   void fetched(std::vector<Fetched> customers, bool complete,
                const std::function<bool(JobId)>& in_hand);
-  void fetch_failed() { fetch_.reset(); }
+  void fetch_failed();
 
   /// No job is in the window.
   bool empty() const { return jobs_ == 0; }
@@ -95,6 +95,7 @@ class DispatchQueue {
     std::deque<std::int64_t> charged_us;  ///< Estimates of its jobs in service, oldest first.
   };
 
+  static bool is_sweep(const Fetch& asked);
   bool full() const;
   std::size_t jobs_per_customer() const;
   bool add(Customer& customer, JobPtr job);

@@ -142,8 +142,8 @@ struct Job {
   std::optional<WallTime> started_at;  ///< Of the first attempt.
   std::optional<WallTime> finished_at;
   std::optional<WallTime> next_attempt_at;  ///< Set exactly while retrying.
-  /// Set on an ended job whose last attempt had an unknown outcome: until then it still holds its
-  /// entity's line.
+  /// Until when the entity is kept after an attempt with an unknown outcome: no call is made for it
+  /// before. An ended job holds its entity's line until then.
   std::optional<WallTime> settle_until;
 
   bool operator==(const Job& other) const;

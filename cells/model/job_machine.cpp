@@ -121,6 +121,7 @@ Job start_attempt(const Job& job, Lease lease, WallTime now) {
   next.state = JobState::running;
   next.lease = lease;
   next.next_attempt_at.reset();
+  next.settle_until.reset();
   if (!next.started_at) next.started_at = now;
   Step& step = next.steps[next.step];
   step.state = StepState::running;
@@ -169,7 +170,7 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTim
       retry_or_fail(next, end, terms, now);
       break;
   }
-  if (is_ended(next.state) && outcome_unknown(end.kind) && terms.settle > milliseconds{0}) {
+  if (outcome_unknown(end.kind) && terms.settle > milliseconds{0}) {
     next.settle_until = now + terms.settle;
   }
   return next;
@@ -183,6 +184,7 @@ Job expire_waiting(const Job& job, WallTime now) {
     next.steps[next.step].finished_at = now;
   }
   fail(next, {"expired", "the job had not ended when it expired", ""}, now);
+  if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
   return next;
 }
 

@@ -252,7 +252,7 @@ TEST_CASE("a queue with room for few customers or jobs does the same") {
   run_cells({customers_max, jobs_max, 4 << 20});
 }
 
-TEST_CASE("a queue with room for few bytes does the same", "[!shouldfail]") {
+TEST_CASE("a queue with room for few bytes does the same") {
   const std::size_t bytes_max = GENERATE(1UL, bytes_of(2), bytes_of(5), bytes_of(12));
   const std::size_t customers_max = GENERATE(2, 256);
   run_cells({customers_max, 64, bytes_max});

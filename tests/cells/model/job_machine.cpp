@@ -349,8 +349,7 @@ TEST_CASE("a job that expires between two steps keeps the one that succeeded") {
   CHECK(job.steps[2].state == StepState::skipped);
 }
 
-TEST_CASE("a job that expires while its entity settles keeps the entity until that is over",
-          "[!shouldfail]") {
+TEST_CASE("a job that expires while its entity settles keeps the entity until that is over") {
   const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
   REQUIRE(settling.next_attempt_at == noon + 60s);
   const Job job = expire_waiting(settling, noon + 10s);

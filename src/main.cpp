@@ -1,8 +1,9 @@
 // celld: the boot sequence, and what ends it.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,14 +59,15 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
 /// The configuration, or nothing after every fault has been printed.
 std::optional<config::Config> read_configuration(const Arguments& arguments) {
   std::ifstream file{arguments.config_path, std::ios::binary};
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad()) {
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open() || std::filesystem::is_directory(arguments.config_path)) {
     std::fprintf(stderr, "celld: %s cannot be read\n", arguments.config_path.c_str());
     return std::nullopt;
   }
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
-  auto outcome = config::parse_config(text, config::process_environment(), overrides);
+  auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
   if (auto* parsed = std::get_if<config::Config>(&outcome)) return std::move(*parsed);
   for (const auto& fault : std::get<std::vector<json::Fault>>(outcome)) {
     std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),

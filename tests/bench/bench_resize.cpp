@@ -1,7 +1,6 @@
 // How long a change of a pool's size takes until a provider feels it.
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,7 +65,8 @@ class Resizing {
     report.add("1 -> " + name + ": answer to the PUT", "ms", ms_between(begin, Clock::now()));
     const auto last = provider_.await_call(before + plan_.size - 1);
     report.add("1 -> " + name + ": PUT until the last call", "ms", ms_between(begin, last));
-    await_cell([&](const auto& cell) { return cell.at("pool").at("busy") == plan_.size; });
+    daemon_.await_cell(
+        [&](const nlohmann::json& cell) { return cell.at("pool").at("busy") == plan_.size; });
 
     const auto shrink = Clock::now();
     resize(1);
@@ -88,16 +88,14 @@ class Resizing {
   /// Of two busy workers one retires, and it may be either: answers calls until it has left.
   void shed_one() {
     provider_.answer(1);
-    await_cell([](const auto& cell) { return cell.at("queue").at("running") == 1; });
+    daemon_.await_cell(
+        [](const nlohmann::json& cell) { return cell.at("queue").at("running") == 1; });
     if (client_.ask(200, "GET", cell_path).at("pool").at("retiring") == 0) return;
     const auto before = provider_.calls();
     provider_.answer(1);
     provider_.await_call(before + 1);
-    await_cell([](const auto& cell) { return cell.at("pool").at("retiring") == 0; });
-  }
-
-  void await_cell(const std::function<bool(const nlohmann::json&)>& wanted) {
-    daemon_.await_cell(wanted);
+    daemon_.await_cell(
+        [](const nlohmann::json& cell) { return cell.at("pool").at("retiring") == 0; });
   }
 
   const Plan& plan_;

@@ -1,6 +1,7 @@
 #include "tests/bench/load.hpp"
 
 #include <array>
+#include <cerrno>
 #include <stdexcept>
 
 #include <sys/epoll.h>
@@ -53,6 +54,7 @@ class LoadRun {
   void take_answers() {
     std::array<epoll_event, 64> events;
     const int count = ::epoll_wait(poll_.get(), events.data(), events.size(), answer_timeout_ms);
+    if (count < 0 && errno == EINTR) return;
     if (count <= 0) throw std::runtime_error("no answer came");
     for (int i = 0; i < count; ++i) take_answer(connections_[events[i].data.u64]);
   }

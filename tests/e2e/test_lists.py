@@ -209,8 +209,7 @@ class Cells(EndToEnd):
         self.assertIn(("bolt", "mail"), keys)
         self.assertEqual(self.cell("acme", "mail")["pool"]["target"], 1)
         gate.let_all()
-        wait_until(lambda: client.get("/v1/cells/bolt/mail").status == 404,
-                   "a cell without jobs goes")
+        self.wait_for_end(first)
 
 
 if __name__ == "__main__":

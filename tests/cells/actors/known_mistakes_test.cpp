@@ -23,14 +23,16 @@ TEST_CASE("an idle worker that was told to stop is sent no job") {
 
 TEST_CASE("a worker told to stop runs the job that was already on its way") {
   Fixture engine{1};
-  // The stop and the job cross: the stop reaches the worker before what the dispatcher sends.
-  caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
+  // The stop and the job cross: the worker finds both in its mailbox, the stop first.
   auto worker = caf::actor_cast<JobWorker>(
       caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->workers.at(0)));
   caf::anon_send(worker, GracefulStop{});
-  engine.scheduler().prioritize(worker);
-  engine.scheduler().run_once();  // It withdraws; the dispatcher does not know yet.
+  caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
+  const auto* asleep = dynamic_cast<caf::resumable*>(caf::actor_cast<caf::abstract_actor*>(worker));
+  engine.scheduler().run_jobs_filtered([&](const caf::resumable* next) { return next != asleep; });
   worker = nullptr;
+  REQUIRE(engine.recorder->hand_outs.size() == 1);
+  REQUIRE(engine.calls->empty());
   engine.settle();
   REQUIRE(engine.recorder->hand_outs.size() == 1);
   const JobId job = engine.recorder->hand_outs[0].first;

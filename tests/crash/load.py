@@ -1,0 +1,162 @@
+"""The clients of the crash test: many that submit, and one that resizes pools.
+
+Each keeps a journal of what celld has answered. A request whose connection breaks has an unknown
+outcome, and is asked again.
+"""
+
+import asyncio
+import json
+import random
+import time
+
+BROKEN = (OSError, asyncio.IncompleteReadError, ValueError, IndexError)
+
+
+class Connection:
+    """One keep-alive connection to whichever celld runs now."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.reader = self.writer = None
+
+    async def request(self, method, path, body=None):
+        """(status, document). Raises one of BROKEN when the outcome is unknown."""
+        try:
+            if self.writer is None:
+                self.reader, self.writer = await asyncio.open_connection(
+                    "127.0.0.1", self.daemon.port, limit=16 << 20)
+            payload = b"" if body is None else json.dumps(body).encode()
+            self.writer.write(f"{method} {path} HTTP/1.1\r\nHost: celld\r\n"
+                              "Content-Type: application/json\r\n"
+                              f"Content-Length: {len(payload)}\r\n\r\n".encode() + payload)
+            head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
+            status = int(head.split(b" ", 2)[1])
+            length = int(head.split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
+            document = json.loads(await self.reader.readexactly(length))
+            if b"\r\nconnection: close" in head:
+                self.close()
+            return status, document
+        except BROKEN:
+            self.close()
+            raise
+
+    def close(self):
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+
+
+class Load:
+    """Submits `count` jobs over `cells` cells, and keeps the journals."""
+
+    def __init__(self, daemon, count, cells, seed):
+        self.daemon = daemon
+        self.count = count
+        self.cells = cells
+        self.random = random.Random(seed)
+        self.next = 0
+        self.accepted = {}    # By id: the job as it was sent.
+        self.unexpected = []  # Answers that no client should get.
+        self.resizes = {cell: [] for cell in range(cells)}  # [sent_at, answered_at, size]
+        self.done = False
+
+    def a_job(self):
+        outcome = self.random.choices(("ok", "reject", "flaky", "busy"), (85, 5, 5, 5))[0]
+        return {
+            "customer": f"c{self.random.randrange(self.cells)}", "product": "dns",
+            "action": "create", "services": ["one", "two"] if self.random.random() < 0.2 else ["one"],
+            "entity": {"type": "zone", "id": f"e{self.random.randrange(20)}"},
+            "parameters": {"outcome": outcome, "latency_ms": self.random.randint(2, 60)},
+            "priority": self.random.randint(1, 9),
+        }
+
+    async def submit_all(self, clients):
+        await asyncio.gather(*(self._submit() for _ in range(clients)))
+
+    async def _submit(self):
+        connection = Connection(self.daemon)
+        while self.next < self.count:
+            self.next += 1
+            job = self.a_job()
+            while not await self._submit_once(connection, job):
+                await asyncio.sleep(0.02)
+        connection.close()
+
+    async def _submit_once(self, connection, job):
+        try:
+            status, answer = await connection.request("POST", "/v1/jobs", job)
+        except BROKEN:
+            return False
+        if status == 202:
+            self.accepted[answer["id"]] = job
+        elif status != 503:
+            self.unexpected.append((status, answer))
+        return status == 202
+
+    async def resize(self, per_second, cells_each):
+        """Changes some pools `per_second` times a second, until `done`."""
+        connection = Connection(self.daemon)
+        due_at = time.monotonic()
+        while not self.done:
+            for cell in self.random.sample(range(self.cells), min(cells_each, self.cells)):
+                await self._resize_once(connection, cell, self.random.randint(1, 6))
+            due_at = max(due_at + 1 / per_second, time.monotonic())
+            await asyncio.sleep(due_at - time.monotonic())
+        connection.close()
+
+    async def _resize_once(self, connection, cell, size):
+        record = [time.monotonic(), None, size]
+        self.resizes[cell].append(record)
+        try:
+            status, answer = await connection.request(
+                "PUT", f"/v1/admin/cells/c{cell}/*/pool", {"size": size})
+        except BROKEN:
+            return
+        if status == 202:
+            record[1] = time.monotonic()
+        elif status != 503:
+            self.unexpected.append((status, answer))
+
+    def sizes_in_force(self, cell, first, since, until):
+        """The sizes that the pool of `cell` may have had in a span of time."""
+        sizes, begun_at, size = set(), float("-inf"), first
+        possible = [(begun_at, size)]
+        for sent_at, answered_at, size in self.resizes[cell]:
+            if answered_at is not None:
+                # From its answer on, none of the earlier ones is in force.
+                sizes |= {s for b, s in possible if b <= until and answered_at >= since}
+                possible = []
+            possible.append((sent_at, size))
+        return sizes | {s for b, s in possible if b <= until}
+
+
+async def all_jobs(daemon, **query):
+    """Every job that celld lists, by id."""
+    connection, jobs, cursor = Connection(daemon), {}, None
+    while True:
+        parameters = {"limit": 1000, **query, **({"cursor": cursor} if cursor else {})}
+        path = "/v1/jobs?" + "&".join(f"{name}={value}" for name, value in parameters.items())
+        status, page = await connection.request("GET", path)
+        assert status == 200, page
+        for job in page["items"]:
+            assert job["id"] not in jobs, f"{job['id']} is listed twice"
+            jobs[job["id"]] = job
+        cursor = page["next_cursor"]
+        if cursor is None:
+            connection.close()
+            return jobs
+
+
+async def unfinished(daemon):
+    connection, count, cursor = Connection(daemon), 0, None
+    while True:
+        status, page = await connection.request(
+            "GET", "/v1/cells?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
+        assert status == 200, page
+        for cell in page["items"]:
+            queue = cell["queue"]
+            count += sum(queue[name] for name in ("queued", "scheduled", "retrying", "running"))
+        cursor = page["next_cursor"]
+        if cursor is None:
+            connection.close()
+            return count

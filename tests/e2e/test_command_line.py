@@ -1,0 +1,204 @@
+"""Flags, environment, files, exit codes."""
+
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import unittest
+
+from daemon import DEADLINE_S, Daemon, EndToEnd, a_config, a_job
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+class CommandLine(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(self.directory, "celld.json")
+        self.data = os.path.join(self.directory, "data")
+        self.write(a_config(self.provider))
+
+    def write(self, config):
+        with open(self.path, "wb") as file:
+            file.write(config if isinstance(config, bytes) else json.dumps(config).encode())
+
+    def run_celld(self, *arguments, **environment):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
+        env.update(environment)
+        return subprocess.run([os.environ["CELLD_BINARY"], *arguments], env=env, text=True,
+                              cwd=self.directory, capture_output=True, timeout=DEADLINE_S,
+                              check=False)
+
+    def check(self, config):
+        self.write(config)
+        return self.run_celld("--config", self.path, "--check")
+
+    def test_check_accepts_a_good_file_and_starts_nothing(self):
+        done = self.run_celld("--config", self.path, "--check")
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done)
+        self.assertFalse(os.path.exists(self.data))
+
+    def test_check_tells_every_fault_by_its_pointer_and_exits_2(self):
+        done = self.check({
+            "listen": {"host": "0.0.0.0", "port": 70000}, "store": {"type": "oracle"},
+            "services": {"dns": {"type": "http", "url": "ftp://x", "what": 1},
+                         "-bad-": {"type": "simulated"}, "none": {}, "odd": {"type": "magic"},
+                         "env": {"type": "http", "url": "http://x/",
+                                 "headers": {"A": "env:NOT_SET_ANYWHERE", "B b": "x"}}},
+            "defaults": {"pool": {"size": 0}, "timeout_ms": -1, "retry": {"max_attempts": "x"}},
+            "cells": [{"customer": "a/b"}, {"product": "mail", "per": ["planet"]}, {"nope": 1},
+                      {"customer": "acme"}, {"customer": "acme"}],
+            "shutdown_grace_ms": "soon", "unknown": True})
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        for pointer in ("/listen/host", "/listen/port", "/store/type", "/services/dns/url",
+                        "/services/dns/what", "/services/-bad-", "/services/none/type",
+                        "/services/odd/type", "/services/env/headers/A",
+                        "/services/env/headers/B b", "/defaults/pool/size",
+                        "/defaults/timeout_ms", "/defaults/retry/max_attempts",
+                        "/cells/0/customer", "/cells/1/per/0", "/cells/2/nope", "/cells/4",
+                        "/shutdown_grace_ms", "/unknown"):
+            with self.subTest(pointer=pointer):
+                self.assertRegex(done.stderr, f"(?m)(^|[ :]){pointer}(:|$| )")
+
+    def test_a_file_that_is_no_configuration_is_2(self):
+        for text in (b"", b"{", b"[]", b"{}", b'{"services": {}, "services": {}}', b"\xff", b"null",
+                     b'{"listen": 1}', b"[" * 100_000):
+            with self.subTest(text=text[:40]):
+                done = self.check(text)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertTrue(done.stderr.strip())
+                self.assertEqual(self.run_celld("--config", self.path).returncode, 2)
+
+    def test_bad_arguments_are_2(self):
+        for arguments in ([], ["--config"], ["--config", self.path, "--what"],
+                          ["--config", "/nowhere/celld.json"], ["--config", self.directory],
+                          ["--config", self.path, "--listen", "nonsense"],
+                          ["--config", self.path, "--listen", "127.0.0.1:99999"],
+                          ["--config", self.path, "--listen", "0.0.0.0:0"],
+                          ["--config", self.path, "extra"]):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.run_celld(*arguments).returncode, 2)
+
+    def test_version_is_told(self):
+        done = self.run_celld("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"\d+\.\d+\.\d+")
+
+    def test_a_data_directory_is_held_by_one_celld_only(self):
+        self.start()
+        second = self.run_celld("--config", self.path, "--listen", "127.0.0.1:0", "--data",
+                                self.daemon.data)
+        self.assertEqual((second.returncode, second.stdout), (3, ""), second)
+        self.assertTrue(second.stderr.strip())
+        self.assertEqual(self.client.get("/readyz").status, 200)
+        self.wait_for_end(self.submit(a_job()))
+        self.daemon.kill()
+        self.restart()  # A lock does not outlive its holder.
+        self.assertEqual(self.client.get("/readyz").status, 200)
+
+    def test_a_data_directory_that_cannot_be_used_is_3(self):
+        a_file = os.path.join(self.directory, "file")
+        with open(a_file, "w", encoding="utf-8") as file:
+            file.write("x")
+        no_database = os.path.join(self.directory, "other")
+        os.mkdir(no_database)
+        with open(os.path.join(no_database, "celld.db"), "wb") as file:
+            file.write(b"this is no database" * 1000)
+        a_directory = os.path.join(self.directory, "third")
+        os.makedirs(os.path.join(a_directory, "celld.db"))
+        cases = [a_file, no_database, a_directory, "/proc/celld", "/dev/null/x"]
+        if os.geteuid() != 0:
+            read_only = os.path.join(self.directory, "read-only")
+            os.mkdir(read_only, 0o500)
+            cases.append(read_only)
+        for data in cases:
+            with self.subTest(data=data):
+                done = self.run_celld("--config", self.path, "--listen", "127.0.0.1:0", "--data",
+                                      data)
+                self.assertEqual((done.returncode, done.stdout), (3, ""), done)
+                self.assertTrue(done.stderr.strip())
+
+    def test_a_database_of_a_later_version_is_left_alone(self):
+        self.start()
+        self.daemon.stop()
+        database = os.path.join(self.daemon.data, "celld.db")
+        with sqlite3.connect(database) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            self.assertGreater(version, 0)
+            connection.execute(f"PRAGMA user_version = {version + 1000}")
+        connection.close()
+        done = self.run_celld("--config", self.path, "--listen", "127.0.0.1:0", "--data",
+                              self.daemon.data)
+        self.assertEqual(done.returncode, 3, done)
+
+    def test_a_port_that_is_taken_is_told(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            done = self.run_celld("--config", self.path, "--data", self.data, "--listen",
+                                  f"127.0.0.1:{taken.getsockname()[1]}")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertTrue(done.stderr.strip())
+
+    def serves(self, arguments, environment, config):
+        daemon = Daemon(config, self.directory, arguments, environment).start()
+        try:
+            self.assertEqual(daemon.client().get("/readyz").status, 200)
+        finally:
+            self.assertEqual(daemon.stop(), 0)
+        return daemon
+
+    def test_listen_flag_wins_over_environment_wins_over_file(self):
+        in_file, in_environment, in_flag = free_port(), free_port(), free_port()
+        config = a_config(self.provider, listen={"host": "127.0.0.1", "port": in_file})
+        environment = {"CELLD_LISTEN": f"127.0.0.1:{in_environment}"}
+        self.assertEqual(self.serves([], {}, config).port, in_file)
+        self.assertEqual(self.serves([], environment, config).port, in_environment)
+        flag = ["--listen", f"127.0.0.1:{in_flag}"]
+        self.assertEqual(self.serves(flag, environment, config).port, in_flag)
+
+    def test_data_flag_wins_over_environment_wins_over_the_default(self):
+        config = a_config(self.provider, listen={"host": "127.0.0.1", "port": 0},
+                          store={"type": "sqlite", "path": "jobs.db"})
+
+        def database(name):
+            return os.path.exists(os.path.join(self.directory, name, "jobs.db"))
+        self.serves([], {}, config)
+        self.assertTrue(database("data"), "./data")
+        environment = {"CELLD_DATA": os.path.join(self.directory, "from-environment")}
+        self.serves([], environment, config)
+        self.assertTrue(database("from-environment"))
+        self.assertFalse(database("from-flag"))
+        self.serves(["--data", os.path.join(self.directory, "from-flag")], environment, config)
+        self.assertTrue(database("from-flag"))
+
+    def test_an_absolute_store_path_stands_by_itself(self):
+        path = os.path.join(self.directory, "elsewhere.db")
+        config = a_config(self.provider, listen={"host": "127.0.0.1", "port": 0},
+                          store={"type": "sqlite", "path": path})
+        self.serves([], {}, config)
+        self.assertTrue(os.path.exists(path))
+
+    def test_the_database_can_be_read_while_celld_runs(self):
+        self.start()
+        self.wait_for_end(self.submit(a_job()))
+        database = os.path.join(self.daemon.data, "celld.db")
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        self.addCleanup(connection.close)
+        self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone(), ("ok",))
+
+    def test_ipv6_is_served_and_told(self):
+        if not socket.has_ipv6:
+            self.skipTest("no IPv6")
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            self.skipTest("no IPv6 loopback")
+        daemon = self.serves(["--listen", "[::1]:0"], {}, a_config(self.provider))
+        self.assertEqual(daemon.host, "[::1]")
+
+
+if __name__ == "__main__":
+    unittest.main()

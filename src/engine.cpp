@@ -28,6 +28,9 @@ cells::WallTime wall_now() {
 caf::actor_system_config& quiet(caf::actor_system_config& config) {
   config.set("logger.file-verbosity", caf::atom("quiet"));
   config.set("logger.console-verbosity", caf::atom("quiet"));
+  // CAF's default, work stealing, sleeps between looks for work: that costs an idle daemon
+  // milliseconds before it notices a job.
+  config.set("scheduler.policy", caf::atom("sharing"));
   const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
   config.set("scheduler.max-threads", threads);
   return config;

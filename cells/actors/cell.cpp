@@ -145,14 +145,24 @@ class CellActor : public Cell::base {
   }
 
   void put_in_force(caf::typed_response_promise<CellDescribed> promise) {
-    const auto apply = [this, promise] {
-      if (!stopping_) caf::anon_send(pool_, Resize{target()});
-      describe_into(promise);
-    };
+    const auto apply = [this, promise] { resize_pool(promise); };
     request(dispatcher_, caf::infinite, LimitRunning{target()})
         .then([apply](const RunningLimited&) { apply(); },
               // It died; its successor starts with the new bound.
               [apply](const caf::error&) { apply(); });
+  }
+
+  /// The pool has asked for idle workers by the time it answers, so the description is without
+  /// them.
+  void resize_pool(caf::typed_response_promise<CellDescribed> promise) {
+    if (stopping_) {
+      describe_into(promise);
+      return;
+    }
+    request(pool_, caf::infinite, Resize{target()})
+        .then([this, promise](const Resized&) { describe_into(promise); },
+              // It died; its successor starts with the new target.
+              [this, promise](const caf::error&) { describe_into(promise); });
   }
 
   caf::result<Stopped> graceful_stop() {

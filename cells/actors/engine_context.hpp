@@ -49,8 +49,8 @@ struct EngineOptions {
   std::map<std::string, ServiceEntry> services;
   std::uint64_t seed = 1;  ///< Of the jitter of retries.
   DispatchQueue::Limits window;
-  milliseconds go_ahead{5000};     ///< How often a cell that seems blocked asks the store again.
-  milliseconds idle_close{60000};  ///< How long an instance of a template stays without work.
+  milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
+  milliseconds idle_close{1000};  ///< How long an instance of a template stays without work.
   std::uint32_t instances_max = 100'000;  ///< Of one template.
   std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
 };

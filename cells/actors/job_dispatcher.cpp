@@ -53,7 +53,10 @@ class JobDispatcherActor : public JobDispatcher::base {
         [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
         [this](const LimitRunning& message) {
           running_max_ = message.max;
-          dispatch(now());
+          told_dry_ = false;  // The override that kept its cell may be gone.
+          const Now at = now();
+          dispatch(at);
+          arm(at);
           return RunningLimited{};
         },
         [this](const WithdrawIdle& message) { return withdraw_idle(message.count); },
@@ -339,19 +342,22 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   /// The one timer. A tick that an earlier one has superseded does nothing.
   void arm(const Now& at) {
-    const SteadyTime wake = next_wake(at);
-    if (armed_ && *armed_ <= wake) return;
+    const auto wake = next_wake(at);
+    if (!wake || (armed_ && *armed_ <= *wake)) return;
     armed_ = wake;
-    delayed_send(this, std::max(wake - at.steady, microseconds{0}), Tick{wake});
+    delayed_send(this, std::max(*wake - at.steady, microseconds{0}), Tick{*wake});
   }
 
-  SteadyTime next_wake(const Now& at) const {
+  /// Nothing: there is nothing to wake for.
+  std::optional<SteadyTime> next_wake(const Now& at) const {
+    if (is_idle()) {
+      if (!cell_ || told_dry_) return std::nullopt;
+      return at.steady + context_->options.idle_close;
+    }
     const auto on_wall = [&](WallTime due) {
       return at.steady + std::clamp<milliseconds>(due - at.wall, milliseconds{0}, wall_check);
     };
-    const bool idle = is_idle();
-    SteadyTime wake =
-        at.steady + (idle ? context_->options.idle_close : context_->options.go_ahead);
+    SteadyTime wake = at.steady + context_->options.go_ahead;
     if (const auto deadline = leases_.next_deadline()) wake = std::min(wake, *deadline);
     if (const auto expiry = leases_.next_expiry()) wake = std::min(wake, on_wall(*expiry));
     if (next_due_ && !advancing_ && !stopping_) wake = std::min(wake, on_wall(*next_due_));
@@ -378,18 +384,24 @@ class JobDispatcherActor : public JobDispatcher::base {
     if (worker != workers_.end()) send(worker->second.handle, AbortWork{lease});
   }
 
-  /// Repairs a lost wake-up: jobs wait, workers are free, and yet nothing runs. Tells the cell when
-  /// there has been nothing for a while.
+  /// Repairs a lost wake-up: jobs wait, workers are free, and yet nothing runs.
   void go_ahead(const Now& at) {
     const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
     if (waiting && queue_.empty() && !ready_.empty()) queue_.expect_more();
     dispatch(at);
     if (counts_.unfinished() == 0 && next_due_) advance(at);  // It may be of a job that has ended.
+    tell_dry(at);
+  }
+
+  /// An instance of a template that has had nothing for a while may be closed.
+  void tell_dry(const Now& at) {
     if (!is_idle()) {
       idle_since_.reset();
+      told_dry_ = false;
     } else if (!idle_since_) {
       idle_since_ = at.steady;
     } else if (cell_ && at.steady - *idle_since_ >= context_->options.idle_close) {
+      told_dry_ = true;
       send(cell_, QueueRanDry{});
     }
   }
@@ -505,7 +517,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::optional<SteadyTime> armed_;
   std::optional<WallTime> next_due_;  ///< Of what the store keeps for later.
   bool advancing_ = false;
-  std::optional<SteadyTime> idle_since_;
+  std::optional<SteadyTime> idle_since_;  ///< As of a tick.
+  bool told_dry_ = false;
   bool stopping_ = false;
   OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;

@@ -64,7 +64,8 @@ class Load:
         outcome = self.random.choices(("ok", "reject", "flaky", "busy"), (85, 5, 5, 5))[0]
         return {
             "customer": f"c{self.random.randrange(self.cells)}", "product": "dns",
-            "action": "create", "services": ["one", "two"] if self.random.random() < 0.2 else ["one"],
+            "action": "create",
+            "services": ["one", "two"] if self.random.random() < 0.2 else ["one"],
             "entity": {"type": "zone", "id": f"e{self.random.randrange(20)}"},
             "parameters": {"outcome": outcome, "latency_ms": self.random.randint(2, 60)},
             "priority": self.random.randint(1, 9),

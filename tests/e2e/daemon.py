@@ -159,7 +159,7 @@ class Daemon:
             code = self.process.wait(deadline_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"celld did not exit within {deadline_s} s\n{self.log()}") from None
+            raise AssertionError(f"celld still runs after {deadline_s} s\n{self.log()}") from None
         self.process.stdout.close()
         return code
 

@@ -108,16 +108,15 @@ class Jobs(EndToEnd):
         self.assertEqual([call.body["properties"] for call in calls], [{"zone": "z1"}] * 3)
 
     def test_a_job_waits_between_its_attempts_and_says_so(self):
-        self.start(defaults={"retry": {"max_attempts": 2, "backoff_ms": 1000,
-                                       "backoff_max_ms": 1000}})
-        self.provider.on("/dns", [answer(500), succeed()])
+        self.start()
+        self.provider.on("/dns", [answer(503, headers=["Retry-After: 1"]), succeed()])
         job_id = self.submit(a_job())
         waiting = self.wait_for_state(job_id, "retrying")
         self.assertEqual((waiting["attempt"], waiting["steps"][0]["state"]), (1, "retrying"))
         self.assertEqual(self.cell()["queue"]["retrying"], 1)
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
         first, second = self.provider.calls_of()
-        self.assertGreater(second.started_at - first.ended_at, 0.4)
+        self.assertGreaterEqual(second.started_at - first.ended_at, 0.98)
 
     def test_attempts_end_after_max_attempts(self):
         self.start()
@@ -195,7 +194,8 @@ class Jobs(EndToEnd):
         self.start()
         bodies = [b"<html>", b"[]", b"null", b"{", b'{"properties": []}', b'{"properties": 1}',
                   b'{"messages": {}}', b'{"a": 1, "a": 2}', b'{"properties": {"a": "\xff"}}',
-                  b'{"properties": {"a": "\\u0000"}}', b'{"properties": {"a": 18446744073709551617}}',
+                  b'{"properties": {"a": "\\u0000"}}',
+                  b'{"properties": {"a": 18446744073709551617}}',
                   b"[" * 100 + b"]" * 100, b'{"properties":' + b'{"a":' * 70 + b"1" + b"}" * 71,
                   b'{"properties": {"a": "%s"}}' % (b"x" * (1 << 20)),
                   b'{"properties": {"a": "%s"}}' % (b"x" * (300 << 10))]
@@ -233,7 +233,7 @@ class Jobs(EndToEnd):
         job = self.wait_for_end(self.submit(a_job(services=["dns", "billing"])))
         self.assertEqual((job["state"], len(job["messages"])), ("succeeded", 100))
         self.assertEqual(job["messages"][-1]["text"], "79")
-        self.assertTrue(job["messages"][0]["text"].startswith("20 "), job["messages"][0]["text"][:9])
+        self.assertEqual(job["messages"][0]["text"][:3], "20 ")
         self.assertLessEqual(max(len(m["text"].encode()) for m in job["messages"]), 4096)
 
     def test_prefer_wait_holds_the_answer_until_the_job_ends(self):

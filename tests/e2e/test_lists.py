@@ -186,7 +186,7 @@ class Cells(EndToEnd):
         self.assertEqual((cell["pool"]["busy"], cell["queue"]["queued"],
                           cell["queue"]["running"], cell["queue"]["oldest_queued_ms"]),
                          (0, 0, 0, 0))
-        self.assertGreater(cell["rates"]["finished_per_s"], 0)
+        wait_until(lambda: self.cell("acme")["rates"]["finished_per_s"] > 0, "a rate is shown")
 
     def test_a_cell_that_is_not_configured_is_404(self):
         client = self.start(cells=[{"customer": "acme"}])

@@ -92,8 +92,8 @@ class Stopping(EndToEnd):
             self.assertLess(time.monotonic() - asked_at, 2.0)
 
     def test_a_job_that_waits_for_its_retry_does_not_hold_up_a_stop(self):
-        self.start(defaults={"retry": {"backoff_ms": 60000, "backoff_max_ms": 60000}})
-        self.provider.always("/dns", answer(500))
+        self.start(defaults={"retry": {"backoff_ms": 1, "backoff_max_ms": 60000}})
+        self.provider.always("/dns", answer(503, headers=["Retry-After: 60"]))
         job_id = self.submit(a_job())
         waiting = self.wait_for_state(job_id, "retrying")
         asked_at = time.monotonic()

@@ -112,8 +112,8 @@ class Deadlines(EndToEnd):
         wait_until(lambda: self.provider.calls_of()[0].aborted, "the call is hung up")
 
     def test_an_expired_job_fails_while_it_waits_for_its_next_attempt(self):
-        self.start(defaults={"retry": {"backoff_ms": 60000, "backoff_max_ms": 60000}})
-        self.provider.always("/dns", answer(500))
+        self.start(defaults={"retry": {"backoff_ms": 1, "backoff_max_ms": 60000}})
+        self.provider.always("/dns", answer(503, headers=["Retry-After: 60"]))
         job = self.wait_for_end(self.submit(a_job(expires_at=utc(0.6))), deadline_s=10)
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
         self.assertEqual(job["attempt"], 1)

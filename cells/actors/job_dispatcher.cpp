@@ -9,6 +9,7 @@
 
 #include "cells/actors/attempt_end.hpp"
 #include "cells/actors/owed_answers.hpp"
+#include "cells/actors/worker_roster.hpp"
 #include "cells/model/admission.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/job_machine.hpp"
@@ -59,7 +60,9 @@ class JobDispatcherActor : public JobDispatcher::base {
           arm(at);
           return RunningLimited{};
         },
-        [this](const WithdrawIdle& message) { return withdraw_idle(message.count); },
+        [this](const WithdrawIdle& message) {
+          return IdleWithdrawn{workers_.withdraw_idle(message.count)};
+        },
         [this](const DescribeQueue&) { return describe(); },
         [this](const StopDispatching&) {
           stopping_ = true;
@@ -83,12 +86,6 @@ class JobDispatcherActor : public JobDispatcher::base {
   }
 
  private:
-  struct Worker {
-    JobWorker handle;
-    Lease lease;           ///< Of the job it has, if any.
-    bool leaving = false;  ///< Withdrew while it had a job.
-  };
-
   Now now() { return read_clocks(*this, *context_); }
   const JobStore& store() const { return context_->options.store; }
 
@@ -157,38 +154,20 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   // --- Workers ---------------------------------------------------------------------------------
 
-  void worker_ready(const JobWorker& handle) {
-    if (workers_.try_emplace(handle->id(), Worker{handle, {}, false}).second) monitor(handle);
-    ready_.insert(handle->id());
+  void worker_ready(const JobWorker& worker) {
+    if (workers_.announce(worker)) monitor(worker);
     dispatch(now());
   }
 
-  void withdraw(const JobWorker& handle) {
-    ready_.erase(handle->id());
-    if (const auto found = workers_.find(handle->id()); found != workers_.end()) {
-      found->second.leaving = true;
-    }
-    send(handle, ReadyWithdrawn{});
-  }
-
-  IdleWithdrawn withdraw_idle(std::uint32_t count) {
-    IdleWithdrawn idle;
-    while (!ready_.empty() && idle.workers.size() < count) {
-      const auto newest = std::prev(ready_.end());
-      idle.workers.push_back(workers_.at(*newest).handle);
-      ready_.erase(newest);
-    }
-    return idle;
+  void withdraw(const JobWorker& worker) {
+    workers_.withdraw(worker);
+    send(worker, ReadyWithdrawn{});
   }
 
   /// A worker left, or died. If it had a job, its attempt is ended before anything else happens to
   /// that job.
   void worker_down(caf::actor_id id) {
-    ready_.erase(id);
-    const auto found = workers_.find(id);
-    if (found == workers_.end()) return;
-    const Lease lease = found->second.lease;
-    workers_.erase(found);
+    const Lease lease = workers_.remove(id).value_or(Lease{});
     LiveLease* live = leases_.find(lease);
     if (!live) return;
     live->worker = 0;
@@ -223,7 +202,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   // --- Dispatching -----------------------------------------------------------------------------
 
   void dispatch(const Now& at) {
-    while (!ready_.empty() && leases_.size() < running_max_ && !stopping_) {
+    while (workers_.any_ready() && leases_.size() < running_max_ && !stopping_) {
       const JobPtr job = queue_.take();
       if (!job) break;
       hand_out(job, at);
@@ -238,18 +217,16 @@ class JobDispatcherActor : public JobDispatcher::base {
       send(store(), HoldJob{job->id});
       return;
     }
-    Worker& worker = workers_.at(*ready_.begin());
-    ready_.erase(ready_.begin());
     const Lease lease = context_->leases.next();
+    const JobWorker& worker = workers_.assign(lease);
     const auto running = std::make_shared<const Job>(start_attempt(*job, lease, at.wall));
-    worker.lease = lease;
     const milliseconds timeout = running->spec->timeout;
-    leases_.add(lease, {running, at.steady, at.steady + timeout, AbortCause::none, false,
-                        worker.handle->id()});
+    leases_.add(lease,
+                {running, at.steady, at.steady + timeout, AbortCause::none, false, worker->id()});
     count(job.get(), running.get());
     context_->options.probe->handed_out(*running, leases_.size(), running_max_);
     send(store(), ClaimJob{running});
-    send(worker.handle, RunJob{lease, running, timeout, service->client});
+    send(worker, RunJob{lease, running, timeout, service->client});
     tell(*context_, running);
     arm(at);
   }
@@ -262,9 +239,7 @@ class JobDispatcherActor : public JobDispatcher::base {
     }
     const Now at = now();
     const LiveLease live = leases_.remove(lease);
-    if (const auto worker = workers_.find(live.worker); worker != workers_.end()) {
-      worker->second.lease = {};
-    }
+    workers_.release(live.worker);
     queue_.ended(live.job->spec->customer, at.steady - live.handed_out_at);
     auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);
     const auto after = std::make_shared<const Job>(
@@ -380,14 +355,14 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   void abort(Lease lease, AbortCause cause) {
     leases_.abort(lease, cause);
-    const auto worker = workers_.find(leases_.find(lease)->worker);
-    if (worker != workers_.end()) send(worker->second.handle, AbortWork{lease});
+    const JobWorker* worker = workers_.handle(leases_.find(lease)->worker);
+    if (worker) send(*worker, AbortWork{lease});
   }
 
   /// Repairs a lost wake-up: jobs wait, workers are free, and yet nothing runs.
   void go_ahead(const Now& at) {
     const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
-    if (waiting && queue_.empty() && !ready_.empty()) queue_.expect_more();
+    if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
     dispatch(at);
     if (counts_.unfinished() == 0 && next_due_) advance(at);  // It may be of a job that has ended.
     tell_dry(at);
@@ -477,10 +452,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     described.queue.counts = counts_;
     described.queue.submitted_per_s = submitted_rate_.per_second(at.steady);
     described.queue.finished_per_s = finished_rate_.per_second(at.steady);
-    described.ready = static_cast<std::uint32_t>(ready_.size());
-    for (const auto& [id, worker] : workers_) {
-      if (worker.lease && !worker.leaving) described.busy += 1;
-    }
+    described.ready = static_cast<std::uint32_t>(workers_.ready());
+    described.busy = static_cast<std::uint32_t>(workers_.busy());
     return described;
   }
 
@@ -506,8 +479,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   LeaseTable leases_;
   std::set<JobId> recording_;  ///< Jobs whose attempt is over, but not yet in the store.
   std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is due again.
-  std::map<caf::actor_id, Worker> workers_;
-  std::set<caf::actor_id> ready_;
+  WorkerRoster workers_;
 
   JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;

@@ -144,7 +144,7 @@ class CellActor : public Cell::base {
     return promise;
   }
 
-  void put_in_force(caf::typed_response_promise<CellDescribed> promise) {
+  void put_in_force(const caf::typed_response_promise<CellDescribed>& promise) {
     const auto apply = [this, promise] { resize_pool(promise); };
     request(dispatcher_, caf::infinite, LimitRunning{target()})
         .then([apply](const RunningLimited&) { apply(); },
@@ -154,7 +154,7 @@ class CellActor : public Cell::base {
 
   /// The pool has asked for idle workers by the time it answers, so the description is without
   /// them.
-  void resize_pool(caf::typed_response_promise<CellDescribed> promise) {
+  void resize_pool(const caf::typed_response_promise<CellDescribed>& promise) {
     if (stopping_) {
       describe_into(promise);
       return;

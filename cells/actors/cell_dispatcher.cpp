@@ -89,7 +89,7 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   /// Jobs whose cell is another now than when they were stored move there; those that no cell
   /// matches stay where they are and wait for a configuration that has one.
-  void check_routes(ListRoutes ask) {
+  void check_routes(const ListRoutes& ask) {
     ask_first<RoutesListed>(ask, [this](const RoutesListed& listed) {
       for (const auto& stored : listed.routes) {
         const auto route = routing().find(stored.customer, stored.product);

@@ -305,6 +305,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   void fetched(RunnableFetched& answer) {
     std::vector<DispatchQueue::Fetched> customers;
+    customers.reserve(answer.customers.size());
     for (auto& customer : answer.customers) {
       customers.push_back(
           {std::move(customer.customer), std::move(customer.jobs), customer.complete});

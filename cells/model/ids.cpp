@@ -13,8 +13,8 @@ constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
 std::string format_job_id(JobId id) {
   std::string text(text_length, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit) {
-    *digit = alphabet[id & 31];
+  for (std::size_t digit = text_length; digit > 0; --digit) {
+    text[digit - 1] = alphabet[id & 31];
     id >>= 5;
   }
   return text;

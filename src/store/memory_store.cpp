@@ -183,7 +183,8 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
   };
 }
 
-JobReader::behavior_type memory_reader(JobReader::pointer, std::shared_ptr<const MemoryDisk> disk) {
+JobReader::behavior_type memory_reader(JobReader::pointer,
+                                       const std::shared_ptr<const MemoryDisk>& disk) {
   return {
       [disk](const FindJob& request) { return disk->read(request); },
       [disk](const ListJobs& request) { return disk->read(request); },

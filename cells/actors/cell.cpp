@@ -97,8 +97,7 @@ class CellActor : public Cell::base {
 
   // --- Requests --------------------------------------------------------------------------------
 
-  /// A half that dies meanwhile has been replaced when its error comes, so the question is put
-  /// again.
+  /// A dispatcher that dies meanwhile is replaced, and the question put again.
   caf::result<CellDescribed> describe() {
     auto promise = make_response_promise<CellDescribed>();
     describe_into(promise);
@@ -106,24 +105,16 @@ class CellActor : public Cell::base {
   }
 
   void describe_into(caf::typed_response_promise<CellDescribed> promise) {
-    auto again = [this, promise](const caf::error&) { describe_into(promise); };
     request(dispatcher_, caf::infinite, DescribeQueue{})
-        .then(
-            [this, promise, again](const QueueDescribed& queue) {
-              request(pool_, caf::infinite, DescribePool{})
-                  .then(
-                      [this, promise, queue](const PoolDescribed& pool) mutable {
-                        promise.deliver(combine(queue, pool));
-                      },
-                      again);
-            },
-            again);
+        .then([this, promise](
+                  const QueueDescribed& queue) mutable { promise.deliver(describe_with(queue)); },
+              [this, promise](const caf::error&) { describe_into(promise); });
   }
 
-  CellDescribed combine(const QueueDescribed& queue, const PoolDescribed& pool) const {
+  CellDescribed describe_with(const QueueDescribed& queue) const {
     CellStatus status;
     status.key = settings_.key;
-    status.pool = {target(), queue.ready, queue.busy, pool.retiring};
+    status.pool = {target(), queue.ready, queue.busy, queue.retiring};
     status.queue = queue.queue;
     status.quota = settings_.quota;
     status.pool_size_override = settings_.pool_size_override;

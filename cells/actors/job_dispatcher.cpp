@@ -454,7 +454,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     described.queue.submitted_per_s = submitted_rate_.per_second(at.steady);
     described.queue.finished_per_s = finished_rate_.per_second(at.steady);
     described.ready = static_cast<std::uint32_t>(workers_.ready());
-    described.busy = static_cast<std::uint32_t>(workers_.busy());
+    described.busy = static_cast<std::uint32_t>(workers_.with_job(false));
+    described.retiring = static_cast<std::uint32_t>(workers_.with_job(true));
     return described;
   }
 

@@ -32,9 +32,6 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
           resize(message.target);
           return Resized{};
         },
-        [this](const DescribePool&) {
-          return PoolDescribed{target_, static_cast<std::uint32_t>(retiring_.size())};
-        },
         [this](const GracefulStop&) -> caf::result<Stopped> {
           resize(0);
           auto promise = stopped_.add(make_response_promise<Stopped>());

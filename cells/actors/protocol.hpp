@@ -108,17 +108,13 @@ struct WithdrawIdle {
   std::uint32_t count = 0;
 };
 
-/// Tell how many workers there are; the dispatcher adds who is ready and who runs.
-struct DescribePool {};
-struct PoolDescribed {
-  std::uint32_t target = 0;
-  std::uint32_t retiring = 0;
-};
+/// Tell about the queue, and who is ready and who runs.
 struct DescribeQueue {};
 struct QueueDescribed {
   QueueStatus queue;
   std::uint32_t ready = 0;
-  std::uint32_t busy = 0;
+  std::uint32_t busy = 0;      ///< Workers with a job that are to stay.
+  std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
 };
 
 /// To a worker: leave, after the job you have. To a pool: let every worker leave. To a cell: start
@@ -195,8 +191,6 @@ CELLS_MESSAGE(RunningLimited)
 CELLS_MESSAGE(Resize)
 CELLS_MESSAGE(Resized)
 CELLS_MESSAGE(WithdrawIdle)
-CELLS_MESSAGE(DescribePool)
-CELLS_MESSAGE(PoolDescribed)
 CELLS_MESSAGE(DescribeQueue)
 CELLS_MESSAGE(QueueDescribed)
 CELLS_MESSAGE(GracefulStop)
@@ -277,7 +271,6 @@ using JobDispatcher = caf::typed_actor<
 
 /// Knows how many workers there should be; spawns, retires and replaces them. One per cell.
 using JobWorkerPool = caf::typed_actor<caf::replies_to<Resize>::with<Resized>,
-                                       caf::replies_to<DescribePool>::with<PoolDescribed>,
                                        caf::replies_to<GracefulStop>::with<Stopped>,
                                        caf::replies_to<KillWorkers>::with<WorkersKilled>>;
 

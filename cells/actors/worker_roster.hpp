@@ -73,11 +73,11 @@ class WorkerRoster {
   bool any_ready() const { return !ready_.empty(); }
   std::size_t ready() const { return ready_.size(); }
 
-  /// Workers with a job that are to stay.
-  std::size_t busy() const {
+  /// Workers with a job: those that are to stay, or those that leave after it.
+  std::size_t with_job(bool leaving) const {
     std::size_t count = 0;
     for (const auto& [id, worker] : workers_) {
-      if (worker.lease && !worker.leaving) count += 1;
+      if (worker.lease && worker.leaving == leaving) count += 1;
     }
     return count;
   }

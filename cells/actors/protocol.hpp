@@ -261,42 +261,63 @@ using JobDispatcher = caf::typed_actor<
     /// Notes it; one without JobWorkStarted was never begun.
     caf::reacts_to<JobWorkStarted>,
     /// Records the end of the attempt, if its lease is live.
-    caf::reacts_to<JobWorkCompleted>, caf::replies_to<LimitRunning>::with<RunningLimited>,
+    caf::reacts_to<JobWorkCompleted>,
+    /// Holds back from now on what would run beyond the bound.
+    caf::replies_to<LimitRunning>::with<RunningLimited>,
+    /// Names idle workers and forgets that they were ready.
     caf::replies_to<WithdrawIdle>::with<IdleWithdrawn>,
+    /// Counts as of now.
     caf::replies_to<DescribeQueue>::with<QueueDescribed>,
+    /// Hands out nothing any more, whoever is ready.
     caf::replies_to<StopDispatching>::with<DispatchingStopped>,
-    caf::replies_to<HandBack>::with<HandedBack>, caf::replies_to<AskIdle>::with<IdleAnswered>,
+    /// Aborts what runs; its jobs are queued again.
+    caf::replies_to<HandBack>::with<HandedBack>,
+    /// Says whether its cell could be closed.
+    caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// Ends what is overdue, does what has become due, repairs a lost wake-up.
     caf::reacts_to<Tick>>;
 
 /// Knows how many workers there should be; spawns, retires and replaces them. One per cell.
-using JobWorkerPool = caf::typed_actor<caf::replies_to<Resize>::with<Resized>,
-                                       caf::replies_to<GracefulStop>::with<Stopped>,
-                                       caf::replies_to<KillWorkers>::with<WorkersKilled>>;
+using JobWorkerPool = caf::typed_actor<
+    /// Spawns what is missing, retires what is too much, idle workers first.
+    caf::replies_to<Resize>::with<Resized>,
+    /// Retires everybody.
+    caf::replies_to<GracefulStop>::with<Stopped>,
+    /// Ends everybody, after their dispatcher has died.
+    caf::replies_to<KillWorkers>::with<WorkersKilled>>;
 
 /// Joins a dispatcher and a pool under one quota, and restarts them when one dies.
 using Cell = caf::typed_actor<
     /// Goes on to the dispatcher.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Adds its size and quota to what the dispatcher counts.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Writes the override down, then puts it in force.
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// Finishes what runs, starts nothing.
-    caf::replies_to<GracefulStop>::with<Stopped>, caf::replies_to<HandBack>::with<HandedBack>,
+    caf::replies_to<GracefulStop>::with<Stopped>,
+    /// Goes on to the dispatcher.
+    caf::replies_to<HandBack>::with<HandedBack>,
+    /// Goes on to the dispatcher; a cell with an override is never idle.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// From its dispatcher.
     caf::reacts_to<QueueRanDry>>;
 
 /// Knows the routing, starts cells, and sends each job to its cell. One per daemon.
-using CellDispatcher =
-    caf::typed_actor<caf::replies_to<SubmitJob>::with<JobSubmitted>,
-                     caf::replies_to<DescribeCell>::with<CellDescribed>,
-                     caf::replies_to<ListCells>::with<CellsListed>,
-                     caf::replies_to<ResizePool>::with<CellDescribed>,
-                     caf::replies_to<Drain>::with<Drained>,
-                     /// From an instance of a template: it may be closed until its next job.
-                     caf::reacts_to<CellRanDry>,
-                     /// The grace of a Drain is over.
-                     caf::reacts_to<Tick>>;
+using CellDispatcher = caf::typed_actor<
+    /// Goes to the cell that the routing names, which is started if need be.
+    caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Goes to the cell; a template answers for itself.
+    caf::replies_to<DescribeCell>::with<CellDescribed>,
+    /// Asks each cell of the page.
+    caf::replies_to<ListCells>::with<CellsListed>,
+    /// Goes to the cell; on a template it sets what new instances start from.
+    caf::replies_to<ResizePool>::with<CellDescribed>,
+    /// Stops every cell gracefully, hands back what is left when the grace is over, flushes.
+    caf::replies_to<Drain>::with<Drained>,
+    /// From an instance of a template: it may be closed until its next job.
+    caf::reacts_to<CellRanDry>,
+    /// The grace of a Drain is over.
+    caf::reacts_to<Tick>>;
 
 }  // namespace cells

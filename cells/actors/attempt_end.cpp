@@ -37,6 +37,11 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
       end.code = "expired";
       end.message = "the job had not ended when it expired";
       break;
+    case AbortCause::cancel:
+      end.kind = AttemptEnd::Kind::cancelled;
+      end.code = "cancelled";
+      end.message = "the job was cancelled";
+      break;
     case AbortCause::hand_back:
       end.kind = AttemptEnd::Kind::handed_back;
       break;

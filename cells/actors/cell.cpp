@@ -25,6 +25,8 @@ class CellActor : public Cell::base {
     start();
     return {
         [this](SubmitJob& message) { return delegate(dispatcher_, std::move(message)); },
+        [this](const CancelJob& message) { return delegate(dispatcher_, message); },
+        [this](const RetryJob& message) { return delegate(dispatcher_, message); },
         [this](const DescribeCell&) { return describe(); },
         [this](const ResizePool& message) { return resize(message.size); },
         [this](const GracefulStop&) { return graceful_stop(); },

@@ -1,6 +1,7 @@
 #include "cells/actors/cell_dispatcher.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,6 +11,8 @@
 #include "cells/actors/cell.hpp"
 #include "cells/actors/owed_answers.hpp"
 #include "cells/actors/service_client.hpp"
+#include "cells/model/admission.hpp"
+#include "cells/model/job_machine.hpp"
 
 namespace cells {
 namespace {
@@ -32,6 +35,8 @@ class CellDispatcherActor : public CellDispatcher::base {
     begin();
     return {
         [this](SubmitJob& message) { return submit(message); },
+        [this](CancelJob& message) { return cancel(message); },
+        [this](RetryJob& message) { return retry(message); },
         [this](const DescribeCell& message) { return describe(message.cell); },
         [this](const ListCells& message) { return list(message); },
         [this](const ResizePool& message) { return resize(message); },
@@ -59,8 +64,8 @@ class CellDispatcherActor : public CellDispatcher::base {
  private:
   struct Entry {
     Cell cell;
-    bool closing = false;  ///< Asked whether it is idle; submissions wait in `held`.
-    std::vector<std::pair<SubmitJob, caf::typed_response_promise<JobSubmitted>>> held;
+    bool closing = false;  ///< Asked whether it is idle; requests wait in `held`.
+    std::vector<std::function<void()>> held;
   };
 
   const Routing& routing() const { return *options_.routing; }
@@ -155,36 +160,144 @@ class CellDispatcherActor : public CellDispatcher::base {
     return quota;
   }
 
-  // --- Submissions -----------------------------------------------------------------------------
+  // --- Jobs --------------------------------------------------------------------------------------
 
+  /// A refusal is the last word only if the idempotency key, where there is one, is new.
   caf::result<JobSubmitted> submit(SubmitJob& message) {
-    if (draining_) return refused(Refusal::Kind::draining, {}, 0);
     const JobSpec& spec = message.request.spec;
-    const auto route = routing().find(spec.customer, spec.product);
-    if (!route) return refused(Refusal::Kind::no_cell, {spec.customer, spec.product}, 0);
-    auto found = cells_.find(route->cell);
-    if (found == cells_.end()) {
-      if (instances_[template_key(*route->rule)] >= options_.instances_max) {
-        return refused(Refusal::Kind::too_many_cells, route->cell, options_.instances_max);
-      }
-      start_cell(route->cell, *route->rule);
-      found = cells_.find(route->cell);
+    auto target = enter_cell(spec.customer, spec.product);
+    if (!message.request.idempotency) {
+      if (target.refusal) return JobSubmitted{nullptr, std::move(target.refusal), false};
+      return pass_on<JobSubmitted>(*target.entry, std::move(message));
     }
-    Entry& entry = found->second;
-    if (!entry.closing) return delegate(entry.cell, std::move(message));
     auto promise = make_response_promise<JobSubmitted>();
-    entry.held.emplace_back(std::move(message), promise);
+    const FindKeyHolder question{spec.customer, *message.request.idempotency};
+    if (target.refusal) {
+      refuse_unless_held(question, std::move(*target.refusal), promise);
+      return promise;
+    }
+    put<JobSubmitted>(*target.entry, std::move(message), promise,
+                      [this, question, promise](JobSubmitted& answer) mutable {
+                        if (answer.refusal) {
+                          refuse_unless_held(question, std::move(*answer.refusal), promise);
+                        } else {
+                          promise.deliver(std::move(answer));
+                        }
+                      });
     return promise;
   }
 
-  static JobSubmitted refused(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
-    Refusal refusal;
-    refusal.kind = kind;
-    refusal.cell = std::move(cell);
-    refusal.limit = limit;
-    refusal.depth = limit;
-    refusal.retry_after = std::chrono::seconds{1};
-    return {nullptr, std::move(refusal)};
+  void refuse_unless_held(const FindKeyHolder& question, Refusal refusal,
+                          caf::typed_response_promise<JobSubmitted> promise) {
+    request(options_.store, caf::infinite, question)
+        .then(
+            [promise, refusal = std::move(refusal)](KeyHolder& holder) mutable {
+              if (holder.job && holder.same_request) {
+                promise.deliver(JobSubmitted{std::move(holder.job), std::nullopt, true});
+              } else {
+                if (holder.job) refusal = refuse_reused_key(refusal.cell);
+                promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
+              }
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+  }
+
+  caf::result<CancelAnswered> cancel(CancelJob& message) {
+    const auto found = cells_.find(message.job->cell);
+    if (found != cells_.end()) return pass_on<CancelAnswered>(found->second, std::move(message));
+    return cancel_homeless(message.job);
+  }
+
+  caf::result<RetryAnswered> retry(RetryJob& message) {
+    const JobSpec& spec = *message.job->spec;
+    auto target = enter_cell(spec.customer, spec.product);
+    if (target.refusal) return RetryAnswered{nullptr, false, std::move(target.refusal)};
+    return pass_on<RetryAnswered>(*target.entry, std::move(message));
+  }
+
+  /// Cancels a job whose cell is not configured any more: nobody else does anything with it.
+  caf::result<CancelAnswered> cancel_homeless(const JobPtr& job) {
+    auto promise = make_response_promise<CancelAnswered>();
+    const WallTime now = options_.wall_clock();
+    request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, now})
+        .then(
+            [this, promise, now](WaitingCancelled& result) mutable {
+              if (!result.after && result.before && result.before->state == JobState::running) {
+                cancel_abandoned(result.before, now, promise);
+                return;
+              }
+              if (result.after) tell(*context_, result.after);
+              const bool accepted = result.after != nullptr;
+              promise.deliver(CancelAnswered{accepted ? result.after : result.before, accepted});
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    return promise;
+  }
+
+  /// The same for one that was running when celld crashed. Its attempt ended with that.
+  void cancel_abandoned(const JobPtr& job, WallTime now,
+                        caf::typed_response_promise<CancelAnswered> promise) {
+    AttemptEnd end;
+    end.kind = AttemptEnd::Kind::interrupted;
+    const auto after =
+        std::make_shared<const Job>(end_attempt(request_cancel(*job), std::move(end), {}, now));
+    request(options_.store, caf::infinite, RecordJob{job->lease, after})
+        .then(
+            [this, promise, after](const JobRecorded& result) mutable {
+              if (result.applied) tell(*context_, after);
+              promise.deliver(CancelAnswered{after, result.applied});
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+  }
+
+  // --- Requests to cells -------------------------------------------------------------------------
+
+  /// A cell to go to, or why there is none.
+  struct Target {
+    Entry* entry = nullptr;
+    std::optional<Refusal> refusal;
+  };
+
+  /// The cell that the routing names, started if need be.
+  Target enter_cell(const std::string& customer, const std::string& product) {
+    if (draining_) return {nullptr, refusal(Refusal::Kind::draining, {}, 0)};
+    const auto route = routing().find(customer, product);
+    if (!route) return {nullptr, refusal(Refusal::Kind::no_cell, {customer, product}, 0)};
+    if (const auto found = cells_.find(route->cell); found != cells_.end()) {
+      return {&found->second, std::nullopt};
+    }
+    const std::uint32_t instances_max = options_.instances_max;
+    if (instances_[template_key(*route->rule)] >= instances_max) {
+      return {nullptr, refusal(Refusal::Kind::too_many_cells, route->cell, instances_max)};
+    }
+    return {&start_cell(route->cell, *route->rule), std::nullopt};
+  }
+
+  static Refusal refusal(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
+    return {kind, std::move(cell), limit, limit, std::chrono::seconds{1}};
+  }
+
+  /// Lets the cell answer; if it may be about to close, when that is decided.
+  template <class Answer, class Message>
+  caf::result<Answer> pass_on(Entry& entry, Message message) {
+    if (!entry.closing) return delegate(entry.cell, std::move(message));
+    auto promise = make_response_promise<Answer>();
+    put<Answer>(entry, std::move(message), promise,
+                [promise](Answer& answer) mutable { promise.deliver(std::move(answer)); });
+    return promise;
+  }
+
+  /// Asks the cell, or, if it may be about to close, ourselves again when that is decided.
+  template <class Answer, class Message, class Then>
+  void put(Entry& entry, Message message, caf::typed_response_promise<Answer> promise, Then then) {
+    const auto fail = [promise](caf::error& error) mutable { promise.deliver(std::move(error)); };
+    if (!entry.closing) {
+      request(entry.cell, caf::infinite, std::move(message)).then(std::move(then), fail);
+      return;
+    }
+    entry.held.emplace_back([this, message = std::move(message), then = std::move(then), fail] {
+      request(caf::actor_cast<CellDispatcher>(this), caf::infinite, message).then(then, fail);
+    });
   }
 
   // --- Instances that have nothing to do -------------------------------------------------------
@@ -210,13 +323,7 @@ class CellDispatcherActor : public CellDispatcher::base {
       const auto route = routing().rule_of(key);
       if (route) instances_[template_key(*route)] -= 1;
     }
-    for (auto& [message, promise] : held) resubmit(std::move(message), promise);
-  }
-
-  void resubmit(SubmitJob message, caf::typed_response_promise<JobSubmitted> promise) {
-    request(caf::actor_cast<CellDispatcher>(this), caf::infinite, std::move(message))
-        .then([promise](JobSubmitted& answer) mutable { promise.deliver(std::move(answer)); },
-              [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    for (const auto& ask_again : held) ask_again();
   }
 
   // --- Telling ---------------------------------------------------------------------------------
@@ -252,14 +359,21 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   caf::result<CellsListed> list(const ListCells& message) {
     std::set<CellKey> keys;
+    const CellKey first{message.customer.value_or(""), ""};
     const auto after = [&](const auto& map) {
-      return message.after ? map.upper_bound(*message.after) : map.begin();
+      return message.after && *message.after > first ? map.upper_bound(*message.after)
+                                                     : map.lower_bound(first);
+    };
+    const auto asked_for = [&](const CellKey& key) {
+      return !message.customer || key.customer == *message.customer;
     };
     const std::size_t wanted = message.limit + 1;
-    for (auto it = after(cells_); it != cells_.end() && keys.size() < wanted; ++it) {
+    for (auto it = after(cells_);
+         it != cells_.end() && keys.size() < wanted && asked_for(it->first); ++it) {
       keys.insert(it->first);
     }
-    for (auto it = after(routing().rules()); it != routing().rules().end(); ++it) {
+    for (auto it = after(routing().rules()); it != routing().rules().end() && asked_for(it->first);
+         ++it) {
       if (it->second.is_template()) keys.insert(it->first);
     }
     auto gathering = std::make_shared<Gathering>();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cells/model/cell_key.hpp"
@@ -19,12 +20,34 @@ namespace cells {
 
 // --- From the API to the cell dispatcher -------------------------------------------------------
 
-/// Accept this job; answered after it is on disk.
+/// Accept this job; answered after it is on disk. Under an idempotency key that was used, nothing
+/// is accepted: whose it is comes before every reason to refuse.
 struct SubmitJob {
   JobRequest request;
 };
 struct JobSubmitted {
   JobPtr job;  ///< Null when refused.
+  std::optional<Refusal> refusal;
+  bool replayed = false;  ///< The job was there: it was accepted for the same request before.
+};
+
+/// End this job, `job` being a recent version of it; answered after that is on disk. One that runs
+/// is ended soon, and only marked until then.
+struct CancelJob {
+  JobPtr job;
+};
+struct CancelAnswered {
+  JobPtr job;             ///< As it stands now.
+  bool accepted = false;  ///< False: it had ended, or was not where `job` says.
+};
+
+/// Take up this failed or cancelled job again; answered after that is on disk.
+struct RetryJob {
+  JobPtr job;
+};
+struct RetryAnswered {
+  JobPtr job;             ///< As it stands now; null when refused.
+  bool accepted = false;  ///< False: it has not ended, or has succeeded.
   std::optional<Refusal> refusal;
 };
 
@@ -40,6 +63,7 @@ struct CellDescribed {
 struct ListCells {
   std::optional<CellKey> after;
   std::size_t limit = 50;
+  std::optional<std::string> customer{};  ///< Only cells whose key names it; `*` does not.
 };
 struct CellsListed {
   std::vector<CellStatus> cells;
@@ -73,6 +97,10 @@ struct JobChanged {
 
 CELLS_MESSAGE(SubmitJob)
 CELLS_MESSAGE(JobSubmitted)
+CELLS_MESSAGE(CancelJob)
+CELLS_MESSAGE(CancelAnswered)
+CELLS_MESSAGE(RetryJob)
+CELLS_MESSAGE(RetryAnswered)
 CELLS_MESSAGE(DescribeCell)
 CELLS_MESSAGE(CellDescribed)
 CELLS_MESSAGE(ListCells)
@@ -254,6 +282,10 @@ namespace cells {
 using JobDispatcher = caf::typed_actor<
     /// Admits the job within the quota, stores it, and answers.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Ends a waiting job at once; aborts the attempt of a running one.
+    caf::replies_to<CancelJob>::with<CancelAnswered>,
+    /// Queues an ended job again, within the quota.
+    caf::replies_to<RetryJob>::with<RetryAnswered>,
     /// Hands the worker a job now, or as soon as there is one.
     caf::reacts_to<ReadyForJob>,
     /// Answers with ReadyWithdrawn.
@@ -290,6 +322,10 @@ using JobWorkerPool = caf::typed_actor<
 using Cell = caf::typed_actor<
     /// Goes on to the dispatcher.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Goes on to the dispatcher.
+    caf::replies_to<CancelJob>::with<CancelAnswered>,
+    /// Goes on to the dispatcher.
+    caf::replies_to<RetryJob>::with<RetryAnswered>,
     /// Adds its size and quota to what the dispatcher counts.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Writes the override down, then puts it in force.
@@ -307,6 +343,10 @@ using Cell = caf::typed_actor<
 using CellDispatcher = caf::typed_actor<
     /// Goes to the cell that the routing names, which is started if need be.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
+    /// Goes to the job's cell; of a cell that is not configured any more, it is done here.
+    caf::replies_to<CancelJob>::with<CancelAnswered>,
+    /// Goes to the cell that the routing names now.
+    caf::replies_to<RetryJob>::with<RetryAnswered>,
     /// Goes to the cell; a template answers for itself.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Asks each cell of the page.

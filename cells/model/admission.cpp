@@ -37,4 +37,11 @@ std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
   return refusal;
 }
 
+Refusal refuse_reused_key(const CellKey& cell) {
+  Refusal refusal;
+  refusal.kind = Refusal::Kind::key_reused;
+  refusal.cell = cell;
+  return refusal;
+}
+
 }  // namespace cells

@@ -17,4 +17,7 @@ std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max);
 
+/// Another request of the customer holds the idempotency key.
+Refusal refuse_reused_key(const CellKey& cell);
+
 }  // namespace cells

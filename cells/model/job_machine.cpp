@@ -38,21 +38,36 @@ bool merge_properties(Job& job, Properties&& added) {
   return true;
 }
 
-void fail(Job& job, JobError error, WallTime now) {
-  job.state = JobState::failed;
+/// Ends the job without success.
+void give_up(Job& job, JobState state, JobError error, WallTime now) {
+  job.state = state;
   job.finished_at = now;
   job.next_attempt_at.reset();
   for (std::size_t i = job.step; i < job.steps.size(); ++i) {
     if (job.steps[i].state == StepState::waiting) job.steps[i].state = StepState::skipped;
   }
-  add_message(job, {now, Severity::error, error.service, error.message});
   job.error = std::move(error);
 }
 
-void fail_step(Job& job, AttemptEnd& end, WallTime now) {
+void fail(Job& job, JobError error, WallTime now) {
+  add_message(job, {now, Severity::error, error.service, error.message});
+  give_up(job, JobState::failed, std::move(error), now);
+}
+
+void cancel(Job& job, WallTime now) {
+  job.cancel_requested = true;
+  give_up(job, JobState::cancelled, {"cancelled", "the job was cancelled", ""}, now);
+}
+
+/// The current step will not be tried again.
+void close_step(Job& job, WallTime now) {
   Step& step = job.steps[job.step];
   step.state = StepState::failed;
   step.finished_at = now;
+}
+
+void fail_step(Job& job, AttemptEnd& end, WallTime now) {
+  close_step(job, now);
   fail(job, {std::move(end.code), std::move(end.message), service_of(job)}, now);
 }
 
@@ -89,8 +104,15 @@ void undo_attempt(Job& job, milliseconds settle, WallTime now) {
 
 bool outcome_unknown(AttemptEnd::Kind kind) {
   using Kind = AttemptEnd::Kind;
-  return kind == Kind::unknown || kind == Kind::expired || kind == Kind::interrupted ||
-         kind == Kind::handed_back;
+  return kind == Kind::unknown || kind == Kind::expired || kind == Kind::cancelled ||
+         kind == Kind::interrupted || kind == Kind::handed_back;
+}
+
+/// The provider, or our waiting for it, said what went wrong.
+bool tells_failure(AttemptEnd::Kind kind) {
+  using Kind = AttemptEnd::Kind;
+  return kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled ||
+         kind == Kind::unknown;
 }
 
 bool counted(AttemptEnd::Kind kind) {
@@ -110,6 +132,64 @@ void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime 
   const milliseconds delay =
       retry_delay(terms.policy, std::max(attempts, 1U), terms.random, end.retry_after);
   wait_until(job, now + std::max(delay, settle));
+}
+
+/// However the attempt ended, the job goes no further.
+void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
+  if (end.kind == AttemptEnd::Kind::succeeded) {
+    succeed_step(job, now);
+  } else {
+    if (tells_failure(end.kind)) {
+      add_message(job, {now, Severity::warning, service_of(job), end.message});
+    }
+    close_step(job, now);
+  }
+  cancel(job, now);
+}
+
+/// A job that waits goes no further: it will not make the attempt that it waits for.
+Job stop_waiting(const Job& job, WallTime now) {
+  assert(!is_ended(job.state) && job.state != JobState::running);
+  Job next = job;
+  if (next.step < next.steps.size() && next.steps[next.step].state == StepState::retrying) {
+    close_step(next, now);
+  }
+  if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
+  return next;
+}
+
+/// What follows from the end of an attempt.
+void go_on(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
+  using Kind = AttemptEnd::Kind;
+  switch (end.kind) {
+    case Kind::succeeded:
+      succeed_step(next, now);
+      if (!is_ended(next.state) && next.expires_at && *next.expires_at <= now) {
+        next = expire_waiting(next, now);
+      }
+      break;
+    case Kind::handed_back:
+      undo_attempt(next, terms.settle, now);
+      break;
+    case Kind::interrupted:
+      next.interruptions += 1;
+      if (next.interruptions >= interruptions_max) {
+        fail_step(next, end, now);
+      } else {
+        undo_attempt(next, terms.settle, now);
+      }
+      break;
+    case Kind::expired:
+    case Kind::cancelled:
+      fail_step(next, end, now);
+      break;
+    case Kind::rejected:
+    case Kind::retryable:
+    case Kind::throttled:
+    case Kind::unknown:
+      retry_or_fail(next, end, terms, now);
+      break;
+  }
 }
 
 }  // namespace
@@ -142,49 +222,60 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTim
   }
   if (!counted(end.kind)) next.steps[next.step].attempts -= 1;
 
-  switch (end.kind) {
-    case Kind::succeeded:
-      succeed_step(next, now);
-      if (!is_ended(next.state) && next.expires_at && *next.expires_at <= now) {
-        next = expire_waiting(next, now);
-      }
-      break;
-    case Kind::handed_back:
-      undo_attempt(next, terms.settle, now);
-      break;
-    case Kind::interrupted:
-      next.interruptions += 1;
-      if (next.interruptions >= interruptions_max) {
-        fail_step(next, end, now);
-      } else {
-        undo_attempt(next, terms.settle, now);
-      }
-      break;
-    case Kind::expired:
-      fail_step(next, end, now);
-      break;
-    case Kind::rejected:
-    case Kind::retryable:
-    case Kind::throttled:
-    case Kind::unknown:
-      retry_or_fail(next, end, terms, now);
-      break;
+  const bool unknown = outcome_unknown(end.kind);
+  if (next.cancel_requested) {
+    end_cancelled(next, end, now);
+  } else {
+    go_on(next, end, terms, now);
   }
-  if (outcome_unknown(end.kind) && terms.settle > milliseconds{0}) {
-    next.settle_until = now + terms.settle;
-  }
+  if (unknown && terms.settle > milliseconds{0}) next.settle_until = now + terms.settle;
   return next;
 }
 
 Job expire_waiting(const Job& job, WallTime now) {
-  assert(!is_ended(job.state) && job.state != JobState::running);
-  Job next = job;
-  if (next.step < next.steps.size() && next.steps[next.step].state == StepState::retrying) {
-    next.steps[next.step].state = StepState::failed;
-    next.steps[next.step].finished_at = now;
-  }
+  Job next = stop_waiting(job, now);
   fail(next, {"expired", "the job had not ended when it expired", ""}, now);
-  if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
+  return next;
+}
+
+Job cancel_waiting(const Job& job, WallTime now) {
+  Job next = stop_waiting(job, now);
+  cancel(next, now);
+  return next;
+}
+
+Job request_cancel(const Job& job) {
+  assert(job.state == JobState::running);
+  Job next = job;
+  next.cancel_requested = true;
+  return next;
+}
+
+bool can_reopen(const Job& job) {
+  return job.state == JobState::failed || job.state == JobState::cancelled;
+}
+
+Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now) {
+  assert(can_reopen(job));
+  Job next = job;
+  next.cell = cell;
+  next.run_at = now;
+  next.finished_at.reset();
+  next.error.reset();
+  next.cancel_requested = false;
+  next.interruptions = 0;
+  if (next.expires_at && *next.expires_at <= now) next.expires_at.reset();
+  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};
+  if (next.step == next.steps.size()) {
+    next.state = JobState::succeeded;
+    next.finished_at = now;
+  } else if (next.place != 0 && next.settle_until) {
+    wait_until(next, *next.settle_until);
+  } else {
+    next.state = JobState::queued;
+    next.place = place;
+    next.settle_until.reset();
+  }
   return next;
 }
 

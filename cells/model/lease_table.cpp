@@ -19,7 +19,7 @@ std::vector<Lease> due_at(const std::set<std::pair<Time, Lease>>& due, Time now)
 }  // namespace
 
 void LeaseTable::add(const Lease& lease, LiveLease entry) {
-  jobs_.insert(entry.job->id);
+  jobs_.emplace(entry.job->id, lease);
   if (entry.abort == AbortCause::none) {
     deadlines_.emplace(entry.deadline, lease);
     if (entry.job->expires_at) expiries_.emplace(*entry.job->expires_at, lease);
@@ -60,6 +60,11 @@ std::vector<Lease> LeaseTable::overdue(SteadyTime now) const {
 
 std::vector<Lease> LeaseTable::expired(WallTime now) const {
   return due_at(expiries_, now);
+}
+
+std::optional<Lease> LeaseTable::lease_of(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? std::nullopt : std::optional{found->second};
 }
 
 std::vector<Lease> LeaseTable::all() const {

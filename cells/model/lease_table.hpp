@@ -16,7 +16,7 @@
 namespace cells {
 
 /// What the dispatcher asked for when it ended an attempt early.
-enum class AbortCause : std::uint8_t { none, timeout, expiry, hand_back, worker_lost };
+enum class AbortCause : std::uint8_t { none, timeout, expiry, cancel, hand_back, worker_lost };
 
 /// One live lease: from the hand-out of a job until its attempt is known to be over. An attempt
 /// whose abort was asked for keeps its lease, and so its slot and its entity, until that is
@@ -56,11 +56,13 @@ class LeaseTable {
   std::optional<WallTime> next_expiry() const;
 
   bool has_job(JobId job) const { return jobs_.contains(job); }
+  /// The live lease of a job, if it has one.
+  std::optional<Lease> lease_of(JobId job) const;
   std::size_t size() const { return leases_.size(); }
 
  private:
   std::map<Lease, LiveLease> leases_;
-  std::set<JobId> jobs_;
+  std::map<JobId, Lease> jobs_;
   std::set<std::pair<SteadyTime, Lease>> deadlines_;  ///< Of leases not being aborted.
   std::set<std::pair<WallTime, Lease>> expiries_;     ///< Likewise, of jobs that expire.
 };

@@ -12,15 +12,25 @@
 
 namespace cells {
 
+/// The name that a client gave a submission, so that sending it again makes no second job. Scoped
+/// to the customer, and kept as long as the job.
+struct Idempotency {
+  std::string key;
+  std::string digest;  ///< Of the request: under one key, another digest is another request.
+
+  bool operator==(const Idempotency&) const = default;
+};
+
 /// A job as submitted; what it leaves open, its cell's quota says.
 struct JobRequest {
   JobSpec spec;                       ///< `timeout` and `max_attempts` of 0: the cell's.
   std::optional<milliseconds> delay;  ///< From its acceptance; not together with `run_at`.
   std::optional<WallTime> run_at;     ///< In the past: due at once.
   std::optional<WallTime> expires_at;
+  std::optional<Idempotency> idempotency;
 };
 
-/// Why a submission was not accepted. The job exists nowhere.
+/// Why a job was not accepted, or not accepted again.
 struct Refusal {
   enum class Kind : std::uint8_t {
     no_cell,           ///< No cell matches its customer and product.
@@ -28,6 +38,7 @@ struct Refusal {
     queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
     too_many_cells,    ///< The template has `limit` instances.
     draining,          ///< celld is stopping.
+    key_reused,        ///< Another request of the customer was accepted under its idempotency key.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;

@@ -21,6 +21,7 @@
 
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/submission.hpp"
 #include "cells/ports/actor_types.hpp"
 
 namespace cells {
@@ -90,13 +91,28 @@ struct CellLoaded {
 
 // --- The life of a job -----------------------------------------------------------------------
 
-/// Adds a job in state scheduled (place 0) or queued (with its place).
+/// The job that holds an idempotency key of its customer.
+struct KeyHolder {
+  JobPtr job;                 ///< Null: nobody holds the key.
+  bool same_request = false;  ///< It was accepted for a request of the same digest.
+};
+
+/// Adds a job in state scheduled (place 0) or queued (with its place). With a key that another job
+/// of the customer holds, nothing is added.
 struct InsertJob {
   JobPtr job;
+  std::optional<Idempotency> idempotency{};
 };
 struct JobInserted {
   JobId id = 0;
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
+  KeyHolder holder;       ///< Who holds the key already; then the job was not added.
+};
+
+/// Asks who holds a key. Answered with a KeyHolder, which may be of an insertion just before.
+struct FindKeyHolder {
+  std::string customer;
+  Idempotency idempotency;
 };
 
 /// Notes that a runnable job was handed out: `job` is running and carries its new lease. Takes
@@ -118,6 +134,31 @@ struct RecordJob {
 struct JobRecorded {
   bool applied = false;
   JobPtr promoted;  ///< The job that became runnable by this one's leaving; may be of another cell.
+};
+
+/// Cancels a job of this cell that waits (scheduled, queued or retrying): cancel_waiting.
+struct CancelWaiting {
+  JobId id = 0;
+  CellKey cell;
+  WallTime now;
+};
+struct WaitingCancelled {
+  JobPtr before;    ///< As what it stood; null: there is no such job.
+  JobPtr after;     ///< Null: it does not wait in this cell, and nothing was changed.
+  JobPtr promoted;  ///< As in JobRecorded.
+};
+
+/// Takes up a failed or cancelled job again: reopen, with a place at the end of its line.
+struct ReopenJob {
+  JobId id = 0;
+  CellKey cell;     ///< Where it goes.
+  JobId place = 0;  ///< Greater than any in use.
+  WallTime now;
+};
+struct JobReopened {
+  JobPtr before;          ///< As what it stood; null: there is no such job.
+  JobPtr after;           ///< Null: it could not be reopened, and nothing was changed.
+  bool runnable = false;  ///< As in JobInserted.
 };
 
 /// Takes a runnable job out of the runnable ones until the next StartEpoch: it needs a service that
@@ -237,9 +278,15 @@ CELLS_MESSAGE(LoadCell)
 CELLS_MESSAGE(CellLoaded)
 CELLS_MESSAGE(InsertJob)
 CELLS_MESSAGE(JobInserted)
+CELLS_MESSAGE(KeyHolder)
+CELLS_MESSAGE(FindKeyHolder)
 CELLS_MESSAGE(ClaimJob)
 CELLS_MESSAGE(RecordJob)
 CELLS_MESSAGE(JobRecorded)
+CELLS_MESSAGE(CancelWaiting)
+CELLS_MESSAGE(WaitingCancelled)
+CELLS_MESSAGE(ReopenJob)
+CELLS_MESSAGE(JobReopened)
 CELLS_MESSAGE(HoldJob)
 CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
@@ -263,8 +310,11 @@ using JobStore = caf::typed_actor<
     caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
     caf::replies_to<ListRoutes>::with<RoutesListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
     caf::replies_to<LoadCell>::with<CellLoaded>, caf::replies_to<InsertJob>::with<JobInserted>,
-    caf::reacts_to<ClaimJob>, caf::replies_to<RecordJob>::with<JobRecorded>,
-    caf::reacts_to<HoldJob>, caf::replies_to<FetchRunnable>::with<RunnableFetched>,
+    caf::replies_to<FindKeyHolder>::with<KeyHolder>, caf::reacts_to<ClaimJob>,
+    caf::replies_to<RecordJob>::with<JobRecorded>,
+    caf::replies_to<CancelWaiting>::with<WaitingCancelled>,
+    caf::replies_to<ReopenJob>::with<JobReopened>, caf::reacts_to<HoldJob>,
+    caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>,
     caf::replies_to<SetPoolOverride>::with<PoolOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;

@@ -35,6 +35,7 @@ class Answers {
   using Answer = std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed,
                               cells::JobsMoved, cells::CellLoaded, cells::JobInserted,
                               cells::JobRecorded, cells::RunnableFetched, cells::DueAdvanced,
+                              cells::KeyHolder, cells::WaitingCancelled, cells::JobReopened,
                               cells::PoolOverrideSet, cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;

@@ -33,6 +33,10 @@ bool is_waiting(JobState state) {
 
 }  // namespace
 
+bool is_waiting_in(const Job& job, const cells::CellKey& cell) {
+  return is_waiting(job.state) && job.cell == cell;
+}
+
 bool is_expired(const Job& job, WallTime now) {
   return is_waiting(job.state) && job.expires_at && *job.expires_at <= now;
 }
@@ -57,6 +61,11 @@ cells::JobPtr merge_version(const Job& stored, cells::JobPtr next) {
   merged->place = place;
   merged->cell = stored.cell;
   return merged;
+}
+
+cells::JobPtr with_place_given_up(Job job) {
+  if (is_ended(job.state) && !job.settle_until) job.place = 0;
+  return std::make_shared<const Job>(std::move(job));
 }
 
 bool matches(const cells::JobFilter& filter, const Job& job) {

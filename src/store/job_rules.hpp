@@ -27,6 +27,9 @@ bool is_settling(const cells::Job& job);
 /// Unfinished or settling: a restart has something to do for it.
 bool is_open(const cells::Job& job);
 
+/// Waits (not running, not ended) in this cell.
+bool is_waiting_in(const cells::Job& job, const cells::CellKey& cell);
+
 /// Waits (not running, not ended) and `expires_at` is at or before `now`.
 bool is_expired(const cells::Job& job, cells::WallTime now);
 
@@ -37,6 +40,9 @@ std::optional<cells::WallTime> due_at(const cells::Job& job, const LineMarks& ma
 /// change (by MoveJobs and AdvanceDue), whatever an asker with an older version in hand thinks; a
 /// job that ends without settling gives its place up.
 cells::JobPtr merge_version(const cells::Job& stored, cells::JobPtr next);
+
+/// As merge_version, for a version that the store itself made.
+cells::JobPtr with_place_given_up(cells::Job job);
 
 /// Whether the job passes everything in the filter but its creation times, which `id_range` checks.
 bool matches(const cells::JobFilter& filter, const cells::Job& job);

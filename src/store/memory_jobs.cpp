@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cells/model/job_machine.hpp"
+
 namespace celld::store {
 
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
@@ -21,6 +23,7 @@ std::pair<std::string, std::string> origin_of(const Job& job) {
 
 MemoryJobs::MemoryJobs(const StoreContent& content)
     : jobs_(content.jobs),
+      key_holders_(content.key_holders),
       overrides_(content.overrides),
       epoch_(content.epoch),
       last_id_(content.last_id) {
@@ -101,14 +104,30 @@ CellLoaded MemoryJobs::apply(const LoadCell& request) const {
 
 std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   const auto& job = request.job;
+  if (request.idempotency) {
+    auto holder = apply(FindKeyHolder{job->spec->customer, *request.idempotency});
+    if (holder.job) return JobInserted{job->id, false, std::move(holder)};
+  }
   const auto [found, inserted] = jobs_.try_emplace(job->id);
   if (!inserted) return std::nullopt;
+  if (request.idempotency) {
+    const auto& [key, digest] = *request.idempotency;
+    new_holders_.push_back({{job->spec->customer, key}, {job->id, digest}});
+    key_holders_.insert(new_holders_.back());
+  }
   LineMarks marks;
   marks.head = enter_line(*job);
   change(found->second, job, marks);
   note_id(job->id);
   note_id(job->place);
-  return JobInserted{job->id, is_runnable(job->state, marks)};
+  return JobInserted{job->id, is_runnable(job->state, marks), {}};
+}
+
+KeyHolder MemoryJobs::apply(const FindKeyHolder& request) const {
+  const auto found = key_holders_.find({request.customer, request.idempotency.key});
+  if (found == key_holders_.end()) return {};
+  const auto& [id, digest] = found->second;
+  return {find(id), digest == request.idempotency.digest};
 }
 
 void MemoryJobs::apply(const ClaimJob& request) {
@@ -131,6 +150,31 @@ JobRecorded MemoryJobs::apply(const RecordJob& request) {
   if (next->state == JobState::queued) marks.held = false;
   JobRecorded answer{true, nullptr};
   replace(stored, std::move(next), marks, answer.promoted);
+  return answer;
+}
+
+WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
+  WaitingCancelled answer{find(request.id), nullptr, nullptr};
+  if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return answer;
+  auto& stored = jobs_.at(request.id);
+  auto marks = stored.marks;
+  marks.woken = false;
+  replace(stored, with_place_given_up(cancel_waiting(*answer.before, request.now)), marks,
+          answer.promoted);
+  answer.after = stored.job;
+  return answer;
+}
+
+JobReopened MemoryJobs::apply(const ReopenJob& request) {
+  JobReopened answer{find(request.id), nullptr, false};
+  if (!answer.before || !can_reopen(*answer.before)) return answer;
+  auto& stored = jobs_.at(request.id);
+  JobPtr promoted;  // Nobody: it leaves no line by this.
+  auto reopened = reopen(*answer.before, request.cell, request.place, request.now);
+  replace(stored, with_place_given_up(std::move(reopened)), stored.marks, promoted);
+  note_id(stored.job->place);
+  answer.after = stored.job;
+  answer.runnable = is_runnable(stored.job->state, stored.marks);
   return answer;
 }
 
@@ -242,6 +286,8 @@ JobPtr MemoryJobs::find(JobId id) const {
 
 std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
   for (const auto& made : changes_) content.jobs[made.after.job->id] = made.after;
+  for (auto& holder : std::exchange(new_holders_, {}))
+    content.key_holders.insert(std::move(holder));
   if (changed_) content.overrides = overrides_;
   content.epoch = epoch_;
   content.last_id = last_id_;

@@ -24,9 +24,14 @@ struct StoredJob {
   LineMarks marks;
 };
 
+/// Who holds which idempotency key: by customer and key, the job and the request's digest.
+using KeyHolders =
+    std::map<std::pair<std::string, std::string>, std::pair<cells::JobId, std::string>>;
+
 /// Everything that a store keeps; what is committed has this form.
 struct StoreContent {
   std::map<cells::JobId, StoredJob> jobs;
+  KeyHolders key_holders;
   std::map<cells::CellKey, std::uint32_t> overrides;
   std::uint64_t epoch = 0;
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
@@ -51,8 +56,11 @@ class MemoryJobs {
   cells::CellLoaded apply(const cells::LoadCell& request) const;
   /// Nothing when a job of this id is there already; then nothing is changed.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
+  cells::KeyHolder apply(const cells::FindKeyHolder& request) const;
   void apply(const cells::ClaimJob& request);
   cells::JobRecorded apply(const cells::RecordJob& request);
+  cells::WaitingCancelled apply(const cells::CancelWaiting& request);
+  cells::JobReopened apply(const cells::ReopenJob& request);
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
@@ -97,6 +105,8 @@ class MemoryJobs {
   std::map<cells::JobId, StoredJob> jobs_;
   std::map<cells::CellKey, Cell> cells_;
   std::map<std::shared_ptr<const cells::JobSpec>, Line, ByEntity> lines_;
+  KeyHolders key_holders_;
+  std::vector<KeyHolders::value_type> new_holders_;  ///< Since the last commit.
   std::map<cells::CellKey, std::uint32_t> overrides_;
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;

@@ -124,8 +124,20 @@ SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cell
 FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
 )sql";
 
+// Which job a submission under an idempotency key became; as long as the job is kept.
+constexpr const char* version_2 = R"sql(
+CREATE TABLE idempotency_keys (
+  customer TEXT NOT NULL,
+  key      TEXT NOT NULL,
+  job      INTEGER NOT NULL REFERENCES jobs,
+  digest   TEXT NOT NULL,  -- Of the request.
+  PRIMARY KEY (customer, key)
+) WITHOUT ROWID;
+CREATE INDEX idempotency_keys_by_job ON idempotency_keys (job);
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1};
+constexpr std::array migrations{version_1, version_2};
 
 /// Marks the file as one of celld's: "CELD".
 constexpr std::int64_t application_id = 0x43454c44;

@@ -1,8 +1,11 @@
 #include "src/store/sqlite_jobs.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 #include <utility>
+
+#include "cells/model/job_machine.hpp"
 
 namespace celld::store {
 
@@ -22,6 +25,11 @@ SqliteJobs::SqliteJobs(Connection& connection)
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
+      insert_key_(connection,
+                  "INSERT INTO idempotency_keys (customer, key, job, digest)"
+                  " VALUES (?1, ?2, ?3, ?4)"),
+      select_key_(connection,
+                  "SELECT job, digest FROM idempotency_keys WHERE customer = ?1 AND key = ?2"),
       select_standing_(connection,
                        "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter"
                        " FROM jobs WHERE id = ?1"),
@@ -65,6 +73,10 @@ SqliteJobs::SqliteJobs(Connection& connection)
 
 std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   const Job& job = *request.job;
+  if (request.idempotency) {
+    auto holder = apply(FindKeyHolder{job.spec->customer, *request.idempotency});
+    if (holder.job) return JobInserted{job.id, false, std::move(holder)};
+  }
   touch();
   const auto cell = routes_.cell_id(job.cell);
   const auto origin = routes_.origin_id(origin_of(*job.spec));
@@ -72,10 +84,26 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   marks.head = job.place != 0 && line_is_empty(origin, job.spec->entity);
   if (!insert_.run(job, marks, cell, origin)) return std::nullopt;
   insert_labels(job);
+  if (request.idempotency) {
+    insert_key_.bind(1, std::string_view{job.spec->customer});
+    insert_key_.bind(2, std::string_view{request.idempotency->key}).bind(3, to_integer(job.id));
+    insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
+  }
   routes_.add(standing(job, marks, cell, origin));
   last_id_ = std::max({last_id_, job.id, job.place});
   if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
-  return JobInserted{job.id, is_runnable(job.state, marks)};
+  return JobInserted{job.id, is_runnable(job.state, marks), {}};
+}
+
+KeyHolder SqliteJobs::apply(const FindKeyHolder& request) {
+  enter();
+  const ResetAtEnd reset{select_key_};
+  select_key_.bind(1, std::string_view{request.customer});
+  select_key_.bind(2, std::string_view{request.idempotency.key});
+  if (!select_key_.step()) return {};
+  const auto holder = find(to_id(select_key_.integer(0)));
+  if (!holder) throw SqliteFailure("an idempotency key names a job that is not there");
+  return {holder->job, select_key_.text(1) == request.idempotency.digest};
 }
 
 void SqliteJobs::insert_labels(const Job& job) {
@@ -118,6 +146,39 @@ JobRecorded SqliteJobs::apply(const RecordJob& request) {
   marks.woken = false;
   if (next->state == JobState::queued) marks.held = false;
   return {true, replace(*before, next, marks)};
+}
+
+WaitingCancelled SqliteJobs::apply(const CancelWaiting& request) {
+  enter();
+  const auto row = find(request.id);
+  WaitingCancelled answer;
+  if (!row) return answer;
+  answer.before = row->job;
+  if (!is_waiting_in(*row->job, request.cell)) return answer;
+  touch();
+  auto marks = row->marks;
+  marks.woken = false;
+  answer.after = with_place_given_up(cancel_waiting(*row->job, request.now));
+  const auto before = standing(*row->job, row->marks, row->cell, row->origin);
+  answer.promoted = replace(before, answer.after, marks);
+  return answer;
+}
+
+JobReopened SqliteJobs::apply(const ReopenJob& request) {
+  enter();
+  const auto row = find(request.id);
+  JobReopened answer;
+  if (!row) return answer;
+  answer.before = row->job;
+  if (!can_reopen(*row->job)) return answer;
+  touch();
+  auto before = standing(*row->job, row->marks, row->cell, row->origin);
+  move(request.id, before, routes_.cell_id(request.cell));
+  answer.after = with_place_given_up(reopen(*row->job, request.cell, request.place, request.now));
+  replace(before, answer.after, row->marks);
+  note_place(answer.after->place);
+  answer.runnable = is_runnable(answer.after->state, standing_of(request.id)->marks);
+  return answer;
 }
 
 void SqliteJobs::apply(const HoldJob& request) {
@@ -233,6 +294,31 @@ JobRow SqliteJobs::load(JobId id) {
     throw SqliteFailure("an index names a job that is not there");
   }
   return read_job(select_job_, routes_);
+}
+
+std::optional<JobRow> SqliteJobs::find(JobId id) {
+  if (const auto claim = claims_.find(id); claim != claims_.end()) {
+    const auto& [job, standing] = claim->second;
+    return JobRow{job, standing.marks, standing.cell, standing.origin};
+  }
+  const ResetAtEnd reset{select_job_};
+  if (!select_job_.bind(1, to_integer(id)).step()) return std::nullopt;
+  return read_job(select_job_, routes_);
+}
+
+/// A place was given out that is no job's id.
+void SqliteJobs::note_place(JobId place) {
+  last_place_ = std::max(last_place_, place);
+  last_id_ = std::max(last_id_, place);
+}
+
+/// Takes a job to another cell; its place and its marks go along.
+void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
+  if (job.cell == to) return;
+  routes_.remove(job);
+  job.cell = to;
+  routes_.add(job);
+  update_cell_.bind(1, to_integer(id)).bind(2, to).run();
 }
 
 /// Changes a job to `next`, which may have entered or left its line by that. Returns the job that

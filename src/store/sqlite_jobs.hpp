@@ -29,8 +29,11 @@ class SqliteJobs {
   cells::CellLoaded apply(const cells::LoadCell& request);
   /// Nothing when a job of this id is there already; then nothing is changed.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
+  cells::KeyHolder apply(const cells::FindKeyHolder& request);
   void apply(const cells::ClaimJob& request);
   cells::JobRecorded apply(const cells::RecordJob& request);
+  cells::WaitingCancelled apply(const cells::CancelWaiting& request);
+  cells::JobReopened apply(const cells::ReopenJob& request);
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
@@ -55,6 +58,9 @@ class SqliteJobs {
   void touch();
   std::optional<Standing> standing_of(cells::JobId id);
   JobRow load(cells::JobId id);
+  std::optional<JobRow> find(cells::JobId id);
+  void note_place(cells::JobId place);
+  void move(cells::JobId id, Standing& job, std::int64_t to);
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
   bool line_is_empty(std::int64_t origin, const cells::Entity& entity);
   cells::JobPtr promote_next(std::int64_t origin, const cells::Entity& entity);
@@ -74,6 +80,8 @@ class SqliteJobs {
   InsertStatement insert_;
   UpdateStatement update_;
   Statement insert_label_;
+  Statement insert_key_;
+  Statement select_key_;
   Statement select_standing_;
   Statement select_job_;
   Statement select_head_;

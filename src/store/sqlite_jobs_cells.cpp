@@ -72,10 +72,7 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
   select_open_.reset();
   for (const auto id : moving) {
     auto job = *standing_of(id);
-    routes_.remove(job);
-    job.cell = to;
-    routes_.add(job);
-    update_cell_.bind(1, to_integer(id)).bind(2, to).run();
+    move(id, job, to);
   }
   return {moving.size()};
 }

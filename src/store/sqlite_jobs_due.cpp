@@ -80,8 +80,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     queued->state = JobState::queued;
     if (queued->place == 0) queued->place = request.first_place + done.queued;
     ++done.queued;
-    last_place_ = std::max(last_place_, queued->place);
-    last_id_ = std::max(last_id_, queued->place);
+    note_place(queued->place);
     replace(before, queued, row.marks);
     if (is_runnable(queued->state, standing_of(job.id)->marks)) tell(queued);
   }

@@ -159,10 +159,13 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
       [&writer](const InsertJob& request) {
         return writer.perform<JobInserted>(request, approximate_bytes(*request.job));
       },
+      [&writer](const FindKeyHolder& request) { return writer.perform<KeyHolder>(request); },
       [&writer](const ClaimJob& request) { writer.note(request, approximate_bytes(*request.job)); },
       [&writer](const RecordJob& request) {
         return writer.perform<JobRecorded>(request, approximate_bytes(*request.job));
       },
+      [&writer](const CancelWaiting& request) { return writer.perform<WaitingCancelled>(request); },
+      [&writer](const ReopenJob& request) { return writer.perform<JobReopened>(request); },
       [&writer](const HoldJob& request) { writer.note(request); },
       [&writer](const FetchRunnable& request) { return writer.perform<RunnableFetched>(request); },
       [&writer](const AdvanceDue& request) { return writer.perform<DueAdvanced>(request); },

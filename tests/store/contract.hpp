@@ -40,6 +40,11 @@ class Client {
   cells::CellLoaded ask(const cells::LoadCell& r) { return to_store<cells::CellLoaded>(r); }
   cells::JobInserted ask(const cells::InsertJob& r) { return to_store<cells::JobInserted>(r); }
   cells::JobRecorded ask(const cells::RecordJob& r) { return to_store<cells::JobRecorded>(r); }
+  cells::KeyHolder ask(const cells::FindKeyHolder& r) { return to_store<cells::KeyHolder>(r); }
+  cells::WaitingCancelled ask(const cells::CancelWaiting& r) {
+    return to_store<cells::WaitingCancelled>(r);
+  }
+  cells::JobReopened ask(const cells::ReopenJob& r) { return to_store<cells::JobReopened>(r); }
   cells::RunnableFetched ask(const cells::FetchRunnable& r) {
     return to_store<cells::RunnableFetched>(r);
   }

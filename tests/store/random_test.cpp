@@ -28,7 +28,7 @@ class Comparison {
   explicit Comparison(unsigned seed) : random_(seed) {}
 
   void step() {
-    switch (pick(14)) {
+    switch (pick(16)) {
       case 0:
       case 1:
       case 2:
@@ -48,6 +48,10 @@ class Comparison {
         return fetch();
       case 12:
         return rarely();
+      case 13:
+        return cancel();
+      case 14:
+        return reopen_job();
       default:
         return check_cells();
     }
@@ -93,12 +97,52 @@ class Comparison {
     if (chance(5)) sketch.expires_at = soon();
     if (chance(3)) sketch.labels["ticket"] = "T-" + std::to_string(pick(5));
     const auto job = sketch_job(sketch);
-    const auto expected = model_.apply(InsertJob{job});
+    InsertJob request{job};
+    if (chance(3)) request.idempotency = Idempotency{some_key(), chance(2) ? "one" : "two"};
+    const auto expected = model_.apply(request);
     REQUIRE(expected);
-    const auto inserted = client_.ask(InsertJob{job});
+    const auto inserted = client_.ask(request);
     REQUIRE(inserted.id == expected->id);
     REQUIRE(inserted.runnable == expected->runnable);
-    ids_.push_back(job->id);
+    check_holder(inserted.holder, expected->holder);
+    if (!expected->holder.job) ids_.push_back(job->id);
+  }
+
+  std::string some_key() { return "key " + std::to_string(pick(100)); }
+
+  static void check_holder(const KeyHolder& holder, const KeyHolder& expected) {
+    REQUIRE(same(holder.job, expected.job));
+    REQUIRE(holder.same_request == expected.same_request);
+  }
+
+  void find_key_holder() {
+    const FindKeyHolder request{std::string(1, static_cast<char>('a' + pick(4))),
+                                {some_key(), "one"}};
+    check_holder(client_.ask(request), model_.apply(request));
+  }
+
+  void cancel() {
+    const auto job = chance(5) ? some_job() : some_unfinished_job();
+    if (!job) return;
+    const auto& cell = chance(5) ? some_cell() : job->cell;
+    const CancelWaiting request{chance(20) ? 7 : job->id, cell, at_ms(now_ms_)};
+    const auto expected = model_.apply(request);
+    const auto cancelled = client_.ask(request);
+    REQUIRE(same(cancelled.before, expected.before));
+    REQUIRE(same(cancelled.after, expected.after));
+    REQUIRE(same(cancelled.promoted, expected.promoted));
+  }
+
+  void reopen_job() {
+    const auto job = some_job();
+    if (!job) return;
+    const auto& cell = chance(5) ? some_cell() : job->cell;
+    const ReopenJob request{job->id, cell, ++next_id_, at_ms(now_ms_)};
+    const auto expected = model_.apply(request);
+    const auto reopened = client_.ask(request);
+    REQUIRE(same(reopened.before, expected.before));
+    REQUIRE(same(reopened.after, expected.after));
+    REQUIRE(reopened.runnable == expected.runnable);
   }
 
   void claim() {
@@ -191,11 +235,13 @@ class Comparison {
   }
 
   void rarely() {
-    switch (pick(6)) {
+    switch (pick(7)) {
       case 0:
         return move();
       case 1:
         return check_epoch();
+      case 3:
+        return find_key_holder();
       case 2: {
         SetPoolOverride request{some_cell(), {}};
         if (!chance(3)) request.size = 1 + pick(100);

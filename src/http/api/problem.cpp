@@ -20,16 +20,22 @@ struct Row {
 constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::bad_request, "bad-request", "Bad request", 400},
     {ProblemKind::malformed_json, "malformed-json", "The body is not acceptable JSON", 400},
+    {ProblemKind::unauthorized, "unauthorized", "A token is needed", 401},
     {ProblemKind::foreign_origin, "foreign-origin", "Requests of other sites are refused", 403},
+    {ProblemKind::missing_scope, "missing-scope", "The token may not do this", 403},
     {ProblemKind::not_found, "not-found", "Not found", 404},
     {ProblemKind::method_not_allowed, "method-not-allowed", "Method not allowed", 405},
     {ProblemKind::request_timeout, "request-timeout", "The request took too long", 408},
+    {ProblemKind::not_cancellable, "not-cancellable", "The job has ended", 409},
+    {ProblemKind::not_retryable, "not-retryable", "The job has not failed", 409},
     {ProblemKind::length_required, "length-required", "Length required", 411},
     {ProblemKind::content_too_large, "content-too-large", "The body is too large", 413},
     {ProblemKind::uri_too_long, "uri-too-long", "The URI is too long", 414},
     {ProblemKind::unsupported_media_type, "unsupported-media-type", "Unsupported media type", 415},
     {ProblemKind::expectation_failed, "expectation-failed", "Expectation failed", 417},
     {ProblemKind::invalid_request, "invalid-request", "The request has faults", 422},
+    {ProblemKind::key_reused, "idempotency-key-reused", "The key was used for another request",
+     422},
     {ProblemKind::no_cell, "no-cell", "No cell serves this customer and product", 422},
     {ProblemKind::queue_full, "queue-full", "The cell's queue is full", 429},
     {ProblemKind::too_many_cells, "too-many-cells", "The template has too many cells", 429},
@@ -131,6 +137,11 @@ Problem problem_of(const cells::Refusal& refusal) {
       problem.retry_after = refusal.retry_after;
       return problem;
     }
+    case Kind::key_reused:
+      return {.kind = ProblemKind::key_reused,
+              .detail =
+                  "A job was accepted under this idempotency key for another request of the "
+                  "customer. Use a new key for a new request."};
   }
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }
@@ -167,6 +178,7 @@ http::Response to_response(const Problem& problem) {
   if (problem.quota) append_quota(out, *problem.quota);
   if (!problem.errors.empty()) append_errors(out, problem.errors);
   out += '}';
+  if (row.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (row.status == 503 || row.status == 429) {
     const auto wait = retry_after_s(problem.retry_after.value_or(milliseconds(1000)));
     response.headers.emplace_back("Retry-After", std::to_string(wait));

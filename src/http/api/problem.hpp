@@ -17,16 +17,21 @@ namespace celld::api {
 enum class ProblemKind : std::uint8_t {
   bad_request,
   malformed_json,
+  unauthorized,
   foreign_origin,
+  missing_scope,
   not_found,
   method_not_allowed,
   request_timeout,
+  not_cancellable,
+  not_retryable,
   length_required,
   content_too_large,
   uri_too_long,
   unsupported_media_type,
   expectation_failed,
   invalid_request,
+  key_reused,
   no_cell,
   queue_full,
   too_many_cells,
@@ -39,7 +44,7 @@ enum class ProblemKind : std::uint8_t {
   store_unavailable,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 23;
+inline constexpr std::size_t problem_kind_count = 28;
 
 /// The quota that a 429 is about.
 struct QuotaUse {

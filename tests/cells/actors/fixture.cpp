@@ -8,37 +8,45 @@ namespace {
 
 using ManualProvider = Provider::extend<caf::reacts_to<EndCall>>;
 
-/// Takes a call out; without one, the promise is not pending.
-caf::typed_response_promise<CallEnded> take(std::vector<PendingCall>& calls, Lease lease) {
-  const auto found = std::find_if(calls.begin(), calls.end(),
-                                  [&](const auto& pending) { return pending.call.lease == lease; });
-  if (found == calls.end()) return {};
-  auto promise = found->promise;
-  calls.erase(found);
-  return promise;
+PendingCall* find(Calls& calls, Lease lease) {
+  auto& pending = calls.pending;
+  const auto found = std::find_if(pending.begin(), pending.end(),
+                                  [&](const auto& each) { return each.call.lease == lease; });
+  return found == pending.end() ? nullptr : &*found;
+}
+
+/// Answers the call, or drops it as a provider that died.
+void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
+  PendingCall ended = std::move(call);
+  calls.pending.erase(calls.pending.begin() + (&call - calls.pending.data()));
+  if (outcome) {
+    ended.promise.deliver(CallEnded{ended.call.lease, std::move(*outcome)});
+  } else {
+    ended.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+  }
+  for (auto& abort : ended.aborts) abort.deliver(CallAborted{ended.call.lease});
 }
 
 ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
-                                              std::shared_ptr<std::vector<PendingCall>> calls) {
+                                              std::shared_ptr<Calls> calls) {
   return {
       [=](const StartCall& call) -> caf::result<CallEnded> {
         auto promise = self->make_response_promise<CallEnded>();
-        calls->push_back({call, promise, caf::actor_cast<caf::actor>(self)});
+        calls->pending.push_back({call, promise, caf::actor_cast<caf::actor>(self)});
         return promise;
       },
-      [=](const AbortCall& abort) {
-        auto promise = take(*calls, abort.lease);
-        if (promise.pending()) {
-          promise.deliver(CallEnded{abort.lease, outcome(CallOutcome::Kind::aborted)});
+      [=](const AbortCall& abort) -> caf::result<CallAborted> {
+        PendingCall* call = find(*calls, abort.lease);
+        if (call && calls->deaf) {
+          call->aborts.push_back(self->make_response_promise<CallAborted>());
+          return call->aborts.back();
         }
+        if (call) end(*calls, *call, outcome(CallOutcome::Kind::aborted));
         return CallAborted{abort.lease};
       },
-      [=](EndCall& end) {
-        auto promise = take(*calls, end.lease);
-        if (end.outcome) {
-          promise.deliver(CallEnded{end.lease, std::move(*end.outcome)});
-        } else {
-          promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+      [=](EndCall& message) {
+        if (PendingCall* call = find(*calls, message.lease)) {
+          end(*calls, *call, std::move(message.outcome));
         }
       },
   };
@@ -96,7 +104,9 @@ void Fixture::start() {
   rule.quota.pool_size = pool_size_;
   rule.quota.timeout = milliseconds{1000};
   rule.quota.retry = {3, milliseconds{100}, milliseconds{1000}};
-  options.routing = std::make_shared<const Routing>(std::vector<CellRule>{rule});
+  rule.quota.jobs_max = jobs_max_;
+  options.routing = std::make_shared<const Routing>(no_cells_ ? std::vector<CellRule>{}
+                                                              : std::vector<CellRule>{rule});
   for (const std::string name : {"dns", "billing"}) {
     options.services[name] = {[calls = calls](caf::actor_system& system) {
                                 return Provider{system.spawn(manual_provider, calls)};
@@ -110,7 +120,7 @@ void Fixture::start() {
 
 /// Exits that overtake everything else in a mailbox, until nobody is left.
 void Fixture::kill() {
-  calls->clear();
+  calls->pending.clear();
   const auto kill_first = [](const caf::actor_addr& address) {
     const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
     if (!target) return;
@@ -162,39 +172,47 @@ JobRequest Fixture::request(const std::string& entity, std::vector<std::string> 
   return request;
 }
 
-JobId Fixture::submit(JobRequest request) {
-  auto answer = self()->request(engine(), caf::infinite, SubmitJob{std::move(request)});
+template <class Answer, class Question>
+Answer Fixture::ask(Question question) {
+  auto pending = self()->request(engine(), caf::infinite, std::move(question));
   settle();
-  JobId id = 0;
-  answer.receive(
-      [&](const JobSubmitted& submitted) {
-        if (!submitted.job) throw std::runtime_error("the job was refused");
-        id = submitted.job->id;
-      },
-      [](const caf::error&) { throw std::runtime_error("the submission failed"); });
-  return id;
+  Answer answer;
+  pending.receive([&](Answer& received) { answer = std::move(received); },
+                  [](const caf::error&) { throw std::runtime_error("the engine failed"); });
+  return answer;
+}
+
+JobSubmitted Fixture::try_to_submit(JobRequest request) {
+  return ask<JobSubmitted>(SubmitJob{std::move(request)});
+}
+
+JobId Fixture::submit(JobRequest request) {
+  const auto submitted = try_to_submit(std::move(request));
+  if (!submitted.job) throw std::runtime_error("the job was refused");
+  return submitted.job->id;
+}
+
+CancelAnswered Fixture::cancel(JobId id) {
+  return ask<CancelAnswered>(CancelJob{stored(id)});
+}
+
+RetryAnswered Fixture::retry(JobId id) {
+  return ask<RetryAnswered>(RetryJob{stored(id)});
 }
 
 void Fixture::resize(std::optional<std::uint32_t> size) {
-  auto answer = self()->request(engine(), caf::infinite, ResizePool{{"*", "*"}, size});
-  settle();
-  answer.receive([](const CellDescribed&) {},
-                 [](const caf::error&) { throw std::runtime_error("the resize failed"); });
+  ask<CellDescribed>(ResizePool{{"*", "*"}, size});
 }
 
 CellStatus Fixture::cell(const CellKey& key) {
-  auto answer = self()->request(engine(), caf::infinite, DescribeCell{key});
-  settle();
-  CellStatus status;
-  answer.receive([&](const CellDescribed& described) { status = described.status.value(); },
-                 [](const caf::error&) { throw std::runtime_error("the cell did not answer"); });
-  return status;
+  return ask<CellDescribed>(DescribeCell{key}).status.value();
 }
 
 PendingCall* Fixture::call_of(JobId id) {
-  const auto found = std::find_if(calls->begin(), calls->end(),
-                                  [&](const auto& pending) { return pending.call.job->id == id; });
-  return found == calls->end() ? nullptr : &*found;
+  auto& pending = calls->pending;
+  const auto found = std::find_if(pending.begin(), pending.end(),
+                                  [&](const auto& each) { return each.call.job->id == id; });
+  return found == pending.end() ? nullptr : &*found;
 }
 
 void Fixture::end_call(JobId id, std::optional<CallOutcome> outcome) {

@@ -30,6 +30,13 @@ struct PendingCall {
   StartCall call;
   caf::typed_response_promise<CallEnded> promise;
   caf::actor provider;
+  std::vector<caf::typed_response_promise<CallAborted>> aborts{};  ///< To be confirmed at its end.
+};
+
+/// Calls in flight, and how their providers behave.
+struct Calls {
+  std::vector<PendingCall> pending;
+  bool deaf = false;  ///< An abort ends nothing before the test does.
 };
 
 /// What the engine did, in order.
@@ -63,6 +70,9 @@ class Fixture {
  public:
   /// One cell, (*, *), with a pool of this size; no job is retried before `backoff`.
   explicit Fixture(std::uint32_t pool_size = 1, bool per_customer = false);
+  /// From the next start on.
+  void take_cells_out() { no_cells_ = true; }
+  void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -76,6 +86,10 @@ class Fixture {
   /// Submits and settles; the job must be accepted.
   JobId submit(JobRequest request);
   JobId submit(const std::string& entity) { return submit(request(entity)); }
+  // Ask and settle.
+  JobSubmitted try_to_submit(JobRequest request);
+  CancelAnswered cancel(JobId id);
+  RetryAnswered retry(JobId id);
   void resize(std::optional<std::uint32_t> size);
 
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
@@ -92,7 +106,7 @@ class Fixture {
 
   std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
   std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
-  std::shared_ptr<std::vector<PendingCall>> calls = std::make_shared<std::vector<PendingCall>>();
+  std::shared_ptr<Calls> calls = std::make_shared<Calls>();
   WallTime wall{std::chrono::hours{24 * 20'000}};
   std::set<JobId> told_ended;  ///< By JobChanged.
 
@@ -112,11 +126,15 @@ class Fixture {
     CellDispatcher engine;
     std::optional<caf::scoped_actor> self;
   };
+  template <class Answer, class Question>
+  Answer ask(Question question);
   void start();
   void kill();
 
   std::uint32_t pool_size_;
   bool per_customer_;
+  bool no_cells_ = false;
+  std::uint64_t jobs_max_ = CellQuota{}.jobs_max;
   caf::actor_system_config config_;
   std::unique_ptr<Daemon> daemon_;
 };

@@ -32,7 +32,7 @@ TEST_CASE("a worker told to stop runs the job that was already on its way") {
   engine.scheduler().run_jobs_filtered([&](const caf::resumable* next) { return next != asleep; });
   worker = nullptr;
   REQUIRE(engine.recorder->hand_outs.size() == 1);
-  REQUIRE(engine.calls->empty());
+  REQUIRE(engine.calls->pending.empty());
   engine.settle();
   REQUIRE(engine.recorder->hand_outs.size() == 1);
   const JobId job = engine.recorder->hand_outs[0].first;
@@ -107,7 +107,7 @@ TEST_CASE("a dispatcher arms one timer, however many jobs run") {
   engine.pass(milliseconds{6000});
   engine.scheduler().clock().cancel_all();  // Timers of the start.
   for (std::uint32_t i = 0; i < jobs; ++i) engine.submit("entity-" + std::to_string(i));
-  REQUIRE(engine.calls->size() == jobs);
+  REQUIRE(engine.calls->pending.size() == jobs);
   CHECK(engine.scheduler().trigger_timeouts() <= 2);
 }
 

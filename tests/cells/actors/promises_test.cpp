@@ -11,7 +11,7 @@ TEST_CASE("a shrink never interrupts a running job, and starts none beyond the n
   const JobId c = engine.submit("c");
   const JobId d = engine.submit("d");
   engine.resize(1);
-  CHECK(engine.calls->size() == 3);
+  CHECK(engine.calls->pending.size() == 3);
   engine.succeed(a);
   engine.succeed(b);
   CHECK_FALSE(engine.call_of(d));  // One still runs, and one is the target.
@@ -117,7 +117,7 @@ TEST_CASE("a job that brings its worker down three times ends as interrupted") {
   CHECK(engine.state(job) == JobState::failed);
   CHECK(engine.stored(job)->error->code == "interrupted");
   CHECK(engine.stored(job)->steps[0].attempts == 0);
-  CHECK(engine.calls->empty());
+  CHECK(engine.calls->pending.empty());
   CHECK(count_alive(engine.recorder->workers) == 1);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a dispatcher that dies starts again from the store") {
   caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
   engine.settle();
   CHECK(engine.recorder->dispatchers.size() == 2);
-  CHECK(engine.calls->size() == 2);
+  CHECK(engine.calls->pending.size() == 2);
   for (const JobId job : {running, other, waiting}) engine.succeed(job);
   for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
 }

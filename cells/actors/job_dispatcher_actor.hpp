@@ -1,0 +1,124 @@
+// The dispatcher's state and its parts, for its own source files: job_dispatcher.cpp has workers,
+// leases and dispatching, job_dispatcher_requests.cpp what clients ask for, job_dispatcher_time.cpp
+// what becomes due.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "cells/actors/engine_context.hpp"
+#include "cells/actors/owed_answers.hpp"
+#include "cells/actors/worker_roster.hpp"
+#include "cells/model/dispatch_queue.hpp"
+#include "cells/model/job_machine.hpp"
+#include "cells/model/lease_table.hpp"
+#include "cells/model/rate_meter.hpp"
+
+namespace cells {
+
+/// Owns the leases of its cell and a window of its queue; knows workers only as ready or running,
+/// and nothing of how many there should be but the bound it was given.
+class JobDispatcherActor : public JobDispatcher::base {
+ public:
+  JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key, CellQuota quota,
+                     std::uint32_t running_max, Cell cell);
+  behavior_type make_behavior() override;
+  void on_exit() override;
+
+ private:
+  void take_up();
+  void taken_up(CellLoaded& loaded);
+
+  // Requests.
+  caf::result<JobSubmitted> submit(JobRequest& request_in);
+  std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
+  std::optional<Refusal> refuse_more(const Now& at);
+  void inserted(const JobPtr& job, const JobInserted& stored);
+  void added(const JobPtr& job, bool runnable);
+  caf::result<CancelAnswered> cancel(JobId id);
+  void begin_cancel(JobId id);
+  void begin_cancel_running(Lease lease);
+  void begin_cancel_waiting(JobId id);
+  void waiting_cancelled(JobId id, const WaitingCancelled& result);
+  void answer_cancel(JobId id, const CancelAnswered& answer);
+  void fail_cancel(JobId id);
+  caf::result<RetryAnswered> retry(const JobPtr& job);
+  void reopened(JobId place, const JobReopened& result);
+
+  // Workers.
+  void worker_ready(const JobWorker& worker);
+  void withdraw(const JobWorker& worker);
+  void worker_down(caf::actor_id id);
+  void end_orphan(Lease lease);
+  void orphan_ended(Lease lease);
+
+  // Dispatching.
+  void dispatch(const Now& at);
+  void hand_out(const JobPtr& job, const Now& at);
+  void completed(Lease lease, CallOutcome& outcome);
+  RetryTerms terms(const Job& job);
+  void record(const JobPtr& before, const JobPtr& after);
+  void recorded(const JobPtr& after, const JobRecorded& result);
+  void offer(const JobPtr& job);
+  void recording_over(JobId id);
+  bool in_hand(JobId id) const { return leases_.has_job(id) || recording_.contains(id); }
+  void fetch();
+  void fetched(RunnableFetched& answer);
+
+  // Time.
+  void arm(const Now& at);
+  std::optional<SteadyTime> next_wake(const Now& at) const;
+  void tick(SteadyTime at_armed);
+  void abort(Lease lease, AbortCause cause);
+  void go_ahead(const Now& at);
+  void tell_dry(const Now& at);
+  void note_due(const Job& job);
+  void advance(const Now& at);
+  void advanced(const DueAdvanced& answer);
+  void expire(const JobPtr& job, const Now& at);
+
+  // Stopping, and telling.
+  caf::result<HandedBack> hand_back();
+  void answer_handed_back();
+  bool is_idle() const;
+  QueueDescribed describe();
+
+  Now now() { return read_clocks(*this, *context_); }
+  const JobStore& store() const { return context_->options.store; }
+  const Service* find_service(const Job& job) const;
+  void count(const Job* before, const Job* after);
+
+  ContextPtr context_;
+  CellKey key_;
+  CellQuota quota_;
+  std::uint32_t running_max_;
+  Cell cell_;
+
+  DispatchQueue queue_;
+  LeaseTable leases_;
+  std::set<JobId> recording_;  ///< Jobs without a lease about which the store was told something.
+  std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is due again.
+  WorkerRoster workers_;
+
+  JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
+  std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
+  std::map<JobId, OwedAnswers<CancelAnswered>> cancelling_;
+  std::map<JobId, caf::typed_response_promise<RetryAnswered>> reopening_;  ///< By the new place.
+  RateMeter submitted_rate_;
+  RateMeter finished_rate_;
+
+  std::optional<SteadyTime> armed_;
+  std::optional<WallTime> next_due_;  ///< Of what the store keeps for later.
+  bool advancing_ = false;
+  std::optional<SteadyTime> idle_since_;  ///< As of a tick.
+  bool told_dry_ = false;
+  bool stopping_ = false;
+  OwedAnswers<HandedBack> handed_back_;
+  std::size_t handed_back_count_ = 0;
+  std::mt19937_64 random_;
+};
+
+}  // namespace cells

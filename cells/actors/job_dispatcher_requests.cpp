@@ -1,0 +1,177 @@
+// What clients ask a dispatcher for: a new job, the end of one, another try.
+#include <utility>
+
+#include "cells/actors/job_dispatcher_actor.hpp"
+#include "cells/model/admission.hpp"
+
+namespace cells {
+
+// --- New jobs ------------------------------------------------------------------------------------
+
+caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
+  const Now at = now();
+  if (auto refusal = refuse(request_in, at)) return JobSubmitted{nullptr, std::move(refusal)};
+  const JobId id = context_->ids.next(at.wall);
+  auto idempotency = std::move(request_in.idempotency);
+  auto job =
+      std::make_shared<const Job>(accept_job(std::move(request_in), key_, quota_, id, at.wall));
+  count(nullptr, job.get());
+  auto promise = make_response_promise<JobSubmitted>();
+  submitting_.emplace(id, promise);
+  request(store(), caf::infinite, InsertJob{job, std::move(idempotency)})
+      .then([this, job](const JobInserted& stored) { inserted(job, stored); },
+            [this, job](caf::error& error) {
+              count(job.get(), nullptr);
+              submitting_.extract(job->id).mapped().deliver(std::move(error));
+            });
+  return promise;
+}
+
+std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, const Now& at) {
+  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, quota_.timeout_max)) {
+    return refusal;
+  }
+  return refuse_more(at);
+}
+
+std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
+  if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
+  return refuse_full(key_, counts_.unfinished(), quota_.jobs_max,
+                     finished_rate_.per_second(at.steady));
+}
+
+void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) {
+  auto promise = submitting_.extract(job->id).mapped();
+  const auto& holder = stored.holder;
+  if (!holder.job) {
+    submitted_rate_.count(now().steady);
+    promise.deliver(JobSubmitted{job, std::nullopt, false});
+    added(job, stored.runnable);
+    return;
+  }
+  count(job.get(), nullptr);
+  if (holder.same_request) {
+    promise.deliver(JobSubmitted{holder.job, std::nullopt, true});
+  } else {
+    promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});
+  }
+}
+
+/// A job that the store has now.
+void JobDispatcherActor::added(const JobPtr& job, bool runnable) {
+  tell(*context_, job);
+  const Now at = now();
+  note_due(*job);
+  if (runnable) offer(job);
+  dispatch(at);
+  arm(at);
+}
+
+// --- Cancelling ----------------------------------------------------------------------------------
+
+/// Whoever asks while the job is being cancelled gets the same answer.
+caf::result<CancelAnswered> JobDispatcherActor::cancel(JobId id) {
+  const bool under_way = cancelling_.contains(id);
+  auto promise = cancelling_[id].add(make_response_promise<CancelAnswered>());
+  if (!under_way) begin_cancel(id);
+  return promise;
+}
+
+/// A job whose end of an attempt is being recorded is neither running nor waiting: it is looked at
+/// again when that is done.
+void JobDispatcherActor::begin_cancel(JobId id) {
+  if (const auto lease = leases_.lease_of(id)) {
+    begin_cancel_running(*lease);
+  } else if (!recording_.contains(id)) {
+    begin_cancel_waiting(id);
+  }
+}
+
+/// The mark is written down first, so that no crash forgets it.
+void JobDispatcherActor::begin_cancel_running(Lease lease) {
+  LiveLease& live = *leases_.find(lease);
+  live.job = std::make_shared<const Job>(request_cancel(*live.job));
+  if (live.abort == AbortCause::none) abort(lease, AbortCause::cancel);
+  request(store(), caf::infinite, RecordJob{lease, live.job})
+      .then(
+          [this, job = live.job](const JobRecorded& result) {
+            if (!result.applied) {
+              quit(caf::make_error(caf::sec::runtime_error, "a record was refused as stale"));
+              return;
+            }
+            tell(*context_, job);
+            answer_cancel(job->id, {job, true});
+          },
+          [this, id = live.job->id](const caf::error&) { fail_cancel(id); });
+}
+
+/// Meanwhile the job counts as in hand, so that it is not handed out.
+void JobDispatcherActor::begin_cancel_waiting(JobId id) {
+  recording_.insert(id);
+  request(store(), caf::infinite, CancelWaiting{id, key_, now().wall})
+      .then([this, id](const WaitingCancelled& result) { waiting_cancelled(id, result); },
+            [this, id](const caf::error&) {
+              recording_.erase(id);
+              fail_cancel(id);
+              answer_handed_back();
+            });
+}
+
+void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& result) {
+  recording_.erase(id);
+  if (result.after) {
+    const Now at = now();
+    queue_.remove(*result.before);
+    count(result.before.get(), result.after.get());
+    finished_rate_.count(at.steady);
+    tell(*context_, result.after);
+    note_due(*result.after);
+    if (result.promoted) offer(result.promoted);
+    dispatch(at);
+    arm(at);
+  }
+  answer_cancel(id, {result.after ? result.after : result.before, result.after != nullptr});
+  answer_handed_back();
+}
+
+void JobDispatcherActor::answer_cancel(JobId id, const CancelAnswered& answer) {
+  if (auto asked = cancelling_.extract(id)) asked.mapped().deliver(answer);
+}
+
+void JobDispatcherActor::fail_cancel(JobId id) {
+  if (auto asked = cancelling_.extract(id)) asked.mapped().fail();
+}
+
+// --- Another try ---------------------------------------------------------------------------------
+
+/// Its room in the quota is taken before the store answers, as for a new job.
+caf::result<RetryAnswered> JobDispatcherActor::retry(const JobPtr& job) {
+  const Now at = now();
+  if (!can_reopen(*job)) return RetryAnswered{job, false, std::nullopt};
+  if (auto refusal = refuse_more(at)) return RetryAnswered{nullptr, false, std::move(refusal)};
+  const JobId place = context_->ids.next(at.wall);
+  counts_[JobState::queued] += 1;
+  auto promise = make_response_promise<RetryAnswered>();
+  reopening_.emplace(place, promise);
+  request(store(), caf::infinite, ReopenJob{job->id, key_, place, at.wall})
+      .then([this, place](const JobReopened& result) { reopened(place, result); },
+            [this, place](caf::error& error) {
+              counts_[JobState::queued] -= 1;
+              reopening_.extract(place).mapped().deliver(std::move(error));
+            });
+  return promise;
+}
+
+void JobDispatcherActor::reopened(JobId place, const JobReopened& result) {
+  auto promise = reopening_.extract(place).mapped();
+  counts_[JobState::queued] -= 1;
+  if (!result.after) {
+    promise.deliver(RetryAnswered{result.before, false, std::nullopt});
+    return;
+  }
+  count(nullptr, result.after.get());
+  promise.deliver(RetryAnswered{result.after, true, std::nullopt});
+  added(result.after, result.runnable);
+}
+
+}  // namespace cells

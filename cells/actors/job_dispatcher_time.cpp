@@ -1,0 +1,124 @@
+// What becomes due in a cell, and what is overdue.
+#include <algorithm>
+#include <utility>
+
+#include "cells/actors/job_dispatcher_actor.hpp"
+
+namespace cells {
+namespace {
+
+/// How many due jobs are moved by one store operation.
+constexpr std::size_t due_batch_max = 256;
+/// How long a wall-clock time may be slept through: a jump of that clock is noticed by then.
+constexpr milliseconds wall_check{1000};
+
+}  // namespace
+
+/// The one timer. A tick that an earlier one has superseded does nothing.
+void JobDispatcherActor::arm(const Now& at) {
+  const auto wake = next_wake(at);
+  if (!wake || (armed_ && *armed_ <= *wake)) return;
+  armed_ = wake;
+  delayed_send(this, std::max(*wake - at.steady, microseconds{0}), Tick{*wake});
+}
+
+/// Nothing: there is nothing to wake for.
+std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
+  if (is_idle()) {
+    if (!cell_ || told_dry_) return std::nullopt;
+    return at.steady + context_->options.idle_close;
+  }
+  const auto on_wall = [&](WallTime due) {
+    return at.steady + std::clamp<milliseconds>(due - at.wall, milliseconds{0}, wall_check);
+  };
+  SteadyTime wake = at.steady + context_->options.go_ahead;
+  if (const auto deadline = leases_.next_deadline()) wake = std::min(wake, *deadline);
+  if (const auto expiry = leases_.next_expiry()) wake = std::min(wake, on_wall(*expiry));
+  if (next_due_ && !advancing_ && !stopping_) wake = std::min(wake, on_wall(*next_due_));
+  return wake;
+}
+
+void JobDispatcherActor::tick(SteadyTime at_armed) {
+  if (armed_ != at_armed) return;
+  armed_.reset();
+  const Now at = now();
+  for (const Lease& lease : leases_.overdue(at.steady)) abort(lease, AbortCause::timeout);
+  for (const Lease& lease : leases_.expired(at.wall)) abort(lease, AbortCause::expiry);
+  for (const Lease& lease : std::exchange(orphans_, {})) {
+    if (leases_.find(lease)) end_orphan(lease);
+  }
+  if (next_due_ && *next_due_ <= at.wall) advance(at);
+  go_ahead(at);
+  arm(at);
+}
+
+void JobDispatcherActor::abort(Lease lease, AbortCause cause) {
+  leases_.abort(lease, cause);
+  const JobWorker* worker = workers_.handle(leases_.find(lease)->worker);
+  if (worker) send(*worker, AbortWork{lease});
+}
+
+/// Repairs a lost wake-up: jobs wait, workers are free, and yet nothing runs.
+void JobDispatcherActor::go_ahead(const Now& at) {
+  const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
+  if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
+  dispatch(at);
+  if (counts_.unfinished() == 0 && next_due_) advance(at);  // It may be of a job that has ended.
+  tell_dry(at);
+}
+
+/// An instance of a template that has had nothing for a while may be closed.
+void JobDispatcherActor::tell_dry(const Now& at) {
+  if (!is_idle()) {
+    idle_since_.reset();
+    told_dry_ = false;
+  } else if (!idle_since_) {
+    idle_since_ = at.steady;
+  } else if (cell_ && at.steady - *idle_since_ >= context_->options.idle_close) {
+    told_dry_ = true;
+    send(cell_, QueueRanDry{});
+  }
+}
+
+void JobDispatcherActor::note_due(const Job& job) {
+  std::optional<WallTime> due;
+  if (job.state == JobState::scheduled) due = job.run_at;
+  if (job.state == JobState::retrying) due = job.next_attempt_at;
+  if (is_ended(job.state)) due = job.settle_until;
+  if (!is_ended(job.state) && job.expires_at) {
+    due = due ? std::min(*due, *job.expires_at) : *job.expires_at;
+  }
+  if (due) next_due_ = next_due_ ? std::min(*next_due_, *due) : *due;
+}
+
+void JobDispatcherActor::advance(const Now& at) {
+  if (advancing_ || stopping_) return;
+  advancing_ = true;
+  next_due_.reset();  // What is noted meanwhile counts beside the answer.
+  const JobId place = context_->ids.next(at.wall, due_batch_max);
+  request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, due_batch_max})
+      .then([this](const DueAdvanced& answer) { advanced(answer); },
+            [this](const caf::error&) { advancing_ = false; });
+}
+
+void JobDispatcherActor::advanced(const DueAdvanced& answer) {
+  advancing_ = false;
+  counts_[JobState::scheduled] -= answer.queued;
+  counts_[JobState::queued] += answer.queued;
+  if (answer.next_due) {
+    next_due_ = next_due_ ? std::min(*next_due_, *answer.next_due) : *answer.next_due;
+  }
+  const Now at = now();
+  for (const auto& job : answer.runnable) offer(job);
+  for (const auto& job : answer.expired) expire(job, at);
+  dispatch(at);
+  arm(at);
+}
+
+void JobDispatcherActor::expire(const JobPtr& job, const Now& at) {
+  if (in_hand(job->id)) return;
+  queue_.remove(*job);
+  record(job, std::make_shared<const Job>(expire_waiting(*job, at.wall)));
+}
+
+}  // namespace cells

@@ -114,6 +114,8 @@ class Client : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     return {
         [this](ClientSubmit& message) { submit(std::move(message.request)); },
+        [this](const ClientCancel& message) { cancel(message.job); },
+        [this](const ClientRetry& message) { retry(message.job); },
         [this](const ClientResize& message) { resize(message); },
         [this](const ClientDrain& message) {
           request(dispatcher_, caf::infinite, Drain{message.grace}).then([this](const Drained&) {
@@ -128,16 +130,33 @@ class Client : public caf::event_based_actor {
  private:
   void submit(JobRequest job) {
     state_->submitted += 1;
+    const auto idempotency = job.idempotency;
     request(dispatcher_, caf::infinite, SubmitJob{std::move(job)})
         .then(
-            [this](const JobSubmitted& answer) {
+            [this, idempotency](const JobSubmitted& answer) {
               if (answer.job) {
                 world_->accepted(answer.job);
+                if (idempotency) world_->accepted_under(*idempotency, *answer.job);
               } else {
                 state_->refused += 1;
               }
             },
             [this](const caf::error&) { state_->failed += 1; });
+  }
+
+  void cancel(const JobPtr& job) {
+    request(dispatcher_, caf::infinite, CancelJob{job})
+        .then(
+            [this](const CancelAnswered& answer) {
+              if (answer.accepted) world_->cancel_accepted(*answer.job);
+            },
+            [](const caf::error&) {});
+  }
+
+  void retry(const JobPtr& job) {
+    world_->retry_asked(job->id);
+    request(dispatcher_, caf::infinite, RetryJob{job})
+        .then([](const RetryAnswered&) {}, [](const caf::error&) {});
   }
 
   void resize(const ClientResize& message) {

@@ -11,6 +11,13 @@ namespace simulation {
 struct ClientSubmit {
   JobRequest request;
 };
+/// As a client who has just read the job.
+struct ClientCancel {
+  JobPtr job;
+};
+struct ClientRetry {
+  JobPtr job;
+};
 struct ClientResize {
   CellKey cell;
   std::optional<std::uint32_t> size;
@@ -33,6 +40,8 @@ struct ClientState {
 }  // namespace simulation
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientSubmit)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientCancel)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientDrain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)

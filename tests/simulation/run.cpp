@@ -175,6 +175,7 @@ class Driver {
     while (events_ < plan_.fault_events && sound()) {
       if (jobs_left() && dice().one_in(8)) submit();
       if (dice().one_in(plan_.fault_rarity)) fault();
+      if (dice().one_in(100)) change_mind();
       if (!event()) advance(milliseconds{1 + dice().below(500)});
     }
     while (jobs_left() && sound()) {
@@ -268,7 +269,26 @@ class Driver {
     spec.priority = static_cast<int>(1 + dice().below(9));
     if (dice().one_in(4)) request.delay = milliseconds{dice().below(5000)};
     if (dice().one_in(6)) request.expires_at = world_->now_wall + milliseconds{dice().below(8000)};
+    if (dice().one_in(4)) {
+      const bool changed = dice().one_in(4);
+      request.idempotency = Idempotency{"key " + std::to_string(dice().below(20)),
+                                        spec.product + (changed ? " changed" : "")};
+    }
     caf::anon_send(daemon_->client(), ClientSubmit{std::move(request)});
+  }
+
+  /// Some client cancels some job, or wants it tried again.
+  void change_mind() {
+    const auto& jobs = world_->disk->jobs();
+    if (jobs.empty()) return;
+    const auto chosen =
+        std::next(jobs.begin(), static_cast<std::ptrdiff_t>(dice().below(jobs.size())));
+    const JobPtr job = chosen->second.job;
+    if (is_ended(job->state) ? dice().one_in(10) : !dice().one_in(10)) {
+      caf::anon_send(daemon_->client(), ClientCancel{job});
+    } else {
+      caf::anon_send(daemon_->client(), ClientRetry{job});
+    }
   }
 
   // --- Faults ----------------------------------------------------------------------------------

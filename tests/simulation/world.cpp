@@ -41,6 +41,22 @@ void World::accepted(const JobPtr& job) {
   if (!disk->jobs().contains(job->id)) violated("P1", name(*job) + " is not on disk");
 }
 
+void World::accepted_under(const Idempotency& idempotency, const Job& job) {
+  const std::pair made{job.id, idempotency.digest};
+  const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
+  if (!first && known->second != made) violated("keys", name(job) + " is a second job under a key");
+}
+
+void World::cancel_accepted(const Job& job) {
+  note("cancelling " + name(job));
+  const Job& stored = *disk->jobs().at(job.id).job;
+  if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
+    if (retries_asked_[job.id] == 0) violated("P1", name(job) + " forgot that it was cancelled");
+  } else if (!is_ended(stored.state)) {
+    to_be_cancelled_.insert(job.id);
+  }
+}
+
 void World::resize_asked(const CellKey& cell, std::optional<std::uint32_t>) {
   resizes_pending_[cell] += 1;
 }
@@ -67,6 +83,10 @@ void World::call_started(const StartCall& call, const void* provider) {
   }
   if (last_lease_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
   last_lease_[job.id] = call.lease;
+  if (const auto kept = kept_until_.find(entity_of(job));
+      !clock_jumped && kept != kept_until_.end() && now_wall < kept->second) {
+    violated("P6", name(job) + " calls for an entity that is kept");
+  }
   if (job.steps[job.step].attempts > job.spec->max_attempts) {
     violated("P2", name(job) + " is tried too often");
   }
@@ -161,7 +181,14 @@ void World::committed(const JobPtr& before, const Job& after) {
   note("committed " + name(after) + " " + std::string(to_string(after.state)));
   if (!before) return;
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
-    violated("P2", name(after) + " ended twice");
+    reopened_or_violated(*before, after);
+  }
+  if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
+      after.state != JobState::cancelled) {
+    violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
+  }
+  if (after.settle_until && after.settle_until != before->settle_until) {
+    kept_until_[entity_of(after)] = *after.settle_until;
   }
   if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
   for (std::size_t i = 0; i < after.steps.size(); ++i) {
@@ -171,6 +198,16 @@ void World::committed(const JobPtr& before, const Job& after) {
     }
   }
   if (!is_ended(before->state) && is_ended(after.state)) ended_jobs += 1;
+}
+
+/// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.
+void World::reopened_or_violated(const Job& before, const Job& after) {
+  auto& asked = retries_asked_[after.id];
+  if (asked == 0 || before.state == JobState::succeeded) {
+    violated("P2", name(after) + " ended twice");
+  } else {
+    asked -= 1;
+  }
 }
 
 }  // namespace simulation

@@ -63,6 +63,9 @@ class World : public EngineProbe {
 
   // --- Told by the client ----------------------------------------------------------------------
   void accepted(const JobPtr& job);
+  void accepted_under(const Idempotency& idempotency, const Job& job);
+  void cancel_accepted(const Job& job);
+  void retry_asked(JobId id) { retries_asked_[id] += 1; }
   void resize_asked(const CellKey& cell, std::optional<std::uint32_t> size);
   void resize_answered(const CellKey& cell, std::optional<std::uint32_t> size);
 
@@ -94,12 +97,18 @@ class World : public EngineProbe {
 
  private:
   void committed(const JobPtr& before, const Job& after);
+  void reopened_or_violated(const Job& before, const Job& after);
 
   std::map<Lease, CallInFlight> in_flight_;
   std::map<JobId, Lease> last_lease_;
   std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
   std::map<Lease, SteadyTime> handed_out_at_;
   std::map<CellKey, std::uint32_t> resizes_pending_;
+  /// By customer and key: the job that was named, and the digest of its request.
+  std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
+  std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.
+  std::map<JobId, std::uint32_t> retries_asked_;
+  std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
 };
 
 }  // namespace simulation

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -62,22 +63,21 @@ void append_field(std::string& message, std::string_view name, std::string_view 
   message.append("\r\n");
 }
 
-}  // namespace
+int status_of(const Response& response) {
+  return response.status >= 200 && response.status <= 599 ? response.status : 500;
+}
 
-std::string serialise(const Response& response, const AnswerTerms& terms) {
-  const int status = response.status >= 200 && response.status <= 599 ? response.status : 500;
-  const bool bodyless = status == 204 || status == 304;
-  const bool with_body = !bodyless && !terms.head_only;
+bool is_bodyless(int status) {
+  return status == 204 || status == 304;
+}
 
-  std::string message;
-  message.reserve(192 + (with_body ? response.body.size() : 0));
+void append_status_line(std::string& message, int status) {
   message.append("HTTP/1.1 ").append(std::to_string(status)).append(" ");
   message.append(reason_of(status)).append("\r\n");
-  if (!bodyless) {
-    if (!response.content_type.empty())
-      append_field(message, "Content-Type", response.content_type);
-    append_field(message, "Content-Length", std::to_string(response.body.size()));
-  }
+}
+
+/// The fields that do not depend on how the end of the body is known, and the end of the head.
+void append_other_fields(std::string& message, const Response& response, const AnswerTerms& terms) {
   for (const auto& [name, value] : response.headers) {
     if (is_token(name) && !is_framing_field(name)) append_field(message, name, value);
   }
@@ -87,8 +87,54 @@ std::string serialise(const Response& response, const AnswerTerms& terms) {
     message.append("Connection: keep-alive\r\n");
   }
   message.append("\r\n");
+}
+
+void append_content_type(std::string& message, const Response& response) {
+  if (!response.content_type.empty()) append_field(message, "Content-Type", response.content_type);
+}
+
+}  // namespace
+
+bool has_body(const Response& response, const AnswerTerms& terms) {
+  return !is_bodyless(status_of(response)) && !terms.head_only;
+}
+
+std::string serialise(const Response& response, const AnswerTerms& terms) {
+  const int status = status_of(response);
+  const bool with_body = has_body(response, terms);
+
+  std::string message;
+  message.reserve(192 + (with_body ? response.body.size() : 0));
+  append_status_line(message, status);
+  if (!is_bodyless(status)) {
+    append_content_type(message, response);
+    append_field(message, "Content-Length", std::to_string(response.body.size()));
+  }
+  append_other_fields(message, response, terms);
   if (with_body) message.append(response.body);
   return message;
+}
+
+std::string serialise_stream_head(const Response& response, const AnswerTerms& terms) {
+  const int status = status_of(response);
+  std::string message;
+  append_status_line(message, status);
+  if (!is_bodyless(status)) {
+    append_content_type(message, response);
+    if (!terms.http_1_0) message.append("Transfer-Encoding: chunked\r\n");
+  }
+  append_other_fields(message, response, terms);
+  return message;
+}
+
+std::string chunk_of(std::string_view data) {
+  std::array<char, 16> digits{};
+  const auto converted =
+      std::to_chars(digits.data(), digits.data() + digits.size(), data.size(), 16);
+  std::string chunk;
+  chunk.reserve(data.size() + digits.size() + 4);
+  chunk.append(digits.data(), converted.ptr).append("\r\n");
+  return chunk.append(data).append("\r\n");
 }
 
 }  // namespace celld::http

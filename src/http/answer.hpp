@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "src/http/server.hpp"
 
@@ -17,5 +18,16 @@ struct AnswerTerms {
 /// One message, ready to send. Framing fields among `response.headers` are dropped, and so are
 /// names that are no tokens; control characters in values become spaces.
 std::string serialise(const Response& response, const AnswerTerms& terms);
+
+/// The head of an answer whose length nobody knows yet: chunked, or for HTTP/1.0 until the
+/// connection closes. `response.body` is left out.
+std::string serialise_stream_head(const Response& response, const AnswerTerms& terms);
+
+/// Whether an answer of that form has a body at all.
+bool has_body(const Response& response, const AnswerTerms& terms);
+
+/// `data` as one chunk (RFC 9112, section 7.1); `data` must not be empty.
+std::string chunk_of(std::string_view data);
+constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 }  // namespace celld::http

@@ -9,17 +9,17 @@ namespace celld::http {
 namespace {
 
 constexpr std::size_t discarded_bytes_max = 32 << 20;
-constexpr std::size_t idle_capacity_max = 512;
 
 }  // namespace
 
-Connection::Connection(PollerLoop& loop, FileDescriptor socket, std::string peer)
+Connection::Connection(PollerLoop& loop, Socket socket, std::string peer)
     : loop_(loop),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
       slot_(std::make_shared<AnswerSlot>(loop.server, socket_, *this)),
+      shaking_hands_(socket_.encrypted()),
       scanner_(loop.server->limits) {
-  arm(DeadlineKind::idle);
+  arm(shaking_hands_ ? DeadlineKind::head : DeadlineKind::idle);
 }
 
 Connection::~Connection() {
@@ -34,8 +34,25 @@ void Connection::on_events(std::uint32_t events) {
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) return abandon();
   if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
   if ((events & EPOLLRDHUP) != 0) client_done_ = true;
-  if ((events & EPOLLOUT) != 0 && state_ == State::writing) flush();
+  if ((events & EPOLLOUT) != 0) {
+    if (socket_.read_awaits_output()) readable_ = true;
+    on_writable();
+  } else if (socket_.write_awaits_input()) {
+    on_writable();
+  }
   read_some();
+}
+
+void Connection::on_writable() {
+  if (state_ == State::writing) {
+    flush();
+  } else if (state_ == State::streaming && !output_.empty()) {
+    flush_stream();
+    // What was written meanwhile has been announced, and was left alone.
+    if (state_ == State::streaming && output_.empty()) send_stream();
+  } else if (state_ == State::lingering && shut_down_pending_) {
+    shut_down_pending_ = !socket_.shut_down_writing();
+  }
 }
 
 void Connection::on_notice(Notice&& notice) {
@@ -45,6 +62,10 @@ void Connection::on_notice(Notice&& notice) {
     closes_ = notice.closes;
     output_ = std::move(notice.unwritten);
     flush();
+  } else if (notice.kind == Notice::Kind::stream_begun) {
+    begin_answer_stream(std::move(notice));
+  } else if (state_ == State::streaming) {
+    on_stream_notice(notice.kind);
   } else if (pipe_ && state_ == State::reading_body) {
     body_unwanted_ = body_unwanted_ || notice.kind == Notice::Kind::body_refused;
     read_on();
@@ -54,7 +75,11 @@ void Connection::on_notice(Notice&& notice) {
 void Connection::on_deadline() {
   const auto kind = armed();
   disarm();
-  if (kind == DeadlineKind::head) {
+  if (kind == DeadlineKind::heartbeat) {
+    send_heartbeat();
+  } else if (kind == DeadlineKind::idle) {
+    close_in_order();
+  } else if (kind == DeadlineKind::head && !shaking_hands_) {
     refuse(408, "the header section took too long");
   } else if (kind == DeadlineKind::body) {
     fail_body(408, "the body took too long");
@@ -69,7 +94,11 @@ void Connection::on_unread() {
 }
 
 void Connection::on_drain() {
-  if (state_ == State::reading_head && pending().empty()) abandon();
+  if (state_ == State::reading_head && pending().empty()) {
+    close_in_order();
+  } else if (state_ == State::streaming) {
+    end_stream();
+  }
 }
 
 // Reading.
@@ -84,6 +113,7 @@ void Connection::read_some() {
   if (!readable_ || !wants_input()) return;
   const auto transfer = socket_.read(loop_.scratch.data(), loop_.scratch.size());
   using enum Transfer::Outcome;
+  if (shaking_hands_ && !shake_hands(transfer.outcome)) return;
   if (transfer.outcome == failed) return abandon();
   if (transfer.outcome == end) {
     input_ended_ = true;
@@ -91,13 +121,33 @@ void Connection::read_some() {
     return on_input_end();
   }
   // A short read has emptied the socket; but the end of input, once announced, has to be read too.
-  readable_ = transfer.bytes == loop_.scratch.size() || client_done_;
+  readable_ = transfer.bytes == loop_.scratch.size() || client_done_ || socket_.has_more();
   if (transfer.outcome == would_block) {
-    readable_ = false;
+    readable_ = socket_.has_more();
   } else {
     take_input({loop_.scratch.data(), transfer.bytes});
   }
   read_on();
+}
+
+/// What a read came to while there was no encryption yet; false when there will be none.
+bool Connection::shake_hands(Transfer::Outcome outcome) {
+  if (outcome == Transfer::Outcome::not_encrypted) {
+    shaking_hands_ = false;
+    socket_.give_up_tls();
+    refuse(400, "this port speaks TLS; use https");
+    return false;
+  }
+  if (outcome == Transfer::Outcome::failed) {
+    // OpenSSL has sent an alert, which a reset would take away from the client.
+    socket_.give_up_tls();
+    disarm();
+    linger();
+    return false;
+  }
+  shaking_hands_ = socket_.shaking_hands();
+  if (!shaking_hands_) arm(DeadlineKind::idle);
+  return true;
 }
 
 /// Reads again in a later round, if there may be something to read.
@@ -123,8 +173,10 @@ void Connection::take_input(std::string_view data) {
 }
 
 void Connection::on_input_end() {
-  if (state_ == State::lingering || (state_ == State::reading_head && pending().empty())) {
+  if (state_ == State::lingering) {
     abandon();
+  } else if (state_ == State::reading_head && pending().empty()) {
+    close_in_order();
   } else if (state_ == State::reading_head) {
     refuse(400, "the header section is incomplete");
   } else {
@@ -237,8 +289,10 @@ void Connection::hold_back() {
 
 void Connection::offer_continue() {
   const auto transfer = socket_.write("HTTP/1.1 100 Continue\r\n\r\n");
-  // Nothing written is as good as never offered; a part of it would spoil the answer.
-  if (transfer.outcome != Transfer::Outcome::done && transfer.bytes > 0) abandon();
+  // Nothing written is as good as never offered; a part of it would spoil the answer, and so would
+  // a record of an encrypted stream that waits to be written again.
+  const bool begun = transfer.bytes > 0 || socket_.encrypted();
+  if (transfer.outcome != Transfer::Outcome::done && begun) abandon();
 }
 
 void Connection::finish_body() {
@@ -257,94 +311,6 @@ void Connection::finish_body() {
 void Connection::fail_body(int status, std::string detail) {
   if (pipe_) pipe_->abort();
   refuse(status, std::move(detail));
-}
-
-// Answering.
-
-void Connection::refuse(int status, std::string detail) {
-  disarm();
-  if (pipe_ && !slot_->revoke()) {
-    // Its handler has answered already, and says that the connection closes.
-    state_ = State::handling;
-    return;
-  }
-  terms_.keep_alive = false;
-  closes_ = true;
-  output_ = serialise(loop_.server->refusal(status, std::move(detail)), terms_);
-  flush();
-}
-
-void Connection::flush() {
-  if (state_ == State::reading_body) closes_ = true;
-  if (state_ != State::writing) {
-    state_ = State::writing;
-    disarm();
-  }
-  const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
-  output_written_ += transfer.bytes;
-  if (transfer.outcome == Transfer::Outcome::failed) {
-    abandon();
-  } else if (transfer.outcome == Transfer::Outcome::done) {
-    finish_answer();
-  } else if (!armed()) {
-    arm(DeadlineKind::write);
-  }
-}
-
-void Connection::finish_answer() {
-  disarm();
-  slot_->end_turn();
-  output_ = std::string();
-  output_written_ = 0;
-  if (pipe_) pipe_->detach();
-  pipe_.reset();
-  task_.reset();
-  decoder_.reset();
-  if (closes_ || loop_.server->draining.load()) {
-    linger();
-  } else {
-    await_request();
-  }
-}
-
-void Connection::await_request() {
-  state_ = State::reading_head;
-  terms_ = {};
-  scanner_.restart();
-  blank_line_skipped_ = false;
-  body_held_back_ = body_unwanted_ = false;
-  discarded_bytes_ = 0;
-  read_requests();
-  if (state_ == State::reading_head && pending().empty()) {
-    if (input_.capacity() > idle_capacity_max) input_ = std::string();
-    arm(DeadlineKind::idle);
-  }
-  read_on();
-}
-
-/// Ends our side, and takes what the client still sends: closing right away would reset the
-/// connection, and the client would lose the answer.
-void Connection::linger() {
-  socket_.shut_down_writing();
-  if (input_ended_) return abandon();
-  state_ = State::lingering;
-  input_ = std::string();
-  input_taken_ = 0;
-  discarded_bytes_ = 0;
-  arm(DeadlineKind::linger);
-  read_on();
-}
-
-void Connection::abandon() {
-  if (state_ == State::closed) return;
-  state_ = State::closed;
-  disarm();
-  slot_->disconnect();
-  if (pipe_) pipe_->abort();
-  pipe_.reset();
-  task_.reset();
-  socket_.close();
-  loop_.closed.push_back(this);
 }
 
 }  // namespace celld::http

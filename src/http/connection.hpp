@@ -17,6 +17,7 @@
 #include "src/http/request_task.hpp"
 #include "src/http/server_state.hpp"
 #include "src/http/socket.hpp"
+#include "src/http/stream_buffer.hpp"
 
 namespace celld::http {
 
@@ -38,11 +39,14 @@ struct PollerLoop {
 /// takes one bounded buffer. A request that is refused, and a body that was not read to its end,
 /// are the last on their connection.
 ///
-///   reading_head → reading_body → handling → writing ─┬→ reading_head
-///        └──────────────┴── refused ────────────↑     └→ lingering → closed
+///   reading_head → reading_body → handling → streaming → writing ─┬→ reading_head
+///        │              │            └─────────────────────↑      └→ lingering → closed
+///        └──────────────┴── refused ───────────────────────┘
+///
+/// A TLS handshake is part of reading the first head.
 class Connection : public DeadlineEntry {
  public:
-  Connection(PollerLoop& loop, FileDescriptor socket, std::string peer);
+  Connection(PollerLoop& loop, Socket socket, std::string peer);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -68,10 +72,12 @@ class Connection : public DeadlineEntry {
   bool over_limit = false;  ///< Only there to be refused.
 
  private:
-  enum class State { reading_head, reading_body, handling, writing, lingering, closed };
+  enum class State { reading_head, reading_body, handling, streaming, writing, lingering, closed };
 
+  void on_writable();
   bool wants_input() const;
   void read_some();
+  bool shake_hands(Transfer::Outcome outcome);
   void take_input(std::string_view data);
   void on_input_end();
   std::string_view pending() const { return std::string_view(input_).substr(input_taken_); }
@@ -90,8 +96,19 @@ class Connection : public DeadlineEntry {
 
   void flush();
   void finish_answer();
+
+  void begin_answer_stream(Notice&& notice);
+  void on_stream_notice(Notice::Kind kind);
+  void send_stream();
+  void flush_stream();
+  void await_heartbeat();
+  void send_heartbeat();
+  void end_stream();
+
   void await_request();
   void linger();
+  void close_in_order();
+  void drop_request();
 
   void arm(DeadlineKind kind) { loop_.deadlines.arm(*this, kind, loop_.now); }
   void disarm() { loop_.deadlines.disarm(*this); }
@@ -106,6 +123,8 @@ class Connection : public DeadlineEntry {
   bool client_done_ = false;  // The client has announced that nothing more comes.
   bool input_ended_ = false;  // And all it sent has been read.
   bool queued_unread_ = false;
+  bool shaking_hands_;
+  bool shut_down_pending_ = false;  // The client has yet to be told that nothing more comes.
   std::string input_;
   std::size_t input_taken_ = 0;
 
@@ -122,6 +141,8 @@ class Connection : public DeadlineEntry {
   std::string output_;
   std::size_t output_written_ = 0;
   bool closes_ = false;  // After the output.
+  std::shared_ptr<StreamBuffer> stream_;
+  SteadyTime stream_sent_at_{};
 };
 
 }  // namespace celld::http

@@ -5,13 +5,15 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace celld::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-enum class DeadlineKind { idle, head, body, write, linger };
-constexpr std::size_t deadline_kinds = 5;
+enum class DeadlineKind { idle, head, body, write, linger, heartbeat };
+constexpr std::size_t fixed_deadline_kinds = 5;  // All but the heartbeat.
 
 /// A thing with at most one deadline at a time.
 class DeadlineEntry {
@@ -31,12 +33,14 @@ class DeadlineEntry {
 };
 
 /// One queue for each kind. All deadlines of a kind have the same length, so that each queue is in
-/// order of time by itself.
+/// order of time by itself. Only the time between heartbeats is everybody's own: those are kept
+/// sorted.
 class Deadlines {
  public:
-  explicit Deadlines(std::array<std::chrono::milliseconds, deadline_kinds> lengths)
+  explicit Deadlines(std::array<std::chrono::milliseconds, fixed_deadline_kinds> lengths)
       : lengths_(lengths) {}
 
+  /// For any kind but the heartbeat.
   void arm(DeadlineEntry& entry, DeadlineKind kind, SteadyTime now) {
     disarm(entry);
     auto& queue = queue_of(kind);
@@ -47,8 +51,20 @@ class Deadlines {
     queue.last = &entry;
   }
 
+  void arm_heartbeat(DeadlineEntry& entry, SteadyTime due) {
+    disarm(entry);
+    heartbeats_.emplace(due, &entry);
+    entry.armed_ = DeadlineKind::heartbeat;
+    entry.due_ = due;
+  }
+
   void disarm(DeadlineEntry& entry) {
     if (!entry.armed_) return;
+    if (entry.armed_ == DeadlineKind::heartbeat) {
+      heartbeats_.erase({entry.due_, &entry});
+      entry.armed_.reset();
+      return;
+    }
     auto& queue = queue_of(*entry.armed_);
     (entry.previous_ != nullptr ? entry.previous_->next_ : queue.first) = entry.next_;
     (entry.next_ != nullptr ? entry.next_->previous_ : queue.last) = entry.previous_;
@@ -76,7 +92,7 @@ class Deadlines {
   Queue& queue_of(DeadlineKind kind) { return queues_[static_cast<std::size_t>(kind)]; }
 
   DeadlineEntry* first() const {
-    DeadlineEntry* earliest = nullptr;
+    DeadlineEntry* earliest = heartbeats_.empty() ? nullptr : heartbeats_.begin()->second;
     for (const auto& queue : queues_) {
       const bool sooner =
           queue.first != nullptr && (earliest == nullptr || queue.first->due_ < earliest->due_);
@@ -85,8 +101,9 @@ class Deadlines {
     return earliest;
   }
 
-  std::array<std::chrono::milliseconds, deadline_kinds> lengths_;
-  std::array<Queue, deadline_kinds> queues_{};
+  std::array<std::chrono::milliseconds, fixed_deadline_kinds> lengths_;
+  std::array<Queue, fixed_deadline_kinds> queues_{};
+  std::set<std::pair<SteadyTime, DeadlineEntry*>> heartbeats_;
 };
 
 }  // namespace celld::http

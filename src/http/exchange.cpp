@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/http/stream_buffer.hpp"
+
 namespace celld::http {
 
 std::uint64_t AnswerSlot::open(AnswerTerms terms) {
@@ -44,17 +46,9 @@ bool AnswerSlot::claim(std::uint64_t turn) {
 }
 
 void AnswerSlot::deliver(const Response& response) {
-  Notice notice{Notice::Kind::answered, shared_from_this(), 0, {}, false, false};
-  AnswerTerms terms;
-  {
-    const std::lock_guard lock(mutex_);
-    terms = terms_;
-    notice.turn = turn_;
-  }
-  terms.keep_alive = terms.keep_alive && !state_->draining.load();
-  notice.closes = !terms.keep_alive;
+  auto [notice, terms] = begin_answer(Notice::Kind::answered);
   notice.unwritten = serialise(response, terms);
-  if (HandlerPool::on_handler_thread()) {
+  if (!poller_writes_ && HandlerPool::on_handler_thread()) {
     const std::lock_guard lock(mutex_);
     if (gone_) return;
     const auto transfer = socket_.write(notice.unwritten);
@@ -68,6 +62,44 @@ void AnswerSlot::deliver(const Response& response) {
   state_->mailbox.post(std::move(notice));
 }
 
+std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, StreamTerms terms) {
+  auto [notice, form] = begin_answer(Notice::Kind::answered);
+  if (form.http_1_0) {
+    form.keep_alive = false;
+    notice.closes = true;
+  }
+  notice.unwritten = serialise_stream_head(head, form);
+  std::shared_ptr<StreamBuffer> stream;
+  if (has_body(head, form)) {
+    stream = std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms),
+                                            !form.http_1_0);
+    if (!head.body.empty()) notice.unwritten.append(stream->framed(head.body));
+    notice.kind = Notice::Kind::stream_begun;
+    notice.stream = stream;
+  }
+  state_->mailbox.post(std::move(notice));
+  return stream;
+}
+
+/// The notice of an answer to the turn in hand, and the form that it is to have.
+std::pair<Notice, AnswerTerms> AnswerSlot::begin_answer(Notice::Kind kind) {
+  Notice notice{kind, shared_from_this(), 0, {}, false, false};
+  AnswerTerms terms;
+  {
+    const std::lock_guard lock(mutex_);
+    terms = terms_;
+    notice.turn = turn_;
+  }
+  terms.keep_alive = terms.keep_alive && !state_->draining.load();
+  notice.closes = !terms.keep_alive;
+  return {std::move(notice), terms};
+}
+
+void AnswerSlot::give_up(std::uint64_t turn) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!gone_ && turn == turn_) socket_.cut();
+}
+
 void AnswerSlot::notify(Notice::Kind kind, std::uint64_t turn) {
   state_->mailbox.post(Notice{kind, shared_from_this(), turn, {}, false, false});
 }
@@ -75,12 +107,20 @@ void AnswerSlot::notify(Notice::Kind kind, std::uint64_t turn) {
 Responder::Exchange::~Exchange() {
   try {
     refuse(500, "the request was not answered");
-  } catch (...) {  // Out of memory: the client's own timeout has to do.
+  } catch (...) {  // Out of memory: better no connection than one that waits for ever.
+    slot_->give_up(turn_);
   }
 }
 
 void Responder::Exchange::answer(Response&& response) {
   if (slot_->claim(turn_)) slot_->deliver(response);
+}
+
+AnswerStream Responder::Exchange::begin_stream(const Response& head, StreamTerms terms) {
+  if (!slot_->claim(turn_)) return {};
+  auto buffer = slot_->begin_stream(head, std::move(terms));
+  return buffer ? AnswerStream(std::make_shared<AnswerStream::Channel>(std::move(buffer)))
+                : AnswerStream();
 }
 
 void Responder::Exchange::refuse(int status, std::string detail, std::string allow) {
@@ -91,6 +131,10 @@ void Responder::Exchange::refuse(int status, std::string detail, std::string all
 
 void Responder::answer(Response response) const {
   exchange_->answer(std::move(response));
+}
+
+AnswerStream Responder::begin_stream(const Response& head, StreamTerms terms) const {
+  return exchange_->begin_stream(head, std::move(terms));
 }
 
 bool Responder::connected() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "src/http/answer.hpp"
 #include "src/http/mailbox.hpp"
@@ -19,7 +20,10 @@ class Connection;
 class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
  public:
   AnswerSlot(std::shared_ptr<ServerState> state, Socket& socket, Connection& connection)
-      : state_(std::move(state)), socket_(socket), connection_(connection) {}
+      : state_(std::move(state)),
+        socket_(socket),
+        poller_writes_(socket.encrypted()),
+        connection_(connection) {}
 
   // From the poller.
 
@@ -43,12 +47,19 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   bool claim(std::uint64_t turn);
   /// Sends the answer of a claimed turn: at once from a handler thread, else through the poller.
   void deliver(const Response& response);
+  /// Begins the stream that answers a claimed turn; null where the answer is a head alone.
+  std::shared_ptr<StreamBuffer> begin_stream(const Response& head, StreamTerms terms);
+  /// Closes the connection under a turn that cannot be answered.
+  void give_up(std::uint64_t turn) noexcept;
   void notify(Notice::Kind kind, std::uint64_t turn);
   const ServerState& state() const { return *state_; }
 
  private:
+  std::pair<Notice, AnswerTerms> begin_answer(Notice::Kind kind);
+
   const std::shared_ptr<ServerState> state_;
   Socket& socket_;
+  const bool poller_writes_;  // An encrypted stream is no more than one thread's.
   Connection& connection_;
   mutable std::mutex mutex_;
   std::uint64_t turn_ = 0;
@@ -67,6 +78,7 @@ class Responder::Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   void answer(Response&& response);
+  AnswerStream begin_stream(const Response& head, StreamTerms terms);
   /// Answers through the server's Refuse, unless that would come too late.
   void refuse(int status, std::string detail, std::string allow = {});
   bool connected() const { return slot_->is_current(turn_); }

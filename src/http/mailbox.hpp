@@ -13,12 +13,16 @@
 namespace celld::http {
 
 class AnswerSlot;
+class StreamBuffer;
 
 struct Notice {
   enum class Kind {
-    answered,      ///< The answer of this turn; all of it but `unwritten` has been sent.
-    body_wanted,   ///< A streamed body that was held back may flow again.
-    body_refused,  ///< The rest of a streamed body is not wanted.
+    answered,        ///< The answer of this turn; all of it but `unwritten` has been sent.
+    stream_begun,    ///< The answer of this turn is `stream`; `unwritten` is its beginning.
+    stream_written,  ///< There is more in the stream, or it has ended.
+    stream_overrun,  ///< More was written than may be kept: its client has to go.
+    body_wanted,     ///< A streamed body that was held back may flow again.
+    body_refused,    ///< The rest of a streamed body is not wanted.
   };
   Kind kind = Kind::answered;
   std::shared_ptr<AnswerSlot> slot;
@@ -26,6 +30,7 @@ struct Notice {
   std::string unwritten;
   bool closes = false;  ///< The answer announced that the connection closes.
   bool failed = false;  ///< Sending it failed.
+  std::shared_ptr<StreamBuffer> stream = nullptr;
 };
 
 /// Any thread posts; the poller takes. A post costs a system call only when the poller sleeps.

@@ -177,8 +177,13 @@ void Poller::add(Accepted client) {
   // Those who are told so are bounded too.
   if (full && over_limit_ >= connections_max / 8 + 8) return;
 
-  auto connection =
-      std::make_unique<Connection>(loop_, std::move(client.socket), std::move(client.peer));
+  std::unique_ptr<TlsStream> tls;
+  if (const auto context = server_->tls()) {
+    tls = TlsStream::accept(*context, client.socket.get());
+    if (!tls) return;
+  }
+  auto connection = std::make_unique<Connection>(
+      loop_, Socket(std::move(client.socket), std::move(tls)), std::move(client.peer));
   auto& added = *connection;
   added.index = connections_.size();
   added.over_limit = full;

@@ -1,6 +1,8 @@
 #include "src/http/request_head.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "src/http/target.hpp"
@@ -12,7 +14,6 @@ namespace {
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t request_line_rest = method_bytes_max + 12;  // Spaces, version and CR LF.
 constexpr std::size_t path_bytes_max = 2048;  // The routing's regular expressions recurse.
-constexpr std::size_t length_digits_max = 19;
 
 /// Reads the lines of one head; the first fault ends it.
 class HeadReader {
@@ -143,13 +144,13 @@ class HeadReader {
   }
 
   bool read_length() {
-    const bool numeric = !length_.empty() && length_.size() <= length_digits_max &&
-                         std::all_of(length_.begin(), length_.end(), is_digit);
-    if (!numeric) return refuse(400, "the Content-Length is not a number");
-    for (const char digit : length_) {
-      head_.body.length = head_.body.length * 10 + static_cast<std::uint64_t>(digit - '0');
+    if (length_.empty() || !std::all_of(length_.begin(), length_.end(), is_digit)) {
+      return refuse(400, "the Content-Length is not a number");
     }
-    return true;
+    const auto* const end = length_.data() + length_.size();
+    const auto read = std::from_chars(length_.data(), end, head_.body.length);
+    // A number beyond 64 bits is beyond every limit, that of a streamed body included.
+    return read.ec == std::errc{} || refuse(413, "the body is too large");
   }
 
   void read_connection() {

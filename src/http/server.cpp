@@ -54,6 +54,10 @@ std::pair<std::uint16_t, std::string> Server::bind(const std::string& host, std:
   return {listening.port, std::move(listening.error)};
 }
 
+void Server::use_tls(std::shared_ptr<const TlsContext> context) {
+  impl_->state->use_tls(std::move(context));
+}
+
 void Server::start() {
   impl_->state->routes.complete();
   impl_->state->pool.start(impl_->state->limits.threads);

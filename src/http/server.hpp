@@ -25,11 +25,13 @@ struct Limits {
   std::size_t head_bytes_max = 16 << 10;
   std::size_t headers_max = 64;
   std::size_t uri_bytes_max = 4 << 10;
-  std::size_t body_bytes_max = 1 << 20;  ///< Of requests that are not streamed.
-  milliseconds head_timeout{5000};       ///< From the first byte of a request to its last header.
-  milliseconds body_timeout{15000};      ///< From the last header to the end of the body.
-  milliseconds idle_timeout{60000};      ///< Between requests of one connection.
-  milliseconds write_timeout{10000};     ///< For an answer to be taken by the client.
+  std::size_t body_bytes_max = 1 << 20;              ///< Of requests that are not streamed.
+  std::size_t stream_backlog_bytes_max = 256 << 10;  ///< Of an AnswerStream, not yet taken.
+  milliseconds head_timeout{5000};    ///< From the first byte of a request to its last header;
+                                      ///< and before that, of a TLS handshake.
+  milliseconds body_timeout{15000};   ///< From the last header to the end of the body.
+  milliseconds idle_timeout{60000};   ///< Between requests of one connection.
+  milliseconds write_timeout{10000};  ///< For an answer to be taken by the client.
   std::size_t connections_max = 10'000;
   std::size_t threads = 2;
 };
@@ -55,6 +57,34 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
+/// An answer that goes on until somebody ends it. Copies share it; when the last one goes, the
+/// stream ends. From any thread; never blocks.
+class AnswerStream {
+ public:
+  class Channel;
+  /// A stream to nobody.
+  AnswerStream() = default;
+  explicit AnswerStream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
+
+  /// Sends more. What the client does not take is kept up to Limits::stream_backlog_bytes_max, or
+  /// one piece of any length; beyond that its connection is closed: a slow reader loses its
+  /// connection, not our memory. False: the client has gone or the stream has ended, and nothing is
+  /// kept.
+  bool write(std::string_view data) const;
+  /// Ends the answer properly, after all that was written; its connection then goes on as usual.
+  void end() const;
+  /// False once the client has gone or the stream has ended: what is written would reach nobody.
+  bool connected() const;
+
+ private:
+  std::shared_ptr<Channel> channel_;
+};
+
+struct StreamTerms {
+  std::string heartbeat;  ///< Sent whenever nothing was sent for the interval; empty: none.
+  milliseconds heartbeat_interval{15000};
+};
+
 /// The right to answer one request. Copies share it; the first answer counts. From any thread. When
 /// the last copy goes without an answer the client gets a 500.
 class Responder {
@@ -63,6 +93,10 @@ class Responder {
   explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
 
   void answer(Response response) const;
+  /// Answers with what goes on: `head.body` is its first piece, of any length. Chunked, or until
+  /// the connection closes for a client of HTTP/1.0; HEAD gets the head alone. Not connected from
+  /// the beginning where the request has been answered or its client has gone.
+  AnswerStream begin_stream(const Response& head, StreamTerms terms = {}) const;
   /// False once the client has gone: an answer would reach nobody.
   bool connected() const;
 
@@ -103,6 +137,8 @@ using StreamHandler = std::function<std::unique_ptr<BodySink>(
 /// is for people.
 using Refuse = std::function<Response(int status, std::string detail, std::string allow)>;
 
+class TlsContext;  // src/http/tls.hpp
+
 class Server {
  public:
   Server(Limits limits, Refuse refuse);
@@ -118,9 +154,13 @@ class Server {
 
   /// Binds and listens; 0 takes a free port. Returns the port, or an error text.
   std::pair<std::uint16_t, std::string> bind(const std::string& host, std::uint16_t port);
+  /// Connections accepted from now on are encrypted with it; those that are open go on as they
+  /// are. Before start or later, from any thread: a reload is a second call. Null: no longer.
+  void use_tls(std::shared_ptr<const TlsContext> context);
   void start();
-  /// Takes no new connection; closes each open one when its answer in hand is written. Returns when
-  /// all are closed or `grace` has passed, then closes the rest. Idempotent.
+  /// Takes no new connection; ends each AnswerStream, and closes each open connection when its
+  /// answer in hand is written. Returns when all are closed or `grace` has passed, then closes the
+  /// rest. Idempotent.
   void stop(milliseconds grace);
 
   /// Open connections, for metrics and tests.

@@ -29,4 +29,16 @@ Response ServerState::refusal(int status, std::string detail, std::string allow)
   return response;
 }
 
+void ServerState::use_tls(std::shared_ptr<const TlsContext> context) {
+  const std::lock_guard lock(tls_mutex_);
+  tls_ = std::move(context);
+  tls_used_.store(tls_ != nullptr);
+}
+
+std::shared_ptr<const TlsContext> ServerState::tls() const {
+  if (!tls_used_.load()) return nullptr;
+  const std::lock_guard lock(tls_mutex_);
+  return tls_;
+}
+
 }  // namespace celld::http

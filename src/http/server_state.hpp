@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "src/http/mailbox.hpp"
 #include "src/http/routes.hpp"
 #include "src/http/server.hpp"
+#include "src/http/tls.hpp"
 
 namespace celld::http {
 
@@ -19,12 +22,21 @@ struct ServerState {
   /// The answer that refuses a request; complete and safe whatever `refuse` does.
   Response refusal(int status, std::string detail, std::string allow = {}) const;
 
+  /// What connections accepted from now on are encrypted with; null: nothing. From any thread.
+  void use_tls(std::shared_ptr<const TlsContext> context);
+  std::shared_ptr<const TlsContext> tls() const;
+
   const Limits limits;
   const Refuse refuse;
   Routes routes;
   Mailbox mailbox;
   std::atomic<bool> draining{false};  ///< Every answer from now on closes its connection.
   HandlerPool pool;
+
+ private:
+  std::atomic<bool> tls_used_{false};
+  mutable std::mutex tls_mutex_;
+  std::shared_ptr<const TlsContext> tls_;
 };
 
 }  // namespace celld::http

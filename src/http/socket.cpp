@@ -80,10 +80,10 @@ void FileDescriptor::reset() {
   fd_ = -1;
 }
 
-Transfer Socket::read(char* to, std::size_t size) {
+Transfer receive_plain(int fd, char* to, std::size_t size) {
   using enum Transfer::Outcome;
   for (;;) {
-    const ssize_t n = ::recv(fd_.get(), to, size, MSG_DONTWAIT);
+    const ssize_t n = ::recv(fd, to, size, MSG_DONTWAIT);
     if (n > 0) return {done, static_cast<std::size_t>(n)};
     if (n == 0) return {end, 0};
     if (errno == EAGAIN || errno == EWOULDBLOCK) return {would_block, 0};
@@ -91,12 +91,12 @@ Transfer Socket::read(char* to, std::size_t size) {
   }
 }
 
-Transfer Socket::write(std::string_view from) {
+Transfer send_plain(int fd, std::string_view from) {
   using enum Transfer::Outcome;
   std::size_t written = 0;
   while (written < from.size()) {
-    const ssize_t n = ::send(fd_.get(), from.data() + written, from.size() - written,
-                             MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n =
+        ::send(fd, from.data() + written, from.size() - written, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) {
       written += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -108,8 +108,28 @@ Transfer Socket::write(std::string_view from) {
   return {done, written};
 }
 
-void Socket::shut_down_writing() {
+Socket::Socket(FileDescriptor fd, std::unique_ptr<TlsStream> tls)
+    : fd_(std::move(fd)), tls_(std::move(tls)) {}
+
+bool Socket::shut_down_writing() {
+  if (tls_ && !tls_->send_close_notify()) return false;
+  tls_.reset();
   ::shutdown(fd_.get(), SHUT_WR);
+  return true;
+}
+
+void Socket::cut() const noexcept {
+  ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
+void Socket::expect_acknowledgement_within(std::chrono::milliseconds time) const {
+  const auto ms = static_cast<unsigned int>(time.count());
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+void Socket::close() {
+  tls_.reset();
+  fd_.reset();
 }
 
 Listening listen_on(const std::string& host, std::uint16_t port) {

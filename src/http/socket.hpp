@@ -1,11 +1,16 @@
 // The sockets: the only place that reads from and writes to the network.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "src/http/tls_stream.hpp"
+#include "src/http/transfer.hpp"
 
 namespace celld::http {
 
@@ -25,28 +30,42 @@ class FileDescriptor {
   int fd_;
 };
 
-/// What one attempt to read or write came to.
-struct Transfer {
-  enum class Outcome { done, would_block, end, failed };
-  Outcome outcome = Outcome::done;
-  std::size_t bytes = 0;
-};
-
-/// One client's byte stream; never blocks, never raises SIGPIPE. An encrypted stream goes here.
+/// One client's byte stream, plain or encrypted; never blocks, never raises SIGPIPE. An encrypted
+/// one is no more than one thread's.
 class Socket {
  public:
-  explicit Socket(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit Socket(FileDescriptor fd, std::unique_ptr<TlsStream> tls = nullptr);
 
-  Transfer read(char* to, std::size_t size);
+  Transfer read(char* to, std::size_t size) {
+    return tls_ ? tls_->read(to, size) : receive_plain(fd_.get(), to, size);
+  }
   /// Writes as much as the kernel takes: `done` with all of it, `would_block` with a part.
-  Transfer write(std::string_view from);
-  /// Tells the client that nothing more comes; reading goes on.
-  void shut_down_writing();
-  void close() { fd_.reset(); }
+  Transfer write(std::string_view from) {
+    return tls_ ? tls_->write(from) : send_plain(fd_.get(), from);
+  }
+  /// Tells the client that nothing more comes. What it still sends can be read, but no longer be
+  /// made sense of. False: not yet, try again when the socket can be written to.
+  bool shut_down_writing();
+  /// Breaks the connection off, for its poller to find; from any thread.
+  void cut() const noexcept;
+  /// Lets a client that is not heard of for that long fail, while it owes us an acknowledgement.
+  void expect_acknowledgement_within(std::chrono::milliseconds time) const;
+  void close();
   int fd() const { return fd_.get(); }
+
+  bool encrypted() const { return tls_ != nullptr; }
+  /// Whether a handshake is still to be finished.
+  bool shaking_hands() const { return tls_ && !tls_->established(); }
+  /// Goes on without encryption, with a client that could not be brought to it.
+  void give_up_tls() { tls_.reset(); }
+  /// Whether a read that came back short, or would block, may go on nevertheless.
+  bool has_more() const { return tls_ && tls_->has_more(); }
+  bool read_awaits_output() const { return tls_ && tls_->read_awaits_output(); }
+  bool write_awaits_input() const { return tls_ && tls_->write_awaits_input(); }
 
  private:
   FileDescriptor fd_;
+  std::unique_ptr<TlsStream> tls_;  // Goes before the descriptor it uses.
 };
 
 /// Binds and listens. Returns the socket and the port taken, or an error text.

@@ -23,7 +23,9 @@ std::optional<char> escaped_byte(std::string_view text, std::size_t at) {
   return static_cast<char>(high << 4 | low);
 }
 
-std::optional<std::string> decode_for_routing(std::string_view encoded) {
+/// Decodes each %XX, and lets `append` put the byte it stands for at the end of what is decoded.
+template <typename Append>
+std::optional<std::string> decode_escapes(std::string_view encoded, const Append& append) {
   std::string decoded;
   decoded.reserve(encoded.size());
   for (std::size_t i = 0; i < encoded.size(); ++i) {
@@ -33,16 +35,22 @@ std::optional<std::string> decode_for_routing(std::string_view encoded) {
     }
     const auto byte = escaped_byte(encoded, i);
     if (!byte) return std::nullopt;
-    if (*byte == '/') {
-      decoded += "%2F";
-    } else if (*byte == '%') {
-      decoded += "%25";
-    } else {
-      decoded += *byte;
-    }
+    append(decoded, *byte);
     i += 2;
   }
   return decoded;
+}
+
+std::optional<std::string> decode_for_routing(std::string_view encoded) {
+  return decode_escapes(encoded, [](std::string& decoded, char byte) {
+    if (byte == '/') {
+      decoded += "%2F";
+    } else if (byte == '%') {
+      decoded += "%25";
+    } else {
+      decoded += byte;
+    }
+  });
 }
 
 std::optional<std::string> decode_query_part(std::string_view encoded) {
@@ -107,19 +115,7 @@ bool is_text(std::string_view bytes) {
 }
 
 std::optional<std::string> percent_decode(std::string_view encoded) {
-  std::string decoded;
-  decoded.reserve(encoded.size());
-  for (std::size_t i = 0; i < encoded.size(); ++i) {
-    if (encoded[i] != '%') {
-      decoded += encoded[i];
-      continue;
-    }
-    const auto byte = escaped_byte(encoded, i);
-    if (!byte) return std::nullopt;
-    decoded += *byte;
-    i += 2;
-  }
-  return decoded;
+  return decode_escapes(encoded, [](std::string& decoded, char byte) { decoded += byte; });
 }
 
 std::optional<Target> parse_target(std::string_view target) {

@@ -49,8 +49,10 @@ Client::Client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CL
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd_ < 0) return;
   if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     ::close(std::exchange(fd_, -1));
+    return;
   }
   const int on = 1;
   ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -61,8 +63,8 @@ Client::~Client() {
 }
 
 Client::Client(Client&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      received_(std::move(other.received_)),
+    : received_(std::move(other.received_)),
+      fd_(std::exchange(other.fd_, -1)),
       was_reset_(other.was_reset_) {}
 
 bool Client::send(std::string_view bytes) {
@@ -98,11 +100,32 @@ std::optional<Answer> Client::receive(bool head) {
   return answer;
 }
 
+std::optional<std::string> Client::receive_line() {
+  std::size_t end = 0;
+  while ((end = received_.find("\r\n")) == std::string::npos) {
+    if (!fill()) return std::nullopt;
+  }
+  auto line = received_.substr(0, end);
+  received_.erase(0, end + 2);
+  return line;
+}
+
+std::optional<std::string> Client::receive_chunk() {
+  const auto line = receive_line();
+  if (!line || line->empty()) return std::nullopt;
+  const auto size = static_cast<std::size_t>(std::stoul(*line, nullptr, 16));
+  while (received_.size() < size) {
+    if (!fill()) return std::nullopt;
+  }
+  auto data = received_.substr(0, size);
+  received_.erase(0, size);
+  return receive_line() == "" ? std::optional{data} : std::nullopt;
+}
+
 std::optional<std::string> Client::receive_to_end() {
   while (fill()) {
   }
-  pollfd ended{fd_, POLLIN, 0};
-  const bool in_order = !was_reset_ && ::poll(&ended, 1, 0) == 1;
+  const bool in_order = !was_reset_ && wait_for(fd_, POLLIN);
   return in_order ? std::optional{std::exchange(received_, {})} : std::nullopt;
 }
 
@@ -121,13 +144,13 @@ void Client::reset() {
   ::close(std::exchange(fd_, -1));
 }
 
-bool Client::fill() {
+bool Client::receive_from_socket(std::string& to) {
   std::array<char, 16384> buffer{};
   if (!wait_for(fd_, POLLIN)) return false;
   const auto n = ::recv(fd_, buffer.data(), buffer.size(), 0);
   if (n < 0) was_reset_ = true;
   if (n <= 0) return false;
-  received_.append(buffer.data(), static_cast<std::size_t>(n));
+  to.append(buffer.data(), static_cast<std::size_t>(n));
   return true;
 }
 

@@ -19,18 +19,20 @@ struct Answer {
 class Client {
  public:
   explicit Client(std::uint16_t port);
-  ~Client();
+  virtual ~Client();
   Client(Client&& other) noexcept;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   /// Sends all of it; false when the server has gone or takes nothing for five seconds.
-  bool send(std::string_view bytes);
+  virtual bool send(std::string_view bytes);
   /// Sends what the kernel takes at once; the number of bytes.
   std::size_t send_some(std::string_view bytes);
   /// The next answer; nothing when the connection ends first, or nothing comes for ten seconds.
   /// An answer to HEAD has no body, whatever its length says.
   std::optional<Answer> receive(bool head = false);
+  /// The next chunk of a chunked body; empty when it was the last, nothing when none comes.
+  std::optional<std::string> receive_chunk();
   /// Everything up to the end of the connection; nothing when it ends by a reset or does not end.
   std::optional<std::string> receive_to_end();
   /// Whether the server ends the connection in order, without another byte.
@@ -40,11 +42,18 @@ class Client {
   /// Closes by a reset.
   void reset();
 
+ protected:
+  /// Appends what comes next to what has been received; false when nothing does.
+  virtual bool fill() { return receive_from_socket(received_); }
+  bool receive_from_socket(std::string& to);
+
+  std::string received_;
+
  private:
-  bool fill();
+  /// The next line, without its CR LF.
+  std::optional<std::string> receive_line();
 
   int fd_ = -1;
-  std::string received_;
   bool was_reset_ = false;
 };
 

@@ -196,6 +196,34 @@ TEST_CASE("an answer gives away neither the server nor another answer's headers"
   CHECK(answer->headers.size() == 3);
 }
 
+TEST_CASE("an answer without content has neither a body nor a length") {
+  TestServer server;
+  server.server.route("POST", "/done", [](const Request&, const Responder& responder) {
+    responder.answer(plain(204, "a body where none may be"));
+  });
+  server.server.route("POST", "/done-stream", [&](const Request&, const Responder& responder) {
+    server.parked.put(responder);
+  });
+  server.start();
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/done")));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 204);
+  CHECK(answer->headers.empty());
+
+  REQUIRE(client.send(request_text("POST", "/done-stream")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  CHECK_FALSE(parked->begin_stream(plain(204, "a body where none may be")).connected());
+  const auto streamed = client.receive();
+  REQUIRE(streamed);
+  CHECK(streamed->status == 204);
+  CHECK(streamed->headers.empty());
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "hello");
+}
+
 TEST_CASE("a status that HTTP does not know becomes a 500") {
   TestServer server;
   server.server.route("GET", "/odd", [](const Request&, const Responder& responder) {

@@ -1,6 +1,9 @@
 // A running server with the routes that the tests use.
 #pragma once
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -58,6 +61,14 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+/// Both ends of a thousand connections are here, more than a shell may allow at first.
+inline void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 4096) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 inline Response plain(int status, std::string body) {
   return Response{status, "text/plain", std::move(body), {}};
 }
@@ -68,6 +79,7 @@ class TestServer {
       : server(limits, [](int status, std::string detail, const std::string&) {
           return plain(status, std::move(detail));
         }) {
+    allow_many_descriptors();
     server.route("POST", "/echo", [](const Request& request, const Responder& responder) {
       responder.answer(plain(200, request.body));
     });

@@ -265,5 +265,26 @@ TEST_CASE("nothing after a stream answered early is taken for a request") {
   CHECK(server.seen.size() == 0);
 }
 
+TEST_CASE("a streamed body may be answered by a stream, before it has ended") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("hello")));
+  REQUIRE(server.record.events.take() == "open");
+  const auto stream = server.record.responder->begin_stream(plain(200, "first"));
+  const auto head = client.receive(true);
+  REQUIRE(head);
+  CHECK(head->headers.at("connection") == "close");
+  CHECK(client.receive_chunk() == "first");
+  CHECK(server.record.events.take() == "freed");
+  // Nobody reads this any more, and it is no request.
+  REQUIRE(client.send(request_text("GET", "/seen")));
+  CHECK(stream.write("second"));
+  stream.end();
+  CHECK(client.receive_chunk() == "second");
+  CHECK(client.receive_chunk() == "");
+  CHECK(client.ends());
+  CHECK(server.seen.size() == 0);
+}
+
 }  // namespace
 }  // namespace celld::http::test

@@ -1,0 +1,189 @@
+// How a connection answers; connection.cpp is how it reads.
+#include <algorithm>
+#include <utility>
+
+#include "src/http/connection.hpp"
+
+namespace celld::http {
+namespace {
+
+constexpr std::size_t idle_capacity_max = 512;
+constexpr milliseconds heartbeat_interval_min{1};
+
+}  // namespace
+
+void Connection::refuse(int status, std::string detail) {
+  disarm();
+  if (pipe_ && !slot_->revoke()) {
+    // Its handler has answered already, and says that the connection closes.
+    state_ = State::handling;
+    return;
+  }
+  terms_.keep_alive = false;
+  closes_ = true;
+  output_ = serialise(loop_.server->refusal(status, std::move(detail)), terms_);
+  flush();
+}
+
+void Connection::flush() {
+  if (state_ == State::reading_body) closes_ = true;
+  if (state_ != State::writing) {
+    state_ = State::writing;
+    disarm();
+  }
+  const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
+  output_written_ += transfer.bytes;
+  if (transfer.outcome == Transfer::Outcome::failed) {
+    abandon();
+  } else if (transfer.outcome == Transfer::Outcome::done) {
+    finish_answer();
+  } else if (!armed()) {
+    arm(DeadlineKind::write);
+  }
+}
+
+// An answer that goes on. While the client takes all there is, `output_` is empty; what is written
+// while it is not waits in the stream's buffer, and becomes one piece.
+
+void Connection::begin_answer_stream(Notice&& notice) {
+  closes_ = notice.closes || state_ == State::reading_body;
+  disarm();
+  state_ = State::streaming;
+  drop_request();
+  stream_ = std::move(notice.stream);
+  output_ = std::move(notice.unwritten);
+  input_ = std::string(pending());
+  input_taken_ = 0;
+  socket_.expect_acknowledgement_within(loop_.server->limits.write_timeout);
+  flush_stream();
+  if (state_ == State::streaming && loop_.server->draining.load()) end_stream();
+}
+
+void Connection::on_stream_notice(Notice::Kind kind) {
+  if (kind == Notice::Kind::stream_overrun) {
+    abandon();
+  } else if (output_.empty()) {
+    send_stream();
+  }
+}
+
+void Connection::send_stream() {
+  auto taken = stream_->take();
+  output_ = std::move(taken.bytes);
+  if (!taken.ended) return flush_stream();
+  stream_.reset();
+  flush();
+}
+
+/// Sends what the client takes. It may take nothing for as long as the write timeout, and hears
+/// from us when there was nothing to take for as long as the heartbeat's interval.
+void Connection::flush_stream() {
+  const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
+  if (transfer.outcome == Transfer::Outcome::failed) return abandon();
+  output_written_ += transfer.bytes;
+  if (transfer.bytes > 0) stream_sent_at_ = loop_.now;
+  stream_->note_unsent(output_.size() - output_written_);
+  if (transfer.outcome != Transfer::Outcome::done) {
+    if (transfer.bytes > 0 || armed() != DeadlineKind::write) arm(DeadlineKind::write);
+    return;
+  }
+  output_ = std::string();
+  output_written_ = 0;
+  if (armed() != DeadlineKind::heartbeat) await_heartbeat();
+}
+
+void Connection::await_heartbeat() {
+  disarm();
+  const auto& terms = stream_->terms();
+  if (terms.heartbeat.empty()) return;
+  const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
+  loop_.deadlines.arm_heartbeat(*this, stream_sent_at_ + interval);
+}
+
+/// The deadline is not moved by what is sent meanwhile: that would cost more than a look now.
+void Connection::send_heartbeat() {
+  const auto& terms = stream_->terms();
+  const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
+  if (loop_.now < stream_sent_at_ + interval) return await_heartbeat();
+  output_ = stream_->framed(terms.heartbeat);
+  flush_stream();
+}
+
+/// Ends it from our side, after all that was written.
+void Connection::end_stream() {
+  closes_ = true;
+  stream_->finish();
+  if (output_.empty()) send_stream();
+}
+
+void Connection::finish_answer() {
+  disarm();
+  slot_->end_turn();
+  output_ = std::string();
+  output_written_ = 0;
+  drop_request();
+  if (closes_ || loop_.server->draining.load()) {
+    linger();
+  } else {
+    await_request();
+  }
+}
+
+/// It has been answered: nobody needs what it came with.
+void Connection::drop_request() {
+  if (pipe_) pipe_->detach();
+  pipe_.reset();
+  task_.reset();
+  decoder_.reset();
+}
+
+void Connection::await_request() {
+  state_ = State::reading_head;
+  terms_ = {};
+  scanner_.restart();
+  blank_line_skipped_ = false;
+  body_held_back_ = body_unwanted_ = false;
+  discarded_bytes_ = 0;
+  read_requests();
+  if (state_ == State::reading_head && pending().empty()) {
+    if (input_.capacity() > idle_capacity_max) input_ = std::string();
+    arm(DeadlineKind::idle);
+  }
+  read_on();
+}
+
+/// Ends our side, and takes what the client still sends: closing right away would reset the
+/// connection, and the client would lose the answer.
+void Connection::linger() {
+  shaking_hands_ = false;
+  shut_down_pending_ = !socket_.shut_down_writing();
+  if (input_ended_) return abandon();
+  state_ = State::lingering;
+  input_ = std::string();
+  input_taken_ = 0;
+  discarded_bytes_ = 0;
+  arm(DeadlineKind::linger);
+  read_on();
+}
+
+/// Closes where nothing is in hand.
+void Connection::close_in_order() {
+  if (socket_.encrypted()) socket_.shut_down_writing();
+  abandon();
+}
+
+void Connection::abandon() {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  disarm();
+  slot_->disconnect();
+  if (stream_) stream_->close();
+  stream_.reset();
+  if (pipe_) pipe_->abort();
+  pipe_.reset();
+  task_.reset();
+  socket_.close();
+  loop_.closed.push_back(this);
+}
+
+}  // namespace celld::http

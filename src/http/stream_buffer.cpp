@@ -1,0 +1,107 @@
+#include "src/http/stream_buffer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/http/answer.hpp"
+
+namespace celld::http {
+
+StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamTerms terms,
+                           bool chunked)
+    : slot_(std::move(slot)), turn_(turn), terms_(std::move(terms)), chunked_(chunked) {}
+
+bool StreamBuffer::write(std::string_view data) {
+  const std::lock_guard lock(mutex_);
+  if (ended_ || overrun_ || !slot_->is_current(turn_)) return false;
+  const auto kept_bytes = written_.size() + unsent_bytes_;
+  if (kept_bytes > 0 && kept_bytes + data.size() > slot_->state().limits.stream_backlog_bytes_max) {
+    overrun_ = true;
+    written_ = std::string();
+    slot_->notify(Notice::Kind::stream_overrun, turn_);
+    return false;
+  }
+  if (data.empty()) return true;
+  written_.append(data);
+  announce();
+  return true;
+}
+
+void StreamBuffer::end() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(ended_, true)) return;
+  announce();
+}
+
+void StreamBuffer::give_up() noexcept {
+  slot_->give_up(turn_);
+}
+
+bool StreamBuffer::connected() const {
+  const std::lock_guard lock(mutex_);
+  return !ended_ && !overrun_ && slot_->is_current(turn_);
+}
+
+StreamBuffer::Taken StreamBuffer::take() {
+  Taken taken;
+  std::string written;
+  {
+    const std::lock_guard lock(mutex_);
+    announced_ = false;
+    taken.ended = ended_ && !overrun_;
+    written = std::exchange(written_, std::string());
+    unsent_bytes_ = written.size();
+  }
+  if (!written.empty()) taken.bytes = framed(written);
+  if (taken.ended && chunked_) taken.bytes.append(last_chunk);
+  return taken;
+}
+
+void StreamBuffer::note_unsent(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  unsent_bytes_ = std::min(unsent_bytes_, bytes);
+}
+
+void StreamBuffer::finish() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+}
+
+void StreamBuffer::close() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  written_ = std::string();
+}
+
+std::string StreamBuffer::framed(std::string_view data) const {
+  return chunked_ ? chunk_of(data) : std::string(data);
+}
+
+/// Called with the lock held.
+void StreamBuffer::announce() {
+  if (announced_) return;
+  slot_->notify(Notice::Kind::stream_written, turn_);
+  announced_ = true;
+}
+
+AnswerStream::Channel::~Channel() {
+  try {
+    buffer_->end();
+  } catch (...) {  // Out of memory: better no connection than one that waits for ever.
+    buffer_->give_up();
+  }
+}
+
+bool AnswerStream::write(std::string_view data) const {
+  return channel_ && channel_->buffer().write(data);
+}
+
+void AnswerStream::end() const {
+  if (channel_) channel_->buffer().end();
+}
+
+bool AnswerStream::connected() const {
+  return channel_ && channel_->buffer().connected();
+}
+
+}  // namespace celld::http

@@ -10,6 +10,7 @@
 #include "src/http/api/problem.hpp"
 #include "src/http/api/routes.hpp"
 #include "src/http/server.hpp"
+#include "src/http/tls.hpp"
 #include "src/providers/http_transport.hpp"
 #include "src/providers/provider_factory.hpp"
 #include "src/store/sqlite_store.hpp"
@@ -40,6 +41,25 @@ std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
+http::Limits limits_of(const config::Limits& configured) {
+  http::Limits limits;
+  limits.head_bytes_max = configured.head_bytes_max;
+  limits.headers_max = configured.headers_max;
+  limits.uri_bytes_max = configured.uri_bytes_max;
+  limits.body_bytes_max = configured.body_bytes_max;
+  limits.stream_backlog_bytes_max = configured.stream_backlog_bytes_max;
+  limits.head_timeout = configured.head_timeout;
+  limits.body_timeout = configured.body_timeout;
+  limits.idle_timeout = configured.idle_timeout;
+  limits.write_timeout = configured.write_timeout;
+  limits.connections_max = configured.connections_max;
+  return limits;
+}
+
+auto load_certificates(const config::Tls& tls) {
+  return http::TlsContext::load({tls.certificate_path, tls.key_path, tls.client_ca_path});
+}
+
 class RunningEngine final : public Engine {
  public:
   RunningEngine(const config::Config& config, Events& events)
@@ -52,11 +72,15 @@ class RunningEngine final : public Engine {
     }
   }
 
-  /// Nothing, or why it failed. The port comes first: whoever connects early waits in its backlog.
+  /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
+  /// its backlog.
   std::optional<StartFailure> start(const std::string& data_directory) {
+    if (const std::string fault = reload_certificates(); !fault.empty())
+      return StartFailure{2, fault};
     const auto [port, bind_error] = server_.bind(config_.listen.host, config_.listen.port);
     if (!bind_error.empty()) return StartFailure{1, bind_error};
-    url_ = "http://" + bracketed(config_.listen.host) + ":" + std::to_string(port);
+    url_ = config_.listen.tls ? "https://" : "http://";
+    url_ += bracketed(config_.listen.host) + ":" + std::to_string(port);
 
     store::SqliteOptions options;
     options.data_directory = data_directory;
@@ -71,6 +95,14 @@ class RunningEngine final : public Engine {
   }
 
   std::string url() const override { return url_; }
+
+  std::string reload_certificates() override {
+    if (!config_.listen.tls) return "";
+    auto loaded = load_certificates(*config_.listen.tls);
+    if (auto* fault = std::get_if<std::string>(&loaded)) return std::move(*fault);
+    server_.use_tls(std::get<std::shared_ptr<http::TlsContext>>(std::move(loaded)));
+    return "";
+  }
 
   std::string drain() override {
     readiness_->state = api::ReadyState::draining;
@@ -112,7 +144,8 @@ class RunningEngine final : public Engine {
     auto rules = std::make_shared<api::SubmissionRules>();
     for (const auto& service : config_.services) rules->services.insert(service.name);
     rules->routing = routing;
-    api::add_routes(server_, {gateway, std::move(rules), readiness_});
+    auto access = std::make_shared<const api::AccessControl>(config_.tokens);
+    api::add_routes(server_, {gateway, std::move(rules), readiness_, std::move(access)});
     server_.start();
     readiness_->state = api::ReadyState::ready;
     return std::nullopt;
@@ -160,10 +193,18 @@ class RunningEngine final : public Engine {
   caf::actor gateway_;
   caf::actor dispatcher_;
   providers::HttpTransport transport_;
-  http::Server server_{http::Limits{}, api::refuse};
+  http::Server server_{limits_of(config_.limits), api::refuse};
 };
 
 }  // namespace
+
+std::optional<json::Fault> check_certificates(const config::Config& config) {
+  if (!config.listen.tls) return std::nullopt;
+  auto loaded = load_certificates(*config.listen.tls);
+  auto* fault = std::get_if<std::string>(&loaded);
+  if (fault == nullptr) return std::nullopt;
+  return json::Fault{"/listen/tls", std::move(*fault)};
+}
 
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
                                                                   const std::string& data_directory,

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "src/config/config.hpp"
 #include "src/events.hpp"
+#include "src/json/json.hpp"
 
 namespace celld {
 
@@ -16,6 +18,9 @@ struct StartFailure {
   int exit_code = 1;
   std::string text;
 };
+
+/// What is wrong with the files that `listen.tls` names, if anything.
+std::optional<json::Fault> check_certificates(const config::Config& config);
 
 /// A running celld. Everything is stopped and joined when it goes.
 class Engine {
@@ -27,8 +32,12 @@ class Engine {
 
   virtual ~Engine() = default;
 
-  /// "http://HOST:PORT", as bound.
+  /// "http://HOST:PORT", or https with TLS, as bound.
   virtual std::string url() const = 0;
+
+  /// Reads the files of `listen.tls` again, for connections from now on. The text is an error, and
+  /// then nothing changes.
+  virtual std::string reload_certificates() = 0;
 
   /// Stops as promise P11 says: from now on nothing is admitted; returns when everything that could
   /// finish within the configured grace has, the rest is handed back, and all is on disk. The text

@@ -14,9 +14,11 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include "src/config/checks.hpp"
 #include "src/config/config.hpp"
 #include "src/engine.hpp"
 #include "src/events.hpp"
+#include "src/token_command.hpp"
 #include "src/version.hpp"
 
 namespace {
@@ -35,12 +37,12 @@ struct Arguments {
   bool check = false;
 };
 
-/// Fills `arguments`, or returns what to exit with. Flags win over the environment.
+/// Fills `arguments`, or returns what to exit with: all is done then. Flags win over the
+/// environment.
 std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Runs provisioning jobs for many customers, safely and fairly.", "celld"};
-  app.add_option("--config", arguments.config_path, "the configuration file")
-      ->envname("CELLD_CONFIG")
-      ->required();
+  app.add_option("--config", arguments.config_path, "the configuration file; required to serve")
+      ->envname("CELLD_CONFIG");
   app.add_option("--listen", arguments.listen, "HOST:PORT to serve on; port 0 takes a free one")
       ->envname("CELLD_LISTEN");
   app.add_option("--data", arguments.data_directory, "the directory of the database")
@@ -48,12 +50,20 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->capture_default_str();
   app.add_flag("--check", arguments.check, "check the configuration and exit");
   app.set_version_flag("--version", std::string("celld ") + version);
+  const TokenCommand token{app};
   try {
     app.parse(argc, argv);
+    if (token.given()) return token.run() ? exit_stopped : exit_internal;
+    if (arguments.config_path.empty()) throw CLI::RequiredError("--config");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_stopped : exit_bad_configuration;
   }
   return std::nullopt;
+}
+
+void print(const Arguments& arguments, const json::Fault& fault) {
+  std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
+               fault.pointer.empty() ? "(document)" : fault.pointer.c_str(), fault.detail.c_str());
 }
 
 /// The configuration, or nothing after every fault has been printed.
@@ -68,13 +78,16 @@ std::optional<config::Config> read_configuration(const Arguments& arguments) {
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
-  if (auto* parsed = std::get_if<config::Config>(&outcome)) return std::move(*parsed);
-  for (const auto& fault : std::get<std::vector<json::Fault>>(outcome)) {
-    std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
-                 fault.pointer.empty() ? "(document)" : fault.pointer.c_str(),
-                 fault.detail.c_str());
+  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
+    for (const auto& fault : *faults) print(arguments, fault);
+    return std::nullopt;
   }
-  return std::nullopt;
+  auto& parsed = std::get<config::Config>(outcome);
+  if (const auto fault = check_certificates(parsed)) {
+    print(arguments, *fault);
+    return std::nullopt;
+  }
+  return std::move(parsed);
 }
 
 /// Every connection and every call in flight needs a descriptor.
@@ -85,14 +98,36 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// On SIGHUP.
+void reload(Engine& engine, bool has_tls) {
+  if (!has_tls) {
+    spdlog::warn("SIGHUP: this version has no reload; restart celld to change its configuration");
+    return;
+  }
+  if (const std::string fault = engine.reload_certificates(); !fault.empty()) {
+    spdlog::error("SIGHUP: the certificates in use are kept: {}", fault);
+    return;
+  }
+  spdlog::info(
+      "SIGHUP: certificates are read again, for connections from now on; restart celld to change "
+      "its configuration");
+}
+
+void warn_of_plain_tokens(const config::Listen& listen) {
+  if (listen.tls || config::is_loopback(listen.host)) return;
+  spdlog::warn(
+      "tokens travel unencrypted to {}: configure `listen.tls`, or let only a proxy that speaks "
+      "TLS connect",
+      listen.host);
+}
+
 /// Serves until something ends it; returns what to exit with.
-int serve(Engine& engine, Events& events) {
+int serve(Engine& engine, Events& events, bool has_tls) {
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
       case Events::Kind::hang_up:
-        spdlog::warn(
-            "SIGHUP: this version has no reload; restart celld to change its configuration");
+        reload(engine, has_tls);
         continue;
       case Events::Kind::stop: {
         spdlog::info("stopping");
@@ -119,6 +154,7 @@ int serve(Engine& engine, Events& events) {
 int run(const Arguments& arguments, const config::Config& configuration) {
   Events events;
   raise_descriptor_limit();
+  warn_of_plain_tokens(configuration.listen);
   auto started = Engine::start(configuration, arguments.data_directory, events);
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
     spdlog::critical("{}", failure->text);
@@ -127,7 +163,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   auto& engine = *std::get<std::unique_ptr<Engine>>(started);
   std::printf("celld listening on %s\n", engine.url().c_str());
   std::fflush(stdout);
-  const int exit_code = serve(engine, events);
+  const int exit_code = serve(engine, events, configuration.listen.tls.has_value());
   if (exit_code != exit_stopped) {
     // Its parts wait for a store, or for one another, that will not answer any more.
     std::fflush(nullptr);

@@ -2,9 +2,12 @@
 // Parse → defaults → validate → Config; every fault at once, each with its JSON pointer.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,9 +22,51 @@ namespace celld::config {
 
 using cells::milliseconds;
 
+/// PEM files; a relative path lies below celld's working directory.
+struct Tls {
+  std::string certificate_path;
+  std::string key_path;
+  std::string client_ca_path;  ///< Whose clients are let in; empty: no client needs a certificate.
+};
+
 struct Listen {
-  std::string host = "127.0.0.1";  ///< A loopback address or "localhost": there are no tokens yet.
+  std::string host = "127.0.0.1";  ///< Without tokens a loopback address or "localhost".
   std::uint16_t port = 8080;       ///< 0 takes a free port.
+  std::optional<Tls> tls{};
+};
+
+/// What a token allows. Each route asks for exactly one, and none implies another.
+enum class Scope : std::uint8_t {
+  submit,  ///< To submit, cancel and retry jobs.
+  read,    ///< To see jobs and cells.
+  work,    ///< To lease jobs of services whose workers pull.
+  admin,   ///< To change what celld does.
+};
+std::string_view to_string(Scope scope);
+std::optional<Scope> parse_scope(std::string_view text);
+
+using TokenDigest = std::array<std::uint8_t, 32>;  ///< SHA-256.
+
+/// Whoever shows the token that has this digest may do this. The token itself is nowhere.
+struct Token {
+  std::string name;
+  TokenDigest digest{};
+  std::set<Scope> scopes;
+  std::optional<std::string> customer;  ///< All that it may see and submit for.
+};
+
+/// What one client may take of the server; as http::Limits.
+struct Limits {
+  std::size_t head_bytes_max = 16 << 10;
+  std::size_t headers_max = 64;
+  std::size_t uri_bytes_max = 4 << 10;
+  std::size_t body_bytes_max = 1 << 20;
+  milliseconds head_timeout{5000};
+  milliseconds body_timeout{15000};
+  milliseconds idle_timeout{60000};
+  milliseconds write_timeout{10000};
+  std::size_t connections_max = 10'000;
+  std::size_t stream_backlog_bytes_max = 256 << 10;
 };
 
 struct Store {
@@ -60,6 +105,8 @@ struct Config {
   Store store;
   std::vector<Service> services;       ///< In order of name.
   std::vector<cells::CellRule> cells;  ///< With `defaults` filled in; in order of the file.
+  std::vector<Token> tokens;           ///< In order of the file; none: everybody may everything.
+  Limits limits;
   milliseconds shutdown_grace{30000};
 };
 

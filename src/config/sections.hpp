@@ -13,6 +13,17 @@ namespace celld::config {
 
 using Faults = std::vector<json::Fault>;
 
+/// listen.cpp: the member `listen` (null: absent), replaced by what flags or variables say. Without
+/// `auth` the host must be a loopback address.
+Listen read_listen(const json::Value* listen, const Overrides& overrides, bool has_auth,
+                   Faults& faults);
+
+/// auth.cpp: the member `auth`.
+std::vector<Token> read_tokens(const json::Value& auth, Faults& faults);
+
+/// limits.cpp: the member `limits`.
+Limits read_limits(const json::Value& limits, Faults& faults);
+
 /// services.cpp: the member `services`.
 std::vector<Service> read_services(const json::Value& services, const std::string& pointer,
                                    const Environment& environment, Faults& faults);

@@ -137,16 +137,16 @@ TEST_CASE("all faults come at once, each with its pointer") {
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
     "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
               {"queue": {"max_jobs": "many"}}],
-    "auth": {}, "retention_ms": 1, "shutdown_grace_ms": -1, "nonsense": null})");
+    "retention_ms": 1, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
   const std::string rule =
-      "must be a loopback address (127.0.0.0/8, ::1 or localhost), because this version knows no "
-      "tokens";
+      "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` whoever "
+      "can connect may do everything";
   const std::string name_rule = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
   const std::string missing = "is not available in this version";
   CHECK(faults ==
         Faults{{"/listen/host", rule},
                {"/listen/port", "must be an integer from 0 to 65535"},
-               {"/listen/tls", "is unknown"},
+               {"/listen/tls", "must be an object"},
                {"/store/type", "must be \"sqlite\""},
                {"/store/path", "must not be empty"},
                {"/services/a~1b", "must be named like " + name_rule},
@@ -163,7 +163,7 @@ TEST_CASE("all faults come at once, each with its pointer") {
                {"/cells/1", "must be an object"},
                {"/cells/2/queue/max_jobs", "must be an integer from 1 to 100000000"},
                {"/shutdown_grace_ms", "must be an integer from 0 to 3600000"},
-               {"/auth", missing},
+               {"/limits/max_headers", "must be an integer from 8 to 1000"},
                {"/retention_ms", missing},
                {"/nonsense", "is unknown"}});
 }
@@ -187,7 +187,7 @@ TEST_CASE("a number out of range is one fault") {
         Faults{{"/cells/0/pool/size", "is a number out of range"}});
 }
 
-TEST_CASE("only loopback addresses are listened on") {
+TEST_CASE("without tokens only loopback addresses are listened on") {
   for (const auto* host : {"127.0.0.1", "127.8.9.10", "::1", "localhost", "LocalHost"})
     CHECK(bad_host(host).empty());
   for (const auto* host : {"0.0.0.0", "10.0.0.1", "::", "example.com", "127.0.0.1.example.com",
@@ -223,6 +223,7 @@ TEST_CASE("a flag or variable replaces what the file says") {
         "--listen or CELLD_LISTEN: \"99\" must be HOST:PORT, with a port from 0 to 65535");
   const Faults foreign = bad(text, {.listen = "0.0.0.0:99"});
   REQUIRE(foreign.size() == 1);
+  CHECK(foreign[0].pointer == "/listen/host");
   CHECK(foreign[0].detail.find("--listen or CELLD_LISTEN: \"0.0.0.0:99\" must be a loopback") == 0);
 }
 

@@ -32,7 +32,7 @@ class Daemon {
       last_request = message.request;
       return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
                                      message.request, {}, {}, ids_.next(wall_now), wall_now)),
-                                 std::nullopt};
+                                 std::nullopt, false};
     };
     if (attached) caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
     add_routes(server_, {gateway_, rules, readiness});

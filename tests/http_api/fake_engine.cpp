@@ -24,6 +24,12 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
             self->send(script->observer, cells::JobChanged{job});
         return promise;
       },
+      [=](const cells::CancelJob& message) {
+        return play<cells::CancelAnswered>(script->cancel, message);
+      },
+      [=](const cells::RetryJob& message) {
+        return play<cells::RetryAnswered>(script->retry, message);
+      },
       [=](const cells::DescribeCell& message) {
         return play<cells::CellDescribed>(script->describe, message);
       },

@@ -14,6 +14,8 @@ struct Script {
   std::function<cells::JobSubmitted(const cells::SubmitJob&)> submit;
   /// Called after the answer to a submission was sent; what it returns is told to the observer.
   std::function<std::vector<cells::JobPtr>(const cells::JobPtr&)> after_submit;
+  std::function<cells::CancelAnswered(const cells::CancelJob&)> cancel;
+  std::function<cells::RetryAnswered(const cells::RetryJob&)> retry;
   std::function<cells::CellDescribed(const cells::DescribeCell&)> describe;
   std::function<cells::CellsListed(const cells::ListCells&)> list;
   std::function<cells::CellDescribed(const cells::ResizePool&)> resize;

@@ -61,7 +61,7 @@ TEST_CASE("what is wrong with a submission never reaches the engine") {
   CHECK(form.status == 415);
   CHECK(form.body["detail"].get<std::string>().find("-H 'Content-Type: application/json'") !=
         std::string::npos);
-  const Answer key = post(daemon, good_job, {{"Idempotency-Key", "k"}});
+  const Answer key = post(daemon, good_job, {{"Idempotency-Key", "a b"}});
   CHECK(key.status == 422);
   CHECK(key.body["errors"][0]["detail"].get<std::string>().find("Idempotency-Key") !=
         std::string::npos);
@@ -165,9 +165,8 @@ TEST_CASE("at a stop nobody is kept waiting") {
     submitted.set_value();
     return std::vector<JobPtr>{};
   };
-  auto answer = std::async(std::launch::async, [&] {
-    return post(daemon, good_job, {{"Prefer", "wait=60"}});
-  });
+  auto answer = std::async(std::launch::async,
+                           [&] { return post(daemon, good_job, {{"Prefer", "wait=60"}}); });
   submitted.get_future().get();
   SECTION("when told to let them go") {
     daemon.send(ReleaseWaiters{});
@@ -301,4 +300,77 @@ TEST_CASE("unknown paths and wrong methods are problems") {
   CHECK(wrong.status == 405);
   CHECK(wrong.header("Allow").find("POST") != std::string::npos);
   CHECK(wrong.header("Content-Type") == "application/problem+json");
+}
+
+// --- Requests about jobs that are there ----------------------------------------------------------
+
+TEST_CASE("a replayed submission is answered 200 and says so") {
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  daemon.script->submit = [submit](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = true;
+    return reply;
+  };
+  const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.header("Idempotent-Replayed") == "true");
+  CHECK(daemon.last_request.idempotency->key == "k");
+}
+
+TEST_CASE("who waits for a job that was there before is answered even if it has just ended") {
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  JobPtr submitted;
+  daemon.script->submit = [&](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = true;
+    submitted = reply.job;
+    return reply;
+  };
+  daemon.script->find = [&](const cells::FindJob&) {
+    return cells::JobFound{in_state(submitted, JobState::succeeded)};
+  };
+  const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}, {"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "succeeded");
+}
+
+TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  int asked = 0;
+  daemon.script->cancel = [&](const cells::CancelJob& message) {
+    const bool arrived = ++asked == 3;
+    return cells::CancelAnswered{arrived ? in_state(message.job, JobState::cancelled) : message.job,
+                                 arrived};
+  };
+  const std::string path = "/v1/jobs/" + cells::format_job_id(job->id) + "/cancel";
+  const Answer answer = post(daemon, "", {}, "application/json", path);
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "cancelled");
+  asked = -100;
+  CHECK(post(daemon, "", {}, "application/json", path).status == 503);
+  CHECK(asked == -95);
+}
+
+TEST_CASE("what cannot be cancelled or retried is a conflict that names the job's state") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.script->cancel = [](const cells::CancelJob& message) {
+    return cells::CancelAnswered{in_state(message.job, JobState::succeeded), false};
+  };
+  daemon.script->retry = [](const cells::RetryJob& message) {
+    return cells::RetryAnswered{message.job, false, std::nullopt};
+  };
+  const std::string path = "/v1/jobs/" + cells::format_job_id(job->id);
+  const Answer cancel = post(daemon, "", {}, "application/json", path + "/cancel");
+  CHECK(cancel.status == 409);
+  CHECK(cancel.body["type"] == "/problems/not-cancellable");
+  CHECK(cancel.body["detail"] == "The job has ended: it is succeeded.");
+  const Answer retry = post(daemon, "", {}, "application/json", path + "/retry");
+  CHECK(retry.status == 409);
+  CHECK(retry.body["type"] == "/problems/not-retryable");
 }

@@ -32,7 +32,7 @@ cells::JobRequest accepted(std::string_view body) {
 }
 
 Problem refused(std::string_view body, Faults before = {}) {
-  auto result = parse_submission(body, rules(), std::move(before));
+  auto result = parse_submission(body, rules(), {.faults = std::move(before)});
   if (std::holds_alternative<cells::JobRequest>(result)) FAIL("accepted: " << body);
   return std::get<Problem>(std::move(result));
 }
@@ -181,10 +181,43 @@ TEST_CASE("sizes have their limits") {
 }
 
 TEST_CASE("fields of later versions are refused, never ignored") {
-  CHECK(faults_with(R"(,"idempotency_key":"k","batch":"b")") ==
-        Faults{{"/idempotency_key", "is not available in this version"},
-               {"/batch", "is not available in this version"}});
+  CHECK(faults_with(R"(,"batch":"b")") == Faults{{"/batch", "is not available in this version"}});
   CHECK(faults_with(R"(,"on_failure":"panic")") == Faults{{"/on_failure", "must be \"stop\""}});
+}
+
+TEST_CASE("an idempotency key comes in the body or in a header") {
+  CHECK_FALSE(accepted(job_with("")).idempotency);
+  const auto in_body = accepted(job_with(R"(,"idempotency_key":"a.B_9:-")")).idempotency;
+  REQUIRE(in_body);
+  CHECK(in_body->key == "a.B_9:-");
+  const auto with_header = [](const std::string& body, const std::string& key) {
+    return parse_submission(body, rules(), {.idempotency_key = key});
+  };
+  // The same request, whichever way it was written.
+  const std::string reordered =
+      R"({"services": ["dns"], "entity":{"id":"example.com","type":"zone"},)"
+      R"( "action":"create","product":"dns","customer":"acme"})";
+  CHECK(std::get<cells::JobRequest>(with_header(reordered, "a.B_9:-")).idempotency == in_body);
+  const auto other = accepted(job_with(R"(,"priority":6,"idempotency_key":"a.B_9:-")")).idempotency;
+  CHECK(other->digest != in_body->digest);
+  const auto both = with_header(job_with(R"(,"idempotency_key":"k")"), "k");
+  CHECK(std::holds_alternative<cells::JobRequest>(both));
+  const auto differing = with_header(job_with(R"(,"idempotency_key":"k")"), "other");
+  CHECK(std::get<Problem>(differing).errors ==
+        Faults{{"/idempotency_key", "is another than the header Idempotency-Key has"}});
+}
+
+TEST_CASE("an idempotency key has its alphabet and its length") {
+  CHECK(accepted(job_with(R"(,"idempotency_key":)" + quoted(255))).idempotency->key.size() == 255);
+  for (const std::string& wrong : {quoted(256), quoted(0), std::string(R"("a b")"),
+                                   std::string(R"("a/b")"), std::string("7")}) {
+    INFO(wrong);
+    const auto faults = faults_with(R"(,"idempotency_key":)" + wrong);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].pointer == "/idempotency_key");
+  }
+  const auto header = parse_submission(job_with(""), rules(), {.idempotency_key = ""});
+  CHECK(std::get<Problem>(header).errors[0].detail.find("header Idempotency-Key") == 0);
 }
 
 TEST_CASE("a timeout is at most what its cell allows") {

@@ -41,6 +41,11 @@ TEST_CASE("a fraction may be short, long or absent") {
   CHECK(ms("1970-01-01T00:00:01.123456+00:00") == 1123);
 }
 
+TEST_CASE("a point after something that is wrong ends nothing but the reading") {
+  for (const auto* text : {".5", "20.6", "2026-1.5", "2026-11-20T24.5", "2026-13-20T22:42:.123Z"})
+    CHECK_FALSE(ms(text));
+}
+
 TEST_CASE("what is not a time of RFC 3339 in UTC is refused") {
   for (const auto* text : {"",
                            "Z",

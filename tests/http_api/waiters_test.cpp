@@ -15,7 +15,7 @@ cells::JobPtr job(cells::JobId id, cells::JobState state) {
 }
 
 Waiter waiter(cells::JobId id) {
-  return {job(id, cells::JobState::queued), celld::http::Responder(nullptr), seconds(1)};
+  return {job(id, cells::JobState::queued), celld::http::Responder(nullptr), seconds(1), false};
 }
 
 Waiters::Time at(int s) {
@@ -27,13 +27,23 @@ Waiters::Time at(int s) {
 TEST_CASE("a waiter is given back once, when its job has ended") {
   Waiters waiters;
   waiters.add(waiter(1), at(10));
-  CHECK_FALSE(waiters.changed(job(2, cells::JobState::succeeded)));
-  CHECK_FALSE(waiters.changed(job(1, cells::JobState::running)));
+  CHECK(waiters.changed(job(2, cells::JobState::succeeded)).empty());
+  CHECK(waiters.changed(job(1, cells::JobState::running)).empty());
   const auto ended = waiters.changed(job(1, cells::JobState::failed));
-  REQUIRE(ended);
-  CHECK(ended->job->state == cells::JobState::failed);
-  CHECK_FALSE(waiters.changed(job(1, cells::JobState::failed)));
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].job->state == cells::JobState::failed);
+  CHECK(waiters.changed(job(1, cells::JobState::failed)).empty());
   CHECK(waiters.size() == 0);
+  CHECK_FALSE(waiters.next_deadline());
+}
+
+TEST_CASE("several wait for one job, each until its own deadline") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(10));
+  waiters.add(waiter(1), at(10));
+  waiters.add(waiter(1), at(30));
+  CHECK(waiters.take_expired(at(10)).size() == 2);
+  CHECK(waiters.changed(job(1, cells::JobState::cancelled)).size() == 1);
   CHECK_FALSE(waiters.next_deadline());
 }
 

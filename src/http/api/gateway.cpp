@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/http/api/access.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/problem.hpp"
@@ -20,6 +21,7 @@ using http::Response;
 
 // How soon a client that has gone is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
+constexpr int cancel_attempts_max = 5;
 constexpr int place_counter_bits = 20;  // See cells::JobId.
 
 Response json_response(int status, std::string body) {
@@ -38,9 +40,34 @@ Response job_response(int status, const cells::Job& job,
   return response;
 }
 
+/// What a submission is answered: it depends on who made the job, and on whose end was waited for.
+Response submission_response(const cells::Job& job, bool replayed,
+                             std::optional<std::chrono::seconds> waited) {
+  const bool end_seen = waited && waited->count() > 0 && cells::is_ended(job.state);
+  Response response = job_response(replayed || end_seen ? 200 : 202, job, waited);
+  if (replayed) response.headers.emplace_back("Idempotent-Replayed", "true");
+  return response;
+}
+
 Response waiter_response(const Waiter& waiter) {
-  const int status = cells::is_ended(waiter.job->state) ? 200 : 202;
-  return job_response(status, *waiter.job, waiter.wait);
+  return submission_response(*waiter.job, waiter.replayed, waiter.wait);
+}
+
+Response ended_already(const cells::Job& job) {
+  return to_response(
+      {.kind = ProblemKind::not_cancellable,
+       .detail = "The job has ended: it is " + std::string(to_string(job.state)) + "."});
+}
+
+Response not_failed(const cells::Job& job) {
+  return to_response({.kind = ProblemKind::not_retryable,
+                      .detail = "Only a failed or cancelled job can be retried; this one is " +
+                                std::string(to_string(job.state)) + "."});
+}
+
+/// Tells this run of celld from those before.
+std::string run_name(cells::WallTime started) {
+  return cells::format_job_id(cells::first_job_id_at(started));
 }
 
 Problem not_attached() {
@@ -59,7 +86,9 @@ struct Gathering {
 class GatewayActor : public Gateway::base {
  public:
   GatewayActor(caf::actor_config& config, std::function<cells::WallTime()> wall_clock)
-      : Gateway::base(config), wall_clock_(std::move(wall_clock)) {}
+      : Gateway::base(config),
+        wall_clock_(std::move(wall_clock)),
+        feed_(std::in_place, system(), run_name(wall_clock_())) {}
 
   behavior_type make_behavior() override {
     return {
@@ -67,11 +96,16 @@ class GatewayActor : public Gateway::base {
         [this](const ServeEngine& engine) {
           dispatcher_ = engine.dispatcher;
           reader_ = engine.reader;
+          caf::anon_send(feed_->feed(), ReadJobsFrom{reader_});
         },
         [this](const ReleaseWaiters&) { answer_all(waiters_.take_all()); },
         [this](PostJob& order) { post_job(order); },
         [this](const GetJob& order) { get_job(order); },
         [this](const GetJobs& order) { get_jobs(order); },
+        [this](const PostCancel& order) { post_cancel(order, cancel_attempts_max); },
+        [this](const PostRetry& order) { post_retry(order); },
+        [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
+        [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
         [this](const PutPool& order) { put_pool(order); },
@@ -81,6 +115,7 @@ class GatewayActor : public Gateway::base {
 
   void on_exit() override {
     answer_all(waiters_.take_all());
+    feed_.reset();
     dispatcher_ = nullptr;
     reader_ = nullptr;
   }
@@ -93,30 +128,90 @@ class GatewayActor : public Gateway::base {
         dispatcher_, cells::SubmitJob{std::move(order.request)}, order.responder,
         [this, wait = order.wait, responder = order.responder](const cells::JobSubmitted& reply) {
           if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
-          if (!wait || wait->count() == 0)
-            return responder.answer(job_response(202, *reply.job, wait));
-          waiters_.add({reply.job, responder, *wait}, clock().now() + *wait);
+          const bool waits = wait && wait->count() > 0 && !cells::is_ended(reply.job->state);
+          if (!waits)
+            return responder.answer(submission_response(*reply.job, reply.replayed, wait));
+          waiters_.add({reply.job, responder, *wait, reply.replayed}, clock().now() + *wait);
           arm_check();
+          if (reply.replayed) check_ended(reply.job->id);
         });
   }
 
   void job_changed(const JobPtr& job) {
-    if (const auto waiter = waiters_.changed(job))
-      waiter->responder.answer(waiter_response(*waiter));
+    answer_all(waiters_.changed(job));
+    feed_->tell(job);
+  }
+
+  /// A job that was there before may have ended before anybody waited for it.
+  void check_ended(cells::JobId id) {
+    request(reader_, caf::infinite, cells::FindJob{id})
+        .then(
+            [this](const cells::JobFound& reply) {
+              if (reply.job && cells::is_ended(reply.job->state))
+                answer_all(waiters_.changed(reply.job));
+            },
+            [](const caf::error&) {});
   }
 
   void get_job(const GetJob& order) {
-    ask<cells::JobFound>(reader_, cells::FindJob{order.id}, order.responder,
-                         [responder = order.responder](const cells::JobFound& reply) {
-                           responder.answer(reply.job
-                                                ? json_response(200, job_json(*reply.job))
-                                                : to_response(not_found("There is no such job.")));
-                         });
+    find_job(order, [responder = order.responder](const JobPtr& job) {
+      responder.answer(json_response(200, job_json(*job)));
+    });
+  }
+
+  /// Between our look at the job and the engine's, it may have gone to another cell: asked again.
+  void post_cancel(const PostCancel& order, int attempts) {
+    find_job(order, [this, order, attempts](const JobPtr& job) {
+      ask<cells::CancelAnswered>(
+          dispatcher_, cells::CancelJob{job}, order.responder,
+          [this, order, attempts](const cells::CancelAnswered& reply) {
+            if (reply.accepted)
+              return order.responder.answer(json_response(200, job_json(*reply.job)));
+            if (reply.job && cells::is_ended(reply.job->state))
+              return order.responder.answer(ended_already(*reply.job));
+            if (attempts <= 1) return order.responder.answer(to_response(store_unavailable()));
+            post_cancel(order, attempts - 1);
+          });
+    });
+  }
+
+  void post_retry(const PostRetry& order) {
+    find_job(order, [this, order](const JobPtr& job) {
+      ask<cells::RetryAnswered>(
+          dispatcher_, cells::RetryJob{job}, order.responder,
+          [responder = order.responder, job](const cells::RetryAnswered& reply) {
+            if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
+            const cells::Job& now = reply.job ? *reply.job : *job;
+            responder.answer(reply.accepted ? job_response(202, now, std::nullopt)
+                                            : not_failed(now));
+          });
+    });
+  }
+
+  /// Goes on with the job that the order names, if there is one that the order may concern.
+  template <class Order, class Then>
+  void find_job(const Order& order, const Then& then) {
+    ask<cells::JobFound>(
+        reader_, cells::FindJob{order.id}, order.responder,
+        [order, then](const cells::JobFound& reply) {
+          if (reply.job && may_concern(order.only_customer, reply.job->spec->customer)) {
+            then(reply.job);
+          } else {
+            order.responder.answer(to_response(not_found("There is no such job.")));
+          }
+        });
   }
 
   void get_jobs(const GetJobs& order) {
+    cells::ListJobs list = order.list;
+    if (order.only_customer) {
+      const std::string asked = list.filter.customer.value_or(*order.only_customer);
+      if (asked != *order.only_customer)
+        return order.responder.answer(json_response(200, job_list_json({}, 0)));
+      list.filter.customer = asked;
+    }
     ask<cells::JobsListed>(
-        reader_, order.list, order.responder,
+        reader_, std::move(list), order.responder,
         [responder = order.responder](const cells::JobsListed& reply) {
           responder.answer(json_response(200, job_list_json(reply.jobs, reply.next)));
         });
@@ -149,6 +244,8 @@ class GatewayActor : public Gateway::base {
   // --- Cells -----------------------------------------------------------------------------------
 
   void get_cell(const GetCell& order) {
+    if (!may_concern(order.only_customer, order.cell.customer))
+      return answer_cell({}, 200, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::DescribeCell{order.cell}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
@@ -157,6 +254,8 @@ class GatewayActor : public Gateway::base {
   }
 
   void put_pool(const PutPool& order) {
+    if (!may_concern(order.only_customer, order.cell.customer))
+      return answer_cell({}, 202, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
@@ -172,7 +271,9 @@ class GatewayActor : public Gateway::base {
   }
 
   void get_cells(const GetCells& order) {
-    ask<cells::CellsListed>(dispatcher_, order.list, order.responder,
+    cells::ListCells list = order.list;
+    list.customer = order.only_customer;
+    ask<cells::CellsListed>(dispatcher_, std::move(list), order.responder,
                             [this, responder = order.responder](const cells::CellsListed& reply) {
                               gather(reply.cells, responder,
                                      [more = reply.more](const std::vector<CellView>& views) {
@@ -234,6 +335,7 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
+  std::optional<FeedInlet> feed_;
   Waiters waiters_;
   std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters comes.
 };

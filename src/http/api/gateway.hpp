@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "cells/actors/protocol.hpp"
+#include "src/http/api/event_feed.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
@@ -25,6 +27,8 @@ struct ServeEngine {
 struct ReleaseWaiters {};
 
 // --- From the handlers -----------------------------------------------------------------------
+// With `only_customer`, whatever belongs to nobody or to another is answered as if it did not
+// exist.
 
 struct PostJob {
   cells::JobRequest request;
@@ -35,21 +39,37 @@ struct PostJob {
 struct GetJob {
   cells::JobId id = 0;
   http::Responder responder;
+  std::optional<std::string> only_customer{};
 };
 
 struct GetJobs {
   cells::ListJobs list;
   http::Responder responder;
+  std::optional<std::string> only_customer{};
+};
+
+struct PostCancel {
+  cells::JobId id = 0;
+  http::Responder responder;
+  std::optional<std::string> only_customer{};
+};
+
+struct PostRetry {
+  cells::JobId id = 0;
+  http::Responder responder;
+  std::optional<std::string> only_customer{};
 };
 
 struct GetCell {
   cells::CellKey cell;
   http::Responder responder;
+  std::optional<std::string> only_customer{};
 };
 
 struct GetCells {
   cells::ListCells list;
   http::Responder responder;
+  std::optional<std::string> only_customer{};
 };
 
 /// Without a size: as configured again.
@@ -57,6 +77,7 @@ struct PutPool {
   cells::CellKey cell;
   std::optional<std::uint32_t> size;
   http::Responder responder;
+  std::optional<std::string> only_customer{};
 };
 
 // --- To itself -------------------------------------------------------------------------------
@@ -71,6 +92,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReleaseWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJobs)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCancel)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
@@ -81,8 +104,10 @@ namespace celld::api {
 /// Answers every request exactly once, with a problem when the engine fails.
 using Gateway = cells::JobObserver::extend<
     caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
-    caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<GetCell>,
-    caf::reacts_to<GetCells>, caf::reacts_to<PutPool>, caf::reacts_to<CheckWaiters>>;
+    caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
+    caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
+    caf::reacts_to<GetCell>, caf::reacts_to<GetCells>, caf::reacts_to<PutPool>,
+    caf::reacts_to<CheckWaiters>>;
 
 /// `wall_clock` tells how long the oldest job of a cell has been queued.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -159,6 +159,15 @@ std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
   return list;
 }
 
+std::variant<EventFilter, Faults> parse_event_query(const Query& query) {
+  EventFilter filter;
+  Faults faults = take_all(
+      query, {{"customer", name_into(filter.customer)}, {"product", name_into(filter.product)}},
+      nullptr);
+  if (!faults.empty()) return faults;
+  return filter;
+}
+
 Faults refuse_query(const Query& query) {
   return take_all(query, {}, nullptr);
 }

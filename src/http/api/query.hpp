@@ -1,6 +1,7 @@
 // Query parameters: every one known, every one checked, all faults at once.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,13 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query);
 
 /// GET /v1/cells
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
+
+/// GET /v1/events
+struct EventFilter {
+  std::optional<std::string> customer{};
+  std::optional<std::string> product{};
+};
+std::variant<EventFilter, Faults> parse_event_query(const Query& query);
 
 /// For everything that takes no parameters.
 Faults refuse_query(const Query& query);

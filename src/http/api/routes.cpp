@@ -34,15 +34,11 @@ Problem not_json() {
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
-void post_job(const Api& api, const Request& request, Responder responder) {
+void post_job(const Api& api, const Access& access, const Request& request, Responder responder) {
   if (!is_json(request)) return answer(responder, not_json());
-  Faults faults = refuse_query(request.query);
-  // Taken for a plain submission, a retry under the same key would become a second job.
-  if (request.header("idempotency-key"))
-    faults.push_back({"",
-                      "header Idempotency-Key: idempotency keys are not available in this "
-                      "version"});
-  auto parsed = parse_submission(request.body, *api.rules, std::move(faults));
+  auto parsed = parse_submission(
+      request.body, *api.rules,
+      {refuse_query(request.query), access.customer, request.header("idempotency-key")});
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
   auto& job = std::get<cells::JobRequest>(parsed);
   if (auto traceparent = request.header("traceparent"); traceparent && is_traceparent(*traceparent))
@@ -51,20 +47,65 @@ void post_job(const Api& api, const Request& request, Responder responder) {
                  PostJob{std::move(job), preferred_wait(request), std::move(responder)});
 }
 
-void get_job(const Api& api, const Request& request, Responder responder) {
+void get_job(const Api& api, const Access& access, const Request& request, Responder responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   const auto id = cells::parse_job_id(request.captures[0]);
   if (!id) return answer(responder, not_found("There is no such job."));
-  caf::anon_send(api.gateway, GetJob{*id, std::move(responder)});
+  caf::anon_send(api.gateway, GetJob{*id, std::move(responder), access.customer});
 }
 
-void get_jobs(const Api& api, const Request& request, Responder responder) {
+void get_jobs(const Api& api, const Access& access, const Request& request, Responder responder) {
   auto parsed = parse_job_query(request.query);
   if (auto* faults = std::get_if<Faults>(&parsed))
     return answer(responder, invalid_request(std::move(*faults)));
-  caf::anon_send(api.gateway,
-                 GetJobs{std::get<cells::ListJobs>(std::move(parsed)), std::move(responder)});
+  caf::anon_send(api.gateway, GetJobs{std::get<cells::ListJobs>(std::move(parsed)),
+                                      std::move(responder), access.customer});
+}
+
+/// What is wrong with a request that has nothing to say beyond its path.
+std::optional<Problem> refuse_content(const Request& request) {
+  Faults faults = refuse_query(request.query);
+  if (!request.body.empty()) {
+    if (!is_json(request)) return not_json();
+    auto parsed = json::parse(request.body);
+    if (auto* error = std::get_if<json::SyntaxError>(&parsed))
+      return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
+    json::ObjectReader(std::get<json::Document>(parsed).value, "", faults).finish();
+  }
+  if (faults.empty()) return std::nullopt;
+  return invalid_request(std::move(faults));
+}
+
+/// POST …/cancel and …/retry.
+template <class Order>
+void post_order(const Api& api, const Access& access, const Request& request, Responder responder) {
+  const auto id = cells::parse_job_id(request.captures[0]);
+  if (!id) return answer(responder, not_found("There is no such job."));
+  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
+  caf::anon_send(api.gateway, Order{*id, std::move(responder), access.customer});
+}
+
+// --- Events --------------------------------------------------------------------------------------
+
+void follow_job(const Api& api, const Access& access, const Request& request, Responder responder) {
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  const auto id = cells::parse_job_id(request.captures[0]);
+  if (!id) return answer(responder, not_found("There is no such job."));
+  caf::anon_send(api.gateway, FollowJob{*id, request.header("last-event-id"), std::move(responder),
+                                        access.customer});
+}
+
+void follow_jobs(const Api& api, const Access& access, const Request& request,
+                 Responder responder) {
+  auto parsed = parse_event_query(request.query);
+  if (auto* faults = std::get_if<Faults>(&parsed))
+    return answer(responder, invalid_request(std::move(*faults)));
+  auto& filter = std::get<EventFilter>(parsed);
+  caf::anon_send(api.gateway, FollowJobs{std::move(filter.customer), std::move(filter.product),
+                                         request.header("last-event-id"), std::move(responder),
+                                         access.customer});
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -76,20 +117,20 @@ std::optional<cells::CellKey> captured_key(const Request& request) {
   return cells::CellKey{request.captures[0], request.captures[1]};
 }
 
-void get_cell(const Api& api, const Request& request, Responder responder) {
+void get_cell(const Api& api, const Access& access, const Request& request, Responder responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   auto key = captured_key(request);
   if (!key) return answer(responder, not_found("There is no such cell."));
-  caf::anon_send(api.gateway, GetCell{std::move(*key), std::move(responder)});
+  caf::anon_send(api.gateway, GetCell{std::move(*key), std::move(responder), access.customer});
 }
 
-void get_cells(const Api& api, const Request& request, Responder responder) {
+void get_cells(const Api& api, const Access& access, const Request& request, Responder responder) {
   auto parsed = parse_cell_query(request.query);
   if (auto* faults = std::get_if<Faults>(&parsed))
     return answer(responder, invalid_request(std::move(*faults)));
-  caf::anon_send(api.gateway,
-                 GetCells{std::get<cells::ListCells>(std::move(parsed)), std::move(responder)});
+  caf::anon_send(api.gateway, GetCells{std::get<cells::ListCells>(std::move(parsed)),
+                                       std::move(responder), access.customer});
 }
 
 /// The body of PUT …/pool.
@@ -107,33 +148,35 @@ std::variant<std::uint32_t, Problem> parse_pool_size(const std::string& body, Fa
   return static_cast<std::uint32_t>(*size);
 }
 
-void put_pool(const Api& api, const Request& request, Responder responder) {
+void put_pool(const Api& api, const Access& access, const Request& request, Responder responder) {
   auto key = captured_key(request);
   if (!key) return answer(responder, not_found("There is no such cell."));
   if (!is_json(request)) return answer(responder, not_json());
   auto parsed = parse_pool_size(request.body, refuse_query(request.query));
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
-  caf::anon_send(api.gateway,
-                 PutPool{std::move(*key), std::get<std::uint32_t>(parsed), std::move(responder)});
+  caf::anon_send(api.gateway, PutPool{std::move(*key), std::get<std::uint32_t>(parsed),
+                                      std::move(responder), access.customer});
 }
 
-void delete_pool(const Api& api, const Request& request, Responder responder) {
+void delete_pool(const Api& api, const Access& access, const Request& request,
+                 Responder responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   auto key = captured_key(request);
   if (!key) return answer(responder, not_found("There is no such cell."));
-  caf::anon_send(api.gateway, PutPool{std::move(*key), std::nullopt, std::move(responder)});
+  caf::anon_send(api.gateway,
+                 PutPool{std::move(*key), std::nullopt, std::move(responder), access.customer});
 }
 
 // --- Operating -----------------------------------------------------------------------------------
 
-void get_livez(const Api&, const Request& request, Responder responder) {
+void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   responder.answer(json_response(R"({"status":"ok"})"));
 }
 
-void get_readyz(const Api& api, const Request& request, Responder responder) {
+void get_readyz(const Api& api, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   switch (api.readiness->state.load()) {
@@ -152,25 +195,30 @@ void get_readyz(const Api& api, const Request& request, Responder responder) {
 }  // namespace
 
 void add_routes(http::Server& server, const Api& api) {
-  using ApiHandler = void (*)(const Api&, const Request&, Responder);
-  const auto add = [&](const char* method, const char* pattern, ApiHandler handler) {
-    server.route(method, pattern, [api, handler](const Request& request, Responder responder) {
-      // Without tokens, any page in a browser on this machine could otherwise submit jobs.
-      if (is_foreign(request))
-        return answer(responder, {.kind = ProblemKind::foreign_origin,
-                                  .detail = "The request comes from a page of another origin."});
-      handler(api, request, std::move(responder));
-    });
+  // Without a scope a route is open to all.
+  const auto add = [&](const char* method, const char* pattern, std::optional<Scope> scope,
+                       auto handler) {
+    server.route(method, pattern,
+                 [api, scope, handler](const Request& request, const Responder& responder) {
+                   const auto admitted = api.access->admit(request, scope);
+                   if (const auto* problem = std::get_if<Problem>(&admitted))
+                     return answer(responder, *problem);
+                   handler(api, std::get<Access>(admitted), request, responder);
+                 });
   };
-  add("POST", "/v1/jobs", post_job);
-  add("GET", "/v1/jobs", get_jobs);
-  add("GET", "/v1/jobs/{}", get_job);
-  add("GET", "/v1/cells", get_cells);
-  add("GET", "/v1/cells/{}/{}", get_cell);
-  add("PUT", "/v1/admin/cells/{}/{}/pool", put_pool);
-  add("DELETE", "/v1/admin/cells/{}/{}/pool", delete_pool);
-  add("GET", "/livez", get_livez);
-  add("GET", "/readyz", get_readyz);
+  add("POST", "/v1/jobs", Scope::submit, post_job);
+  add("GET", "/v1/jobs", Scope::read, get_jobs);
+  add("GET", "/v1/jobs/{}", Scope::read, get_job);
+  add("POST", "/v1/jobs/{}/cancel", Scope::submit, post_order<PostCancel>);
+  add("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostRetry>);
+  add("GET", "/v1/jobs/{}/events", Scope::read, follow_job);
+  add("GET", "/v1/events", Scope::read, follow_jobs);
+  add("GET", "/v1/cells", Scope::read, get_cells);
+  add("GET", "/v1/cells/{}/{}", Scope::read, get_cell);
+  add("PUT", "/v1/admin/cells/{}/{}/pool", Scope::admin, put_pool);
+  add("DELETE", "/v1/admin/cells/{}/{}/pool", Scope::admin, delete_pool);
+  add("GET", "/livez", std::nullopt, get_livez);
+  add("GET", "/readyz", std::nullopt, get_readyz);
 }
 
 }  // namespace celld::api

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "src/http/api/access.hpp"
 #include "src/http/api/gateway.hpp"
 #include "src/http/api/readiness.hpp"
 #include "src/http/api/submission.hpp"
@@ -15,6 +16,7 @@ struct Api {
   Gateway gateway;
   std::shared_ptr<const SubmissionRules> rules;
   std::shared_ptr<const Readiness> readiness;
+  std::shared_ptr<const AccessControl> access = std::make_shared<const AccessControl>();
 };
 
 /// Adds all routes to a server that has not started.

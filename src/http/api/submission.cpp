@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/config/checks.hpp"
+#include "src/http/api/digest.hpp"
 #include "src/http/api/time_text.hpp"
 
 namespace celld::api {
@@ -128,11 +129,43 @@ void read_on_failure(json::ObjectReader& reader) {
 
 /// Fields of the contract that a later version brings: ignoring them would break their promise.
 void refuse_unavailable(json::ObjectReader& reader) {
-  for (const std::string_view name : {"idempotency_key", "batch"})
-    if (reader.any(name) != nullptr) reader.fault(name, "is not available in this version");
+  if (reader.any("batch") != nullptr) reader.fault("batch", "is not available in this version");
 }
 
-cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules, Faults& faults) {
+constexpr std::string_view key_rule =
+    "must be 1 to 255 characters of A-Z, a-z, 0-9, `.`, `_`, `:`, `-`";
+
+bool is_idempotency_key(std::string_view text) {
+  return !text.empty() && text.size() <= 255 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("._:-").find(c) != std::string_view::npos;
+  });
+}
+
+/// The key of the header or of the body; empty: there is none.
+std::string read_idempotency_key(json::ObjectReader& reader, const SubmissionTerms& terms,
+                                 Faults& faults) {
+  const auto& header = terms.idempotency_key;
+  const auto field = reader.string("idempotency_key");
+  if (header && !is_idempotency_key(*header)) {
+    faults.push_back({"", "header Idempotency-Key: " + std::string(key_rule)});
+  }
+  if (field && !is_idempotency_key(*field)) {
+    reader.fault("idempotency_key", std::string(key_rule));
+  } else if (field && header && *field != *header) {
+    reader.fault("idempotency_key", "is another than the header Idempotency-Key has");
+  }
+  return field.value_or(header.value_or(""));
+}
+
+/// Of what is asked for, however it was written.
+std::string digest_of_request(json::Value& value) {
+  value.erase("idempotency_key");
+  return sha256_hex(json::dump(value));
+}
+
+cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
+                           const SubmissionTerms& terms, Faults& faults) {
   cells::JobRequest request;
   cells::JobSpec& spec = request.spec;
   spec.max_attempts = 0;
@@ -154,8 +187,11 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules, Fau
   if (const json::Value* labels = reader.object("labels"))
     spec.labels = read_labels(*labels, reader.pointer_of("labels"), faults);
   read_on_failure(reader);
+  std::string key = read_idempotency_key(reader, terms, faults);
   refuse_unavailable(reader);
   reader.finish();
+  if (!key.empty() && faults.empty())
+    request.idempotency = cells::Idempotency{std::move(key), digest_of_request(value)};
   return request;
 }
 
@@ -172,14 +208,20 @@ bool is_hex(std::string_view text) {
 
 std::variant<cells::JobRequest, Problem> parse_submission(std::string_view body,
                                                           const SubmissionRules& rules,
-                                                          Faults faults) {
+                                                          SubmissionTerms terms) {
   auto parsed = json::parse(body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
     return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
   auto& document = std::get<json::Document>(parsed);
+  Faults faults = std::move(terms.faults);
   std::move(document.number_faults.begin(), document.number_faults.end(),
             std::back_inserter(faults));
-  cells::JobRequest request = read_job(document.value, rules, faults);
+  cells::JobRequest request = read_job(document.value, rules, terms, faults);
+  // Before anything is said about cells: which of them another customer has is not told.
+  const std::string& customer = request.spec.customer;
+  const auto& only = terms.only_customer;
+  if (only && config::is_name(customer) && customer != *only)
+    return not_found("There is no such customer.");
 
   std::optional<cells::Route> route;
   if (is_name_pair(request.spec)) {

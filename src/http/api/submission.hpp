@@ -23,11 +23,22 @@ struct SubmissionRules {
   std::shared_ptr<const cells::Routing> routing;
 };
 
-/// The job that `body` asks for, or everything that is wrong with it. `faults` are those that the
-/// rest of the request has already.
+/// For whom alone a submission may be; nothing: for anybody.
+using OnlyCustomer = std::optional<std::string>;
+
+/// What counts beside the body.
+struct SubmissionTerms {
+  std::vector<json::Fault> faults{};  ///< What is wrong with the rest of the request.
+  OnlyCustomer only_customer{};
+  std::optional<std::string> idempotency_key{};  ///< The header of that name.
+};
+
+/// The job that `body` asks for, or everything that is wrong with it. With an idempotency key, the
+/// request's digest is that of the body's meaning: white space, the order of members, and where the
+/// key stood do not count.
 std::variant<cells::JobRequest, Problem> parse_submission(std::string_view body,
                                                           const SubmissionRules& rules,
-                                                          std::vector<json::Fault> faults = {});
+                                                          SubmissionTerms terms = {});
 
 /// A W3C traceparent that may be sent on; a malformed one is to be ignored.
 bool is_traceparent(std::string_view text);

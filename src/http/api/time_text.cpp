@@ -35,7 +35,7 @@ class Scanner {
 
   /// A fraction of a second, if there is one.
   cells::milliseconds fraction() {
-    if (rest_.empty() || rest_.front() != '.') return cells::milliseconds(0);
+    if (!good_ || rest_.empty() || rest_.front() != '.') return cells::milliseconds(0);
     rest_.remove_prefix(1);
     int ms = 0;
     std::size_t count = 0;

@@ -6,22 +6,26 @@ namespace celld::api {
 
 void Waiters::add(Waiter waiter, Time deadline) {
   const cells::JobId id = waiter.job->id;
-  if (waiting_.emplace(id, Entry{std::move(waiter), deadline}).second)
-    deadlines_.emplace(deadline, id);
+  const auto entry = waiting_.emplace(id, Entry{std::move(waiter), deadline, ++number_});
+  deadlines_.emplace(std::pair{deadline, number_}, entry);
 }
 
-std::optional<Waiter> Waiters::changed(const cells::JobPtr& job) {
-  const auto entry = waiting_.find(job->id);
-  if (entry == waiting_.end()) return std::nullopt;
-  entry->second.waiter.job = job;
-  if (!cells::is_ended(job->state)) return std::nullopt;
-  return take(entry);
+std::vector<Waiter> Waiters::changed(const cells::JobPtr& job) {
+  std::vector<Waiter> ended;
+  auto [entry, end] = waiting_.equal_range(job->id);
+  while (entry != end) {
+    const auto next = std::next(entry);
+    entry->second.waiter.job = job;
+    if (cells::is_ended(job->state)) ended.push_back(take(entry));
+    entry = next;
+  }
+  return ended;
 }
 
 std::vector<Waiter> Waiters::take_expired(Time now) {
   std::vector<Waiter> expired;
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now)
-    expired.push_back(take(waiting_.find(deadlines_.begin()->second)));
+  while (!deadlines_.empty() && deadlines_.begin()->first.first <= now)
+    expired.push_back(take(deadlines_.begin()->second));
   return expired;
 }
 
@@ -39,11 +43,11 @@ void Waiters::drop_gone() {
 
 std::optional<Waiters::Time> Waiters::next_deadline() const {
   if (deadlines_.empty()) return std::nullopt;
-  return deadlines_.begin()->first;
+  return deadlines_.begin()->first.first;
 }
 
 Waiter Waiters::take(Map::iterator entry) {
-  deadlines_.erase({entry->second.deadline, entry->first});
+  deadlines_.erase({entry->second.deadline, entry->second.number});
   Waiter waiter = std::move(entry->second.waiter);
   waiting_.erase(entry);
   return waiter;

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,17 +18,17 @@ struct Waiter {
   cells::JobPtr job;  ///< Its latest form that is known.
   http::Responder responder;
   std::chrono::seconds wait{};  ///< As granted.
+  bool replayed = false;        ///< The job was submitted before, under the same idempotency key.
 };
 
-/// At most one waits for a job: whoever submitted it.
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   void add(Waiter waiter, Time deadline);
 
-  /// Notes the job's new form. Gives back its waiter, if the job has ended.
-  std::optional<Waiter> changed(const cells::JobPtr& job);
+  /// Notes the job's new form. Gives back its waiters, if the job has ended.
+  std::vector<Waiter> changed(const cells::JobPtr& job);
 
   /// Gives back those whose deadline is at or before `now`.
   std::vector<Waiter> take_expired(Time now);
@@ -45,13 +45,16 @@ class Waiters {
   struct Entry {
     Waiter waiter;
     Time deadline;
+    std::uint64_t number;
   };
-  using Map = std::unordered_map<cells::JobId, Entry>;
+  /// Almost always one for a job: more only when it is submitted again.
+  using Map = std::multimap<cells::JobId, Entry>;
 
   Waiter take(Map::iterator entry);
 
   Map waiting_;
-  std::set<std::pair<Time, cells::JobId>> deadlines_;
+  std::map<std::pair<Time, std::uint64_t>, Map::iterator> deadlines_;
+  std::uint64_t number_ = 0;
 };
 
 }  // namespace celld::api

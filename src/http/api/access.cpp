@@ -1,0 +1,77 @@
+#include "src/http/api/access.hpp"
+
+#include "src/config/checks.hpp"
+#include "src/http/api/request_headers.hpp"
+#include "src/http/api/tokens.hpp"
+
+namespace celld::api {
+namespace {
+
+constexpr std::string_view scheme = "bearer";
+
+/// The token of the only Authorization header; empty when there is none, or anything else is there.
+std::string_view bearer_token(const http::Request& request) {
+  const std::string* only = nullptr;
+  for (const auto& [name, value] : request.headers) {
+    if (name != "authorization") continue;
+    if (only != nullptr) return "";
+    only = &value;
+  }
+  if (only == nullptr) return "";
+  std::string_view rest = *only;
+  if (config::lower_case(rest.substr(0, scheme.size())) != scheme) return "";
+  rest.remove_prefix(scheme.size());
+  const std::size_t begin = rest.find_first_not_of(' ');
+  if (begin == 0 || begin == std::string_view::npos) return "";
+  rest.remove_prefix(begin);
+  return is_token(rest) ? rest : "";
+}
+
+Problem foreign_origin() {
+  return {.kind = ProblemKind::foreign_origin,
+          .detail = "The request comes from a page of another origin."};
+}
+
+/// The same for every request without a good token: it does not tell what was wrong with it.
+Problem unauthorized() {
+  return {.kind = ProblemKind::unauthorized,
+          .detail =
+              "The request needs one header `Authorization: Bearer TOKEN` with a token that celld "
+              "knows."};
+}
+
+Problem lacks_scope(Scope scope) {
+  return {.kind = ProblemKind::missing_scope,
+          .detail = "The token lacks the scope `" + std::string(config::to_string(scope)) + "`."};
+}
+
+}  // namespace
+
+bool may_concern(const std::optional<std::string>& only_customer, std::string_view customer) {
+  return !only_customer || *only_customer == customer;
+}
+
+std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
+                                                   std::optional<Scope> scope) const {
+  // Without tokens, any page in a browser on this machine could otherwise submit jobs.
+  if (is_foreign(request)) return foreign_origin();
+  if (tokens_.empty() || !scope) return Access{};
+  const config::Token* token = token_of(request);
+  if (token == nullptr) return unauthorized();
+  if (!token->scopes.contains(*scope)) return lacks_scope(*scope);
+  return Access{token->customer};
+}
+
+/// Compares with every token, found or not, so that the time tells nothing about any of them.
+const config::Token* AccessControl::token_of(const http::Request& request) const {
+  const std::string_view text = bearer_token(request);
+  if (text.empty()) return nullptr;
+  const Digest digest = sha256(text);
+  const config::Token* found = nullptr;
+  for (const config::Token& token : tokens_) {
+    if (same_digest(token.digest, digest)) found = &token;
+  }
+  return found;
+}
+
+}  // namespace celld::api

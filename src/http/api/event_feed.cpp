@@ -1,0 +1,269 @@
+#include "src/http/api/event_feed.hpp"
+
+#include <chrono>
+#include <iterator>
+#include <list>
+#include <map>
+#include <utility>
+
+#include "src/http/api/access.hpp"
+#include "src/http/api/event_log.hpp"
+#include "src/http/api/job_json.hpp"
+#include "src/http/api/problem.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::api {
+namespace {
+
+using cells::JobPtr;
+using http::AnswerStream;
+using http::Responder;
+
+/// Changes that wait for the feed.
+constexpr std::int64_t waiting_max = 65'536;
+constexpr std::chrono::seconds sweep_interval{30};
+constexpr const char* heartbeat = ":\n\n";
+
+/// `missed`: events of the past.
+AnswerStream begin(const Responder& responder, const std::string& missed = "") {
+  http::Response head;
+  head.content_type = "text/event-stream";
+  head.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  head.body = heartbeat + missed;  // So that the client sees at once that it is connected.
+  return responder.begin_stream(head, {heartbeat, std::chrono::seconds(15)});
+}
+
+std::string event_text(const std::string& id, const cells::Job& job) {
+  std::string text = "id: " + id + "\nevent: job.state\ndata: ";
+  append_job(text, job);
+  return text += "\n\n";
+}
+
+std::string gap_text(const std::string& id) {
+  return "id: " + id + "\nevent: gap\ndata: " +
+         json::dump({{"detail", "Changes may have been missed: read the jobs anew."}}) + "\n\n";
+}
+
+using Waiting = std::shared_ptr<std::atomic<std::int64_t>>;
+
+class EventFeedActor : public EventFeed::base {
+ public:
+  EventFeedActor(caf::actor_config& config, std::string run, Waiting waiting)
+      : EventFeed::base(config), log_(std::move(run)), waiting_(std::move(waiting)) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const cells::JobChanged& change) {
+          waiting_->fetch_sub(1, std::memory_order_relaxed);
+          changed(change.job);
+        },
+        [this](const ReadJobsFrom& message) { reader_ = message.reader; },
+        [this](const FollowJob& order) { follow_job(order); },
+        [this](const FollowJobs& order) { follow_jobs(order); },
+        [this](const ChangesLost&) { start_over(); },
+        [this](const SweepFollowers&) { sweep(); },
+    };
+  }
+
+  void on_exit() override {
+    start_over();
+    reader_ = nullptr;
+  }
+
+ private:
+  struct JobFollower {
+    AnswerStream stream;
+    std::uint64_t number;
+    bool told = false;  ///< Has been sent a change.
+  };
+  struct JobsFollower {
+    AnswerStream stream;
+    std::optional<std::string> customer;
+    std::optional<std::string> product;
+    std::optional<std::string> only_customer;
+
+    bool wants(const cells::JobSpec& spec) const {
+      return (!customer || *customer == spec.customer) && (!product || *product == spec.product) &&
+             may_concern(only_customer, spec.customer);
+    }
+  };
+  using OfJob = std::multimap<cells::JobId, JobFollower>;
+
+  // --- Telling ---------------------------------------------------------------------------------
+
+  void changed(const JobPtr& job) {
+    const auto& event = log_.add(job);
+    auto [follower, end] = of_job_.equal_range(job->id);
+    if (follower == end && of_all_.empty()) return;
+    const std::string text = event_text(log_.id_of(event.number), *job);
+    while (follower != end) follower = tell(follower, text, *job);
+    for (auto each = of_all_.begin(); each != of_all_.end();) {
+      const bool gone =
+          each->wants(*job->spec) ? !each->stream.write(text) : !each->stream.connected();
+      each = gone ? of_all_.erase(each) : std::next(each);
+    }
+  }
+
+  /// Returns the next follower. The end of a job ends its streams.
+  OfJob::iterator tell(OfJob::iterator follower, const std::string& text, const cells::Job& job) {
+    const AnswerStream& stream = follower->second.stream;
+    follower->second.told = true;
+    if (stream.write(text) && !is_ended(job.state)) return std::next(follower);
+    stream.end();
+    return of_job_.erase(follower);
+  }
+
+  void start_over() {
+    for (auto& [id, follower] : of_job_) follower.stream.end();
+    for (auto& follower : of_all_) follower.stream.end();
+    of_job_.clear();
+    of_all_.clear();
+    log_.forget();
+  }
+
+  // --- New followers of one job ----------------------------------------------------------------
+
+  void follow_job(const FollowJob& order) {
+    find(order.id, order.responder, [this, order](const JobPtr& job) {
+      if (!job || !may_concern(order.only_customer, job->spec->customer)) {
+        order.responder.answer(to_response(not_found("There is no such job.")));
+      } else if (const auto seen = position(order.last_event_id)) {
+        resume(order, *job, *seen);
+      } else {
+        show(order);
+      }
+      arm_sweep();
+    });
+  }
+
+  /// Sends what the client has missed. One that has seen the job's end is told not to come again.
+  void resume(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
+    const cells::Job* last = nullptr;
+    std::string missed;
+    for (const auto& event : log_.events()) {
+      if (event.number <= seen || event.job->id != order.id) continue;
+      missed += event_text(log_.id_of(event.number), *event.job);
+      last = event.job.get();
+    }
+    if (!last && is_ended(job.state)) {
+      http::Response nothing;
+      nothing.status = 204;
+      order.responder.answer(std::move(nothing));
+      return;
+    }
+    const AnswerStream stream = begin(order.responder, missed);
+    if (last && is_ended(last->state)) {
+      stream.end();
+    } else {
+      of_job_.emplace(order.id, JobFollower{stream, ++numbers_, true});
+    }
+  }
+
+  /// Sends how the job stands: read once its changes are followed, so that none is missed between.
+  void show(const FollowJob& order) {
+    const std::uint64_t number = ++numbers_;
+    of_job_.emplace(order.id, JobFollower{begin(order.responder), number});
+    request(reader_, caf::infinite, cells::FindJob{order.id})
+        .then([this, id = order.id,
+               number](const cells::JobFound& found) { shown(id, number, found.job); },
+              [this, id = order.id, number](const caf::error&) { shown(id, number, nullptr); });
+  }
+
+  void shown(cells::JobId id, std::uint64_t number, const JobPtr& job) {
+    auto [follower, end] = of_job_.equal_range(id);
+    while (follower != end && follower->second.number != number) ++follower;
+    if (follower == end || follower->second.told) return;  // A change was told: that is newer.
+    if (job) {
+      tell(follower, event_text(log_.id_of(log_.last()), *job), *job);
+    } else {
+      follower->second.stream.end();
+      of_job_.erase(follower);
+    }
+  }
+
+  // --- New followers of many jobs --------------------------------------------------------------
+
+  void follow_jobs(const FollowJobs& order) {
+    JobsFollower follower{{}, order.customer, order.product, order.only_customer};
+    std::string missed;
+    if (const auto seen = position(order.last_event_id)) {
+      missed = missed_text(follower, *seen);
+    } else if (order.last_event_id) {
+      missed = gap_text(log_.id_of(log_.last()));
+    }
+    follower.stream = begin(order.responder, missed);
+    of_all_.push_back(std::move(follower));
+    arm_sweep();
+  }
+
+  std::string missed_text(const JobsFollower& follower, std::uint64_t seen) const {
+    std::string text;
+    for (const auto& event : log_.events()) {
+      if (event.number > seen && follower.wants(*event.job->spec))
+        text += event_text(log_.id_of(event.number), *event.job);
+    }
+    return text;
+  }
+
+  // --- Small things ----------------------------------------------------------------------------
+
+  std::optional<std::uint64_t> position(const std::optional<std::string>& id) const {
+    return id ? log_.position(*id) : std::nullopt;
+  }
+
+  template <class Then>
+  void find(cells::JobId id, const Responder& responder, const Then& then) {
+    if (!reader_) {
+      responder.answer(
+          to_response({.kind = ProblemKind::starting, .detail = "celld is starting."}));
+      return;
+    }
+    request(reader_, caf::infinite, cells::FindJob{id})
+        .then(
+            [then](const cells::JobFound& found) { then(found.job); },
+            [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
+  }
+
+  /// Clients whose jobs do not change leave without our noticing.
+  void arm_sweep() {
+    if (std::exchange(sweep_armed_, true)) return;
+    delayed_send(this, sweep_interval, SweepFollowers{});
+  }
+
+  void sweep() {
+    sweep_armed_ = false;
+    std::erase_if(of_job_, [](const auto& entry) { return !entry.second.stream.connected(); });
+    of_all_.remove_if([](const auto& follower) { return !follower.stream.connected(); });
+    if (!of_job_.empty() || !of_all_.empty()) arm_sweep();
+  }
+
+  EventLog log_;
+  Waiting waiting_;
+  cells::JobReader reader_;
+  OfJob of_job_;
+  std::list<JobsFollower> of_all_;
+  std::uint64_t numbers_ = 0;
+  bool sweep_armed_ = false;
+};
+
+}  // namespace
+
+FeedInlet::FeedInlet(caf::actor_system& system, std::string run)
+    : waiting_(std::make_shared<std::atomic<std::int64_t>>(0)),
+      feed_(system.spawn<EventFeedActor>(std::move(run), waiting_)) {}
+
+FeedInlet::~FeedInlet() {
+  caf::anon_send_exit(feed_, caf::exit_reason::user_shutdown);
+}
+
+void FeedInlet::tell(const cells::JobPtr& job) {
+  if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
+    losing_ = true;
+    return;
+  }
+  if (std::exchange(losing_, false)) caf::anon_send(feed_, ChangesLost{});
+  waiting_->fetch_add(1, std::memory_order_relaxed);
+  caf::anon_send(feed_, cells::JobChanged{job});
+}
+
+}  // namespace celld::api

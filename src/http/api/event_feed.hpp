@@ -1,0 +1,79 @@
+// Streams of what happens to jobs: server-sent events, as the HTML standard describes them
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+//
+// An actor of its own, so that telling thousands does not delay the answers to anybody else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cells/actors/protocol.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+/// Read jobs here.
+struct ReadJobsFrom {
+  cells::JobReader reader;
+};
+
+/// Tell this client what happens to one job, first how it stands, until it has ended.
+struct FollowJob {
+  cells::JobId id = 0;
+  std::optional<std::string> last_event_id{};  ///< The last one that the client has seen.
+  http::Responder responder;
+  std::optional<std::string> only_customer{};
+};
+
+/// Tell this client what happens to all jobs of which everything given holds.
+struct FollowJobs {
+  std::optional<std::string> customer{};
+  std::optional<std::string> product{};
+  std::optional<std::string> last_event_id{};
+  http::Responder responder;
+  std::optional<std::string> only_customer{};
+};
+
+/// Changes were left out, because the feed did not keep up.
+struct ChangesLost {};
+
+/// To itself: forget the clients that have gone.
+struct SweepFollowers {};
+
+}  // namespace celld::api
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReadJobsFrom)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJob)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJobs)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ChangesLost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
+
+namespace celld::api {
+
+using EventFeed = cells::JobObserver::extend<
+    caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
+    /// Ends every stream: the clients come back and are told what they may have missed.
+    caf::reacts_to<ChangesLost>, caf::reacts_to<SweepFollowers>>;
+
+/// Passes changes on to a feed, at most so many that it has not yet looked at: its memory is
+/// bounded whatever its clients do. On one thread at a time.
+class FeedInlet {
+ public:
+  FeedInlet(caf::actor_system& system, std::string run);
+  ~FeedInlet();
+  FeedInlet(const FeedInlet&) = delete;
+  FeedInlet& operator=(const FeedInlet&) = delete;
+
+  const EventFeed& feed() const { return feed_; }
+  void tell(const cells::JobPtr& job);
+
+ private:
+  std::shared_ptr<std::atomic<std::int64_t>> waiting_;
+  EventFeed feed_;
+  bool losing_ = false;
+};
+
+}  // namespace celld::api

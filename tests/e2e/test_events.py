@@ -1,0 +1,198 @@
+"""Streams of events: who follows jobs is told every change, in order, and misses none."""
+
+import contextlib
+import json
+import socket
+import unittest
+
+from daemon import DEADLINE_S, EndToEnd, a_job, stays, wait_until
+
+
+class Stream:
+    """One server-sent event stream, read as the HTML standard says, over a plain socket."""
+
+    def __init__(self, daemon, path, last_event_id=None, rcvbuf=None):
+        self.socket = socket.socket()
+        if rcvbuf:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        self.socket.settimeout(DEADLINE_S)
+        self.socket.connect((daemon.host, daemon.port))
+        head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n"
+        if last_event_id is not None:
+            head += f"Last-Event-ID: {last_event_id}\r\n"
+        self.socket.sendall((head + "\r\n").encode())
+        self.file = self.socket.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        self.headers = {}
+        while (line := self.file.readline().strip()):
+            name, _, value = line.decode().partition(":")
+            self.headers[name.lower()] = value.strip()
+        self.text = b""
+        self.last_event_id = last_event_id
+
+    def _line(self):
+        """The next line of the stream; None at its end."""
+        while b"\n" not in self.text:
+            size = self.file.readline()
+            if not size.strip():
+                return None
+            piece = self.file.read(int(size, 16) + 2)[:-2]
+            if not piece:
+                return None
+            self.text += piece
+        line, _, self.text = self.text.partition(b"\n")
+        return line.decode()
+
+    def event(self):
+        """(event, data) of the next event; None at the end of the stream."""
+        fields = {}
+        while True:
+            line = self._line()
+            if line is None:
+                return None
+            if not line and "data" in fields:
+                self.last_event_id = fields["id"]
+                return fields["event"], json.loads(fields["data"])
+            name, _, value = line.partition(":")
+            if name:
+                fields[name] = value.removeprefix(" ")
+
+    def jobs(self, count=None):
+        """The jobs of the next events, up to the end or to so many."""
+        jobs = []
+        while count is None or len(jobs) < count:
+            event = self.event()
+            if event is None:
+                break
+            assert event[0] == "job.state", event
+            jobs.append(event[1])
+        return jobs
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Events(EndToEnd):
+    def stream(self, path, **options):
+        stream = Stream(self.daemon, path, **options)
+        self.addCleanup(stream.close)
+        return stream
+
+    def test_a_job_is_followed_from_how_it_stands_to_its_end(self):
+        self.start()
+        self.provider.hold("/dns")
+        job_id = self.submit(a_job(services=["dns", "billing"]))
+        wait_until(self.provider.calls_of, "the provider is called")
+        stream = self.stream(f"/v1/jobs/{job_id}/events")
+        self.assertEqual(stream.status, 200)
+        self.assertEqual(stream.headers["content-type"], "text/event-stream")
+        self.assertEqual(stream.jobs(1)[0]["id"], job_id)
+        self.provider.release_all()
+        followed = stream.jobs()  # The stream ends with the job.
+        self.assertEqual(followed[-1]["state"], "succeeded")
+        self.assertEqual(followed[-1], self.job(job_id))
+        self.assertTrue(all(job["id"] == job_id for job in followed))
+
+    def test_an_ended_job_is_told_once(self):
+        self.start()
+        job_id = self.submit(a_job())
+        self.wait_for_end(job_id)
+        stream = self.stream(f"/v1/jobs/{job_id}/events")
+        self.assertEqual([job["state"] for job in stream.jobs()], ["succeeded"])
+        again = self.stream(f"/v1/jobs/{job_id}/events", last_event_id=stream.last_event_id)
+        self.assertEqual(again.status, 204)  # So that an EventSource does not come back for ever.
+
+    def test_all_jobs_of_a_filter_are_followed(self):
+        self.start()
+        everything = self.stream("/v1/events")
+        acme = self.stream("/v1/events?customer=acme")
+        mail = self.stream("/v1/events?product=mail&customer=bolt")
+        first = self.submit(a_job())
+        second = self.submit(a_job(customer="bolt", product="mail"))
+        self.wait_for_end(first)
+        self.wait_for_end(second)
+        last = self.submit(a_job("last"))
+        self.wait_for_end(last)
+
+        def until_end_of(stream, job_id):
+            seen = []
+            while not seen or (seen[-1]["id"], seen[-1]["state"]) != (job_id, "succeeded"):
+                seen += stream.jobs(1)
+            return seen
+
+        self.assertEqual({job["id"] for job in until_end_of(everything, last)},
+                         {first, second, last})
+        of_acme = until_end_of(acme, last)
+        self.assertEqual({job["id"] for job in of_acme}, {first, last})
+        self.assertEqual([job["state"] for job in of_acme if job["id"] == first],
+                         ["queued", "running", "succeeded"])
+        self.assertEqual({job["id"] for job in until_end_of(mail, second)}, {second})
+
+    def test_who_comes_back_gets_what_was_missed(self):
+        self.start()
+        stream = self.stream("/v1/events")
+        self.wait_for_end(self.submit(a_job("a")))
+        self.assertEqual([job["state"] for job in stream.jobs(3)],
+                         ["queued", "running", "succeeded"])
+        stream.close()
+        missed = self.submit(a_job("b"))
+        self.wait_for_end(missed)
+        back = self.stream("/v1/events", last_event_id=stream.last_event_id)
+        self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
+                         [(missed, state) for state in ("queued", "running", "succeeded")])
+
+    def test_who_was_away_too_long_is_told_so(self):
+        self.start()
+        stream = self.stream("/v1/events")
+        self.wait_for_end(self.submit(a_job("a")))
+        stream.jobs(3)
+        self.daemon.stop()
+        self.restart()
+        for stale in (stream.last_event_id, "nonsense", "0000000000000-1"):
+            back = self.stream("/v1/events", last_event_id=stale)
+            self.assertEqual(back.event()[0], "gap")
+
+    def test_what_cannot_be_followed_is_refused(self):
+        self.start()
+        self.assert_problem(self.client.get("/v1/jobs/nothing/events"), 404, "not-found")
+        self.assert_problem(self.client.get("/v1/events?customer=a/b&x=1"), 422, "invalid-request")
+        job_id = self.submit(a_job(delay_ms=60000))
+        self.assert_problem(self.client.get(f"/v1/jobs/{job_id}/events?limit=1"), 422)
+
+    def test_a_slow_reader_loses_its_connection_and_nobody_else_does(self):
+        self.start()
+        slow = self.stream("/v1/events", rcvbuf=4096)
+        quick = self.stream("/v1/events")
+        filler = {"text": "x" * 100_000}
+        for i in range(100):
+            self.submit(a_job(f"e-{i}", parameters=filler))
+            self.assertEqual([job["state"] for job in quick.jobs(3)],
+                             ["queued", "running", "succeeded"])
+        # What was on its way may still be read; then comes an end, long before that of the events.
+        with contextlib.suppress(ConnectionError):
+            self.assertLess(len(slow.jobs()), 300)
+
+    def test_a_stop_ends_every_stream(self):
+        self.start()
+        job_id = self.submit(a_job(delay_ms=60000))
+        streams = [self.stream("/v1/events"), self.stream(f"/v1/jobs/{job_id}/events")]
+        streams[1].jobs(1)
+        self.assertEqual(self.daemon.stop(), 0)
+        for stream in streams:
+            self.assertIsNone(stream.event())
+
+    def test_hundreds_follow_at_once(self):
+        self.start()
+        job_id = self.submit(a_job(delay_ms=60000))
+        streams = [self.stream(f"/v1/jobs/{job_id}/events") for _ in range(300)]
+        for stream in streams:
+            self.assertEqual(stream.jobs(1)[0]["state"], "scheduled")
+        stays(lambda: self.client.get("/livez").status == 200, "celld answers others")
+        self.client.request("POST", f"/v1/jobs/{job_id}/cancel")
+        for stream in streams:
+            self.assertEqual([job["state"] for job in stream.jobs()], ["cancelled"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,268 @@
+"""TLS: what a client sees of it, certificates that change, and clients that need one."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import unittest
+
+from daemon import DEADLINE_S, Client, Daemon, EndToEnd, a_config, a_job, stays, wait_until
+
+A_KEY = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=DEADLINE_S)
+
+
+class Authority:
+    """A certificate authority in a directory of its own."""
+
+    def __init__(self, directory, name):
+        self.directory = os.path.join(directory, name)
+        os.mkdir(self.directory)
+        self.key, self.certificate = self.path("ca.key"), self.path("ca.pem")
+        openssl("req", "-x509", "-newkey", *A_KEY, "-nodes", "-days", "2", "-subj",
+                f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign", "-keyout", self.key,
+                "-out", self.certificate)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def issue(self, name):
+        """The paths of a certificate for 127.0.0.1 and of its key."""
+        key, request = self.path(name + ".key"), self.path(name + ".csr")
+        certificate, extensions = self.path(name + ".pem"), self.path(name + ".ext")
+        with open(extensions, "w", encoding="utf-8") as file:
+            file.write("subjectAltName=IP:127.0.0.1\nsubjectKeyIdentifier=hash\n"
+                       "authorityKeyIdentifier=keyid\n")
+        openssl("req", "-newkey", *A_KEY, "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out",
+                request)
+        openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key,
+                "-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", certificate)
+        return certificate, key
+
+
+class SecureDaemon(Daemon):
+    """A celld that listens with TLS; `context` is for its clients."""
+
+    context = None
+
+    def start(self):
+        """As Daemon.start, which wants the line of a plain celld."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
+        with open(self.stderr_path, "ab") as log:
+            self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log,
+                                            stdin=subprocess.DEVNULL, env=environment,
+                                            cwd=self.directory)
+        line = self.process.stdout.readline().decode()
+        place = re.fullmatch(r"celld listening on https://(.+):(\d+)\n", line)
+        if place is None:
+            self.kill()
+            raise AssertionError(f"celld does not serve https; it said {line!r}\n{self.log()}")
+        self.host, self.port = place[1], int(place[2])
+        return self
+
+    def client(self, timeout_s=70.0):
+        client = Client(self.host, self.port, timeout_s)
+        client.connection = http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s,
+                                                        context=self.context)
+        return client
+
+
+class Tls(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.authority = Authority(self.directory, "authority")
+        self.certificate, self.key = self.authority.issue("celld")
+
+    def trusting(self, authority, certificate=None):
+        """A client's view: whom it trusts, and (certificate, key) that it shows."""
+        context = ssl.create_default_context(cafile=authority.certificate)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT  # The default since Python 3.13.
+        if certificate is not None:
+            context.load_cert_chain(*certificate)
+        return context
+
+    def start_tls(self, **changes):
+        tls = {"certificate": self.certificate, "key": self.key} | changes.pop("tls", {})
+        config = a_config(self.provider, listen={"host": "127.0.0.1", "port": 0, "tls": tls},
+                          **changes)
+        self.daemon = SecureDaemon(config, self.directory)
+        self.daemon.context = self.trusting(self.authority)
+        self.daemon.start()
+        self.client = self.daemon.client()
+        self.addCleanup(self.end)
+        return self.client
+
+    def connect(self, context):
+        """A connection under TLS that has answered one request."""
+        raw = socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S)
+        self.addCleanup(raw.close)
+        secure = context.wrap_socket(raw, server_hostname=self.daemon.host)
+        self.addCleanup(secure.close)
+        secure.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
+        if not secure.recv(4096):
+            raise ConnectionError("closed")
+        return secure
+
+    def serial(self, context):
+        return self.connect(context).getpeercert()["serialNumber"]
+
+    def refused(self, context):
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            self.connect(context)
+
+    def log_has(self, text):
+        return wait_until(lambda: text in self.daemon.log(), f"the log says {text!r}")
+
+    def hang_up(self, text):
+        self.daemon.signal(signal.SIGHUP)
+        self.log_has(text)
+
+    # --- Serving ---------------------------------------------------------------------------------
+
+    def test_jobs_run_over_an_encrypted_connection(self):
+        client = self.start_tls()
+        answer = client.post("/v1/jobs", a_job(), Prefer="wait=30")
+        self.assertEqual((answer.status, answer.json["state"]), (200, "succeeded"), answer)
+        big = a_job("big", parameters={"text": "x" * 900_000})
+        answer = client.post("/v1/jobs", big, Prefer="wait=30")
+        self.assertEqual((answer.status, answer.json["state"]), (200, "succeeded"))
+        self.assertEqual(len(client.get("/v1/jobs").json["items"]), 2)
+        self.assertEqual(self.daemon.stop(), 0)
+
+    def test_curl_talks_to_celld(self):
+        self.start_tls()
+        url = f"https://{self.daemon.host}:{self.daemon.port}/readyz"
+        for version in ("--tlsv1.2", "--tlsv1.3"):
+            with self.subTest(version=version):
+                done = subprocess.run(
+                    ["curl", "--silent", "--show-error", version, "--cacert",
+                     self.authority.certificate, url],
+                    capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+                self.assertEqual((done.returncode, json.loads(done.stdout or "0")),
+                                 (0, {"status": "ready"}), done)
+        done = subprocess.run(["curl", "--silent", url], capture_output=True, timeout=DEADLINE_S,
+                              check=False)
+        self.assertEqual(done.returncode, 60, "an unknown authority is not trusted")
+
+    def test_a_page_of_the_daemon_itself_is_not_foreign_under_tls(self):
+        client = self.start_tls()
+        own = f"https://{self.daemon.host}:{self.daemon.port}"
+        self.assertEqual(client.request("GET", "/v1/jobs", None, {"Origin": own}).status, 200)
+        self.assert_problem(client.request("GET", "/v1/jobs", None,
+                                           {"Origin": "https://evil.example"}), 403)
+
+    def test_a_client_that_speaks_plainly_disturbs_nobody(self):
+        self.start_tls()
+        with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as plain:
+            plain.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
+            try:
+                self.assertNotIn(b"200", plain.recv(4096))
+            except ConnectionResetError:
+                pass
+        self.assertEqual(self.client.get("/livez").status, 200)
+
+    # --- Starting --------------------------------------------------------------------------------
+
+    def test_a_certificate_that_cannot_be_used_is_2_and_named(self):
+        other_key = self.authority.issue("other")[1]
+        garbage = os.path.join(self.directory, "garbage.pem")
+        with open(garbage, "w", encoding="utf-8") as file:
+            file.write("no certificate")
+        missing = os.path.join(self.directory, "missing.pem")
+        good = {"certificate": self.certificate, "key": self.key}
+        path = os.path.join(self.directory, "celld.json")
+        for changes, named in (({"certificate": missing}, missing), ({"key": missing}, missing),
+                               ({"certificate": garbage}, garbage), ({"key": garbage}, garbage),
+                               ({"key": other_key}, other_key),
+                               ({"key": self.certificate}, self.certificate),
+                               ({"client_ca": missing}, missing), ({"client_ca": garbage}, garbage)):
+            listen = {"host": "127.0.0.1", "port": 0, "tls": good | changes}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(a_config(self.provider, listen=listen), file)
+            for arguments in ([], ["--check"]):
+                with self.subTest(changes=changes, arguments=arguments):
+                    done = subprocess.run(
+                        [os.environ["CELLD_BINARY"], "--config", path, *arguments], text=True,
+                        cwd=self.directory, capture_output=True, timeout=DEADLINE_S, check=False)
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+                    self.assertIn("/listen/tls: " + named, done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "data")))
+
+    def test_paths_are_relative_to_the_working_directory(self):
+        self.certificate, self.key = (os.path.relpath(path, self.directory)
+                                      for path in (self.certificate, self.key))
+        self.assertEqual(self.start_tls().get("/livez").status, 200)
+
+    # --- Certificates that change ----------------------------------------------------------------
+
+    def replace(self, certificate):
+        for source, target in zip(certificate, (self.certificate, self.key), strict=True):
+            os.replace(source, target)
+
+    def test_a_hang_up_reads_the_certificate_again(self):
+        self.start_tls()
+        trusting = self.trusting(self.authority)
+        open_one = self.connect(trusting)
+        before = self.serial(trusting)
+        self.replace(self.authority.issue("next"))
+        self.assertEqual(self.serial(trusting), before, "not before it is told to")
+        self.hang_up("certificates are read again")
+        self.assertNotEqual(self.serial(trusting), before)
+        open_one.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
+        self.assertIn(b"200 OK", open_one.recv(4096), "what is open goes on")
+
+    def test_a_hang_up_with_a_bad_certificate_keeps_the_old_one(self):
+        self.start_tls()
+        trusting = self.trusting(self.authority)
+        before = self.serial(trusting)
+        with open(self.key, "rb") as file:
+            good = file.read()
+        with open(self.key, "wb") as file:
+            file.write(b"half a key")
+        self.hang_up("the certificates in use are kept: " + self.key)
+        self.assertEqual(self.serial(trusting), before)
+        self.assertEqual(self.client.get("/readyz").status, 200)
+        with open(self.key, "wb") as file:
+            file.write(good)
+        self.hang_up("certificates are read again")
+        self.assertEqual(self.serial(trusting), before)
+        self.assertNotIn("half a key", self.daemon.log())
+
+    def test_a_hang_up_without_tls_changes_nothing(self):
+        self.start()
+        self.daemon.signal(signal.SIGHUP)
+        self.log_has("no reload")
+        stays(lambda: self.client.get("/readyz").status == 200, "celld serves")
+
+    # --- Clients that need a certificate ---------------------------------------------------------
+
+    def test_only_clients_with_a_certificate_of_the_authority_are_served(self):
+        clients = Authority(self.directory, "clients")
+        certificate = clients.issue("client")
+        self.start_tls(tls={"client_ca": clients.certificate})
+        self.connect(self.trusting(self.authority, certificate))
+        self.refused(self.trusting(self.authority))
+        self.refused(self.trusting(self.authority, self.authority.issue("stranger")))
+        self.connect(self.trusting(self.authority, certificate))
+
+    def test_a_hang_up_reads_whose_clients_are_served(self):
+        old, new = Authority(self.directory, "old"), Authority(self.directory, "new")
+        of_old, of_new = old.issue("client"), new.issue("client")
+        self.start_tls(tls={"client_ca": old.certificate})
+        self.connect(self.trusting(self.authority, of_old))
+        self.refused(self.trusting(self.authority, of_new))
+        os.replace(new.certificate, old.certificate)
+        self.hang_up("certificates are read again")
+        self.connect(self.trusting(self.authority, of_new))
+        self.refused(self.trusting(self.authority, of_old))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -72,7 +72,7 @@ std::optional<cells::Message> read_message(const json::Value& value, const std::
       // A severity of the provider's own is no reason to undo its success.
       .severity = cells::parse_severity(name).value_or(cells::Severity::info),
       .service = service,
-      .text = truncate_text(text->get<std::string>(), text_bytes_max),
+      .text = text->get<std::string>(),
   };
 }
 
@@ -135,7 +135,7 @@ CallOutcome interpret_rejection(const std::string& service, const HttpResult& re
   for (const char* name : {"message", "detail", "title"}) {
     auto text = string_member(document->value, name);
     if (is_blank(text)) continue;
-    outcome.message = truncate_text(std::move(text), text_bytes_max);
+    outcome.message = std::move(text);
     break;
   }
   return outcome;
@@ -162,7 +162,8 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
                                        ", which is neither a success nor an error");
 }
 
-void blank_out(std::string& text, const std::vector<std::string>& secrets) {
+/// Before it is cut: the beginning of a secret is one too.
+std::string for_people(std::string text, const std::vector<std::string>& secrets) {
   constexpr std::string_view blank = "***";
   for (const auto& secret : secrets) {
     if (secret.size() < secret_bytes_min) continue;
@@ -171,6 +172,7 @@ void blank_out(std::string& text, const std::vector<std::string>& secrets) {
       text.replace(at, secret.size(), blank);
     }
   }
+  return truncate_text(std::move(text), text_bytes_max);
 }
 
 std::string with_reason(std::string sentence, const std::string& reason) {
@@ -208,8 +210,11 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
 CallOutcome interpret(const std::string& service, const HttpResult& result, cells::WallTime now,
                       const std::vector<std::string>& secrets) {
   auto outcome = interpret_end(service, result, now);
-  blank_out(outcome.message, secrets);
-  for (auto& message : outcome.messages) blank_out(message.text, secrets);
+  outcome.message = for_people(std::move(outcome.message), secrets);
+  outcome.code = for_people(std::move(outcome.code), secrets);
+  for (auto& message : outcome.messages) {
+    message.text = for_people(std::move(message.text), secrets);
+  }
   return outcome;
 }
 

@@ -181,6 +181,17 @@ TEST_CASE("secrets are blanked in what a provider says") {
   CHECK(interpret("dns", result, now, {"s3cret"}).messages.at(0).text == "used ***");
 }
 
+TEST_CASE("a secret is blanked whole where the text is cut") {
+  HttpResult result;
+  result.end = End::answered;
+  result.status = 400;
+  const std::string filler(text_bytes_max - 3, 'x');
+  result.body = R"({"code": "s3cret", "message": ")" + filler + R"(s3cret"})";
+  const auto outcome = interpret("dns", result, now, {"s3cret"});
+  CHECK(outcome.message == filler + "***");
+  CHECK(outcome.code == "***");
+}
+
 TEST_CASE("Retry-After is seconds or an HTTP date") {
   CHECK(parse_retry_after("0", now) == 0ms);
   CHECK(parse_retry_after("120", now) == 120s);

@@ -66,11 +66,11 @@ in_chroot() {
       chroot "$directory" "$@"' in_chroot "$@"
 }
 
-# copy_tree DIRECTORY: the files of the working tree that git knows or would add. A build directory
-# over there is kept.
+# copy_tree DIRECTORY: the files of the working tree that git knows or would add. Build directories
+# over there are kept.
 copy_tree() {
   as_root mkdir -p "$1"
-  as_root find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  as_root find "$1" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
   git ls-files -z --cached --others --exclude-standard --deduplicate |
     while IFS= read -r -d '' file; do
       if [ -e "$file" ]; then printf '%s\0' "$file"; fi
@@ -84,7 +84,7 @@ test_on_debian() {
   local codename directory packages
   codename=$(debian_codename "$1")
   directory=${XDG_CACHE_HOME:-$HOME/.cache}/celld/debian-$1
-  packages=("${build_packages[@]}" "${test_packages[@]}")
+  packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}")
   can_be_root || die "a chroot wants root or sudo"
   [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
     make_chroot "$codename" "$directory" "${packages[@]}"

@@ -8,6 +8,8 @@ build_packages=(
   libcli11-dev libspdlog-dev libssl-dev
 )
 test_packages=(catch2 curl python3)
+# Each release's own version of clang: 14 and 19.
+fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.
 check_packages=(clang-format-19 clang-tidy-19 shellcheck)
 chroot_packages=(mmdebstrap debian-archive-keyring)

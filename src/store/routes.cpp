@@ -106,7 +106,7 @@ Routes::Route& Routes::route(std::int64_t cell, std::int64_t origin_number) {
   if (added) {
     found->second.cell = cell;
     found->second.origin = origin_number;
-    cells_.at(cell).routes[origin(origin_number)] = &found->second;
+    cells_.at(cell).routes[origins_.at(origin_number)] = &found->second;
   }
   return found->second;
 }

@@ -36,6 +36,7 @@ std::vector<JobId> SqliteJobs::due_jobs(std::int64_t cell, WallTime now, std::si
 std::optional<WallTime> SqliteJobs::next_due(std::int64_t cell,
                                              const std::vector<JobPtr>& besides) {
   std::vector<JobId> not_counted;
+  not_counted.reserve(besides.size());
   for (const auto& job : besides) not_counted.push_back(job->id);
   std::sort(not_counted.begin(), not_counted.end());
   const ResetAtEnd reset{select_due_};

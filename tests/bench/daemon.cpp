@@ -77,7 +77,8 @@ void Daemon::launch(const std::string& program) {
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A benchmark that is interrupted leaves nothing running.
     ::dup2(writing.get(), STDOUT_FILENO);
-    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), STDERR_FILENO);
+    const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (errors >= 0) ::dup2(errors, STDERR_FILENO);
     ::execl(program.c_str(), program.c_str(), "--config", config.c_str(), "--listen", "127.0.0.1:0",
             "--data", data.c_str(), nullptr);
     ::_exit(127);

@@ -26,7 +26,8 @@ Descriptor listen_on_loopback() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+  if (socket.get() < 0 ||
+      ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.get(), backlog) != 0) {
     throw std::runtime_error("the provider cannot listen");
   }

@@ -161,7 +161,7 @@ bool parser_accepts(const Value& value) {
 /// Calls `visit` with every copy of `value` in which one value somewhere was changed.
 void for_each_change(const Value& root, const Value::json_pointer& at,
                      const std::function<void(const Value&)>& visit) {
-  const Value here = root.at(at);
+  const Value& here = root.at(at);
   for (const Value& other : {Value(nullptr), Value(true), Value(-1), Value(0), Value(1), Value(1.5),
                              Value("x"), Value(""), Value("*"), Value::array(), Value::object(),
                              Value("simulated"), Value(200'000'000'000)}) {

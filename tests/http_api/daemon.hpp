@@ -106,15 +106,15 @@ inline Answer post(const Daemon& daemon, const std::string& body,
                    const httplib::Headers& headers = {},
                    const std::string& type = "application/json",
                    const std::string& path = "/v1/jobs") {
-  return answer_of(daemon.client().Post(path.c_str(), headers, body, type.c_str()));
+  return answer_of(daemon.client().Post(path, headers, body, type));
 }
 
 inline Answer get(const Daemon& daemon, const std::string& path) {
-  return answer_of(daemon.client().Get(path.c_str()));
+  return answer_of(daemon.client().Get(path));
 }
 
 inline Answer put_pool(const Daemon& daemon, const std::string& path, const std::string& body) {
-  return answer_of(daemon.client().Put(path.c_str(), body, "application/json"));
+  return answer_of(daemon.client().Put(path, body, "application/json"));
 }
 
 }  // namespace celld::api::testing

@@ -12,7 +12,7 @@ caf::result<Reply> play(const Function& function, const Message& message) {
 }
 
 cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer self,
-                                                std::shared_ptr<Script> script) {
+                                                const std::shared_ptr<Script>& script) {
   return {
       [=](const cells::SubmitJob& message) -> caf::result<cells::JobSubmitted> {
         if (!script->submit) return caf::make_error(caf::sec::runtime_error, "the store failed");
@@ -45,7 +45,7 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
   };
 }
 
-cells::JobReader::behavior_type reader(std::shared_ptr<Script> script) {
+cells::JobReader::behavior_type reader(const std::shared_ptr<Script>& script) {
   return {
       [=](const cells::FindJob& message) { return play<cells::JobFound>(script->find, message); },
       [=](const cells::ListJobs& message) {

@@ -270,7 +270,7 @@ TEST_CASE("a pool is resized and put back") {
   const Answer grown = put_pool(daemon, path, R"({"size":12})");
   CHECK(grown.status == 202);
   CHECK(grown.body["overrides"]["pool.size"] == 12);
-  const Answer undone = answer_of(daemon.client().Delete(path.c_str()));
+  const Answer undone = answer_of(daemon.client().Delete(path));
   CHECK(undone.status == 202);
   CHECK(undone.body["overrides"].empty());
   CHECK(put_pool(daemon, "/v1/admin/cells/a/b/pool", R"({"size":12})").status == 404);

@@ -168,7 +168,7 @@ TEST_CASE("too large an answer ends the call, and memory stays bounded") {
   const auto before = peak_memory_kib();
   const std::string piece(64 << 10, 'x');
   constexpr std::size_t much = 100 << 20;
-  const auto flooding = [&](std::string begin, std::string repeated) {
+  const auto flooding = [&](const std::string& begin, const std::string& repeated) {
     return result_of([=](Connection& connection) {
       connection.read_request();
       connection.send(begin);

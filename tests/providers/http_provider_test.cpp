@@ -155,11 +155,8 @@ TEST_CASE("an aborted call ends first, and the abort is confirmed then") {
   auto abort = self->request(provider, patience, cells::AbortCall{{1, 1}});
   call.receive([](const CallEnded& ended) { CHECK(ended.outcome.kind == Kind::aborted); },
                [](const caf::error&) { FAIL("no answer"); });
-  abort.receive(
-      [](const cells::CallAborted& aborted) {
-        CHECK(aborted.lease == Lease{1, 1});
-      },
-      [](const caf::error&) { FAIL("no confirmation"); });
+  abort.receive([](const cells::CallAborted& aborted) { CHECK(aborted.lease == Lease{1, 1}); },
+                [](const caf::error&) { FAIL("no confirmation"); });
   CHECK(hanging.was_closed());
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("a transport that goes ends its calls, and answers later commands itse
 
   End late = End::answered;
   bool confirmed = false;
-  queue->start({1, 2}, request_to(provider.url()), [&](HttpResult r) { late = r.end; });
+  queue->start({1, 2}, request_to(provider.url()), [&](const HttpResult& r) { late = r.end; });
   queue->abort({1, 1}, [&] { confirmed = true; });
   CHECK(late == End::aborted);
   CHECK(confirmed);

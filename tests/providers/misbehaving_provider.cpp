@@ -27,7 +27,7 @@ std::pair<int, std::uint16_t> listen_on_loopback() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(fd, generic, size) != 0 || listen(fd, 4096) != 0 ||
+  if (fd < 0 || bind(fd, generic, size) != 0 || listen(fd, 4096) != 0 ||
       getsockname(fd, generic, &size) != 0) {
     throw std::runtime_error("cannot listen on loopback");
   }

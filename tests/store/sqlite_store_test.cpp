@@ -208,6 +208,24 @@ TEST_CASE("a database is brought up to date once and keeps its version") {
   CHECK(connection.query_integer("SELECT count(*) FROM jobs_for_people") == 0);
 }
 
+TEST_CASE("a database of the first version is brought up to date with its jobs") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  client.ask(InsertJob{job_of(1)});
+  under_test.close();
+  {
+    Connection connection{under_test.database(), Connection::Access::read_write};
+    connection.execute("DROP TABLE idempotency_keys");
+    connection.execute("PRAGMA user_version = 1");
+  }
+  under_test.open();
+  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
+  CHECK(client.ask(FindJob{1}).job->state == JobState::queued);
+  const Idempotency key{"key", "digest"};
+  CHECK_FALSE(client.ask(InsertJob{job_of(2), key}).holder.job);
+  CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);
+}
+
 TEST_CASE("a filter that matches nothing costs bounded work a page") {
   SqliteUnderTest under_test;
   Client client{under_test};

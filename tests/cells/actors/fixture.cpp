@@ -28,7 +28,7 @@ void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
 }
 
 ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
-                                              std::shared_ptr<Calls> calls) {
+                                              const std::shared_ptr<Calls>& calls) {
   return {
       [=](const StartCall& call) -> caf::result<CallEnded> {
         auto promise = self->make_response_promise<CallEnded>();

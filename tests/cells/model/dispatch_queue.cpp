@@ -23,7 +23,7 @@ using Ids = std::vector<JobId>;
 TEST_CASE("an empty queue gives nothing and asks for nothing") {
   DispatchQueue queue;
   CHECK(queue.empty());
-  CHECK(queue.size() == 0);
+  CHECK(queue.empty());
   CHECK_FALSE(queue.take());
   CHECK_FALSE(queue.next_fetch());
 }
@@ -271,7 +271,7 @@ TEST_CASE("the bytes of a window are bounded, though it holds at least one job")
   FedQueue fed({4, 100, 3 * job_bytes});
   for (JobId id = 1; id <= 50; ++id) {
     fed.offer(job_of("a", id));
-    CHECK(fed.queue.size() >= 1);
+    CHECK_FALSE(fed.queue.empty());
     CHECK(fed.queue.size() <= 4);
   }
   for (JobId id = 1; id <= 50; ++id) CHECK(fed.take()->id == id);

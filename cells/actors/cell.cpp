@@ -16,6 +16,7 @@ class CellActor : public Cell::base {
       : Cell::base(config),
         context_(std::move(context)),
         settings_(std::move(settings)),
+        wanted_(settings_.changed),
         owner_(std::move(owner)) {
     set_down_handler([this](caf::down_msg& down) { half_down(down.source); });
   }
@@ -28,11 +29,18 @@ class CellActor : public Cell::base {
         [this](const CancelJob& message) { return delegate(dispatcher_, message); },
         [this](const RetryJob& message) { return delegate(dispatcher_, message); },
         [this](const DescribeCell&) { return describe(); },
-        [this](const ResizePool& message) { return resize(message.size); },
+        [this](const ResizePool& message) {
+          wanted_.pool_size = message.size;
+          return change();
+        },
+        [this](const ChangeCellState& message) {
+          wanted_.state = message.state;
+          return change();
+        },
         [this](const GracefulStop&) { return graceful_stop(); },
         [this](const HandBack& message) { return delegate(dispatcher_, message); },
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
-          if (settings_.pool_size_override) return IdleAnswered{false};
+          if (!wanted_.is_none() || !settings_.changed.is_none()) return IdleAnswered{false};
           return delegate(dispatcher_, AskIdle{});
         },
         [this](const QueueRanDry&) { send(owner_, CellRanDry{settings_.key}); },
@@ -50,14 +58,15 @@ class CellActor : public Cell::base {
 
  private:
   std::uint32_t target() const {
-    return settings_.pool_size_override.value_or(settings_.quota.pool_size);
+    return settings_.changed.pool_size.value_or(settings_.quota.pool_size);
   }
 
   // --- The two halves --------------------------------------------------------------------------
 
   void start() {
-    dispatcher_ = spawn_job_dispatcher(system(), context_, settings_.key, settings_.quota, target(),
-                                       settings_.is_instance ? Cell{this} : Cell{});
+    dispatcher_ = spawn_job_dispatcher(system(), context_, settings_.key,
+                                       {settings_.quota, target(), settings_.changed.state,
+                                        settings_.is_instance ? Cell{this} : Cell{}});
     monitor(dispatcher_);
     start_pool();
   }
@@ -119,30 +128,30 @@ class CellActor : public Cell::base {
     status.pool = {target(), queue.ready, queue.busy, queue.retiring};
     status.queue = queue.queue;
     status.quota = settings_.quota;
-    status.pool_size_override = settings_.pool_size_override;
+    status.changed = settings_.changed;
     return {std::move(status)};
   }
 
-  /// On disk first, then the bound, then the workers: when the answer goes out, no job starts any
-  /// more beyond the new size, and no restart forgets it.
-  caf::result<CellDescribed> resize(std::optional<std::uint32_t> size) {
+  /// On disk first, then the dispatcher, then the workers: when the answer goes out, no job starts
+  /// any more against the new size or state, and no restart forgets them.
+  caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
-    request(context_->options.store, caf::infinite, SetPoolOverride{settings_.key, size})
+    request(context_->options.store, caf::infinite, SetCellOverride{settings_.key, wanted_})
         .then(
-            [this, promise, size](const PoolOverrideSet&) {
-              settings_.pool_size_override = size;
+            [this, promise, changed = wanted_](const CellOverrideSet&) {
+              settings_.changed = changed;
               put_in_force(promise);
             },
             [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
     return promise;
   }
 
+  /// A dispatcher that dies meanwhile has a successor that starts with what is new.
   void put_in_force(const caf::typed_response_promise<CellDescribed>& promise) {
+    caf::anon_send(dispatcher_, SetCellState{settings_.changed.state});
     const auto apply = [this, promise] { resize_pool(promise); };
     request(dispatcher_, caf::infinite, LimitRunning{target()})
-        .then([apply](const RunningLimited&) { apply(); },
-              // It died; its successor starts with the new bound.
-              [apply](const caf::error&) { apply(); });
+        .then([apply](const RunningLimited&) { apply(); }, [apply](const caf::error&) { apply(); });
   }
 
   /// The pool has asked for idle workers by the time it answers, so the description is without
@@ -176,6 +185,7 @@ class CellActor : public Cell::base {
 
   ContextPtr context_;
   CellSettings settings_;
+  CellOverride wanted_;  ///< What was asked for; in force when it is on disk.
   CellDispatcher owner_;
   JobDispatcher dispatcher_;
   JobWorkerPool pool_;

@@ -12,7 +12,7 @@ namespace cells {
 struct CellSettings {
   CellKey key;
   CellQuota quota;
-  std::optional<std::uint32_t> pool_size_override;
+  CellOverride changed;      ///< By an administrator.
   bool is_instance = false;  ///< Of a template: reports when it has run dry.
 };
 

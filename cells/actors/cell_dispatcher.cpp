@@ -40,6 +40,7 @@ class CellDispatcherActor : public CellDispatcher::base {
         [this](const DescribeCell& message) { return describe(message.cell); },
         [this](const ListCells& message) { return list(message); },
         [this](const ResizePool& message) { return resize(message); },
+        [this](const ChangeCellState& message) { return change_state(message); },
         [this](const Drain& message) { return drain(message.grace); },
         [this](const CellRanDry& message) { close_if_idle(message.cell); },
         [this](const Tick&) { hand_back(); },
@@ -124,12 +125,12 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   void load_cells() {
     ask_first<CellsLoaded>(LoadCells{}, [this](const CellsLoaded& loaded) {
-      for (const auto& override : loaded.overrides) overrides_[override.cell] = override.size;
+      overrides_ = loaded.overrides;
       for (const auto& [key, rule] : routing().rules()) {
         if (!rule.is_template()) start_cell(key, rule);
       }
       for (const auto& key : loaded.with_jobs) start_instance(key);
-      for (const auto& override : loaded.overrides) start_instance(override.cell);
+      for (const auto& [key, change] : loaded.overrides) start_instance(key);
     });
   }
 
@@ -140,10 +141,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   }
 
   Entry& start_cell(const CellKey& key, const CellRule& rule) {
-    CellSettings settings{key, quota_of(rule), std::nullopt, rule.is_template()};
-    if (const auto found = overrides_.find(key); found != overrides_.end()) {
-      settings.pool_size_override = found->second;
-    }
+    CellSettings settings{key, quota_of(rule), override_of(key), rule.is_template()};
     Entry entry{spawn_cell(system(), context_, std::move(settings), this), false, {}};
     monitor(entry.cell);
     if (rule.is_template()) instances_[template_key(rule)] += 1;
@@ -155,9 +153,15 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// An instance starts from its template's pool size, as overridden.
   CellQuota quota_of(const CellRule& rule) const {
     CellQuota quota = rule.quota;
-    const auto found = overrides_.find(template_key(rule));
-    if (rule.is_template() && found != overrides_.end()) quota.pool_size = found->second;
+    if (rule.is_template()) {
+      quota.pool_size = override_of(template_key(rule)).pool_size.value_or(quota.pool_size);
+    }
     return quota;
+  }
+
+  CellOverride override_of(const CellKey& key) const {
+    const auto found = overrides_.find(key);
+    return found == overrides_.end() ? CellOverride{} : found->second;
   }
 
   // --- Jobs --------------------------------------------------------------------------------------
@@ -337,9 +341,7 @@ class CellDispatcherActor : public CellDispatcher::base {
     status.is_template = true;
     status.quota = found->second.quota;
     status.pool.target = quota_of(found->second).pool_size;
-    if (const auto set = overrides_.find(key); set != overrides_.end()) {
-      status.pool_size_override = set->second;
-    }
+    status.changed = override_of(key);
     return status;
   }
 
@@ -410,34 +412,45 @@ class CellDispatcherActor : public CellDispatcher::base {
     gathering.promise.deliver(std::move(listed));
   }
 
-  // --- Resizing --------------------------------------------------------------------------------
+  // --- Changes by an administrator -------------------------------------------------------------
 
   caf::result<CellDescribed> resize(const ResizePool& message) {
     const auto found = cells_.find(message.cell);
-    if (found == cells_.end()) return resize_template(message);
-    remember_override(message.cell, message.size);
-    return delegate(found->second.cell, message);
+    CellOverride change = override_of(message.cell);
+    change.pool_size = message.size;
+    if (found == cells_.end()) return resize_template(message.cell, change);
+    remember_override(message.cell, change);
+    return pass_on<CellDescribed>(found->second, message);
   }
 
   /// Instances that are there keep their size.
-  caf::result<CellDescribed> resize_template(const ResizePool& message) {
-    if (!describe_template(message.cell)) return CellDescribed{};
+  caf::result<CellDescribed> resize_template(const CellKey& key, const CellOverride& change) {
+    if (!describe_template(key)) return CellDescribed{};
     auto promise = make_response_promise<CellDescribed>();
-    request(options_.store, caf::infinite, SetPoolOverride{message.cell, message.size})
+    request(options_.store, caf::infinite, SetCellOverride{key, change})
         .then(
-            [this, promise, message](const PoolOverrideSet&) mutable {
-              remember_override(message.cell, message.size);
-              promise.deliver(CellDescribed{describe_template(message.cell)});
+            [this, promise, key, change](const CellOverrideSet&) mutable {
+              remember_override(key, change);
+              promise.deliver(CellDescribed{describe_template(key)});
             },
             [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
     return promise;
   }
 
-  void remember_override(const CellKey& key, std::optional<std::uint32_t> size) {
-    if (size) {
-      overrides_[key] = *size;
-    } else {
+  caf::result<CellDescribed> change_state(const ChangeCellState& message) {
+    const auto found = cells_.find(message.cell);
+    if (found == cells_.end()) return CellDescribed{describe_template(message.cell)};
+    CellOverride change = override_of(message.cell);
+    change.state = message.state;
+    remember_override(message.cell, change);
+    return pass_on<CellDescribed>(found->second, message);
+  }
+
+  void remember_override(const CellKey& key, const CellOverride& change) {
+    if (change.is_none()) {
       overrides_.erase(key);
+    } else {
+      overrides_[key] = change;
     }
   }
 
@@ -488,7 +501,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   ContextPtr context_;
   std::vector<MoveJobs> moves_;
   std::map<CellKey, Entry> cells_;
-  std::map<CellKey, std::uint32_t> overrides_;
+  std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< Of each template.
   bool draining_ = false;
   std::size_t stopping_cells_ = 0;

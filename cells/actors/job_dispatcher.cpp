@@ -9,13 +9,14 @@
 namespace cells {
 
 JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
-                                       CellQuota quota, std::uint32_t running_max, Cell cell)
+                                       DispatcherSettings settings)
     : JobDispatcher::base(config),
       context_(std::move(context)),
       key_(std::move(key)),
-      quota_(quota),
-      running_max_(running_max),
-      cell_(std::move(cell)),
+      quota_(settings.quota),
+      running_max_(settings.running_max),
+      state_(settings.state),
+      cell_(std::move(settings.cell)),
       queue_(context_->options.window),
       random_(context_->options.seed ^ id()) {
   set_down_handler([this](caf::down_msg& down) { worker_down(down.source.id()); });
@@ -41,6 +42,14 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
         dispatch(at);
         arm(at);
         return RunningLimited{};
+      },
+      [this](const SetCellState& message) {
+        state_ = message.state;
+        told_dry_ = false;
+        const Now at = now();
+        dispatch(at);
+        arm(at);
+        return CellStateSet{};
       },
       [this](const WithdrawIdle& message) {
         return IdleWithdrawn{workers_.withdraw_idle(message.count)};
@@ -144,7 +153,8 @@ void JobDispatcherActor::orphan_ended(Lease lease) {
 // --- Dispatching ---------------------------------------------------------------------------------
 
 void JobDispatcherActor::dispatch(const Now& at) {
-  while (workers_.any_ready() && leases_.size() < running_max_ && !stopping_) {
+  const bool may_start = !stopping_ && state_ != CellState::paused;
+  while (may_start && workers_.any_ready() && leases_.size() < running_max_) {
     const JobPtr job = queue_.take();
     if (!job) break;
     if (in_hand(job->id)) {  // Somebody is cancelling it.
@@ -313,9 +323,8 @@ void JobDispatcherActor::count(const Job* before, const Job* after) {
 }
 
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,
-                                   CellQuota quota, std::uint32_t running_max, Cell cell) {
-  return system.spawn<JobDispatcherActor>(std::move(context), std::move(key), quota, running_max,
-                                          std::move(cell));
+                                   DispatcherSettings settings) {
+  return system.spawn<JobDispatcherActor>(std::move(context), std::move(key), std::move(settings));
 }
 
 }  // namespace cells

@@ -5,9 +5,16 @@
 
 namespace cells {
 
-/// Starts a dispatcher; it first takes up what the store has for its cell. It reports QueueRanDry
-/// to `cell`, which may be null.
+/// How a dispatcher starts.
+struct DispatcherSettings {
+  CellQuota quota;
+  std::uint32_t running_max = 0;
+  CellState state = CellState::active;
+  Cell cell;  ///< Hears QueueRanDry; may be null.
+};
+
+/// Starts a dispatcher; it first takes up what the store has for its cell.
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,
-                                   CellQuota quota, std::uint32_t running_max, Cell cell);
+                                   DispatcherSettings settings);
 
 }  // namespace cells

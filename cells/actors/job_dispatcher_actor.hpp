@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cells/actors/engine_context.hpp"
+#include "cells/actors/job_dispatcher.hpp"
 #include "cells/actors/owed_answers.hpp"
 #include "cells/actors/worker_roster.hpp"
 #include "cells/model/dispatch_queue.hpp"
@@ -23,8 +24,8 @@ namespace cells {
 /// and nothing of how many there should be but the bound it was given.
 class JobDispatcherActor : public JobDispatcher::base {
  public:
-  JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key, CellQuota quota,
-                     std::uint32_t running_max, Cell cell);
+  JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
+                     DispatcherSettings settings);
   behavior_type make_behavior() override;
   void on_exit() override;
 
@@ -95,6 +96,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellKey key_;
   CellQuota quota_;
   std::uint32_t running_max_;
+  CellState state_;
   Cell cell_;
 
   DispatchQueue queue_;

@@ -36,6 +36,7 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
 
 std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
+  if (state_ == CellState::draining) return refuse_draining(key_);
   return refuse_full(key_, counts_.unfinished(), quota_.jobs_max,
                      finished_rate_.per_second(at.steady));
 }

@@ -77,6 +77,12 @@ struct ResizePool {
   std::optional<std::uint32_t> size;
 };
 
+/// Pause a cell, let it drain, or let it go on. Answered after it is on disk and in force.
+struct ChangeCellState {
+  CellKey cell;
+  CellState state = CellState::active;
+};
+
 /// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
 /// back to the queue, and flush the store.
 struct Drain {
@@ -106,6 +112,7 @@ CELLS_MESSAGE(CellDescribed)
 CELLS_MESSAGE(ListCells)
 CELLS_MESSAGE(CellsListed)
 CELLS_MESSAGE(ResizePool)
+CELLS_MESSAGE(ChangeCellState)
 CELLS_MESSAGE(Drain)
 CELLS_MESSAGE(Drained)
 CELLS_MESSAGE(JobChanged)
@@ -124,6 +131,12 @@ struct LimitRunning {
   std::uint32_t max = 0;
 };
 struct RunningLimited {};
+
+/// Behave so from now on; answered when in force.
+struct SetCellState {
+  CellState state = CellState::active;
+};
+struct CellStateSet {};
 
 /// Have this many workers; answered when every step towards it has been begun.
 struct Resize {
@@ -216,6 +229,8 @@ struct Tick {
 
 CELLS_MESSAGE(LimitRunning)
 CELLS_MESSAGE(RunningLimited)
+CELLS_MESSAGE(SetCellState)
+CELLS_MESSAGE(CellStateSet)
 CELLS_MESSAGE(Resize)
 CELLS_MESSAGE(Resized)
 CELLS_MESSAGE(WithdrawIdle)
@@ -296,6 +311,8 @@ using JobDispatcher = caf::typed_actor<
     caf::reacts_to<JobWorkCompleted>,
     /// Holds back from now on what would run beyond the bound.
     caf::replies_to<LimitRunning>::with<RunningLimited>,
+    /// Starts jobs, and takes them, as the state says.
+    caf::replies_to<SetCellState>::with<CellStateSet>,
     /// Names idle workers and forgets that they were ready.
     caf::replies_to<WithdrawIdle>::with<IdleWithdrawn>,
     /// Counts as of now.
@@ -330,6 +347,8 @@ using Cell = caf::typed_actor<
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Writes the override down, then puts it in force.
     caf::replies_to<ResizePool>::with<CellDescribed>,
+    /// The same.
+    caf::replies_to<ChangeCellState>::with<CellDescribed>,
     /// Finishes what runs, starts nothing.
     caf::replies_to<GracefulStop>::with<Stopped>,
     /// Goes on to the dispatcher.
@@ -353,6 +372,8 @@ using CellDispatcher = caf::typed_actor<
     caf::replies_to<ListCells>::with<CellsListed>,
     /// Goes to the cell; on a template it sets what new instances start from.
     caf::replies_to<ResizePool>::with<CellDescribed>,
+    /// Goes to the cell; a template has no state.
+    caf::replies_to<ChangeCellState>::with<CellDescribed>,
     /// Stops every cell gracefully, hands back what is left when the grace is over, flushes.
     caf::replies_to<Drain>::with<Drained>,
     /// From an instance of a template: it may be closed until its next job.

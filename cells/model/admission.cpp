@@ -37,6 +37,14 @@ std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
   return refusal;
 }
 
+Refusal refuse_draining(const CellKey& cell) {
+  Refusal refusal;
+  refusal.kind = Refusal::Kind::cell_draining;
+  refusal.cell = cell;
+  refusal.retry_after = std::chrono::seconds{60};
+  return refusal;
+}
+
 Refusal refuse_reused_key(const CellKey& cell) {
   Refusal refusal;
   refusal.kind = Refusal::Kind::key_reused;

@@ -17,6 +17,9 @@ std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max);
 
+/// The cell takes no jobs until an administrator lets it go on.
+Refusal refuse_draining(const CellKey& cell);
+
 /// Another request of the customer holds the idempotency key.
 Refusal refuse_reused_key(const CellKey& cell);
 

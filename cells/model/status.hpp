@@ -3,12 +3,31 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "cells/model/cell_key.hpp"
 #include "cells/model/job.hpp"
 #include "cells/model/quota.hpp"
 
 namespace cells {
+
+/// What an administrator lets a cell do.
+enum class CellState : std::uint8_t {
+  active,
+  paused,    ///< Takes jobs, starts none.
+  draining,  ///< Takes no jobs, and finishes those it has.
+};
+/// The names of API.md, for example "paused".
+std::string_view to_string(CellState state);
+
+/// What an administrator changed at a cell; survives restarts.
+struct CellOverride {
+  std::optional<std::uint32_t> pool_size;
+  CellState state = CellState::active;
+
+  bool is_none() const { return !pool_size && state == CellState::active; }
+  bool operator==(const CellOverride&) const = default;
+};
 
 struct PoolStatus {
   std::uint32_t target = 0;
@@ -29,7 +48,7 @@ struct CellStatus {
   PoolStatus pool;
   QueueStatus queue;
   CellQuota quota;  ///< As configured.
-  std::optional<std::uint32_t> pool_size_override;
+  CellOverride changed;
 };
 
 }  // namespace cells

@@ -38,13 +38,14 @@ struct Refusal {
     queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
     too_many_cells,    ///< The template has `limit` instances.
     draining,          ///< celld is stopping.
+    cell_draining,     ///< An administrator lets the cell drain.
     key_reused,        ///< Another request of the customer was accepted under its idempotency key.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
-  milliseconds retry_after{0};  ///< For queue_full, too_many_cells and draining: 1 to 3600 s.
+  milliseconds retry_after{0};  ///< 1 to 3600 s where another time may be better, else 0.
 };
 
 /// The job as its cell accepts it at `now`. Its place is its id when it is due at once.

@@ -21,6 +21,7 @@
 
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
 #include "cells/ports/actor_types.hpp"
 
@@ -35,17 +36,11 @@ struct EpochStarted {
   JobId last_id = 0;        ///< No id or place in the store is greater.
 };
 
-/// Asks which cells have something to do and which pool sizes were overridden.
+/// Asks which cells have something to do and which were changed by an administrator.
 struct LoadCells {};
-struct PoolOverride {
-  CellKey cell;
-  std::uint32_t size = 0;
-
-  bool operator==(const PoolOverride&) const = default;
-};
 struct CellsLoaded {
-  std::vector<CellKey> with_jobs;       ///< Cells with unfinished or settling jobs; ordered.
-  std::vector<PoolOverride> overrides;  ///< Ordered by cell.
+  std::vector<CellKey> with_jobs;  ///< Cells with unfinished or settling jobs; ordered.
+  std::map<CellKey, CellOverride> overrides;
 };
 
 /// Asks for the (cell, customer, product) triples that have unfinished or settling jobs, ordered,
@@ -211,12 +206,12 @@ struct DueAdvanced {
 
 // --- Overrides -------------------------------------------------------------------------------
 
-/// Writes down the pool size that an administrator gave a cell, or takes it back.
-struct SetPoolOverride {
+/// Writes down what an administrator changed at a cell; takes it back when that is nothing.
+struct SetCellOverride {
   CellKey cell;
-  std::optional<std::uint32_t> size;
+  CellOverride change;
 };
-struct PoolOverrideSet {};
+struct CellOverrideSet {};
 
 /// Commits what is pending, and answers when it is on disk.
 struct FlushStore {};
@@ -292,8 +287,8 @@ CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
 CELLS_MESSAGE(AdvanceDue)
 CELLS_MESSAGE(DueAdvanced)
-CELLS_MESSAGE(SetPoolOverride)
-CELLS_MESSAGE(PoolOverrideSet)
+CELLS_MESSAGE(SetCellOverride)
+CELLS_MESSAGE(CellOverrideSet)
 CELLS_MESSAGE(FlushStore)
 CELLS_MESSAGE(StoreFlushed)
 CELLS_MESSAGE(FindJob)
@@ -316,7 +311,7 @@ using JobStore = caf::typed_actor<
     caf::replies_to<ReopenJob>::with<JobReopened>, caf::reacts_to<HoldJob>,
     caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>,
-    caf::replies_to<SetPoolOverride>::with<PoolOverrideSet>,
+    caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 
 /// Reads what is committed, never waits for a write. For the API.

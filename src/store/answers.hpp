@@ -36,7 +36,7 @@ class Answers {
                               cells::JobsMoved, cells::CellLoaded, cells::JobInserted,
                               cells::JobRecorded, cells::RunnableFetched, cells::DueAdvanced,
                               cells::KeyHolder, cells::WaitingCancelled, cells::JobReopened,
-                              cells::PoolOverrideSet, cells::StoreFlushed>;
+                              cells::CellOverrideSet, cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;
     Answer answer;

@@ -51,7 +51,7 @@ CellsLoaded MemoryJobs::apply(const LoadCells&) const {
   for (const auto& [key, cell] : cells_) {
     if (!cell.open.empty()) loaded.with_jobs.push_back(key);
   }
-  for (const auto& [key, size] : overrides_) loaded.overrides.push_back({key, size});
+  loaded.overrides = overrides_;
   return loaded;
 }
 
@@ -269,11 +269,11 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
 
 // --- Overrides, reading, committing ----------------------------------------------------------
 
-PoolOverrideSet MemoryJobs::apply(const SetPoolOverride& request) {
-  if (request.size) {
-    overrides_[request.cell] = *request.size;
-  } else {
+CellOverrideSet MemoryJobs::apply(const SetCellOverride& request) {
+  if (request.change.is_none()) {
     overrides_.erase(request.cell);
+  } else {
+    overrides_[request.cell] = request.change;
   }
   changed_ = true;
   return {};

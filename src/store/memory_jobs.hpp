@@ -32,7 +32,7 @@ using KeyHolders =
 struct StoreContent {
   std::map<cells::JobId, StoredJob> jobs;
   KeyHolders key_holders;
-  std::map<cells::CellKey, std::uint32_t> overrides;
+  std::map<cells::CellKey, cells::CellOverride> overrides;
   std::uint64_t epoch = 0;
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
 };
@@ -64,7 +64,7 @@ class MemoryJobs {
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
-  cells::PoolOverrideSet apply(const cells::SetPoolOverride& request);
+  cells::CellOverrideSet apply(const cells::SetCellOverride& request);
 
   /// Null: there is none.
   cells::JobPtr find(cells::JobId id) const;
@@ -107,7 +107,7 @@ class MemoryJobs {
   std::map<std::shared_ptr<const cells::JobSpec>, Line, ByEntity> lines_;
   KeyHolders key_holders_;
   std::vector<KeyHolders::value_type> new_holders_;  ///< Since the last commit.
-  std::map<cells::CellKey, std::uint32_t> overrides_;
+  std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;
   std::vector<JobChange> changes_;

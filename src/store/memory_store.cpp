@@ -168,7 +168,7 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
       [self](const HoldJob& request) { note(self, request); },
       [self](const FetchRunnable& request) { return perform<RunnableFetched>(self, request); },
       [self](const AdvanceDue& request) { return perform<DueAdvanced>(self, request); },
-      [self](const SetPoolOverride& request) { return perform<PoolOverrideSet>(self, request); },
+      [self](const SetCellOverride& request) { return perform<CellOverrideSet>(self, request); },
       [self](const FlushStore&) {
         auto promise = self->make_response_promise<StoreFlushed>();
         if (self->state.failure) {

@@ -124,7 +124,8 @@ SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cell
 FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
 )sql";
 
-// Which job a submission under an idempotency key became; as long as the job is kept.
+// Which job a submission under an idempotency key became, as long as the job is kept; and more that
+// an administrator can change at a cell than the size of its pool.
 constexpr const char* version_2 = R"sql(
 CREATE TABLE idempotency_keys (
   customer TEXT NOT NULL,
@@ -134,6 +135,15 @@ CREATE TABLE idempotency_keys (
   PRIMARY KEY (customer, key)
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_keys_by_job ON idempotency_keys (job);
+
+-- What an administrator changed. `state` is a value of CellState in cells/model/status.hpp.
+CREATE TABLE cell_overrides (
+  cell      INTEGER PRIMARY KEY REFERENCES cells,
+  pool_size INTEGER,
+  state     INTEGER NOT NULL
+);
+INSERT INTO cell_overrides SELECT cell, size, 0 FROM pool_overrides;
+DROP TABLE pool_overrides;
 )sql";
 
 /// Step i turns version i into version i + 1.

@@ -57,15 +57,18 @@ SqliteJobs::SqliteJobs(Connection& connection)
                     "SELECT id, turn, place FROM jobs INDEXED BY jobs_turn WHERE cell = ?1"
                     " AND origin = ?2 AND turn < 10 ORDER BY turn, place"),
       save_setting_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      save_override_(connection, "INSERT OR REPLACE INTO pool_overrides VALUES (?1, ?2)"),
-      drop_override_(connection, "DELETE FROM pool_overrides WHERE cell = ?1"),
+      save_override_(connection, "INSERT OR REPLACE INTO cell_overrides VALUES (?1, ?2, ?3)"),
+      drop_override_(connection, "DELETE FROM cell_overrides WHERE cell = ?1"),
       epoch_(to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'epoch'"))),
       saved_last_place_(
           to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'last_place'"))),
       last_place_(saved_last_place_) {
   last_id_ = std::max(to_id(connection.query_integer("SELECT max(id) FROM jobs")), last_place_);
-  for (Statement row{connection, "SELECT cell, size FROM pool_overrides"}; row.step();) {
-    overrides_[routes_.cell(row.integer(0))] = static_cast<std::uint32_t>(row.integer(1));
+  for (Statement row{connection, "SELECT cell, pool_size, state FROM cell_overrides"};
+       row.step();) {
+    CellOverride& change = overrides_[routes_.cell(row.integer(0))];
+    if (!row.is_null(1)) change.pool_size = static_cast<std::uint32_t>(row.integer(1));
+    change.state = static_cast<CellState>(row.integer(2));
   }
 }
 

@@ -37,7 +37,7 @@ class SqliteJobs {
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
-  cells::PoolOverrideSet apply(const cells::SetPoolOverride& request);
+  cells::CellOverrideSet apply(const cells::SetCellOverride& request);
 
   /// True when there is something to commit beside claims.
   bool changed() const { return changed_; }
@@ -97,7 +97,7 @@ class SqliteJobs {
   Statement save_override_;
   Statement drop_override_;
   std::map<cells::JobId, Claim> claims_;
-  std::map<cells::CellKey, std::uint32_t> overrides_;
+  std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;
   cells::JobId saved_last_place_ = 0;

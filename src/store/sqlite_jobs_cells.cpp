@@ -36,7 +36,7 @@ CellsLoaded SqliteJobs::apply(const LoadCells&) {
   for (const auto& [key, id] : routes_.cells()) {
     if (routes_.find_cell(key)->open != 0) loaded.with_jobs.push_back(key);
   }
-  for (const auto& [key, size] : overrides_) loaded.overrides.push_back({key, size});
+  loaded.overrides = overrides_;
   return loaded;
 }
 
@@ -102,15 +102,18 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   return loaded;
 }
 
-PoolOverrideSet SqliteJobs::apply(const SetPoolOverride& request) {
+CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {
   touch();
   const auto cell = routes_.cell_id(request.cell);
-  if (request.size) {
-    overrides_[request.cell] = *request.size;
-    save_override_.bind(1, cell).bind(2, std::int64_t{*request.size}).run();
-  } else {
+  const auto& [pool_size, state] = request.change;
+  if (request.change.is_none()) {
     overrides_.erase(request.cell);
     drop_override_.bind(1, cell).run();
+  } else {
+    overrides_[request.cell] = request.change;
+    save_override_.bind(1, cell).bind(
+        2, pool_size ? std::optional{std::int64_t{*pool_size}} : std::nullopt);
+    save_override_.bind(3, static_cast<std::int64_t>(state)).run();
   }
   return {};
 }

@@ -169,8 +169,8 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
       [&writer](const HoldJob& request) { writer.note(request); },
       [&writer](const FetchRunnable& request) { return writer.perform<RunnableFetched>(request); },
       [&writer](const AdvanceDue& request) { return writer.perform<DueAdvanced>(request); },
-      [&writer](const SetPoolOverride& request) {
-        return writer.perform<PoolOverrideSet>(request);
+      [&writer](const SetCellOverride& request) {
+        return writer.perform<CellOverrideSet>(request);
       },
       [&writer](const FlushStore&) { return writer.flush(); },
       [&writer](CommitBatch due) { writer.commit_batch(due.batch); },

@@ -212,5 +212,47 @@ class FullQueues(EndToEnd):
         self.assertEqual((refused.json["limit"], refused.json["depth"]), (3, 3))
 
 
+class CellStates(EndToEnd):
+    def change(self, verb, cell="*/*"):
+        return self.client.request("POST", f"/v1/admin/cells/{cell}/{verb}")
+
+    def test_a_paused_cell_takes_jobs_and_starts_none_even_after_a_restart(self):
+        self.start()
+        paused = self.change("pause")
+        self.assertEqual((paused.status, paused.json["state"]), (200, "paused"), paused)
+        job_id = self.submit(a_job())
+        stays(lambda: self.job(job_id)["state"] == "queued", "the job is queued")
+        self.daemon.kill()
+        self.restart()
+        self.assertEqual(self.cell()["state"], "paused")
+        stays(lambda: self.job(job_id)["state"] == "queued", "the job is queued")
+        self.assertEqual(self.provider.calls_of(), [])
+        self.assertEqual(self.change("resume").json["state"], "active")
+        self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
+
+    def test_a_draining_cell_refuses_and_finishes(self):
+        self.start(cells=[{"customer": "acme"}, {}])
+        self.provider.hold("/dns")
+        job_id = self.submit(a_job())
+        drained = self.change("drain", "acme/*")
+        self.assertEqual((drained.status, drained.json["state"]), (200, "draining"), drained)
+        refused = self.client.post("/v1/jobs", a_job("b"))
+        self.assert_problem(refused, 503, "cell-draining")
+        self.assertIn("retry-after", refused.headers)
+        self.submit(a_job(customer="bolt"))
+        self.provider.release_all()
+        self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
+        self.change("resume", "acme/*")
+        self.submit(a_job("b"))
+
+    def test_only_cells_have_a_state(self):
+        self.start(cells=[{"product": "dns", "per": ["customer"]}])
+        self.assert_problem(self.change("pause", "*/dns"), 409, "is-template")
+        self.assert_problem(self.change("pause", "nobody/dns"), 404, "not-found")
+        self.assert_problem(self.client.request("POST", "/v1/admin/cells/*/dns/pause",
+                                                {"for": 1}), 422, "invalid-request")
+        self.submit(a_job(delay_ms=60000))
+        self.assertEqual(self.change("pause", "acme/dns").json["state"], "paused")
+
 if __name__ == "__main__":
     unittest.main()

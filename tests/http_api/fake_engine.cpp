@@ -39,6 +39,9 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       [=](const cells::ResizePool& message) {
         return play<cells::CellDescribed>(script->resize, message);
       },
+      [=](const cells::ChangeCellState& message) {
+        return play<cells::CellDescribed>(script->change_state, message);
+      },
       [](const cells::Drain&) { return cells::Drained{}; },
       [](const cells::CellRanDry&) {},
       [](const cells::Tick&) {},

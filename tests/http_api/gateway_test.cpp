@@ -263,7 +263,7 @@ TEST_CASE("a pool is resized and put back") {
     cells::CellDescribed described;
     if (message.cell != cells::CellKey{"*", "*"}) return described;
     described.status = status_of_cell("*", 0);
-    described.status->pool_size_override = message.size;
+    described.status->changed.pool_size = message.size;
     return described;
   };
   const std::string path = "/v1/admin/cells/*/*/pool";

@@ -119,7 +119,7 @@ TEST_CASE("a cell is shown with every member of the contract") {
   status.queue.counts[cells::JobState::running] = 5;
   status.queue.submitted_per_s = 12;
   status.queue.finished_per_s = 1.0 / 3;
-  status.pool_size_override = 8;
+  status.changed.pool_size = 8;
   cell.oldest_queued = milliseconds(350);
   CHECK(parsed(api::cell_json(cell)) == json::Value::parse(R"({
     "customer": "acme", "product": "*",
@@ -132,7 +132,7 @@ TEST_CASE("a cell is shown with every member of the contract") {
               "retry": {"max_attempts": 5, "backoff_ms": 1000, "backoff_max_ms": 60000}},
     "overrides": {"pool.size": 8}})"));
 
-  status.pool_size_override.reset();
+  status.changed.pool_size.reset();
   CHECK(parsed(api::cell_json(cell))["overrides"] == json::Value::object());
   CHECK(parsed(api::cell_list_json({cell}, true))["next_cursor"].is_string());
   CHECK(parsed(api::cell_list_json({cell, cell}, false))["next_cursor"].is_null());

@@ -116,7 +116,12 @@ class Client : public caf::event_based_actor {
         [this](ClientSubmit& message) { submit(std::move(message.request)); },
         [this](const ClientCancel& message) { cancel(message.job); },
         [this](const ClientRetry& message) { retry(message.job); },
-        [this](const ClientResize& message) { resize(message); },
+        [this](const ClientResize& message) {
+          change(message.cell, ResizePool{message.cell, message.size});
+        },
+        [this](const ClientChangeState& message) {
+          change(message.cell, ChangeCellState{message.cell, message.state});
+        },
         [this](const ClientDrain& message) {
           request(dispatcher_, caf::infinite, Drain{message.grace}).then([this](const Drained&) {
             state_->drained = true;
@@ -159,14 +164,12 @@ class Client : public caf::event_based_actor {
         .then([](const RetryAnswered&) {}, [](const caf::error&) {});
   }
 
-  void resize(const ClientResize& message) {
-    world_->resize_asked(message.cell, message.size);
-    request(dispatcher_, caf::infinite, ResizePool{message.cell, message.size})
-        .then([this, message](
-                  const CellDescribed&) { world_->resize_answered(message.cell, message.size); },
-              [this, message](const caf::error&) {
-                world_->resize_answered(message.cell, message.size);
-              });
+  template <class Change>
+  void change(const CellKey& cell, Change change) {
+    world_->change_asked(cell);
+    request(dispatcher_, caf::infinite, std::move(change))
+        .then([this, cell](const CellDescribed&) { world_->change_answered(cell); },
+              [this, cell](const caf::error&) { world_->change_answered(cell); });
   }
 
   std::shared_ptr<World> world_;

@@ -22,6 +22,10 @@ struct ClientResize {
   CellKey cell;
   std::optional<std::uint32_t> size;
 };
+struct ClientChangeState {
+  CellKey cell;
+  CellState state;
+};
 struct ClientDrain {
   milliseconds grace{};
 };
@@ -43,6 +47,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientSubmit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientCancel)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientDrain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
 

@@ -183,6 +183,9 @@ class Driver {
       if (!event()) advance(milliseconds{1});
     }
     gentle_ = true;
+    for (const auto& cell : {CellKey{"acme", "dns"}, CellKey{"*", "*"}}) {
+      change_state(cell, CellState::active);
+    }
     const std::uint64_t quiet_from = events_;
     while (sound() && !at_rest() && events_ - quiet_from < quiet_events_max) {
       if (!event()) advance(milliseconds{100});
@@ -294,7 +297,7 @@ class Driver {
   // --- Faults ----------------------------------------------------------------------------------
 
   void fault() {
-    switch (dice().below(14)) {
+    switch (dice().below(16)) {
       case 0:
         crash();
         break;
@@ -317,6 +320,10 @@ class Driver {
         break;
       case 8:
         drain_and_restart();
+        break;
+      case 9:
+      case 10:
+        change_state(some_cell(), static_cast<CellState>(dice().below(3)));
         break;
       default:
         resize();
@@ -361,10 +368,16 @@ class Driver {
   }
 
   void resize() {
-    const CellKey cell = dice().one_in(2) ? CellKey{"acme", "dns"} : CellKey{"*", "*"};
+    const CellKey cell = some_cell();
     std::optional<std::uint32_t> size;
     if (!dice().one_in(5)) size = static_cast<std::uint32_t>(1 + dice().below(6));
     caf::anon_send(daemon_->client(), ClientResize{cell, size});
+  }
+
+  CellKey some_cell() { return dice().one_in(2) ? CellKey{"acme", "dns"} : CellKey{"*", "*"}; }
+
+  void change_state(const CellKey& cell, CellState state) {
+    caf::anon_send(daemon_->client(), ClientChangeState{cell, state});
   }
 
   /// SIGTERM: the daemon stops by itself, and nothing may be left running.

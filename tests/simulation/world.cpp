@@ -57,13 +57,13 @@ void World::cancel_accepted(const Job& job) {
   }
 }
 
-void World::resize_asked(const CellKey& cell, std::optional<std::uint32_t>) {
-  resizes_pending_[cell] += 1;
+void World::change_asked(const CellKey& cell) {
+  changes_pending_[cell] += 1;
 }
 
-void World::resize_answered(const CellKey& cell, std::optional<std::uint32_t> size) {
-  note("resized " + to_string(cell) + " to " + (size ? std::to_string(*size) : "configured"));
-  resizes_pending_[cell] -= 1;
+void World::change_answered(const CellKey& cell) {
+  note("changed " + to_string(cell));
+  changes_pending_[cell] -= 1;
 }
 
 void World::call_started(const StartCall& call, const void* provider) {
@@ -110,7 +110,7 @@ void World::daemon_crashed() {
   in_flight_.clear();
   live_.clear();
   handed_out_at_.clear();
-  resizes_pending_.clear();
+  changes_pending_.clear();
   actors.clear();
 }
 
@@ -150,10 +150,13 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   live.insert(job.lease);
   handed_out_at_[job.lease] = now_steady;
   if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
-  if (resizes_pending_[job.cell] == 0) {
-    const auto override = disk->content().overrides.find(job.cell);
-    const std::uint32_t target =
-        override != disk->content().overrides.end() ? override->second : configured_size[job.cell];
+  if (changes_pending_[job.cell] == 0) {
+    const auto found = disk->content().overrides.find(job.cell);
+    const auto change = found == disk->content().overrides.end() ? CellOverride{} : found->second;
+    const std::uint32_t target = change.pool_size.value_or(configured_size[job.cell]);
+    if (change.state == CellState::paused) {
+      violated("pause", to_string(job.cell) + " starts a job while it is paused");
+    }
     if (target != 0 && live.size() > target) {
       violated("P4", to_string(job.cell) + " started its " + std::to_string(live.size()) +
                          "th job with a target of " + std::to_string(target));

@@ -66,8 +66,8 @@ class World : public EngineProbe {
   void accepted_under(const Idempotency& idempotency, const Job& job);
   void cancel_accepted(const Job& job);
   void retry_asked(JobId id) { retries_asked_[id] += 1; }
-  void resize_asked(const CellKey& cell, std::optional<std::uint32_t> size);
-  void resize_answered(const CellKey& cell, std::optional<std::uint32_t> size);
+  void change_asked(const CellKey& cell);
+  void change_answered(const CellKey& cell);
 
   // --- Told by the providers -------------------------------------------------------------------
   void call_started(const StartCall& call, const void* provider);
@@ -103,7 +103,7 @@ class World : public EngineProbe {
   std::map<JobId, Lease> last_lease_;
   std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
   std::map<Lease, SteadyTime> handed_out_at_;
-  std::map<CellKey, std::uint32_t> resizes_pending_;
+  std::map<CellKey, std::uint32_t> changes_pending_;
   /// By customer and key: the job that was named, and the digest of its request.
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.

@@ -128,12 +128,13 @@ TEST_CASE("a move takes a route's open jobs along, and leaves lines as they are"
 
 TEST_CASE("overrides are kept until they are taken back") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
-    client.ask(SetPoolOverride{{"b", "*"}, 7});
-    client.ask(SetPoolOverride{{"a", "*"}, 3});
-    client.ask(SetPoolOverride{{"b", "*"}, 8});
-    client.ask(SetPoolOverride{{"c", "*"}, 1});
-    client.ask(SetPoolOverride{{"c", "*"}, {}});
-    const std::vector<PoolOverride> expected{{{"a", "*"}, 3}, {{"b", "*"}, 8}};
+    client.ask(SetCellOverride{{"b", "*"}, {7, CellState::paused}});
+    client.ask(SetCellOverride{{"a", "*"}, {std::nullopt, CellState::draining}});
+    client.ask(SetCellOverride{{"b", "*"}, {8, CellState::active}});
+    client.ask(SetCellOverride{{"c", "*"}, {1, CellState::active}});
+    client.ask(SetCellOverride{{"c", "*"}, {}});
+    const std::map<CellKey, CellOverride> expected{
+        {{"a", "*"}, {std::nullopt, CellState::draining}}, {{"b", "*"}, {8, CellState::active}}};
     CHECK(client.ask(LoadCells{}).overrides == expected);
     under_test.reopen();
     CHECK(client.ask(LoadCells{}).overrides == expected);

@@ -49,8 +49,8 @@ class Client {
     return to_store<cells::RunnableFetched>(r);
   }
   cells::DueAdvanced ask(const cells::AdvanceDue& r) { return to_store<cells::DueAdvanced>(r); }
-  cells::PoolOverrideSet ask(const cells::SetPoolOverride& r) {
-    return to_store<cells::PoolOverrideSet>(r);
+  cells::CellOverrideSet ask(const cells::SetCellOverride& r) {
+    return to_store<cells::CellOverrideSet>(r);
   }
   cells::StoreFlushed ask(const cells::FlushStore& r) { return to_store<cells::StoreFlushed>(r); }
   cells::JobFound ask(const cells::FindJob& r) { return to_reader<cells::JobFound>(r); }

@@ -243,8 +243,9 @@ class Comparison {
       case 3:
         return find_key_holder();
       case 2: {
-        SetPoolOverride request{some_cell(), {}};
-        if (!chance(3)) request.size = 1 + pick(100);
+        SetCellOverride request{some_cell(), {}};
+        if (!chance(3)) request.change.pool_size = 1 + pick(100);
+        request.change.state = static_cast<CellState>(pick(3));
         model_.apply(request);
         client_.ask(request);
         return;

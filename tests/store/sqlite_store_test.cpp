@@ -193,7 +193,9 @@ TEST_CASE("a database of a newer celld, of another program, or of no database is
   CHECK(write("strange.db", "PRAGMA application_id = 1").find("another program") !=
         std::string::npos);
   options.path = "text.db";
-  { std::ofstream{directory.path() / "text.db"} << std::string(5000, 'x'); }
+  {
+    std::ofstream{directory.path() / "text.db"} << std::string(5000, 'x');
+  }
   CHECK(open_error(options).find("text.db") != std::string::npos);
   options.path = "no/such/directory.db";
   CHECK(open_error(options).find("no/such/directory.db") != std::string::npos);
@@ -216,11 +218,16 @@ TEST_CASE("a database of the first version is brought up to date with its jobs")
   {
     Connection connection{under_test.database(), Connection::Access::read_write};
     connection.execute("DROP TABLE idempotency_keys");
+    connection.execute("DROP TABLE cell_overrides");
+    connection.execute("CREATE TABLE pool_overrides (cell INTEGER PRIMARY KEY, size INTEGER)");
+    connection.execute("INSERT INTO pool_overrides SELECT id, 7 FROM cells");
     connection.execute("PRAGMA user_version = 1");
   }
   under_test.open();
   CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
   CHECK(client.ask(FindJob{1}).job->state == JobState::queued);
+  const CellOverride seven{7, CellState::active};
+  CHECK(client.ask(LoadCells{}).overrides == std::map<CellKey, CellOverride>{{acme_cell, seven}});
   const Idempotency key{"key", "digest"};
   CHECK_FALSE(client.ask(InsertJob{job_of(2), key}).holder.job);
   CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);

@@ -66,10 +66,11 @@ void append_cell(std::string& out, const CellView& cell) {
   append_queue(out, cell);
   append_rate(out, ",\"rates\":{\"submitted_per_s\":", status.queue.submitted_per_s);
   append_rate(out, ",\"finished_per_s\":", status.queue.finished_per_s);
-  out += "},\"state\":\"active\"";
+  out += "},\"state\":";
+  json::append_quoted(out, to_string(status.changed.state));
   append_quota(out, status.quota);
   out += ",\"overrides\":{";
-  if (status.pool_size_override) append_member(out, "\"pool.size\":", *status.pool_size_override);
+  if (status.changed.pool_size) append_member(out, "\"pool.size\":", *status.changed.pool_size);
   out += "}}";
 }
 

@@ -70,6 +70,13 @@ std::string run_name(cells::WallTime started) {
   return cells::format_job_id(cells::first_job_id_at(started));
 }
 
+Problem is_template() {
+  return {.kind = ProblemKind::is_template,
+          .detail =
+              "The cell is a template, which has neither jobs nor a state of its own: name "
+              "one of its cells."};
+}
+
 Problem not_attached() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
 }
@@ -109,6 +116,7 @@ class GatewayActor : public Gateway::base {
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
         [this](const PutPool& order) { put_pool(order); },
+        [this](const PostCellState& order) { post_cell_state(order); },
         [this](const CheckWaiters&) { check_waiters(); },
     };
   }
@@ -260,6 +268,20 @@ class GatewayActor : public Gateway::base {
         dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
           answer_cell(cell, 202, responder);
+        });
+  }
+
+  void post_cell_state(const PostCellState& order) {
+    if (!may_concern(order.only_customer, order.cell.customer))
+      return answer_cell({}, 200, order.responder);
+    ask<cells::CellDescribed>(
+        dispatcher_, cells::ChangeCellState{order.cell, order.state}, order.responder,
+        [this, responder = order.responder](const cells::CellDescribed& cell) {
+          if (cell.status && cell.status->is_template) {
+            responder.answer(to_response(is_template()));
+          } else {
+            answer_cell(cell, 200, responder);
+          }
         });
   }
 

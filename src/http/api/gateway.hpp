@@ -80,6 +80,13 @@ struct PutPool {
   std::optional<std::string> only_customer{};
 };
 
+struct PostCellState {
+  cells::CellKey cell;
+  cells::CellState state = cells::CellState::active;
+  http::Responder responder;
+  std::optional<std::string> only_customer{};
+};
+
 // --- To itself -------------------------------------------------------------------------------
 
 /// Look who has waited long enough, and who has gone.
@@ -97,6 +104,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
 
 namespace celld::api {
@@ -107,7 +115,7 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<GetCell>, caf::reacts_to<GetCells>, caf::reacts_to<PutPool>,
-    caf::reacts_to<CheckWaiters>>;
+    caf::reacts_to<PostCellState>, caf::reacts_to<CheckWaiters>>;
 
 /// `wall_clock` tells how long the oldest job of a cell has been queued.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -28,6 +28,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::request_timeout, "request-timeout", "The request took too long", 408},
     {ProblemKind::not_cancellable, "not-cancellable", "The job has ended", 409},
     {ProblemKind::not_retryable, "not-retryable", "The job has not failed", 409},
+    {ProblemKind::is_template, "is-template", "The cell is a template", 409},
     {ProblemKind::length_required, "length-required", "Length required", 411},
     {ProblemKind::content_too_large, "content-too-large", "The body is too large", 413},
     {ProblemKind::uri_too_long, "uri-too-long", "The URI is too long", 414},
@@ -45,6 +46,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::unavailable, "unavailable", "Unavailable", 503},
     {ProblemKind::starting, "starting", "celld is starting", 503},
     {ProblemKind::draining, "draining", "celld is stopping", 503},
+    {ProblemKind::cell_draining, "cell-draining", "The cell is draining", 503},
     {ProblemKind::store_unavailable, "store-unavailable", "The store cannot commit", 503},
     {ProblemKind::version_not_supported, "version-not-supported", "HTTP version not supported",
      505},
@@ -134,6 +136,12 @@ Problem problem_of(const cells::Refusal& refusal) {
     case Kind::draining: {
       Problem problem{.kind = ProblemKind::draining,
                       .detail = "celld is stopping and takes no new jobs."};
+      problem.retry_after = refusal.retry_after;
+      return problem;
+    }
+    case Kind::cell_draining: {
+      Problem problem{.kind = ProblemKind::cell_draining,
+                      .detail = "The cell " + cell + " is draining and takes no new jobs."};
       problem.retry_after = refusal.retry_after;
       return problem;
     }

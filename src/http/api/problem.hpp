@@ -25,6 +25,7 @@ enum class ProblemKind : std::uint8_t {
   request_timeout,
   not_cancellable,
   not_retryable,
+  is_template,
   length_required,
   content_too_large,
   uri_too_long,
@@ -41,10 +42,11 @@ enum class ProblemKind : std::uint8_t {
   unavailable,
   starting,
   draining,
+  cell_draining,
   store_unavailable,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 28;
+inline constexpr std::size_t problem_kind_count = 30;
 
 /// The quota that a 429 is about.
 struct QuotaUse {

@@ -5,6 +5,7 @@
 
 #include "cells/model/quota.hpp"
 #include "src/config/checks.hpp"
+#include "src/http/api/openapi.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/query.hpp"
 #include "src/http/api/request_headers.hpp"
@@ -168,6 +169,17 @@ void delete_pool(const Api& api, const Access& access, const Request& request,
                  PutPool{std::move(*key), std::nullopt, std::move(responder), access.customer});
 }
 
+/// POST …/pause, …/drain and …/resume.
+template <cells::CellState state>
+void post_cell_state(const Api& api, const Access& access, const Request& request,
+                     Responder responder) {
+  auto key = captured_key(request);
+  if (!key) return answer(responder, not_found("There is no such cell."));
+  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
+  caf::anon_send(api.gateway,
+                 PostCellState{std::move(*key), state, std::move(responder), access.customer});
+}
+
 // --- Operating -----------------------------------------------------------------------------------
 
 void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
@@ -190,6 +202,12 @@ void get_readyz(const Api& api, const Access&, const Request& request, const Res
       return answer(responder,
                     {.kind = ProblemKind::store_unavailable, .detail = "The store cannot commit."});
   }
+}
+
+void get_openapi(const Api&, const Access&, const Request& request, const Responder& responder) {
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  responder.answer(json_response(std::string(openapi_json())));
 }
 
 }  // namespace
@@ -217,8 +235,15 @@ void add_routes(http::Server& server, const Api& api) {
   add("GET", "/v1/cells/{}/{}", Scope::read, get_cell);
   add("PUT", "/v1/admin/cells/{}/{}/pool", Scope::admin, put_pool);
   add("DELETE", "/v1/admin/cells/{}/{}/pool", Scope::admin, delete_pool);
+  add("POST", "/v1/admin/cells/{}/{}/pause", Scope::admin,
+      post_cell_state<cells::CellState::paused>);
+  add("POST", "/v1/admin/cells/{}/{}/drain", Scope::admin,
+      post_cell_state<cells::CellState::draining>);
+  add("POST", "/v1/admin/cells/{}/{}/resume", Scope::admin,
+      post_cell_state<cells::CellState::active>);
   add("GET", "/livez", std::nullopt, get_livez);
   add("GET", "/readyz", std::nullopt, get_readyz);
+  add("GET", "/openapi.json", std::nullopt, get_openapi);
 }
 
 }  // namespace celld::api

@@ -204,6 +204,10 @@ void Fixture::resize(std::optional<std::uint32_t> size) {
   ask<CellDescribed>(ResizePool{{"*", "*"}, size});
 }
 
+void Fixture::set_state(CellState state) {
+  ask<CellDescribed>(ChangeCellState{{"*", "*"}, state});
+}
+
 CellStatus Fixture::cell(const CellKey& key) {
   return ask<CellDescribed>(DescribeCell{key}).status.value();
 }

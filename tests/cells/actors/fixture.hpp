@@ -94,6 +94,7 @@ class Fixture {
 
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
   JobState state(JobId id) const { return stored(id)->state; }
+  void set_state(CellState state);
   CellStatus cell(const CellKey& key = {"*", "*"});
 
   /// The call that is in flight for a job.

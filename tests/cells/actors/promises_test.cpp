@@ -47,7 +47,7 @@ TEST_CASE("a resize survives a crash, and is undone on request") {
   engine.resize(5);
   engine.crash_and_restart();
   CHECK(engine.cell().pool.target == 5);
-  CHECK(engine.cell().pool_size_override == 5U);
+  CHECK(engine.cell().changed.pool_size == 5U);
   engine.resize(std::nullopt);
   CHECK(engine.cell().pool.target == 2);
   engine.crash_and_restart();
@@ -197,4 +197,60 @@ TEST_CASE("an instance of a template closes when it has run dry, and opens again
   const JobId second = engine.submit("a");
   engine.succeed(second);
   CHECK(engine.state(second) == JobState::succeeded);
+}
+
+// --- The state of a cell -------------------------------------------------------------------------
+
+TEST_CASE("a paused cell takes jobs and starts none, until it is told to go on") {
+  Fixture engine{2};
+  const JobId running = engine.submit(engine.request("a", {"dns", "billing"}));
+  engine.set_state(CellState::paused);
+  const JobId waiting = engine.submit("b");
+  CHECK_FALSE(engine.call_of(waiting));
+  engine.succeed(running);  // Nothing is interrupted, and its next step waits.
+  CHECK_FALSE(engine.call_of(running));
+  CHECK(engine.cell().changed.state == CellState::paused);
+  engine.crash_and_restart();
+  CHECK(engine.calls->pending.empty());
+  engine.set_state(CellState::active);
+  CHECK(engine.call_of(running));
+  CHECK(engine.call_of(waiting));
+}
+
+TEST_CASE("a draining cell finishes what it has and takes nothing new") {
+  Fixture engine{1};
+  const JobId first = engine.submit("a");
+  const JobId second = engine.submit("b");
+  engine.set_state(CellState::draining);
+  const auto refused = engine.try_to_submit(engine.request("c"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::cell_draining);
+  engine.end_call(first, outcome(CallOutcome::Kind::rejected));
+  CHECK(engine.retry(first).refusal->kind == Refusal::Kind::cell_draining);
+  engine.succeed(second);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+  engine.set_state(CellState::active);
+  CHECK(engine.retry(first).accepted);
+}
+
+TEST_CASE("a change of a cell's state leaves its size as it was set, and the other way round") {
+  Fixture engine{2};
+  engine.resize(5);
+  engine.set_state(CellState::paused);
+  CHECK(engine.cell().pool.target == 5);
+  engine.resize(std::nullopt);
+  CHECK(engine.cell().changed.state == CellState::paused);
+  CHECK(engine.cell().pool.target == 2);
+}
+
+TEST_CASE("a dispatcher that is replaced stays paused") {
+  Fixture engine{1};
+  engine.set_state(CellState::paused);
+  const JobId job = engine.submit("a");
+  caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK(engine.recorder->dispatchers.size() == 2);
+  CHECK_FALSE(engine.call_of(job));
+  engine.set_state(CellState::active);
+  CHECK(engine.call_of(job));
 }

@@ -5,9 +5,9 @@
 build_packages=(
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libcaf-dev nlohmann-json3-dev libcpp-httplib-dev libsqlite3-dev libcurl4-openssl-dev
-  libcli11-dev libspdlog-dev libssl-dev
+  libcli11-dev libspdlog-dev libssl-dev libuv1-dev
 )
-test_packages=(catch2 curl python3)
+test_packages=(catch2 curl python3 nodejs npm golang-go python3-requests wrk)
 # Each release's own version of clang: 14 and 19.
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.
@@ -36,8 +36,11 @@ can_be_root() {
 # missing_packages PACKAGE...: those that are not installed, one a line.
 missing_packages() {
   # dpkg-query fails if it knows nothing of one of them, and still tells about the others.
-  { dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
-    sed -n 's/^installed //p' | sort -u | comm -13 - <(printf '%s\n' "$@" | sort -u)
+  {
+    dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true
+    # A Node.js that is not Debian's brings its own npm, and refuses Debian's beside it.
+    if command -v npm >/dev/null; then echo "installed npm"; fi
+  } | sed -n 's/^installed //p' | sort -u | comm -13 - <(printf '%s\n' "$@" | sort -u)
 }
 
 # need_packages PACKAGE...: installs what is missing, and touches neither apt nor the network if

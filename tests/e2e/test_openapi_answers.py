@@ -1,0 +1,352 @@
+"""Every answer that openapi.json describes can be had, and is as described."""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import signal
+import socket
+import unittest
+
+from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
+from openapi_document import document, problem_types
+from provider import answer, succeed
+
+# Faults of celld's own, and of its disk; and one wants a hundred thousand cells.
+OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells"}
+RESERVED_JOB_STATES = {"compensating"}
+RESERVED_STEP_STATES = {"undone", "undo_failed"}
+TOKENS = {"all": ["submit", "read", "admin"], "acme": ["submit", "read", "admin"],
+          "submit": ["submit"], "read": ["read"], "work": ["work"], "admin": ["admin"]}
+NO_JOB = "0000000000001"
+WITH_BODY = ("POST", "PUT")
+
+
+def a_token(name):
+    entry = {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(),
+             "scopes": TOKENS[name]}
+    return entry | ({"customer": "acme"} if name == "acme" else {})
+
+
+class TokenClient(Client):
+    """Shows a token, and writes down which answers it got."""
+
+    def __init__(self, daemon, token, seen):
+        super().__init__(daemon.host, daemon.port)
+        self.token = token
+        self.seen = seen
+
+    def request(self, method, path, body=None, headers=None):
+        shown = {"Authorization": "Bearer " + self.token} if self.token else {}
+        got = super().request(method, path, body, {**shown, **(headers or {})})
+        note(self.seen, document().operation(method, path), got)
+        return got
+
+
+class RawAnswer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = b""
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:500]!r}"
+
+
+def begin(connection):
+    """An answer whose body has not been read, and what reads it."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return RawAnswer(response), response
+
+
+def note(seen, operation, got):
+    if operation is None:
+        return
+    is_problem = got.headers.get("content-type") == "application/problem+json"
+    slug = got.json["type"].removeprefix("/problems/") if is_problem and got.body else None
+    seen.add((operation.name, got.status, slug))
+
+
+class Answers(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.seen = set()
+        self.provider.always("/billing", answer(400))
+
+    def start_with(self, **changes):
+        config = a_config(self.provider, auth={"tokens": [a_token(name) for name in TOKENS]},
+                          cells=[{"customer": "acme", "queue": {"max_jobs": 4}},
+                                 {"customer": "bolt"}, {"product": "mail", "per": ["customer"]}], **changes)
+        self.start(config)
+        self.client = self.of("all")
+        return config
+
+    def of(self, token):
+        client = TokenClient(self.daemon, token, self.seen)
+        self.addCleanup(client.close)
+        return client
+
+    def target(self, operation, customer="acme", product="*"):
+        return operation.path.format(id=NO_JOB, customer=customer, product=product)
+
+    def send(self, operation, head="", target="", version="HTTP/1.1", method=None):
+        """A request as no library sends it; its answer is held against the operation."""
+        method = method or operation.method
+        target = target or self.target(operation)
+        text = (f"{method} {target} {version}\r\nHost: x\r\n"
+                f"Authorization: Bearer all\r\n{head}\r\n")
+        with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as s:
+            s.sendall(text.encode())
+            got = self.receive(s)
+        self.hold(operation, got, method)
+        return got
+
+    def receive(self, connection):
+        got, response = begin(connection)
+        got.body = response.read()
+        return got
+
+    def hold(self, operation, got, method=None):
+        self.assertIn(got.status, operation.responses, operation.name)
+        faults = document().faults(method or operation.method, self.target(operation), got.status,
+                                   got.headers, got.body)
+        self.assertEqual(faults, [], (operation.name, got))
+        note(self.seen, operation, got)
+
+    # --- Everything ------------------------------------------------------------------------------
+
+    def test_every_answer_that_is_described_can_be_had(self):
+        self.have_what_the_server_refuses()
+        self.have_what_is_refused_for_its_token()
+        self.have_what_is_asked_for()
+        self.have_what_a_stop_refuses()
+        described = {(operation.name, status, slug)
+                     for operation in document().operations
+                     for status, response in operation.responses.items()
+                     for slug in problem_types(response) or {None}}
+        within_reach = {each for each in described if each[2] not in OUT_OF_REACH}
+        self.assertEqual(sorted(within_reach - self.seen, key=str), [])
+
+    def have_what_the_server_refuses(self):
+        self.start_with(limits={"body_timeout_ms": 200, "max_connections": 20})
+        for operation in document().operations:
+            with self.subTest(operation=operation.name):
+                for status, head in ((400, "Host: y\r\n"), (408, "Content-Length: 9\r\n"),
+                                     (413, "Content-Length: 9000000\r\n"),
+                                     (415, "Content-Length: 1\r\nContent-Encoding: gzip\r\n"),
+                                     (431, "A: b\r\n" * 2000)):
+                    self.assertEqual(self.send(operation, head).status, status)
+                self.assertEqual(self.send(operation, version="HTTP/3.0").status, 505)
+                self.assertEqual(self.send(operation, method="PATCH").status, 405)
+                long = self.target(operation) + "?" + "x" * 20000
+                self.assertEqual(self.send(operation, target=long).status, 414)
+        held, refused = [], None
+        while refused is None or refused.status == 200:
+            self.assertLess(len(held), 30)
+            held.append(socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S))
+            with contextlib.suppress(ConnectionError):  # It may have been refused already.
+                held[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            refused = self.receive(held[-1])
+        for connection in held:
+            connection.close()
+        for operation in document().operations:
+            self.hold(operation, refused)
+        self.end()
+
+    def have_what_is_refused_for_its_token(self):
+        self.start_with()
+        for operation in document().operations:
+            target = self.target(operation)
+            body = {} if operation.method in WITH_BODY else None
+            with self.subTest(operation=operation.name):
+                foreign = self.client.request(operation.method, target, body,
+                                              {"Origin": "http://evil.example"})
+                self.assert_problem(foreign, 403, "foreign-origin")
+                for token in (None, "nobody", "submit", "read", "work", "admin"):
+                    method = "HEAD" if operation.path == "/v1/events" else operation.method
+                    status = self.of(token).request(method, target, body).status
+                    if operation.scope is None:
+                        self.assertEqual(status, 200)
+                    elif token in TOKENS:
+                        self.assertEqual(status == 403, token != operation.scope, (token, status))
+                    else:
+                        self.assertEqual(status, 401)
+                if operation.path == "/v1/events":
+                    self.of(None).request("GET", target)
+                    self.of("work").request("GET", target)
+        self.end()
+
+    def have_what_is_asked_for(self):
+        config = self.start_with()
+        post = self.client.post
+        for operation in document().operations:
+            body = None if operation.method not in WITH_BODY else (
+                {"size": 2} if operation.method == "PUT" else {})
+            target = self.target(operation)
+            self.assert_problem(self.client.request(operation.method, target + "?x=1", body), 422)
+            if operation.body_schema:
+                self.assert_problem(self.client.request(operation.method, target, b"{"), 400)
+            if 404 in operation.responses:
+                target = self.target(operation, customer="bolt", product="no-such-product")
+                body = body if operation.path != "/v1/jobs" else a_job(customer="bolt")
+                self.assert_problem(self.of("acme").request(operation.method, target, body), 404)
+            elif operation.method == "GET" and operation.path != "/v1/events":
+                self.assertEqual(self.client.get(target).status, 200)
+        # /v1/events goes on for ever: what its head says is enough here.
+        self.assertEqual(self.client.request("HEAD", "/v1/events").status, 200)
+        self.assertEqual(self.client.put("/v1/admin/cells/acme/*/pool", {"size": 3}).status, 202)
+        self.assertEqual(self.client.get("/v1/cells/acme/*").json["overrides"], {"pool.size": 3})
+        self.assertEqual(self.client.delete("/v1/admin/cells/acme/*/pool").status, 202)
+
+        self.have_the_states_of_a_cell()
+
+        keyed = {"Idempotency-Key": "k", "Prefer": "wait=30"}
+        done = post("/v1/jobs", a_job(), **keyed)
+        self.assertEqual((done.status, done.headers["preference-applied"]), (200, "wait=30"))
+        again = post("/v1/jobs", a_job(), **keyed)
+        self.assertEqual((again.status, again.headers["idempotent-replayed"]), (200, "true"))
+        self.assert_problem(post("/v1/jobs", a_job("b"), **keyed), 422, "idempotency-key-reused")
+        self.assert_problem(post("/v1/jobs", a_job(customer="nobody")), 422, "no-cell")
+        self.assertEqual(self.client.get(f"/v1/jobs/{done.json['id']}").status, 200)
+        self.have_the_changes_of_mind(done.json["id"])
+        self.have_the_events(done.json["id"])
+        self.have_a_job_without_a_cell(config)
+        self.end()
+
+    def have_the_states_of_a_cell(self):
+        failed = self.submit(a_job(services=["billing"]))
+        self.wait_for_state(failed, "failed")
+        for order, state in (("pause", "paused"), ("drain", "draining"), ("resume", "active")):
+            cell = self.client.request("POST", f"/v1/admin/cells/acme/*/{order}")
+            self.assertEqual((cell.status, cell.json["state"]), (200, state))
+            template = self.client.request("POST", f"/v1/admin/cells/*/mail/{order}")
+            self.assert_problem(template, 409, "is-template")
+            if state == "draining":
+                self.assert_problem(self.client.post("/v1/jobs", a_job()), 503, "cell-draining")
+                retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
+                self.assert_problem(retried, 503, "cell-draining")
+
+    def have_the_changes_of_mind(self, done):
+        """Of cancelled and retried jobs, and of a queue that is full."""
+        self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/cancel"), 409)
+        self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/retry"), 409)
+        failed = self.submit(a_job(services=["billing"]))
+        self.wait_for_state(failed, "failed")
+        waiting = [self.submit(a_job(delay_ms=3600000)) for _ in range(4)]
+        self.assert_problem(self.client.post("/v1/jobs", a_job()), 429, "queue-full")
+        retry = f"/v1/jobs/{failed}/retry"
+        self.assert_problem(self.client.request("POST", retry), 429, "queue-full")
+        for each in waiting:
+            self.assertEqual(self.client.request("POST", f"/v1/jobs/{each}/cancel").status, 200)
+        self.assertEqual(self.client.request("POST", retry).status, 202)
+        self.wait_for_state(failed, "failed")
+
+    def have_the_events(self, done):
+        events = self.client.get(f"/v1/jobs/{done}/events")
+        self.assertEqual(events.status, 200)
+        [last] = [line.removeprefix("id: ") for line in events.body.decode().splitlines()
+                  if line.startswith("id: ")]
+        gone = self.client.request("GET", f"/v1/jobs/{done}/events", None, {"Last-Event-ID": last})
+        self.assertEqual(gone.status, 204)
+        # Of all jobs: an event that says that some are missing, and one of a job.
+        with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as s:
+            s.sendall(b"GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\n"
+                      b"Last-Event-ID: of-another-run\r\n\r\n")
+            got, response = begin(s)
+            self.submit(a_job("watched"))
+            kinds = set()
+            while kinds != {"gap", "job.state"} or not got.body.endswith(b"\n\n"):
+                line = response.readline()
+                self.assertTrue(line, "the stream goes on")
+                got.body += line
+                if line.startswith(b"event: "):
+                    kinds.add(line.decode().strip().removeprefix("event: "))
+        self.hold(document().operation("GET", "/v1/events"), got)
+
+    def have_a_job_without_a_cell(self, config):
+        failed = self.submit(a_job(customer="bolt", services=["billing"]))
+        self.wait_for_state(failed, "failed")
+        self.assertEqual(self.daemon.stop(), 0)
+        config["cells"] = [{"customer": "acme"}]
+        self.restart(config)
+        self.client = self.of("all")
+        self.assert_problem(self.client.request("POST", f"/v1/jobs/{failed}/retry"), 422, "no-cell")
+
+    def have_what_a_stop_refuses(self):
+        self.start_with()
+        failed = self.submit(a_job(services=["billing"]))
+        self.wait_for_state(failed, "failed")
+        gate = self.provider.hold("/dns")
+        self.submit(a_job())
+        wait_until(self.provider.running, "it runs")
+        self.daemon.signal(signal.SIGTERM)
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld drains")
+        self.assert_problem(self.client.get("/readyz"), 503, "draining")
+        self.assert_problem(self.client.post("/v1/jobs", a_job()), 503, "draining")
+        retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
+        self.assert_problem(retried, 503, "draining")
+        gate.let_all()
+        self.assertEqual(self.daemon.wait(), 0)
+
+    # --- States ----------------------------------------------------------------------------------
+
+    def test_jobs_and_steps_are_in_every_state_that_is_not_reserved(self):
+        self.start(defaults={"pool": {"size": 1}, "timeout_ms": 20000,
+                             "retry": {"max_attempts": 2, "backoff_ms": 60000,
+                                       "backoff_max_ms": 60000}})
+        both = ["dns", "billing"]
+        ids = {"failed": self.submit(a_job("a", services=["billing", "dns"]))}
+        ids["succeeded"] = self.submit(a_job("b", labels={"k": "v"},
+                                             entity={"type": "t", "subtype": "s", "id": "b"}))
+        for state in ("failed", "succeeded"):
+            self.wait_for_state(ids[state], state)
+        self.provider.always("/dns", answer(500))
+        ids["retrying"] = self.submit(a_job("c"))
+        self.wait_for_state(ids["retrying"], "retrying")
+        self.provider.hold("/dns")
+        ids["running"] = self.submit(a_job("d", services=both))
+        self.wait_for_state(ids["running"], "running")
+        ids["queued"] = self.submit(a_job("e"))
+        ids["scheduled"] = self.submit(a_job("f", delay_ms=3600000))
+        ids["cancelled"] = self.submit(a_job("g", delay_ms=3600000, services=both))
+        self.client.request("POST", f"/v1/jobs/{ids['cancelled']}/cancel")
+        schemas = document().json["components"]["schemas"]
+        self.assertEqual(set(ids), set(schemas["JobState"]["enum"]) - RESERVED_JOB_STATES)
+        steps = set()
+        for state, job_id in ids.items():
+            self.assertEqual(self.job(job_id)["state"], state)
+            self.assertEqual([job["id"] for job in
+                              self.client.get("/v1/jobs", state=state).json["items"]], [job_id])
+            steps |= {step["state"] for step in self.job(job_id)["steps"]}
+        self.assertEqual(steps, set(schemas["StepState"]["enum"]) - RESERVED_STEP_STATES)
+        self.assertEqual(self.cell()["queue"]["retrying"], 1)
+
+    def test_results_messages_and_errors_are_as_described(self):
+        self.start(a_config(self.provider, cells=[{"product": "mail", "per": ["customer"]}, {}]))
+        self.provider.always("/dns", succeed({"a": {"b": [1, None]}, "c": 1.5}, [
+            {"severity": severity, "text": "x"} for severity in ("info", "warning", "error")]))
+        told = self.wait_for_end(self.submit(a_job()))
+        severities = document().json["components"]["schemas"]["Message"]["properties"]["severity"]
+        self.assertEqual([each["severity"] for each in told["messages"]], severities["enum"])
+        waiting = self.submit(a_job("waiting", delay_ms=3600000))
+        self.client.request("POST", f"/v1/jobs/{waiting}/cancel")
+        self.assertIsNone(self.job(waiting)["error"]["service"])
+        self.provider.always("/dns", answer(400, {"code": "taken", "message": "no"}))
+        own = self.wait_for_end(self.submit(a_job("own", product="mail")))
+        self.assertEqual((own["error"]["code"], own["error"]["service"]), ("taken", "dns"))
+        # Cells and templates; and pages that go on.
+        for path in ("/v1/cells/acme/mail", "/v1/cells/*/mail", "/v1/cells/*/*"):
+            self.assertIn(self.client.get(path).status, (200, 404))
+        for path in ("/v1/cells", "/v1/jobs"):
+            page = self.client.get(path, limit=1)
+            self.assertIsNotNone(page.json["next_cursor"])
+            self.assertEqual(self.client.get(path, cursor=page.json["next_cursor"]).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,203 @@
+"""What openapi.json says about requests: celld takes what it allows, and refuses all else.
+
+The values are made from the document, on both sides of each of its bounds; the document says which
+of them are good, and celld must say the same.
+"""
+
+import unittest
+import urllib.parse
+
+from daemon import EndToEnd
+from openapi_document import document
+from openapi_values import Candidates, text_candidates
+
+SERVICES = [f"s{i}" for i in range(18)]  # One more than a job may name.
+HOUR_MS = 3600000
+TIMEOUT_MAX_MS = document().json["components"]["schemas"]["JobRequest"]["properties"][
+    "timeout_ms"]["maximum"]
+
+
+class Requests(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.start(services={name: {"type": "simulated"} for name in SERVICES},
+                   defaults={"timeout_max_ms": TIMEOUT_MAX_MS},
+                   cells=[{"product": "mail", "per": ["customer"]}, {}])
+
+    def a_job(self):
+        """All that a job may have, except what excludes something else."""
+        return {"customer": "acme", "product": "dns", "action": "create",
+                "entity": {"type": "zone", "subtype": "primary", "id": "example.com"},
+                "services": SERVICES[:2], "parameters": {}, "priority": 5, "delay_ms": HOUR_MS,
+                "expires_at": "2036-11-20T22:42:56.123Z", "timeout_ms": 30000,
+                "retry": {"max_attempts": 5}, "labels": {"ticket": "T-1"}, "on_failure": "stop",
+                "idempotency_key": "order-1"}
+
+    def target(self, operation):
+        return operation.path.format(id="0000000000001", customer="*", product="*")
+
+    def operation(self, name):
+        [found] = [each for each in document().operations if each.node["operationId"] == name]
+        return found
+
+    def try_body(self, operation, target, body, good_statuses):
+        faults = document().schemas.faults(operation.body_schema, body)
+        answer = self.client.request(operation.method, target, body if body is not None else b"null")
+        if not faults:
+            self.assertIn(answer.status, good_statuses, (body, answer))
+            return True
+        self.assert_problem(answer, 422, "invalid-request")
+        told = {fault.partition(": ")[0] for fault in faults}
+        for pointer in answer.pointers:
+            self.assertTrue(any(pointer.startswith(each) for each in told), (told, body, answer))
+        return False
+
+    def try_all(self, operation, target, bodies, good_statuses, at_least):
+        """`at_least`: so many good and so many bad bodies must have been among them."""
+        outcomes = [self.try_body(operation, target, body, good_statuses) for body in bodies]
+        self.assertGreater(outcomes.count(True), at_least[0])
+        self.assertGreater(outcomes.count(False), at_least[1])
+
+    # --- Bodies ----------------------------------------------------------------------------------
+
+    def test_a_submission_is_taken_exactly_when_the_document_allows_it(self):
+        operation = self.operation("submitJob")
+        bodies = list(Candidates(document().schemas, SERVICES).of(operation.body_schema,
+                                                                  self.a_job()))
+        for i, body in enumerate(bodies):  # A key for each, unless it is the key that is tried.
+            if isinstance(body, dict) and body.get("idempotency_key") == "order-1":
+                body["idempotency_key"] = f"order-{i}"
+            if isinstance(body, dict) and "run_at" in body:
+                body.pop("delay_ms", None)
+        self.try_all(operation, "/v1/jobs", bodies, (200, 202), (1500, 600))
+
+    def test_every_field_of_a_submission_may_be_left_out_but_those_required(self):
+        operation = self.operation("submitJob")
+        schema = document().schemas.resolve(operation.body_schema)
+        self.assertEqual(set(schema["properties"]) - set(self.a_job()), {"run_at"})
+        job = self.a_job()
+        for name in reversed(list(job)):  # The key first: each of these is another request.
+            if name not in schema["required"]:
+                del job[name]
+                self.assertTrue(self.try_body(operation, "/v1/jobs", job, (200, 202)))
+
+    def test_a_time_and_a_delay_exclude_each_other(self):
+        operation = self.operation("submitJob")
+        self.assertFalse(self.try_body(operation, "/v1/jobs",
+                                       self.a_job() | {"run_at": "2036-11-20T22:42:56Z"}, ()))
+
+    def test_a_pool_size_is_taken_exactly_when_the_document_allows_it(self):
+        operation = self.operation("resizePool")
+        bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, {"size": 2})
+        # A template has no workers of its own: a hundred thousand need not be started.
+        template = operation.path.format(customer="*", product="mail")
+        self.try_all(operation, template, bodies, (202,), (4, 20))
+
+    def test_an_order_takes_no_more_than_the_document_allows(self):
+        for name in ("cancelJob", "retryJob"):
+            operation = self.operation(name)
+            bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, {})
+            self.try_all(operation, self.target(operation), [*bodies, {"force": True}], (404,),
+                         (0, 5))
+
+    def test_each_body_must_be_there_and_be_json(self):
+        for operation in document().operations:
+            if operation.body_schema is None:
+                continue
+            with self.subTest(operation=operation.name):
+                target = self.target(operation)
+                malformed = self.client.request(operation.method, target, b"{")
+                self.assert_problem(malformed, 400, "malformed-json")
+                other = self.client.request(operation.method, target, b"{}",
+                                            {"Content-Type": "text/plain"})
+                self.assert_problem(other, 415, "unsupported-media-type")
+                absent = self.client.request(operation.method, target)
+                required = operation.node["requestBody"]["required"]
+                self.assertEqual(absent.status in (400, 415), required, absent)
+
+    # --- Parameters ------------------------------------------------------------------------------
+
+    def status(self, operation, query=(), headers=None):
+        """Streams would not end: only their head is asked for."""
+        method = operation.method
+        if "text/event-stream" in operation.responses.get(200, {}).get("content", {}):
+            method = "HEAD"
+        target = self.target(operation) + ("?" + urllib.parse.urlencode(query) if query else "")
+        body = None
+        if operation.method in ("POST", "PUT"):
+            body = {"size": 2} if operation.method == "PUT" else {}
+            if operation.path == "/v1/jobs":
+                body = {"customer": "acme", "product": "dns", "action": "create",
+                        "entity": {"type": "zone", "id": "x"}, "services": ["s0"]}
+        return self.client.request(method, target, body, headers).status
+
+    def test_a_query_is_taken_exactly_when_the_document_allows_it(self):
+        outcomes = []
+        for operation in document().operations:
+            for parameter in operation.parameters_in("query"):
+                if parameter.get("style") == "form":
+                    continue  # Labels: see below.
+                schema = document().schemas.resolve(parameter["schema"])
+                if schema.get("type") == "integer":
+                    values = ["", "x", "1.5", "0", "-1", "1", "999999999999999999999"]
+                    values += [str(schema[bound] + by) for bound in ("minimum", "maximum")
+                               for by in (-1, 0, 1)]
+                else:
+                    values = text_candidates(document().schemas, schema)
+                for value in values:
+                    is_number = value.isascii() and value.lstrip("-").isdigit()
+                    typed = int(value) if schema["type"] == "integer" and is_number else value
+                    good = not document().schemas.faults(schema, typed)
+                    # Only celld knows which cursors it gave out.
+                    if parameter["name"] == "cursor" and good:
+                        continue
+                    status = self.status(operation, {parameter["name"]: value})
+                    self.assertEqual(status != 422, good,
+                                     (operation.name, parameter["name"], value, status))
+                    outcomes.append(good)
+        self.assertGreater(outcomes.count(True), 500)
+        self.assertGreater(outcomes.count(False), 500)
+
+    def test_labels_are_asked_for_as_the_document_has_it(self):
+        operation = self.operation("listJobs")
+        [parameter] = [each for each in operation.parameters_in("query") if "style" in each]
+        self.assertEqual((parameter["style"], parameter["explode"]), ("form", True))
+        queries = [{f"label.k{i}": "" for i in range(size)} for size in (1, 16, 17)]
+        queries += [{"label." + "k" * length: "v"} for length in (0, 1, 256, 257)]
+        queries += [{"label.k": "v" * length} for length in (0, 1, 256, 257)]
+        queries += [{"label.a b/é=&\n": "x?&="}, {"label": "x"}, {"labels": "x"}, {"label.": "x"},
+                    {"Label.k": "x"}]
+        for query in queries:
+            with self.subTest(query=query):
+                good = not document().schemas.faults(parameter["schema"], query)
+                self.assertEqual(self.status(operation, query), 200 if good else 422)
+
+    def test_a_parameter_that_is_not_described_or_comes_twice_is_refused_everywhere(self):
+        for operation in document().operations:
+            known = {each["name"] for each in operation.parameters_in("query")}
+            names = {each["name"] for other in document().operations
+                     for each in other.parameters_in("query")} - {"labels"}
+            for name in names | {"x", "batch", "label.k"}:
+                # A label is asked for with a name of its own.
+                good = name in known or (name == "label.k" and "labels" in known)
+                with self.subTest(operation=operation.name, name=name):
+                    if not good:
+                        self.assertEqual(self.status(operation, {name: "1"}), 422)
+                    else:
+                        self.assertEqual(self.status(operation, [(name, "1")] * 2), 422)
+
+    def test_a_header_is_taken_exactly_when_the_document_allows_it(self):
+        printable = [chr(code) for code in range(0x21, 0x7f)]
+        for operation in document().operations:
+            for parameter in operation.parameters_in("header"):
+                schema = document().schemas.resolve(parameter["schema"])
+                values = text_candidates(document().schemas, schema, printable)
+                for value in [*values, parameter["example"], "a b", ""]:
+                    good = not document().schemas.faults(schema, value)
+                    status = self.status(operation, headers={parameter["name"]: value})
+                    self.assertEqual(status != 422, good,
+                                     (operation.name, parameter["name"], value, status))
+
+
+if __name__ == "__main__":
+    unittest.main()

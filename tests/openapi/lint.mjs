@@ -1,0 +1,24 @@
+// lint.mjs FILE: prints what a linter that is not ours has against an OpenAPI document, and fails
+// when there is anything.
+import { createConfig, lint } from "@redocly/openapi-core";
+
+const config = await createConfig({
+  extends: ["recommended-strict"],
+  rules: {
+    "info-license": "off", // celld's licence is no part of its API.
+    "no-invalid-media-type-examples": "error",
+    "no-invalid-parameter-examples": "error",
+    "no-invalid-schema-examples": "error",
+    "parameter-description": "error",
+    "tag-description": "error",
+    "operation-operationId-url-safe": "error",
+    "no-ambiguous-paths": "error",
+    "no-duplicated-tag-names": "error",
+    "spec-strict-refs": "error",
+  },
+});
+const problems = await lint({ ref: process.argv[2], config });
+for (const { severity, ruleId, message, location } of problems) {
+  console.log(`${severity} ${ruleId} at ${location[0]?.pointer}: ${message}`);
+}
+process.exitCode = problems.length > 0 ? 1 : 0;

@@ -157,10 +157,12 @@ void JobDispatcherActor::dispatch(const Now& at) {
   while (may_start && workers_.any_ready() && leases_.size() < running_max_) {
     const JobPtr job = queue_.take();
     if (!job) break;
-    if (in_hand(job->id)) {  // Somebody is cancelling it.
-      queue_.ended(job->spec->customer, microseconds{0});
-    } else {
+    const bool expired = job->expires_at && *job->expires_at <= at.wall;
+    if (!in_hand(job->id) && !expired) {
       hand_out(job, at);
+    } else {  // Somebody is cancelling it, or nobody needs it any more.
+      queue_.ended(job->spec->customer, microseconds{0});
+      if (expired) expire(job, at);
     }
   }
   fetch();

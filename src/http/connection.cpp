@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::size_t discarded_bytes_max = 32 << 20;
 
+/// What a body may take of the room; 0: it is small, or refused as too large.
+std::size_t room_for(const BodyFraming& framing, std::size_t body_bytes_max) {
+  const std::uint64_t bytes = framing.chunked ? body_bytes_max : framing.length;
+  const bool counts = bytes > BodyRoom::small_bytes_max && bytes <= body_bytes_max;
+  return counts ? static_cast<std::size_t>(bytes) : 0;
+}
+
 }  // namespace
 
 Connection::Connection(PollerLoop& loop, Socket socket, std::string peer)
@@ -82,7 +89,11 @@ void Connection::on_deadline() {
   } else if (kind == DeadlineKind::head && !shaking_hands_) {
     refuse(408, "the header section took too long");
   } else if (kind == DeadlineKind::body) {
-    fail_body(408, "the body took too long");
+    if (waits_for_room_) {
+      fail_body(503, "there is no room for a body of this size now");
+    } else {
+      fail_body(408, "the body took too long");
+    }
   } else {
     abandon();
   }
@@ -105,7 +116,7 @@ void Connection::on_drain() {
 
 bool Connection::wants_input() const {
   return state_ == State::reading_head || state_ == State::lingering ||
-         (state_ == State::reading_body && !body_held_back_);
+         (state_ == State::reading_body && !body_held_back_ && !waits_for_room_);
 }
 
 /// One read, so that a client that sends without end does not keep the others waiting.
@@ -221,7 +232,7 @@ bool Connection::read_head() {
 }
 
 void Connection::begin_request(RequestHead head) {
-  const bool expects_continue = head.expects_continue;
+  expects_continue_ = head.expects_continue;
   const auto* stream = loop_.server->routes.stream_handler(head.request.method, head.route_path);
   head.request.peer = peer_;
   terms_ = {head.request.method == "HEAD", head.keep_alive, head.http_1_0};
@@ -230,17 +241,35 @@ void Connection::begin_request(RequestHead head) {
   if (stream != nullptr) {
     begin_stream(*stream, std::move(head));
   } else {
-    decoder_.emplace(head.body, loop_.server->limits.body_bytes_max);
+    const auto bytes_max = loop_.server->limits.body_bytes_max;
+    decoder_.emplace(head.body, bytes_max);
     task_ = std::make_shared<RequestTask>(*loop_.server, std::move(head.request),
                                           std::move(head.route_path));
+    if (const auto bytes = room_for(head.body, bytes_max); bytes > 0) {
+      auto room = loop_.server->body_room.take(*this, bytes);
+      waits_for_room_ = !room;
+      task_->hold_room(std::move(room));
+    }
   }
+  if (!waits_for_room_) begin_body();
+}
+
+void Connection::on_room(std::unique_ptr<BodyRoom::Share> room) {
+  waits_for_room_ = false;
+  task_->hold_room(std::move(room));
+  arm(DeadlineKind::body);
+  begin_body();
+  read_on();
+}
+
+void Connection::begin_body() {
   auto rest = pending();
   const auto before = rest.size();
   take_body(rest);
   // A body that was refused has taken the input with it.
   const bool served = state_ == State::reading_body || state_ == State::handling;
   if (served) input_taken_ += before - rest.size();
-  if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
+  if (state_ == State::reading_body && expects_continue_ && before == 0) offer_continue();
 }
 
 void Connection::begin_stream(const StreamHandler& handler, RequestHead head) {

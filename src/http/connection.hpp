@@ -60,6 +60,8 @@ class Connection : public DeadlineEntry {
   void on_deadline();
   /// Its turn to read on has come.
   void on_unread();
+  /// There is room for its body now.
+  void on_room(std::unique_ptr<BodyRoom::Share> room);
   /// The server stops: a connection without a request closes; the others do after their answer.
   void on_drain();
 
@@ -85,6 +87,7 @@ class Connection : public DeadlineEntry {
   void read_requests();
   bool read_head();
   void begin_request(RequestHead head);
+  void begin_body();
   void begin_stream(const StreamHandler& handler, RequestHead head);
   void take_body(std::string_view& input);
   BodyDecoder::Status pass_on(std::string_view& input);
@@ -94,6 +97,7 @@ class Connection : public DeadlineEntry {
   void hold_back();
   void read_on();
 
+  void leave_line();
   void flush();
   void finish_answer();
 
@@ -134,6 +138,8 @@ class Connection : public DeadlineEntry {
   std::optional<BodyDecoder> decoder_;
   std::shared_ptr<RequestTask> task_;  // Of a request whose body is being read.
   std::shared_ptr<BodyPipe> pipe_;     // Of a streamed request.
+  bool expects_continue_ = false;
+  bool waits_for_room_ = false;
   bool body_held_back_ = false;
   bool body_unwanted_ = false;
   std::size_t discarded_bytes_ = 0;

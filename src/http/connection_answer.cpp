@@ -14,6 +14,7 @@ constexpr milliseconds heartbeat_interval_min{1};
 
 void Connection::refuse(int status, std::string detail) {
   disarm();
+  leave_line();
   if (pipe_ && !slot_->revoke()) {
     // Its handler has answered already, and says that the connection closes.
     state_ = State::handling;
@@ -23,6 +24,12 @@ void Connection::refuse(int status, std::string detail) {
   closes_ = true;
   output_ = serialise(loop_.server->refusal(status, std::move(detail)), terms_);
   flush();
+}
+
+/// Neither holds room for a body any more nor waits for it.
+void Connection::leave_line() {
+  if (std::exchange(waits_for_room_, false)) loop_.server->body_room.forget(*this);
+  task_.reset();
 }
 
 void Connection::flush() {
@@ -176,6 +183,7 @@ void Connection::abandon() {
   if (state_ == State::closed) return;
   state_ = State::closed;
   disarm();
+  leave_line();
   slot_->disconnect();
   if (stream_) stream_->close();
   stream_.reset();

@@ -85,6 +85,7 @@ void Poller::run() {
     take_notices();
     read_on();
     expire_deadlines();
+    grant_room();
     server_->pool.submit_all(loop_.tasks);
     free_closed();
   }
@@ -129,6 +130,14 @@ void Poller::take_notices() {
     if (slot.is_current(notice.turn)) slot.connection().on_notice(std::move(notice));
   }
   notices_.clear();
+}
+
+void Poller::grant_room() {
+  for (;;) {
+    auto [connection, room] = server_->body_room.next();
+    if (!connection) return;
+    connection->on_room(std::move(room));
+  }
 }
 
 /// What is put on the list meanwhile waits for the next round.

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "src/http/body_room.hpp"
 #include "src/http/exchange.hpp"
 #include "src/http/handler_pool.hpp"
 #include "src/http/server.hpp"
@@ -16,6 +18,8 @@ class RequestTask : public Task {
 
   /// Where the body goes until the request is submitted.
   std::string& body() { return request_.body; }
+  /// What the body takes; given back with the task.
+  void hold_room(std::unique_ptr<BodyRoom::Share> room) { room_ = std::move(room); }
   void set_exchange(std::shared_ptr<Responder::Exchange> exchange);
 
   /// Finds the route and calls its handler; answers 404, 405, and 500 for a handler that throws.
@@ -23,6 +27,7 @@ class RequestTask : public Task {
 
  private:
   const ServerState& state_;
+  std::unique_ptr<BodyRoom::Share> room_;
   Request request_;
   std::string route_path_;
   std::shared_ptr<Responder::Exchange> exchange_;

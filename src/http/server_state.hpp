@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "src/http/body_room.hpp"
 #include "src/http/handler_pool.hpp"
 #include "src/http/mailbox.hpp"
 #include "src/http/routes.hpp"
@@ -17,7 +18,9 @@ namespace celld::http {
 
 struct ServerState {
   ServerState(Limits server_limits, Refuse server_refuse)
-      : limits(server_limits), refuse(std::move(server_refuse)) {}
+      : limits(server_limits),
+        refuse(std::move(server_refuse)),
+        body_room(limits.body_bytes_max, mailbox) {}
 
   /// The answer that refuses a request; complete and safe whatever `refuse` does.
   Response refusal(int status, std::string detail, std::string allow = {}) const;
@@ -30,6 +33,7 @@ struct ServerState {
   const Refuse refuse;
   Routes routes;
   Mailbox mailbox;
+  BodyRoom body_room;
   std::atomic<bool> draining{false};  ///< Every answer from now on closes its connection.
   HandlerPool pool;
 

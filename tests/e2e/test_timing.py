@@ -163,6 +163,13 @@ class DueTimes(EndToEnd):
         job = self.wait_for_end(job_id)
         self.assertGreaterEqual(parse(job["started_at"]), due - 0.01)
 
+    def test_a_job_that_expired_before_it_was_posted_is_never_called_for(self):
+        self.start()
+        for i in range(20):
+            job = self.wait_for_end(self.submit(a_job(f"e-{i}", expires_at=utc(-1))))
+            self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"))
+        self.assertEqual(self.provider.calls_of(), [])
+
     def test_a_job_that_becomes_due_while_celld_is_down_runs_at_the_start(self):
         self.start()
         job_id = self.submit(a_job(delay_ms=300))

@@ -1,6 +1,8 @@
 // Limits of size, number and time.
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -139,6 +141,50 @@ TEST_CASE("a client beyond the number of connections gets a 503 with Retry-After
   clients.pop_back();
   CHECK(eventually([&] { return server.server.connections() == 2; }));
   CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+}
+
+TEST_CASE("bodies that would not fit together wait for their turn, and small ones do not") {
+  Limits limits;
+  limits.body_timeout = milliseconds(300);
+  const RunningServer server(limits);
+  const std::string body(1 << 20, 'a');
+  const std::string head =
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n\r\n";
+  std::vector<Client> holders;
+  for (int i = 0; i < 8; ++i) {
+    holders.push_back(server.connect());
+    REQUIRE(holders.back().send(head + "a"));
+  }
+  auto waiting = server.connect();
+  REQUIRE(waiting.send(head + body));
+  CHECK(server.ask(request_text("POST", "/echo", "small"))->body == "small");
+  // The holders run out of time, and make room.
+  for (auto& holder : holders) CHECK(holder.receive()->status == 408);
+  const auto answer = waiting.receive();
+  REQUIRE(answer);
+  CHECK((answer->status == 503 || answer->body == body));
+  auto next = server.connect();
+  REQUIRE(next.send(head + body));
+  CHECK((next.receive()->body == body));
+}
+
+TEST_CASE("many large bodies at once are all served") {
+  const RunningServer server;
+  const std::string body(1 << 20, 'b');
+  std::vector<Client> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(server.connect());
+  std::vector<std::thread> senders;
+  std::atomic<int> served{0};
+  for (auto& client : clients) {
+    senders.emplace_back([&] {
+      if (!client.send(request_text("POST", "/echo", body))) return;
+      const auto answer = client.receive();
+      if (answer && answer->body == body) ++served;
+    });
+  }
+  for (auto& sender : senders) sender.join();
+  CHECK(served == 40);
 }
 
 TEST_CASE("slow clients delay nobody else") {

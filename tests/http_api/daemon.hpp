@@ -55,6 +55,7 @@ class Daemon {
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
 
   httplib::Client client() const {
+    meet_on_stage();
     httplib::Client made("127.0.0.1", port_);
     made.set_read_timeout(20, 0);
     return made;
@@ -92,6 +93,7 @@ struct Answer {
 
 inline Answer answer_of(const httplib::Result& result) {
   REQUIRE(result);
+  meet_on_stage();
   auto parsed = json::parse(result->body);
   const bool has_body = std::holds_alternative<json::Document>(parsed);
   return {result->status, result->headers,

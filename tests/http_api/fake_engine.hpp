@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "cells/actors/protocol.hpp"
 
@@ -25,6 +26,13 @@ struct Script {
   std::function<cells::OldestQueued(const cells::FindOldestQueued&)> oldest;
   cells::JobObserver observer;
 };
+
+/// Held while a function of a script runs. Who takes and leaves it sees what they did, and is seen
+/// by them: an answer that came through a socket alone says nothing about memory.
+inline std::mutex stage;
+inline void meet_on_stage() {
+  const std::lock_guard lock{stage};
+}
 
 cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_ptr<Script> script);
 cells::JobReader spawn_reader(caf::actor_system& system, std::shared_ptr<Script> script);

@@ -199,6 +199,18 @@ TEST_CASE("an instance of a template closes when it has run dry, and opens again
   CHECK(engine.state(second) == JobState::succeeded);
 }
 
+TEST_CASE("a job that expired before it was posted is never called for") {
+  Fixture engine{1};
+  auto request = engine.request("a");
+  request.expires_at = engine.wall - milliseconds{1};
+  const JobId job = engine.submit(std::move(request));
+  engine.pass(milliseconds{1000});
+  CHECK(engine.recorder->hand_outs.empty());
+  CHECK(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error->code == "expired");
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+}
+
 // --- The state of a cell -------------------------------------------------------------------------
 
 TEST_CASE("a paused cell takes jobs and starts none, until it is told to go on") {

@@ -188,7 +188,10 @@ bool HttpCall::read_header(std::string_view line) {
 HttpResult::End HttpCall::classify(CURLcode code) const {
   using End = HttpResult::End;
   if (code == CURLE_OK) return head_complete_ ? End::answered : End::broken;
-  if (!sent_) return End::not_sent;
+  // Whose time for a connection is the time for all has timed out, whichever timer was first.
+  const bool out_of_time =
+      code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
+  if (!sent_ && !out_of_time) return End::not_sent;
   if (too_large_) return End::too_large;
   if (garbled_) return End::garbled;
   switch (code) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -14,12 +15,14 @@ namespace celld::http {
 
 class Connection;
 
-/// Bounds what all larger bodies take together. A request takes the room for its whole body before
-/// the body is read, or waits for its turn without being read: so nobody waits for another who
+/// Bounds what all larger bodies take together. A request whose body outgrows what is small takes
+/// room for all of it, or waits for its turn without being read on: so nobody waits for another who
 /// waits. Smaller bodies need none, and are never kept waiting by larger ones.
 class BodyRoom {
  public:
   static constexpr std::size_t small_bytes_max = 16 << 10;
+  /// A body that is read for longer than this, while others wait, is given up.
+  static constexpr std::chrono::milliseconds patience{1000};
 
   /// There is always room for a few bodies of the largest size.
   BodyRoom(std::size_t largest_body, Mailbox& mailbox)
@@ -56,6 +59,8 @@ class BodyRoom {
     waited_for_ = !waiting_.empty();
     return {connection, share(bytes)};
   }
+
+  bool waited_for() const { return !waiting_.empty(); }
 
   /// The connection waits no more.
   void forget(const Connection& connection) {

@@ -10,13 +10,6 @@ namespace {
 
 constexpr std::size_t discarded_bytes_max = 32 << 20;
 
-/// What a body may take of the room; 0: it is small, or refused as too large.
-std::size_t room_for(const BodyFraming& framing, std::size_t body_bytes_max) {
-  const std::uint64_t bytes = framing.chunked ? body_bytes_max : framing.length;
-  const bool counts = bytes > BodyRoom::small_bytes_max && bytes <= body_bytes_max;
-  return counts ? static_cast<std::size_t>(bytes) : 0;
-}
-
 }  // namespace
 
 Connection::Connection(PollerLoop& loop, Socket socket, std::string peer)
@@ -232,44 +225,29 @@ bool Connection::read_head() {
 }
 
 void Connection::begin_request(RequestHead head) {
-  expects_continue_ = head.expects_continue;
+  const bool expects_continue = head.expects_continue;
   const auto* stream = loop_.server->routes.stream_handler(head.request.method, head.route_path);
   head.request.peer = peer_;
   terms_ = {head.request.method == "HEAD", head.keep_alive, head.http_1_0};
   state_ = State::reading_body;
+  room_since_.reset();
   arm(DeadlineKind::body);
   if (stream != nullptr) {
     begin_stream(*stream, std::move(head));
   } else {
     const auto bytes_max = loop_.server->limits.body_bytes_max;
     decoder_.emplace(head.body, bytes_max);
+    body_bytes_ = head.body.chunked ? bytes_max : static_cast<std::size_t>(head.body.length);
     task_ = std::make_shared<RequestTask>(*loop_.server, std::move(head.request),
                                           std::move(head.route_path));
-    if (const auto bytes = room_for(head.body, bytes_max); bytes > 0) {
-      auto room = loop_.server->body_room.take(*this, bytes);
-      waits_for_room_ = !room;
-      task_->hold_room(std::move(room));
-    }
   }
-  if (!waits_for_room_) begin_body();
-}
-
-void Connection::on_room(std::unique_ptr<BodyRoom::Share> room) {
-  waits_for_room_ = false;
-  task_->hold_room(std::move(room));
-  arm(DeadlineKind::body);
-  begin_body();
-  read_on();
-}
-
-void Connection::begin_body() {
   auto rest = pending();
   const auto before = rest.size();
   take_body(rest);
   // A body that was refused has taken the input with it.
   const bool served = state_ == State::reading_body || state_ == State::handling;
   if (served) input_taken_ += before - rest.size();
-  if (state_ == State::reading_body && expects_continue_ && before == 0) offer_continue();
+  if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
 }
 
 void Connection::begin_stream(const StreamHandler& handler, RequestHead head) {
@@ -293,7 +271,28 @@ void Connection::take_body(std::string_view& input) {
   } else if (pipe_) {
     if (body_unwanted_) discarded_bytes_ += before - input.size();
     hold_back();
+  } else if (!room_since_ && task_->body().size() > BodyRoom::small_bytes_max) {
+    take_room(loop_.server->body_room.take(*this, body_bytes_));
   }
+}
+
+/// A body that is not small goes on when it has its room.
+void Connection::take_room(std::unique_ptr<BodyRoom::Share> room) {
+  waits_for_room_ = !room;
+  if (waits_for_room_) return;
+  room_since_ = loop_.now;
+  task_->hold_room(std::move(room));
+  loop_.large_bodies.push_back(this);
+}
+
+void Connection::on_room(std::unique_ptr<BodyRoom::Share> room) {
+  take_room(std::move(room));
+  arm(DeadlineKind::body);
+  read_on();
+}
+
+void Connection::make_room() {
+  fail_body(408, "the body took too long while others waited");
 }
 
 BodyDecoder::Status Connection::pass_on(std::string_view& input) {
@@ -326,6 +325,7 @@ void Connection::offer_continue() {
 
 void Connection::finish_body() {
   disarm();
+  std::erase(loop_.large_bodies, this);
   state_ = State::handling;
   if (pipe_) {
     if (terms_.keep_alive) slot_->allow_keep_alive();

@@ -32,6 +32,7 @@ struct PollerLoop {
   std::vector<std::shared_ptr<Task>> tasks;  ///< For the handler threads.
   std::vector<Connection*> unread;           ///< May have more to read, when the others had a turn.
   std::vector<Connection*> closed;           ///< To be freed, once nothing refers to them.
+  std::vector<Connection*> large_bodies{};   ///< Being read with room taken; the oldest first.
 };
 
 /// Reads one request at a time, from the first byte to the last, hands it on, writes its answer,
@@ -62,6 +63,10 @@ class Connection : public DeadlineEntry {
   void on_unread();
   /// There is room for its body now.
   void on_room(std::unique_ptr<BodyRoom::Share> room);
+  /// Its body has kept others waiting for too long.
+  void make_room();
+  /// Since when its body has had room.
+  SteadyTime room_since() const { return room_since_.value_or(SteadyTime{}); }
   /// The server stops: a connection without a request closes; the others do after their answer.
   void on_drain();
 
@@ -87,7 +92,7 @@ class Connection : public DeadlineEntry {
   void read_requests();
   bool read_head();
   void begin_request(RequestHead head);
-  void begin_body();
+  void take_room(std::unique_ptr<BodyRoom::Share> room);
   void begin_stream(const StreamHandler& handler, RequestHead head);
   void take_body(std::string_view& input);
   BodyDecoder::Status pass_on(std::string_view& input);
@@ -138,7 +143,8 @@ class Connection : public DeadlineEntry {
   std::optional<BodyDecoder> decoder_;
   std::shared_ptr<RequestTask> task_;  // Of a request whose body is being read.
   std::shared_ptr<BodyPipe> pipe_;     // Of a streamed request.
-  bool expects_continue_ = false;
+  std::size_t body_bytes_ = 0;         // As announced, or the most that may come.
+  std::optional<SteadyTime> room_since_;
   bool waits_for_room_ = false;
   bool body_held_back_ = false;
   bool body_unwanted_ = false;

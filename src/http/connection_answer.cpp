@@ -29,6 +29,7 @@ void Connection::refuse(int status, std::string detail) {
 /// Neither holds room for a body any more nor waits for it.
 void Connection::leave_line() {
   if (std::exchange(waits_for_room_, false)) loop_.server->body_room.forget(*this);
+  if (room_since_) std::erase(loop_.large_bodies, this);
   task_.reset();
 }
 

@@ -116,6 +116,7 @@ void Poller::wait_for_events() {
 
 int Poller::timeout_ms() const {
   auto earliest = loop_.deadlines.earliest();
+  if (const auto due = next_give_up()) earliest = std::min(earliest.value_or(*due), *due);
   if (draining_) earliest = std::min(earliest.value_or(SteadyTime::max()), drain_until_);
   if (!earliest) return -1;
   const auto left =
@@ -132,7 +133,16 @@ void Poller::take_notices() {
   notices_.clear();
 }
 
+std::optional<SteadyTime> Poller::next_give_up() const {
+  if (loop_.large_bodies.empty() || !server_->body_room.waited_for()) return std::nullopt;
+  return loop_.large_bodies.front()->room_since() + BodyRoom::patience;
+}
+
+/// Lets bodies go on for which there is room, after those that have kept them waiting are given up.
 void Poller::grant_room() {
+  for (auto due = next_give_up(); due && *due <= loop_.now; due = next_give_up()) {
+    loop_.large_bodies.front()->make_room();
+  }
   for (;;) {
     auto [connection, room] = server_->body_room.next();
     if (!connection) return;

@@ -34,6 +34,7 @@ class Poller {
   void wait_for_events();
   int timeout_ms() const;
   void take_notices();
+  std::optional<SteadyTime> next_give_up() const;
   void grant_room();
   void read_on();
   void expire_deadlines();

@@ -1,0 +1,95 @@
+"""Many connections at once, in one thread: those who attack by their number."""
+
+import contextlib
+import resource
+import selectors
+import time
+
+import wire
+
+
+def raise_descriptor_limit(needed):
+    """Whether this process may now have so many files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < needed <= hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return soft >= needed
+
+
+class Crowd:
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.members = []
+
+    def join(self, count, receive_buffer=None):
+        for _ in range(count):
+            member = wire.connect(self.daemon, receive_buffer=receive_buffer)
+            member.setblocking(False)
+            self.members.append(member)
+        return self
+
+    def say(self, data):
+        """Sends the same from everybody: what their sockets take at once. Returns how many of them
+        still have a connection."""
+        alive = 0
+        for member in self.members:
+            with contextlib.suppress(BlockingIOError):
+                try:
+                    member.send(data)
+                except (BrokenPipeError, ConnectionResetError):
+                    continue
+            alive += 1
+        return alive
+
+    def drip(self, byte, seconds, interval_s=1.0):
+        """Each sends one byte each interval, spread evenly over it."""
+        until = time.monotonic() + seconds
+        slices = 20
+        turn = 0
+        while (now := time.monotonic()) < until:
+            for member in self.members[turn % slices::slices]:
+                with contextlib.suppress(OSError):
+                    member.send(byte)
+            turn += 1
+            time.sleep(max(0.0, now + interval_s / slices - time.monotonic()))
+
+    def hear(self, patience_s=10.0):
+        """Reads what everybody is answered, until every connection has ended: a Talk for each."""
+        received = {member: b"" for member in self.members}
+        ends = dict.fromkeys(self.members, wire.OPEN)
+        give_up_at = time.monotonic() + patience_s
+        with selectors.DefaultSelector() as selector:
+            for member in self.members:
+                selector.register(member, selectors.EVENT_READ)
+            while selector.get_map() and (left := give_up_at - time.monotonic()) > 0:
+                for key, _ in selector.select(left):
+                    member = key.fileobj
+                    try:
+                        piece = member.recv(1 << 16)
+                    except ConnectionResetError:
+                        piece, ends[member] = b"", wire.RESET
+                    if piece:
+                        received[member] += piece
+                        continue
+                    selector.unregister(member)
+                    if ends[member] == wire.OPEN:
+                        ends[member] = wire.CLOSED
+        return [wire.Talk(*wire.read_answers(received[member]), ends[member], 0)
+                for member in self.members]
+
+    def leave(self):
+        for member in self.members:
+            member.close()
+        self.members = []
+
+    def reset(self):
+        for member in self.members:
+            wire.reset(member)
+        self.members = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.leave()

@@ -1,0 +1,97 @@
+// `cellctl cell …`
+#include <string>
+
+#include "src/cli/cell_view.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/pages.hpp"
+#include "src/cli/text.hpp"
+#include "src/cli/verbs_run.hpp"
+
+namespace celld::cli {
+namespace {
+
+/// Of "CUSTOMER/PRODUCT".
+std::string cell_path(const std::string& prefix, const std::string& cell) {
+  const std::size_t slash = cell.find('/');
+  if (slash == 0 || slash == std::string::npos || slash + 1 == cell.size())
+    throw usage_failure("'" + cleaned(cell) +
+                        "' is not a cell: it is written CUSTOMER/PRODUCT, "
+                        "with * for any, such as acme/dns or '*/*'");
+  return prefix + url_encoded(cell.substr(0, slash)) + "/" + url_encoded(cell.substr(slash + 1));
+}
+
+std::string admin_path(const std::string& cell) {
+  return cell_path("/v1/admin/cells/", cell);
+}
+
+ExitCode order(Session& session, const Request& request) {
+  const Answer answer = session.ask(request);
+  if (session.json()) {
+    session.out().print_json(answer.body);
+  } else {
+    session.out().print(cell_sentence(document_of(answer)) + "\n");
+  }
+  return ExitCode::ok;
+}
+
+/// An order that is only a word.
+ExitCode order_each(Session& session, const Arguments& arguments, const std::string& word) {
+  return for_each_word(arguments.words(), [&](const std::string& cell) {
+    return order(session, {.method = "POST", .path = admin_path(cell) + "/" + word});
+  });
+}
+
+}  // namespace
+
+ExitCode cell_list(Session& session, const Arguments& arguments) {
+  Listing listing{.path = "/v1/cells", .query = {}, .what = "cells"};
+  if (auto limit = arguments.text("--limit")) listing.query.emplace_back("limit", *limit);
+  if (auto cursor = arguments.text("--cursor")) listing.query.emplace_back("cursor", *cursor);
+  return show_listing<CellTable>(session, arguments, listing, [] { return CellTable(); });
+}
+
+ExitCode cell_get(Session& session, const Arguments& arguments) {
+  return show(session, arguments, [&] {
+    View view;
+    CellTable table;
+    view.code = for_each_word(arguments.words(), [&](const std::string& cell) {
+      const Answer answer = session.ask({.path = cell_path("/v1/cells/", cell)});
+      if (session.json()) {
+        view.text += json_line(session, answer.body);
+      } else {
+        table.add(document_of(answer));
+      }
+      return ExitCode::ok;
+    });
+    if (!session.json()) view.text = table.text(session.out().look());
+    return view;
+  });
+}
+
+ExitCode cell_resize(Session& session, const Arguments& arguments) {
+  const bool reset = arguments.has("--reset");
+  const auto& words = arguments.words();
+  if (reset != (words.size() == 1))
+    throw usage_failure("cell resize wants the cell and either a number of workers or --reset");
+  const std::string path = admin_path(words.front()) + "/pool";
+  if (reset) return order(session, {.method = "DELETE", .path = path});
+  const std::string& size = words.back();
+  if (size.empty() || size.find_first_not_of("0123456789") != std::string::npos || size.size() > 9)
+    throw usage_failure("'" + cleaned(size) + "' is not a number of workers");
+  const std::string body = json::dump({{"size", std::stoll(size)}});
+  return order(session, {.method = "PUT", .path = path, .body = body});
+}
+
+ExitCode cell_pause(Session& session, const Arguments& arguments) {
+  return order_each(session, arguments, "pause");
+}
+
+ExitCode cell_resume(Session& session, const Arguments& arguments) {
+  return order_each(session, arguments, "resume");
+}
+
+ExitCode cell_drain(Session& session, const Arguments& arguments) {
+  return order_each(session, arguments, "drain");
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,80 @@
+#include "src/cli/cell_view.hpp"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+#include "src/cli/time_words.hpp"
+
+namespace celld::cli {
+namespace {
+
+std::string name_of(const json::Value& cell) {
+  return text_at(cell, {"customer"}) + "/" + text_at(cell, {"product"});
+}
+
+TableCell state_of(const json::Value& cell) {
+  std::string state = text_at(cell, {"state"});
+  const Tone tone = state == "active" ? Tone::good : Tone::waiting;
+  return {std::move(state), tone};
+}
+
+TableCell count(const json::Value& cell, Path path) {
+  return {std::to_string(integer_at(cell, path))};
+}
+
+/// The workers there shall be; with a star when that is not as configured.
+TableCell target_of(const json::Value& cell) {
+  const bool overridden = member_at(cell, {"overrides", "pool.size"}).is_number();
+  return {count(cell, {"pool", "target"}).text + (overridden ? "*" : "")};
+}
+
+TableCell rate(const json::Value& cell, std::string_view name) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", number_at(cell, {"rates", name}));
+  return {text.data()};
+}
+
+TableCell oldest(const json::Value& cell) {
+  if (integer_at(cell, {"queue", "queued"}) == 0) return {};
+  return {age_text(milliseconds(integer_at(cell, {"queue", "oldest_queued_ms"})))};
+}
+
+}  // namespace
+
+CellTable::CellTable()
+    : table_({{"CELL", false, true},
+              {"STATE"},
+              {"POOL", true},
+              {"BUSY", true},
+              {"QUEUED", true},
+              {"SCHEDULED", true},
+              {"RETRYING", true},
+              {"RUNNING", true},
+              {"OLDEST", true},
+              {"IN/S", true},
+              {"OUT/S", true}}) {}
+
+void CellTable::add(const json::Value& cell) {
+  table_.add({{name_of(cell)},
+              state_of(cell),
+              target_of(cell),
+              count(cell, {"pool", "busy"}),
+              count(cell, {"queue", "queued"}),
+              count(cell, {"queue", "scheduled"}),
+              count(cell, {"queue", "retrying"}),
+              count(cell, {"queue", "running"}),
+              oldest(cell),
+              rate(cell, "submitted_per_s"),
+              rate(cell, "finished_per_s")});
+}
+
+std::string cell_sentence(const json::Value& cell) {
+  return cleaned("cell " + name_of(cell) + " is " + state_of(cell).text + ", with " +
+                 count(cell, {"pool", "busy"}).text + " of " + target_of(cell).text +
+                 " workers busy and " + count(cell, {"queue", "queued"}).text + " jobs queued");
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,65 @@
+// `cellctl config check`: what is wrong with a configuration, without a celld.
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "src/cli/input.hpp"
+#include "src/cli/text.hpp"
+#include "src/cli/verbs_run.hpp"
+#include "src/config/config.hpp"
+#include "src/http/tls.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr std::size_t file_bytes_max = 256 << 20;
+
+using Faults = std::vector<json::Fault>;
+
+/// As celld reads it at its start: with the environment, secrets and certificates. The programs of
+/// commands are looked for where celld runs, not here.
+Faults check(const std::string& text) {
+  config::Overrides overrides;
+  if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
+    overrides.listen = listen;
+  auto outcome = config::parse_config(text, config::process_environment(), overrides);
+  if (auto* faults = std::get_if<Faults>(&outcome)) return std::move(*faults);
+  const auto& tls = std::get<config::Config>(outcome).listen.tls;
+  if (!tls) return {};
+  auto loaded = http::TlsContext::load({.certificate_path = tls->certificate_path,
+                                        .key_path = tls->key_path,
+                                        .client_ca_path = tls->client_ca_path});
+  if (auto* fault = std::get_if<std::string>(&loaded)) return {{"/listen/tls", std::move(*fault)}};
+  return {};
+}
+
+std::string as_json(const std::string& path, const Faults& faults) {
+  json::Value errors = json::Value::array();
+  for (const auto& fault : faults)
+    errors.push_back({{"pointer", fault.pointer}, {"detail", fault.detail}});
+  return json::dump({{"file", path}, {"valid", faults.empty()}, {"errors", std::move(errors)}});
+}
+
+ExitCode check_file(Session& session, const std::string& path) {
+  const Faults faults = check(read_input(path, file_bytes_max));
+  if (session.json()) {
+    session.out().print_json(as_json(path, faults));
+  } else if (faults.empty()) {
+    session.out().print(cleaned(path) + " is well\n");
+  }
+  for (const auto& fault : faults) {
+    const std::string pointer = fault.pointer.empty() ? "(document)" : cleaned(fault.pointer);
+    if (!session.json()) tell(cleaned(path) + ": " + pointer + ": " + cleaned(fault.detail));
+  }
+  return faults.empty() ? ExitCode::ok : ExitCode::usage;
+}
+
+}  // namespace
+
+ExitCode config_check(Session& session, const Arguments& arguments) {
+  return for_each_word(arguments.words(),
+                       [&](const std::string& path) { return check_file(session, path); });
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,90 @@
+// `cellctl job wait` and `job events`.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/cli/follow.hpp"
+#include "src/cli/job_view.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+#include "src/cli/verbs_run.hpp"
+
+namespace celld::cli {
+namespace {
+
+std::string events_path(const std::string& id) {
+  return "/v1/jobs/" + url_encoded(id) + "/events";
+}
+
+void tell_of_gap(const json::Value& event) {
+  tell("changes may have been missed: " + cleaned(text_at(event, {"detail"})));
+}
+
+void print_change(Session& session, const std::string& data, const json::Value& job) {
+  if (session.json()) {
+    session.out().print_json(data);
+  } else {
+    session.out().print(change_line(job, session.out().look()));
+  }
+}
+
+/// The events of one job up to its end, or those of many without an end.
+ExitCode print_events(Session& session, const std::string& path, bool of_one) {
+  follow(session, path, std::nullopt, [&](const Event& event) {
+    const auto document = parse_answer(event.data);
+    if (!document) return true;
+    if (event.name == "gap") tell_of_gap(*document);
+    if (event.name != "job.state") return true;
+    print_change(session, event.data, *document);
+    return !of_one || !has_ended(*document);
+  });
+  return ExitCode::ok;
+}
+
+ExitCode wait_for(Session& session, const std::string& id, const Deadline& deadline) {
+  std::string data;
+  json::Value job;
+  const FollowEnd end = follow(session, events_path(id), deadline, [&](const Event& event) {
+    auto document = parse_answer(event.data);
+    if (!document || event.name != "job.state") return true;
+    data = event.data;
+    job = std::move(*document);
+    return !has_ended(job);
+  });
+  if (end == FollowEnd::nothing_more || job.is_null()) {
+    data = session.ask({.path = "/v1/jobs/" + url_encoded(id)}).body;
+    job = parse_answer(data).value_or(nullptr);
+  }
+  if (session.json()) {
+    session.out().print_json(data);
+  } else {
+    session.out().print(job_sentence(job) + "\n");
+  }
+  return outcome_of(job);
+}
+
+}  // namespace
+
+ExitCode job_wait(Session& session, const Arguments& arguments) {
+  Deadline deadline;
+  if (const auto time = arguments.duration("--timeout"))
+    deadline = std::chrono::steady_clock::now() + *time;
+  return for_each_word(arguments.words(),
+                       [&](const std::string& id) { return wait_for(session, id, deadline); });
+}
+
+ExitCode job_events(Session& session, const Arguments& arguments) {
+  if (!arguments.words().empty()) {
+    if (arguments.has("--customer") || arguments.has("--product"))
+      throw usage_failure("the events of one job need no --customer and no --product");
+    return print_events(session, events_path(arguments.words().front()), true);
+  }
+  std::vector<std::pair<std::string, std::string>> query;
+  if (const auto customer = arguments.text("--customer")) query.emplace_back("customer", *customer);
+  if (const auto product = arguments.text("--product")) query.emplace_back("product", *product);
+  return print_events(session, "/v1/events" + query_of(query), false);
+}
+
+}  // namespace celld::cli

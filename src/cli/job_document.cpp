@@ -1,0 +1,138 @@
+#include "src/cli/job_document.hpp"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "src/cli/failure.hpp"
+#include "src/cli/input.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr std::size_t file_bytes_max = 64 << 20;  // celld has a limit of its own.
+constexpr std::string_view key_member = "idempotency_key";
+
+struct File {
+  std::string text;
+  json::Value value = json::Value::object();
+  bool has_number_faults = false;
+};
+
+File read_file(const std::string& path) {
+  File file{.text = read_input(path, file_bytes_max)};
+  const std::string name = path == "-" ? "standard input" : cleaned(path);
+  auto parsed = json::parse(file.text, {.depth_max = 128, .nodes_max = 20'000'000});
+  if (const auto* error = std::get_if<json::SyntaxError>(&parsed))
+    throw usage_failure(name + ": " + error->detail);
+  auto& document = std::get<json::Document>(parsed);
+  if (!document.value.is_object()) throw usage_failure(name + " is not a JSON object");
+  file.has_number_faults = !document.number_faults.empty();
+  file.value = std::move(document.value);
+  return file;
+}
+
+/// JSON where it is; any other word is a string. What begins as JSON must be.
+json::Value parameter_value(const std::string& name, const std::string& text) {
+  auto parsed = json::parse(text);
+  if (auto* document = std::get_if<json::Document>(&parsed)) {
+    if (document->number_faults.empty()) return std::move(document->value);
+    throw usage_failure("--parameter " + cleaned(name) + " has a number that is out of range");
+  }
+  if (text.find_first_of("{[\"") == 0)
+    throw usage_failure("--parameter " + cleaned(name) + ": " +
+                        std::get<json::SyntaxError>(parsed).detail);
+  return text;
+}
+
+/// The object that is a member; one that is something else is replaced.
+json::Value& object_in(json::Value& job, const char* name) {
+  json::Value& member = job[name];
+  if (!member.is_object()) member = json::Value::object();
+  return member;
+}
+
+/// Puts what the flags say into a job.
+class Overlay {
+ public:
+  Overlay(const Arguments& arguments, json::Value& job) : arguments_(arguments), job_(job) {}
+
+  void apply() {
+    for (const auto& [flag, member] :
+         {std::pair{"--customer", "customer"}, std::pair{"--product", "product"},
+          std::pair{"--action", "action"}, std::pair{"--on-failure", "on_failure"}})
+      if (auto text = arguments_.text(flag)) job_[member] = std::move(*text);
+    apply_entity();
+    if (arguments_.has("--service")) job_["services"] = arguments_.list("--service");
+    if (const auto priority = arguments_.integer("--priority")) job_["priority"] = *priority;
+    if (const auto most = arguments_.integer("--max-attempts"))
+      object_in(job_, "retry")["max_attempts"] = *most;
+    apply_times();
+    for (const std::string& text : arguments_.texts("--parameter")) {
+      const auto [name, value] = name_and_value("--parameter", text);
+      object_in(job_, "parameters")[name] = parameter_value(name, value);
+    }
+    for (const std::string& text : arguments_.texts("--label")) {
+      auto [name, value] = name_and_value("--label", text);
+      object_in(job_, "labels")[name] = std::move(value);
+    }
+  }
+
+ private:
+  void apply_entity() {
+    if (const auto entity = arguments_.text("--entity")) {
+      const std::size_t slash = entity->find('/');
+      if (slash == std::string::npos)
+        throw usage_failure("--entity wants TYPE/ID, such as zone/example.com");
+      object_in(job_, "entity")["type"] = entity->substr(0, slash);
+      object_in(job_, "entity")["id"] = entity->substr(slash + 1);
+    }
+    if (auto subtype = arguments_.text("--subtype"))
+      object_in(job_, "entity")["subtype"] = std::move(*subtype);
+  }
+
+  void apply_times() {
+    if (const auto delay = arguments_.duration("--delay")) {
+      job_["delay_ms"] = delay->count();
+      if (!arguments_.has("--at")) job_.erase("run_at");
+    }
+    if (auto at = arguments_.moment("--at", 1)) {
+      job_["run_at"] = std::move(*at);
+      if (!arguments_.has("--delay")) job_.erase("delay_ms");
+    }
+    if (auto expires = arguments_.moment("--expires", 1)) job_["expires_at"] = std::move(*expires);
+    if (const auto timeout = arguments_.duration("--timeout"))
+      job_["timeout_ms"] = timeout->count();
+  }
+
+  const Arguments& arguments_;
+  json::Value& job_;
+};
+
+}  // namespace
+
+JobDocument job_document(const Arguments& arguments) {
+  File file;
+  if (const auto path = arguments.text("--file")) file = read_file(*path);
+  const json::Value given = file.value;
+  Overlay(arguments, file.value).apply();
+  JobDocument job{.body = {}, .idempotency_key = text_at(file.value, {key_member})};
+  if (auto key = arguments.text("--key")) {
+    file.value.erase(key_member);
+    job.idempotency_key = std::move(*key);
+  }
+  // A file that no flag touches goes out as it is: celld then tells its faults by their places.
+  if (!file.text.empty() && file.value == given) {
+    job.body = std::move(file.text);
+  } else if (file.has_number_faults) {
+    throw usage_failure("the file has a number that is out of range");
+  } else {
+    job.body = json::dump(file.value);
+  }
+  return job;
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,58 @@
+#include "src/cli/members.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace celld::cli {
+namespace {
+
+/// A page of jobs, each with the deepest parameters that are allowed.
+constexpr json::ParseLimits answer_limits{.depth_max = 128, .nodes_max = 20'000'000};
+
+}  // namespace
+
+std::optional<json::Value> parse_answer(std::string_view body) {
+  auto parsed = json::parse(body, answer_limits);
+  if (auto* document = std::get_if<json::Document>(&parsed)) return std::move(document->value);
+  return std::nullopt;
+}
+
+const json::Value& member_at(const json::Value& value, Path path) {
+  static const json::Value none;
+  const json::Value* at = &value;
+  for (const std::string_view name : path) {
+    if (!at->is_object()) return none;
+    const auto member = at->find(name);
+    if (member == at->end()) return none;
+    at = &*member;
+  }
+  return *at;
+}
+
+std::string text_at(const json::Value& value, Path path) {
+  const auto* text = member_at(value, path).get_ptr<const std::string*>();
+  return text == nullptr ? "" : *text;
+}
+
+std::int64_t integer_at(const json::Value& value, Path path) {
+  const json::Value& number = member_at(value, path);
+  return number.is_number_integer() ? number.get<std::int64_t>() : 0;
+}
+
+double number_at(const json::Value& value, Path path) {
+  const json::Value& number = member_at(value, path);
+  return number.is_number() ? number.get<double>() : 0;
+}
+
+bool truth_at(const json::Value& value, Path path) {
+  const json::Value& truth = member_at(value, path);
+  return truth.is_boolean() && truth.get<bool>();
+}
+
+const json::Value& elements_at(const json::Value& value, Path path) {
+  static const json::Value none = json::Value::array();
+  const json::Value& array = member_at(value, path);
+  return array.is_array() ? array : none;
+}
+
+}  // namespace celld::cli

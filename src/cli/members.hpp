@@ -1,0 +1,30 @@
+// Reads answers of celld without trusting them: what is missing or of another type reads as empty.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "src/json/json.hpp"
+
+namespace celld::cli {
+
+using Path = std::initializer_list<std::string_view>;
+
+/// Nothing: it is not JSON.
+std::optional<json::Value> parse_answer(std::string_view body);
+
+/// The member at the end of the path; null when there is none.
+const json::Value& member_at(const json::Value& value, Path path);
+
+std::string text_at(const json::Value& value, Path path);
+std::int64_t integer_at(const json::Value& value, Path path);
+double number_at(const json::Value& value, Path path);
+bool truth_at(const json::Value& value, Path path);
+
+/// The elements of an array; an empty array when there is none.
+const json::Value& elements_at(const json::Value& value, Path path);
+
+}  // namespace celld::cli

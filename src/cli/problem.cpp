@@ -1,0 +1,50 @@
+#include "src/cli/problem.hpp"
+
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr std::size_t quoted_bytes_max = 200;
+
+ExitCode exit_code_of(int status) {
+  if (status == 404) return ExitCode::not_found;
+  if (status >= 400 && status < 500) return ExitCode::refused;
+  return ExitCode::unavailable;
+}
+
+std::string status_text(int status) {
+  return " (" + std::to_string(status) + ")";
+}
+
+std::string text_of_problem(const json::Value& problem, int status) {
+  std::string text = cleaned(text_at(problem, {"title"})) + status_text(status);
+  if (const std::string detail = text_at(problem, {"detail"}); !detail.empty())
+    text += "\n  " + cleaned(detail);
+  for (const json::Value& error : elements_at(problem, {"errors"})) {
+    const std::string pointer = text_at(error, {"pointer"});
+    text += "\n  " + (pointer.empty() ? "" : cleaned(pointer) + ": ") +
+            cleaned(text_at(error, {"detail"}));
+  }
+  return text;
+}
+
+std::string text_of_stranger(const Answer& answer) {
+  std::string text = "an answer that is not celld's" + status_text(answer.status);
+  if (!answer.body.empty()) text += "\n  " + cleaned(answer.body.substr(0, quoted_bytes_max));
+  return text;
+}
+
+}  // namespace
+
+Failure failure_of(const Answer& answer) {
+  const auto problem = parse_answer(answer.body);
+  const bool is_problem = problem && !text_at(*problem, {"title"}).empty();
+  std::string text =
+      is_problem ? text_of_problem(*problem, answer.status) : text_of_stranger(answer);
+  if (answer.status == 401) text += "\n  Set CELLD_TOKEN, or name a file with --token-file.";
+  return {exit_code_of(answer.status), text};
+}
+
+}  // namespace celld::cli

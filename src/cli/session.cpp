@@ -1,0 +1,136 @@
+#include "src/cli/session.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "src/cli/input.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/problem.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr milliseconds watch_interval{2000};
+constexpr milliseconds watch_interval_min{100};
+constexpr std::size_t token_bytes_max = 4096;
+
+/// Empty: it is not set, or to nothing.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string flag_or_variable(const Arguments& arguments, std::string_view flag, const char* name) {
+  return arguments.text(flag).value_or(variable(name));
+}
+
+/// A token never comes by the command line itself: that, everybody on the machine can read.
+std::string read_token(const Arguments& arguments) {
+  const auto path = arguments.text("--token-file");
+  if (!path) return variable("CELLD_TOKEN");
+  std::string token = read_input(*path, token_bytes_max);
+  const auto last = token.find_last_not_of(" \t\r\n");
+  token.resize(last == std::string::npos ? 0 : last + 1);
+  if (token.empty()) throw usage_failure(cleaned(*path) + " holds no token");
+  return token;
+}
+
+Connection read_connection(const Arguments& arguments) {
+  Connection connection;
+  if (const std::string url = flag_or_variable(arguments, "--url", "CELLD_URL"); !url.empty())
+    connection.url = url;
+  connection.token = read_token(arguments);
+  connection.ca_path = flag_or_variable(arguments, "--cacert", "CELLD_CACERT");
+  connection.certificate_path = arguments.text("--client-cert").value_or("");
+  connection.key_path = arguments.text("--client-key").value_or("");
+  if (const auto timeout = arguments.duration("--request-timeout")) connection.timeout = *timeout;
+  if (connection.timeout < milliseconds(1)) throw usage_failure("--request-timeout is too short");
+  return connection;
+}
+
+/// JSON is for programs: they want one document behind the other.
+void paint(Session& session, const std::string& text) {
+  if (session.json()) {
+    session.out().print(text);
+  } else {
+    session.out().repaint(text);
+  }
+}
+
+void tell_while_watching(Session& session, const Failure& failure) {
+  const std::size_t width = session.out().look().width;
+  if (session.json() || width == 0) return tell(failure.what());
+  const std::string_view text = failure.what();
+  session.out().repaint(fitted(text.substr(0, text.find('\n')), width) + "\n");
+}
+
+}  // namespace
+
+Client& Session::client() {
+  if (!client_) client_.emplace(read_connection(arguments_));
+  return *client_;
+}
+
+Answer Session::ask(const Request& request) {
+  Answer answer = client().send(request);
+  if (!answer.succeeded()) throw failure_of(answer);
+  return answer;
+}
+
+json::Value document_of(const Answer& answer) {
+  auto document = parse_answer(answer.body);
+  if (!document) throw failure_of(answer);
+  return std::move(*document);
+}
+
+void rest(milliseconds duration) {
+  std::this_thread::sleep_for(duration);
+}
+
+ExitCode for_each_word(const std::vector<std::string>& words,
+                       const std::function<ExitCode(const std::string& word)>& act) {
+  ExitCode code = ExitCode::ok;
+  for (const std::string& word : words) {
+    ExitCode its_code = ExitCode::ok;
+    try {
+      its_code = act(word);
+    } catch (const Failure& failure) {
+      const bool of_this_word =
+          failure.code() != ExitCode::unavailable && failure.code() != ExitCode::output_failed;
+      if (!of_this_word || words.size() == 1) throw;
+      tell(cleaned(word) + ": " + failure.what());
+      its_code = failure.code();
+    }
+    if (code == ExitCode::ok) code = its_code;
+  }
+  return code;
+}
+
+ExitCode show(Session& session, const Arguments& arguments, const std::function<View()>& render) {
+  if (!arguments.has("--watch")) {
+    const View view = render();
+    session.out().print(view.text);
+    return view.code;
+  }
+  const milliseconds interval =
+      std::max(arguments.duration("--watch").value_or(watch_interval), watch_interval_min);
+  bool seen = false;
+  for (;;) {
+    try {
+      const View view = render();
+      paint(session, view.text);
+      seen = true;
+      if (view.final) return view.code;
+    } catch (const Failure& failure) {
+      // What was there will come back; what never was is a mistake.
+      if (!seen || failure.code() != ExitCode::unavailable) throw;
+      tell_while_watching(session, failure);
+    }
+    rest(interval);
+  }
+}
+
+}  // namespace celld::cli

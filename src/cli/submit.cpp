@@ -1,0 +1,149 @@
+// `cellctl submit`: one job, once, however often it has to be sent.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/cli/job_document.hpp"
+#include "src/cli/job_view.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/problem.hpp"
+#include "src/cli/verbs_run.hpp"
+
+namespace celld::cli {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int retries_default = 3;
+constexpr std::int64_t retries_max = 100;
+constexpr milliseconds pause_first{500};
+constexpr milliseconds pause_max{30'000};  // A celld that asks for more is not waited for.
+constexpr seconds hold_max{60};            // As long as celld holds an answer.
+
+std::string random_key() {
+  std::random_device random;
+  std::array<char, 9> word{};
+  std::string key = "cellctl-";
+  for (int i = 0; i < 4; ++i) {
+    std::snprintf(word.data(), word.size(), "%08x", random() & 0xFFFFFFFFU);
+    key += word.data();
+  }
+  return key;
+}
+
+/// Sends a job that may be sent again: it carries its idempotency key.
+class Submission {
+ public:
+  Submission(Session& session, const Arguments& arguments)
+      : session_(session),
+        document_(job_document(arguments)),
+        retries_(std::clamp<std::int64_t>(arguments.integer("--retries").value_or(retries_default),
+                                          0, retries_max)) {
+    if (document_.idempotency_key.empty()) document_.idempotency_key = random_key();
+  }
+
+  /// Asks celld to hold the answer until the job ends; 0: not to.
+  Answer send(seconds hold) {
+    const Request request{.method = "POST",
+                          .path = "/v1/jobs",
+                          .body = document_.body,
+                          .headers = headers(hold),
+                          .extra_time = hold};
+    for (std::int64_t failures = 0;; ++failures) {
+      milliseconds pause =
+          std::min(pause_first * (1 << std::min<std::int64_t>(failures, 6)), pause_max);
+      std::string reason;
+      try {
+        Answer answer = session_.client().send(request);
+        if (answer.succeeded()) return answer;
+        const Failure failure = failure_of(answer);
+        const bool passes = answer.status == 503 || answer.status == 429;
+        if (const auto asked = answer.retry_after)
+          pause = std::max<milliseconds>(*asked, pause_first);
+        if (!passes || failures >= retries_ || pause > pause_max) throw Failure(failure);
+        reason = failure.what();
+      } catch (const NoAnswer& failure) {
+        if (!failure.may_pass() || failures >= retries_) throw;
+        reason = failure.what();
+      }
+      tell(reason + "\n  The same job is sent again in " + duration_text(pause) + " (" +
+           std::to_string(failures + 1) + " of " + std::to_string(retries_) + ").");
+      rest(pause);
+    }
+  }
+
+ private:
+  std::vector<std::string> headers(seconds hold) const {
+    std::vector<std::string> lines = {"Idempotency-Key: " + document_.idempotency_key};
+    if (hold.count() > 0) lines.push_back("Prefer: wait=" + std::to_string(hold.count()));
+    return lines;
+  }
+
+  Session& session_;
+  JobDocument document_;
+  const std::int64_t retries_;
+};
+
+/// Sends the job again and again, each time for as long as celld holds the answer, until it has
+/// ended or the time is over. That asks for no right but the one to submit.
+Answer wait_for_end(Submission& submission, Answer answer, std::optional<milliseconds> time) {
+  const auto begin = steady_clock::now();
+  while (!has_ended(document_of(answer))) {
+    seconds hold = hold_max;
+    if (time) {
+      const auto left = *time - (steady_clock::now() - begin);
+      if (left <= left.zero()) break;
+      hold = std::min(hold, std::chrono::ceil<seconds>(left));
+    }
+    const auto asked_at = steady_clock::now();
+    answer = submission.send(hold);
+    // A celld that stops does not hold answers.
+    const bool hurried = steady_clock::now() - asked_at < hold / 2;
+    if (hurried && !has_ended(document_of(answer))) rest(pause_first);
+  }
+  return answer;
+}
+
+void print(Session& session, const Arguments& arguments, const Answer& answer) {
+  const json::Value job = document_of(answer);
+  if (session.json()) {
+    session.out().print_json(answer.body);
+  } else if (arguments.has("--quiet")) {
+    session.out().print(text_at(job, {"id"}) + "\n");
+  } else if (arguments.has("--wait") && has_ended(job)) {
+    session.out().print(job_details(job, wall_now(), session.out().look()));
+  } else {
+    const std::string note =
+        answer.replayed && !arguments.has("--wait") ? " (it was there before)" : "";
+    session.out().print(job_sentence(job) + note + "\n");
+  }
+}
+
+}  // namespace
+
+ExitCode submit(Session& session, const Arguments& arguments) {
+  Submission submission(session, arguments);
+  Answer answer = submission.send(seconds(0));
+  if (!arguments.has("--wait")) {
+    print(session, arguments, answer);
+    return ExitCode::ok;
+  }
+  const std::string id = text_at(document_of(answer), {"id"});
+  try {
+    answer = wait_for_end(submission, std::move(answer), arguments.duration("--wait"));
+  } catch (const Failure&) {
+    tell("job " + id + " was accepted; its end was not seen");
+    throw;
+  }
+  print(session, arguments, answer);
+  return outcome_of(document_of(answer));
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,623 @@
+"""cellctl against a real celld: every verb, its output, and its exit codes.
+
+`CELLCTL_BINARY` names the program; without it, it is looked for beside celld.
+"""
+
+import contextlib
+import hashlib
+import http.server
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import threading
+import unittest
+
+from daemon import DEADLINE_S, EndToEnd, a_config, a_job, wait_until
+from provider import answer
+from test_tls import Authority, SecureDaemon
+
+OK, FAILED, USAGE, REFUSED, NOT_FOUND, UNAVAILABLE, NOT_ENDED, OUTPUT = range(8)
+COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config",
+                          "completion")
+
+
+def binary():
+    beside = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "cellctl")
+    return os.environ.get("CELLCTL_BINARY", beside)
+
+
+class Canned(http.server.BaseHTTPRequestHandler):
+    """Gives the answers of `script` (status, headers, body), one after another, the last again."""
+
+    script = []
+    requests = []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.requests.append((self.path, dict(self.headers), body))
+        status, headers, text = self.script[min(len(self.requests), len(self.script)) - 1]
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+class CellctlTest(EndToEnd):
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
+        env.pop("NO_COLOR", None)
+        if self.daemon and self.daemon.port:
+            env["CELLD_URL"] = f"http://{self.daemon.host}:{self.daemon.port}"
+        return {**env, **more}
+
+    def run_cellctl(self, *arguments, code=OK, stdin=None, **environment):
+        done = subprocess.run([binary(), *arguments], env=self.environment(**environment),
+                              cwd=self.directory, capture_output=True, timeout=DEADLINE_S,
+                              input=stdin if stdin is not None else b"", check=False)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, code, done)
+        return done
+
+    def cellctl(self, *arguments, **options):
+        """Standard output of a run that has nothing to tell."""
+        done = self.run_cellctl(*arguments, **options)
+        self.assertEqual(done.stderr, "", done)
+        return done.stdout
+
+    def cellctl_json(self, *arguments, **options):
+        return json.loads(self.cellctl(*arguments, "--json", **options))
+
+    def begin(self, *arguments, **environment):
+        """A cellctl that goes on by itself."""
+        process = subprocess.Popen([binary(), *arguments], env=self.environment(**environment),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+        def end():
+            process.kill()
+            process.wait(DEADLINE_S)
+            process.stdout.close()
+            process.stderr.close()
+        self.addCleanup(end)
+        return process
+
+    def a_line(self, stream):
+        """The next one; a test that waits in vain fails."""
+        readable, _, _ = select.select([stream], [], [], DEADLINE_S)
+        self.assertTrue(readable, "a line within the time")
+        return stream.readline().decode()
+
+    def canned(self, *script):
+        """A server that is not celld, and the requests it has had."""
+        handler = type("Script", (Canned,), {"script": script, "requests": []})
+        server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        self.addCleanup(thread.join, DEADLINE_S)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}", handler.requests
+
+    def a_submit(self, *more):
+        return ("submit", "--customer", "acme", "--product", "dns", "--action", "create",
+                "--service", "dns", "--entity", "zone/example.com", *more)
+
+
+class Submitting(CellctlTest):
+    def test_cellctl_submits_what_its_flags_say(self):
+        self.start()
+        job = self.cellctl_json(
+            "submit", "--customer", "acme", "--product", "dns", "--action", "create", "--entity",
+            "zone", "example.com", "--subtype", "primary", "--service", "dns,billing",
+            "--parameter", "ttl=300", "--parameter", 'list=["a"]', "--parameter", "text=a b",
+            "--priority", "9", "--delay", "1h", "--expires", "2h", "--timeout", "1.5s",
+            "--max-attempts", "7", "--on-failure", "stop", "--label", "ticket=T-1")
+        self.assertEqual(self.job(job["id"]), job)
+        for member, value in {
+                "customer": "acme", "product": "dns", "action": "create",
+                "entity": {"type": "zone", "subtype": "primary", "id": "example.com"},
+                "services": ["dns", "billing"], "priority": 9, "timeout_ms": 1500,
+                "parameters": {"ttl": 300, "list": ["a"], "text": "a b"}, "max_attempts": 7,
+                "labels": {"ticket": "T-1"}, "state": "scheduled"}.items():
+            self.assertEqual(job[member], value, member)
+        self.assertGreater(job["expires_at"], job["run_at"])
+        at = self.cellctl_json(*self.a_submit("--at", "2031-02-03"))
+        self.assertEqual(at["run_at"], "2031-02-03T00:00:00.000Z")
+
+    def test_cellctl_submits_a_file_and_standard_input(self):
+        self.start()
+        path = os.path.join(self.directory, "job.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(a_job("from-file", delay_ms=60000), file)
+        job = self.cellctl_json("submit", "-f", path, "--label", "a=b", "--customer", "bolt")
+        self.assertEqual((job["entity"]["id"], job["customer"], job["labels"]),
+                         ("from-file", "bolt", {"a": "b"}))
+        text = json.dumps(a_job("from-stdin", delay_ms=60000)).encode()
+        self.assertEqual(self.cellctl_json("submit", "-f", "-", stdin=text)["entity"]["id"],
+                         "from-stdin")
+
+    def test_cellctl_submits_a_job_of_nearly_a_mebibyte(self):
+        self.start()
+        job = a_job(parameters={"text": "x" * ((1 << 20) - 300)})
+        sent = self.cellctl_json("submit", "-f", "-", stdin=json.dumps(job).encode())
+        self.assertEqual(sent["parameters"], job["parameters"])
+        shown = self.cellctl("job", "get", sent["id"])
+        self.assertIn(job["parameters"]["text"], shown)  # Not cut: nobody looks at a pipe's width.
+        job["parameters"]["text"] += "x" * 300
+        done = self.run_cellctl("submit", "-f", "-", stdin=json.dumps(job).encode(), code=REFUSED)
+        self.assertIn("(413)", done.stderr)
+
+    def test_a_submission_of_cellctl_says_the_id_or_the_state(self):
+        self.start()
+        self.assertRegex(self.cellctl(*self.a_submit("-q")), r"\A[0-9a-z]{13}\n\Z")
+        self.assertRegex(self.cellctl(*self.a_submit()), r"\Ajob [0-9a-z]{13} is \w+\n\Z")
+        first = self.cellctl(*self.a_submit("--key", "k-1", "-q"))
+        again = self.cellctl(*self.a_submit("--key", "k-1"))
+        self.assertIn(first.strip(), again)
+        self.assertIn("it was there before", again)
+        done = self.run_cellctl(*self.a_submit("--key", "k-1", "--priority", "1"), code=REFUSED)
+        self.assertIn("idempotency key", done.stderr)
+
+    def test_cellctl_waits_for_the_end_and_exits_as_the_job_did(self):
+        self.start()
+        self.assertIn("state       succeeded", self.cellctl(*self.a_submit("--wait")))
+        self.provider.always("/dns", answer(400, b"no"))
+        done = self.run_cellctl(*self.a_submit("--wait", "30s"), code=FAILED)
+        self.assertIn("provider_rejected", done.stdout)
+        self.provider.hold("/dns")
+        done = self.run_cellctl(*self.a_submit("--wait", "200ms"), code=NOT_ENDED)
+        self.assertRegex(done.stdout, r"job \w+ is (running|queued)")
+        self.assertEqual(len({call.body["job"] for call in self.provider.calls_of()}), 3)
+
+    def test_a_refused_submission_shows_every_fault(self):
+        self.start()
+        done = self.run_cellctl("submit", "--customer", "a/b", "--product", "dns", "--service",
+                                "nope,dns", "--entity", "zone/x", code=REFUSED)
+        self.assertEqual(done.stdout, "")
+        for part in ("The request has faults (422)", "  /customer: must be", "  /action: is req",
+                     "  /services/0: is not a configured service"):
+            self.assertIn(part, done.stderr)
+
+    def test_what_cellctl_cannot_read_is_wrong_usage(self):
+        self.start()
+        for arguments, stdin in (
+                (("submit", "-f", "-"), b'{"a": 1,'), (("submit", "-f", "-"), b""),
+                (("submit", "-f", "/nowhere"), None), (("submit", "-f", "-"), b'{"a":1,"a":2}'),
+                (("submit", "--entity", "zone"), None), (("submit", "--delay", "soon"), None),
+                (("submit", "--nope"), None), (("job",), None), ((), None),
+                (("cell", "get", "acme"), None), (("cell", "resize", "acme/dns"), None),
+                (("cell", "resize", "acme/dns", "many"), None),
+                (("job", "list", "--url", "ftp://x"), None),
+                (("job", "list", "--url", "http://u:p@127.0.0.1"), None),
+                (("job", "list", "--token-file", "/nowhere"), None)):
+            with self.subTest(arguments=arguments):
+                done = self.run_cellctl(*arguments, stdin=stdin, code=USAGE)
+                self.assertEqual(done.stdout, "")
+                self.assertTrue(done.stderr.startswith("cellctl: "), done)
+
+
+class Repeating(CellctlTest):
+    JOB = json.dumps(a_job() | {"id": "06f3k9v2m8qzr", "state": "queued"}).encode()
+
+    def test_cellctl_sends_the_same_job_again_when_celld_is_busy(self):
+        url, requests = self.canned((503, {"Retry-After": "1"}, b""), (429, {}, b"{}"),
+                                    (202, {}, self.JOB))
+        done = self.run_cellctl(*self.a_submit("-q", "--url", url))
+        self.assertEqual(done.stdout, "06f3k9v2m8qzr\n")
+        self.assertIn("sent again in 1.0s (1 of 3)", done.stderr)
+        keys = {headers["Idempotency-Key"] for _, headers, _ in requests}
+        bodies = {body for _, _, body in requests}
+        self.assertEqual((len(requests), len(keys), len(bodies)), (3, 1, 1))
+        self.assertRegex(keys.pop(), r"\Acellctl-[0-9a-f]{32}\Z")
+        self.run_cellctl(*self.a_submit("--url", url))
+        self.assertNotEqual(requests[-1][1]["Idempotency-Key"], requests[0][1]["Idempotency-Key"])
+
+    def test_cellctl_does_not_send_again_what_is_refused_or_asked_to_wait_long(self):
+        for status, headers, code in ((422, {}, REFUSED), (500, {}, UNAVAILABLE),
+                                      (503, {"Retry-After": "3600"}, UNAVAILABLE),
+                                      (429, {"Retry-After": "3600"}, REFUSED)):
+            url, requests = self.canned((status, headers, b'{"title": "No"}'))
+            done = self.run_cellctl(*self.a_submit("--url", url), code=code)
+            self.assertEqual((len(requests), done.stderr), (1, f"cellctl: No ({status})\n"))
+
+    def test_cellctl_gives_up_after_the_last_retry(self):
+        url, requests = self.canned((503, {}, b""))
+        self.run_cellctl(*self.a_submit("--url", url, "--retries", "1"), code=UNAVAILABLE)
+        self.assertEqual(len(requests), 2)
+        self.run_cellctl(*self.a_submit("--url", url, "--retries", "0"), code=UNAVAILABLE)
+        self.assertEqual(len(requests), 3)
+
+    def test_the_key_of_a_file_is_the_key(self):
+        url, requests = self.canned((202, {}, self.JOB))
+        job = json.dumps(a_job() | {"idempotency_key": "mine"}).encode()
+        self.cellctl("submit", "-f", "-", "--url", url, stdin=job)
+        self.assertEqual((requests[0][1]["Idempotency-Key"], requests[0][2]), ("mine", job))
+
+    def test_nothing_that_listens_is_told(self):
+        nowhere = "http://127.0.0.1:1"
+        for arguments in (("job", "list"), ("job", "wait", "x"), ("job", "events"),
+                          ("cell", "list"), self.a_submit("--retries", "0")):
+            done = self.run_cellctl(*arguments, "--url", nowhere, code=UNAVAILABLE)
+            self.assertIn(f"celld does not answer at {nowhere}", done.stderr)
+
+    def test_an_answer_of_somebody_else_is_told_and_harmless(self):
+        url, _ = self.canned((200, {}, b"<html>\x1b[2J"))
+        done = self.run_cellctl("job", "list", "--url", url, code=UNAVAILABLE)
+        self.assertIn("not celld's (200)\n  <html>\N{REPLACEMENT CHARACTER}[2J", done.stderr)
+
+
+class Jobs(CellctlTest):
+    def test_cellctl_gets_jobs_for_people_and_for_scripts(self):
+        self.start()
+        ids = [self.submit(a_job(f"e-{i}", labels={"n": str(i)})) for i in range(2)]
+        for job_id in ids:
+            self.wait_for_end(job_id)
+        text = self.cellctl("job", "get", ids[0])
+        for line in (f"job         {ids[0]}", "entity      zone/e-0", "labels      n=0"):
+            self.assertIn(line + "\n", text)
+        self.assertEqual(self.cellctl_json("job", "get", ids[0]), self.job(ids[0]))
+        lines = self.cellctl("job", "get", *ids, "--json").splitlines()
+        self.assertEqual([json.loads(line)["id"] for line in lines], ids)
+
+    def test_a_job_that_is_not_there_is_4_and_the_others_are_shown(self):
+        self.start()
+        job_id = self.submit(a_job())
+        done = self.run_cellctl("job", "get", "nothing", job_id, code=NOT_FOUND)
+        self.assertIn(job_id, done.stdout)
+        self.assertIn("nothing: Not found (404)", done.stderr)
+        for verb in ("cancel", "retry", "wait", "events"):
+            self.run_cellctl("job", verb, "../nothing", code=NOT_FOUND)
+
+    def test_cellctl_lists_by_every_filter(self):
+        self.start()
+        mine = self.submit(a_job("a", labels={"t": "1 & 2"}))
+        self.wait_for_end(mine)
+        other = self.submit(a_job("b", customer="bolt", product="mail", services=["billing"],
+                                  delay_ms=60000, entity={"type": "box", "id": "b/c"}))
+
+        def listed(*arguments):
+            return [job["id"] for job in self.cellctl_json("job", "list", *arguments)["items"]]
+        self.assertEqual(listed(), [other, mine])
+        for filters in (("--customer", "acme"), ("--product", "dns"), ("--state", "succeeded"),
+                        ("--service", "dns"), ("--entity", "zone/a"), ("--entity", "zone"),
+                        ("--label", "t=1 & 2")):
+            self.assertEqual(listed(*filters), [mine], filters)
+        self.assertEqual(listed("--entity", "box/b/c"), [other])
+        self.assertEqual(listed("--since", "1h"), [other, mine])
+        self.assertEqual(listed("--until", "1h"), [])
+        self.assertEqual(listed("--since", "2000-01-01", "--until", "2000-01-02T00:00:00Z"), [])
+        done = self.run_cellctl("job", "list", "--state", "odd", "--limit", "0", code=REFUSED)
+        self.assertIn('"state" must be', done.stderr)
+        self.assertIn('"limit" must be', done.stderr)
+
+    def test_cellctl_lists_pages_or_all(self):
+        self.start()
+        ids = [self.submit(a_job(f"e-{i}", delay_ms=60000)) for i in range(5)][::-1]
+        done = self.run_cellctl("job", "list", "--limit", "2")
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], ["ID", *ids[:2]])
+        self.assertIn("there are more jobs", done.stderr)
+        page = self.cellctl_json("job", "list", "--limit", "2")
+        rest = self.cellctl_json("job", "list", "--cursor", page["next_cursor"])
+        self.assertEqual([job["id"] for job in page["items"] + rest["items"]], ids)
+        for limit in ((), ("--limit", "2")):
+            lines = self.cellctl("job", "list", "--all", "--json", *limit).splitlines()
+            self.assertEqual([json.loads(line)["id"] for line in lines], ids)
+        self.assertEqual(len(self.cellctl("job", "list", "--all").splitlines()), 6)
+
+    def test_wide_characters_keep_the_columns(self):
+        self.start()
+        names = ("日本語.example", "bücher.example", "e\u0301.example", "plain.example")
+        for name in names:
+            self.submit(a_job(name, delay_ms=60000))
+        lines = self.cellctl("job", "list").splitlines()
+        # In columns of a terminal: a wide character takes two, an accent of its own none.
+        columns = {line.index("0/1") + (3 if "日" in line else 0) - (1 if "\u0301" in line else 0)
+                   for line in lines[1:]}
+        self.assertEqual(len(columns), 1, lines)
+
+    def test_cellctl_cancels_and_retries(self):
+        self.start()
+        ids = [self.submit(a_job(f"e-{i}", delay_ms=60000)) for i in range(2)]
+        out = self.cellctl("job", "cancel", *ids)
+        self.assertEqual(out, "".join(f"job {job_id} is cancelled\n" for job_id in ids))
+        done = self.run_cellctl("job", "cancel", ids[0], code=REFUSED)
+        self.assertIn("The job has ended (409)", done.stderr)
+        self.assertEqual(self.cellctl_json("job", "retry", ids[0])["id"], ids[0])
+        self.wait_for_end(ids[0])
+        self.run_cellctl("job", "retry", ids[0], code=REFUSED)
+
+    def test_cellctl_waits_for_jobs(self):
+        self.start()
+        gate = self.provider.hold("/dns")
+        ids = [self.submit(a_job(f"e-{i}")) for i in range(3)]
+        wait_until(lambda: len(self.provider.running()) == 3, "all run")
+        done = self.run_cellctl("job", "wait", ids[0], "--timeout", "100ms", code=NOT_ENDED)
+        self.assertIn(f"job {ids[0]} is running", done.stdout)
+        waiting = self.begin("job", "wait", *ids)
+        gate.let_all()
+        self.assertEqual(waiting.wait(DEADLINE_S), OK)
+        self.assertEqual(waiting.stdout.read().decode(),
+                         "".join(f"job {job_id} is succeeded\n" for job_id in ids))
+        self.provider.always("/dns", answer(400, b"no"))
+        failing = self.submit(a_job("e-9"))
+        self.run_cellctl("job", "wait", failing, ids[0], code=FAILED)
+        done = self.run_cellctl("job", "wait", failing, "--json", code=FAILED)
+        self.assertEqual(json.loads(done.stdout), self.job(failing))
+
+    def test_cellctl_waits_across_a_restart(self):
+        self.start()
+        self.provider.hold("/dns")
+        job_id = self.submit(a_job())
+        wait_until(lambda: self.provider.running(), "it runs")
+        port = self.daemon.port
+        waiting = self.begin("job", "wait", job_id)
+        following = self.begin("job", "events", job_id, "--json")
+        self.assertEqual(json.loads(self.a_line(following.stdout))["state"], "running")
+        self.daemon.kill()
+        self.assertIn("connecting again", self.a_line(following.stderr))
+        self.provider.release_all()
+        self.provider.rules.clear()
+        self.daemon.arguments = ["--listen", f"127.0.0.1:{port}", "--data", self.daemon.data]
+        self.restart()
+        self.assertEqual(waiting.wait(DEADLINE_S), OK)
+        self.assertEqual(following.wait(DEADLINE_S), OK)
+        last = following.stdout.read().decode().splitlines()[-1]
+        self.assertEqual(json.loads(last)["state"], "succeeded")
+
+    def test_cellctl_prints_events(self):
+        self.start()
+        job_id = self.submit(a_job())
+        self.wait_for_end(job_id)
+        line = self.cellctl("job", "events", job_id)
+        self.assertRegex(line, rf"\A\d{{4}}-\S+Z  {job_id}  succeeded  acme/dns  create "
+                               r"zone/example.com  1/1\n\Z")
+        self.run_cellctl("job", "events", job_id, "--customer", "acme", code=USAGE)
+        following = self.begin("job", "events", "--customer", "bolt", "--json")
+
+        def told():
+            self.wait_for_end(self.submit(a_job("of-acme")))
+            self.wait_for_end(self.submit(a_job("of-bolt", customer="bolt")))
+            return select.select([following.stdout], [], [], 0.1)[0]
+        wait_until(told, "an event")
+        states = [json.loads(self.a_line(following.stdout)) for _ in range(3)]
+        self.assertEqual([job["state"] for job in states], ["queued", "running", "succeeded"])
+        self.assertEqual({job["customer"] for job in states}, {"bolt"})
+
+    def test_a_pipe_that_is_closed_early_ends_cellctl_without_a_word(self):
+        self.start()
+        filler = {"text": "x" * 60_000}
+        for i in range(20):
+            self.submit(a_job(f"e-{i}", parameters=filler, delay_ms=60000))
+        for arguments in (("job", "list", "--all", "--json"), ("job", "list", "--json")):
+            process = self.begin(*arguments)
+            process.stdout.read(10)
+            process.stdout.close()
+            self.assertEqual(process.wait(DEADLINE_S), -13)
+            self.assertEqual(process.stderr.read(), b"")
+
+    def test_output_that_cannot_be_written_is_7(self):
+        self.start()
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([binary(), "job", "list"], env=self.environment(), stdout=full,
+                                  stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, OUTPUT, done)
+        self.assertIn(b"standard output cannot be written", done.stderr)
+
+
+class Cells(CellctlTest):
+    def start_cells(self):
+        self.start(cells=[{"customer": "acme"}, {"customer": "*", "product": "*"}])
+
+    def test_cellctl_shows_cells(self):
+        self.start_cells()
+        self.assertEqual(self.cellctl_json("cell", "list"), self.client.get("/v1/cells").json)
+        self.assertEqual(self.cellctl_json("cell", "get", "acme/*")["customer"], "acme")
+        lines = self.cellctl("cell", "list").splitlines()
+        self.assertEqual(lines[0].split()[:4], ["CELL", "STATE", "POOL", "BUSY"])
+        self.assertEqual({line.split()[0] for line in lines[1:]}, {"*/*", "acme/*"})
+        self.assertEqual(len(self.cellctl("cell", "get", "acme/*", "*/*").splitlines()), 3)
+        self.assertEqual(len(self.cellctl("cell", "list", "--all", "--json", "--limit", "1")
+                             .splitlines()), 2)
+        self.run_cellctl("cell", "get", "no/such", code=NOT_FOUND)
+
+    def test_cellctl_resizes_cells(self):
+        self.start_cells()
+        self.assertIn("of 12* workers", self.cellctl("cell", "resize", "acme/*", "12"))
+        self.assertEqual(self.cell("acme")["pool"]["target"], 12)
+        self.assertIn(" 12* ", self.cellctl("cell", "list"))
+        self.assertIn("of 4 workers", self.cellctl("cell", "resize", "acme/*", "--reset"))
+        done = self.run_cellctl("cell", "resize", "acme/*", "0", code=REFUSED)
+        self.assertIn("/size: ", done.stderr)
+        self.run_cellctl("cell", "resize", "no/such", "1", code=NOT_FOUND)
+
+    def test_cellctl_pauses_resumes_and_drains_cells(self):
+        self.start_cells()
+        for verb, state in (("pause", "paused"), ("resume", "active"), ("drain", "draining"),
+                            ("resume", "active")):
+            self.assertIn(f"cell acme/* is {state}", self.cellctl("cell", verb, "acme/*"))
+            self.assertEqual(self.cell("acme")["state"], state)
+        self.assertEqual(self.cellctl_json("cell", "pause", "acme/*")["state"], "paused")
+        self.cellctl("cell", "resume", "acme/*", "*/*")
+        self.run_cellctl("cell", "drain", "no/such", code=NOT_FOUND)
+
+
+class Access(CellctlTest):
+    def start_with_token(self):
+        self.token = "a-token-for-tests"
+        digest = hashlib.sha256(self.token.encode()).hexdigest()
+        self.start(auth={"tokens": [{"name": "t", "sha256": digest, "scopes": ["submit"]}]})
+
+    def test_a_token_comes_by_environment_or_file_and_a_wrong_one_is_told(self):
+        self.start_with_token()
+        path = os.path.join(self.directory, "token")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.token + "\n")
+        self.cellctl(*self.a_submit(), CELLD_TOKEN=self.token)
+        self.cellctl(*self.a_submit("--token-file", path), CELLD_TOKEN="wrong")
+        for environment in ({}, {"CELLD_TOKEN": "wrong"}):
+            done = self.run_cellctl(*self.a_submit(), code=REFUSED, **environment)
+            self.assertIn("(401)", done.stderr)
+            self.assertIn("CELLD_TOKEN", done.stderr)
+        done = self.run_cellctl("job", "list", CELLD_TOKEN=self.token, code=REFUSED)
+        self.assertIn("(403)", done.stderr)
+        self.run_cellctl("job", "list", CELLD_TOKEN="a\r\nX: y", code=USAGE)
+        self.run_cellctl("job", "list", "--token", self.token, code=USAGE)
+
+    def test_the_right_to_submit_is_enough_to_wait(self):
+        self.start_with_token()
+        self.cellctl(*self.a_submit("--wait"), CELLD_TOKEN=self.token)
+
+    def test_cellctl_speaks_tls_and_shows_a_certificate(self):
+        authority = Authority(self.directory, "authority")
+        server, key = authority.issue("server")
+        certificate, certificate_key = authority.issue("client")
+        config = a_config(self.provider, listen={"tls": {
+            "certificate": server, "key": key, "client_ca": authority.certificate}})
+        daemon = SecureDaemon(config, self.directory)
+        daemon.start()
+        self.addCleanup(daemon.stop)
+        url = ("--url", f"https://127.0.0.1:{daemon.port}")
+        ours = ("--client-cert", certificate, "--client-key", certificate_key)
+        trust = ("--cacert", authority.certificate)
+        self.cellctl("cell", "list", *url, *ours, *trust)
+        self.cellctl("cell", "list", *url, *ours, CELLD_CACERT=authority.certificate)
+        done = self.run_cellctl("cell", "list", *url, *ours, code=UNAVAILABLE)
+        self.assertIn("no trust between cellctl and https://", done.stderr)
+        self.run_cellctl("cell", "list", *url, *trust, code=UNAVAILABLE)
+
+
+class OnATerminal(CellctlTest):
+    def on_terminal(self, *arguments, columns=60, rows=10, until=None, **environment):
+        """What a terminal is sent: to the end, or until it has seen `until`."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        import fcntl
+        import struct
+        import termios
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        process = subprocess.Popen([binary(), *arguments], stdout=slave, stderr=slave,
+                                   env=self.environment(TERM="xterm", **environment))
+        os.close(slave)
+        seen = b""
+        with contextlib.suppress(OSError):  # The end of a terminal is an error.
+            while until is None or not re.search(until, seen, re.DOTALL):
+                self.assertTrue(select.select([master], [], [], DEADLINE_S)[0], seen)
+                piece = os.read(master, 65536)
+                if not piece:
+                    break
+                seen += piece
+        if until is not None:
+            process.kill()
+        process.wait(DEADLINE_S)
+        return seen.decode()
+
+    def test_lines_are_cut_and_coloured_on_a_terminal_alone(self):
+        self.start()
+        self.wait_for_end(self.submit(a_job("x" * 200)))
+        seen = self.on_terminal("job", "list")
+        self.assertIn("\x1b[32msucceeded\x1b[0m", seen)
+        self.assertIn("…", seen)
+        for line in re.sub(r"\x1b\[[0-9;]*m", "", seen).split("\r\n"):
+            self.assertLessEqual(len(line), 60)
+        self.assertNotIn("\x1b", self.on_terminal("job", "list", NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.cellctl("job", "list"))
+
+    def test_nothing_of_a_job_reaches_the_controls_of_a_terminal(self):
+        self.start()
+        evil = "\x1b[2J\x9b2J\x07\u202e\x7f"
+        job_id = self.submit(a_job("e" + evil, labels={evil: evil}, parameters={"p": evil}))
+        self.provider.always("/dns", answer(400, json.dumps({"detail": evil}).encode()))
+        for arguments in (("job", "list"), ("job", "get", job_id), ("job", "events", job_id),
+                          ("job", "get", job_id, "--json"), ("job", "wait", job_id, "--json")):
+            seen = self.on_terminal(*arguments, NO_COLOR="1")
+            self.assertFalse(set(evil) & set(seen) - set("[2J"), (arguments, seen))
+        self.assertEqual(self.cellctl_json("job", "get", job_id)["parameters"], {"p": evil})
+
+    def test_watching_repaints_a_terminal_and_repeats_elsewhere(self):
+        self.start()
+        self.provider.hold("/dns")
+        job_id = self.submit(a_job())
+        wait_until(lambda: self.provider.running(), "it runs")
+        seen = self.on_terminal("job", "list", "--watch", "100ms", until=rb"ID.*ID.*ID")
+        self.assertIn("\x1b[2A\r\x1b[J", seen)
+        long = self.on_terminal("job", "get", job_id, "--watch", "0.1", until=rb"job.*\x1b\[9A")
+        self.assertIn("\x1b[9A\r\x1b[J", long)  # Ten rows: one less than the screen has.
+        watching = self.begin("job", "get", job_id, "--watch", "100ms", "--json")
+        for _ in range(2):
+            self.assertEqual(json.loads(self.a_line(watching.stdout))["state"], "running")
+        repeating = self.begin("job", "list", "--watch", "100ms")
+        for line in ("ID", job_id, "\n", "ID", job_id):
+            self.assertTrue(self.a_line(repeating.stdout).startswith(line))
+        self.provider.release_all()
+        self.assertEqual(watching.wait(DEADLINE_S), OK)  # A job that has ended changes no more.
+        self.assertEqual(json.loads(watching.stdout.read().splitlines()[-1])["state"], "succeeded")
+
+
+class Files(CellctlTest):
+    def test_cellctl_checks_a_configuration_as_celld_does(self):
+        good, bad = (os.path.join(self.directory, name) for name in ("good.json", "bad.json"))
+        with open(good, "w", encoding="utf-8") as file:
+            json.dump(a_config(self.provider), file)
+        with open(bad, "w", encoding="utf-8") as file:
+            json.dump({"services": {"a/b": {}}, "cells": [{"x": 1}], "listen": {"port": -1}}, file)
+        self.assertEqual(self.cellctl("config", "check", good), f"{good} is well\n")
+        done = self.run_cellctl("config", "check", good, bad, code=USAGE)
+        daemon = subprocess.run([os.environ["CELLD_BINARY"], "--check", "--config", bad],
+                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(daemon.returncode, USAGE)
+        self.assertEqual(done.stderr, daemon.stderr.replace("celld: ", "cellctl: "))
+        document = json.loads(self.run_cellctl("config", "check", bad, "--json", code=USAGE).stdout)
+        self.assertFalse(document["valid"])
+        self.assertIn("/listen/port", [error["pointer"] for error in document["errors"]])
+        self.run_cellctl("config", "check", "/nowhere", code=USAGE)
+        self.run_cellctl("config", "check", good, CELLD_LISTEN="nonsense", code=USAGE)
+
+    def test_help_and_version_need_no_celld(self):
+        self.assertRegex(self.cellctl("--version"), r"\Acellctl \d+\.\d+\.\d+\n\Z")
+        self.assertIn("Exit codes", self.cellctl("--help"))
+        for words in re.findall(r"(?m)^  (\w+(?: \w+)?) {2,}", self.cellctl("--help")):
+            page = self.cellctl(*words.split(), "--help")
+            self.assertIn(f"cellctl {words}", page)
+            self.assertIn("Example:", page)
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cellctl; '
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", script, "bash",
+                               os.path.join(COMPLETION, "cellctl.bash"), "cellctl", *words],
+                              capture_output=True, text=True, timeout=DEADLINE_S, check=True,
+                              cwd=self.directory)
+        self.assertEqual(done.stderr, "")
+        return set(done.stdout.split())
+
+    def test_bash_completes_commands_flags_and_values(self):
+        self.assertEqual(self.complete("jo"), {"job"})
+        self.assertEqual(self.complete("--json", "cell", "re"), {"resize", "resume"})
+        self.assertEqual(self.complete("--url", "http://x", "job", "li"), {"list"})
+        self.assertEqual(self.complete("job", "list", "--st"), {"--state"})
+        self.assertEqual(self.complete("job", "list", "--state", "s"), {"scheduled", "succeeded"})
+        self.assertEqual(self.complete("job", "list", "--customer", ""), set())
+        self.assertEqual(self.complete("submit", "--a"), {"--action", "--at"})
+        with open(os.path.join(self.directory, "job.json"), "w", encoding="utf-8"):
+            pass
+        self.assertEqual(self.complete("submit", "-f", "job"), {"job.json"})
+        self.assertEqual(self.complete("config", "check", "job"), {"job.json"})
+
+    def test_the_completion_files_are_in_step_with_the_program(self):
+        for shell, name in (("bash", "cellctl.bash"), ("zsh", "_cellctl"), ("fish", "cellctl.fish")):
+            with open(os.path.join(COMPLETION, name), encoding="utf-8") as file:
+                self.assertEqual(self.cellctl("completion", shell), file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -11,6 +11,8 @@
 #include "src/http/api/routes.hpp"
 #include "src/http/server.hpp"
 #include "src/http/tls.hpp"
+#include "src/providers/command_lock.hpp"
+#include "src/providers/command_transport.hpp"
 #include "src/providers/http_transport.hpp"
 #include "src/providers/provider_factory.hpp"
 #include "src/store/sqlite_store.hpp"
@@ -20,6 +22,10 @@ namespace {
 
 /// For the answers that are being written when celld stops.
 constexpr std::chrono::milliseconds last_answers_grace{2000};
+
+/// For commands that an earlier celld has left. They are being killed; only a process that the
+/// kernel holds takes longer than that does.
+constexpr std::chrono::milliseconds old_commands_patience{30'000};
 
 cells::WallTime wall_now() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
@@ -60,6 +66,8 @@ auto load_certificates(const config::Tls& tls) {
   return http::TlsContext::load({tls.certificate_path, tls.key_path, tls.client_ca_path});
 }
 
+using Note = std::function<void(const std::string& text)>;
+
 class RunningEngine final : public Engine {
  public:
   RunningEngine(const config::Config& config, Events& events)
@@ -74,7 +82,7 @@ class RunningEngine final : public Engine {
 
   /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
   /// its backlog.
-  std::optional<StartFailure> start(const std::string& data_directory) {
+  std::optional<StartFailure> start(const std::string& data_directory, const Note& note) {
     if (const std::string fault = reload_certificates(); !fault.empty())
       return StartFailure{2, fault};
     const auto [port, bind_error] = server_.bind(config_.listen.host, config_.listen.port);
@@ -91,6 +99,7 @@ class RunningEngine final : public Engine {
     };
     auto opened = store::SqliteStore::open(options);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
+    if (auto failure = start_commands(data_directory, note)) return failure;
     return serve(std::get<store::SqliteStore>(opened));
   }
 
@@ -122,6 +131,18 @@ class RunningEngine final : public Engine {
   }
 
  private:
+  /// The second lock of the data directory, taken after the store's: as long as somebody else has
+  /// it, commands may run there, and no job may begin.
+  std::optional<StartFailure> start_commands(const std::string& data_directory, const Note& note) {
+    std::string error;
+    auto lock = providers::lock_commands(
+        data_directory + "/supervisor.lock", old_commands_patience,
+        [&] { note("waiting for the commands of an earlier celld to end"); }, error);
+    if (!lock) return StartFailure{3, error};
+    commands_.emplace(std::move(lock));
+    return std::nullopt;
+  }
+
   std::optional<StartFailure> serve(store::SqliteStore& opened) {
     const auto store = opened.spawn_writer(system_);
     const auto reader = opened.spawn_reader(system_);
@@ -161,8 +182,8 @@ class RunningEngine final : public Engine {
     options.seed = std::random_device{}();
     for (const auto& service : config_.services) {
       options.services[service.name] = {[this, service](caf::actor_system& system) {
-                                          return providers::spawn_provider(system, service,
-                                                                           transport_, wall_now);
+                                          return providers::spawn_provider(
+                                              system, service, transport_, wall_now, &*commands_);
                                         },
                                         service.settle};
     }
@@ -193,6 +214,7 @@ class RunningEngine final : public Engine {
   caf::actor gateway_;
   caf::actor dispatcher_;
   providers::HttpTransport transport_;
+  std::optional<providers::CommandTransport> commands_;
   http::Server server_{limits_of(config_.limits), api::refuse};
 };
 
@@ -206,11 +228,16 @@ std::optional<json::Fault> check_certificates(const config::Config& config) {
   return json::Fault{"/listen/tls", std::move(*fault)};
 }
 
+std::vector<json::Fault> check_programs(const config::Config& config) {
+  return providers::check_programs(config.services);
+}
+
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
                                                                   const std::string& data_directory,
-                                                                  Events& events) {
+                                                                  Events& events,
+                                                                  const Note& note) {
   auto engine = std::make_unique<RunningEngine>(config, events);
-  if (auto failure = engine->start(data_directory)) return std::move(*failure);
+  if (auto failure = engine->start(data_directory, note)) return std::move(*failure);
   return engine;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "src/config/config.hpp"
 #include "src/events.hpp"
@@ -22,13 +24,19 @@ struct StartFailure {
 /// What is wrong with the files that `listen.tls` names, if anything.
 std::optional<json::Fault> check_certificates(const config::Config& config);
 
+/// A fault for each `command` whose program cannot be executed.
+std::vector<json::Fault> check_programs(const config::Config& config);
+
 /// A running celld. Everything is stopped and joined when it goes.
 class Engine {
  public:
-  /// Binds, opens the store below `data_directory`, takes up what it has, and serves. `events`
-  /// hears of failures and must outlive the engine.
+  /// Binds, opens the store below `data_directory`, waits until no command of an earlier celld runs
+  /// there, takes up what it has, and serves. `events` hears of failures and must outlive the
+  /// engine. `note` is called, within, with what an operator should know of a start that takes
+  /// long.
   static std::variant<std::unique_ptr<Engine>, StartFailure> start(
-      const config::Config& config, const std::string& data_directory, Events& events);
+      const config::Config& config, const std::string& data_directory, Events& events,
+      const std::function<void(const std::string& text)>& note);
 
   virtual ~Engine() = default;
 

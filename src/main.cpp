@@ -1,14 +1,18 @@
 // celld: the boot sequence, and what ends it.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -18,6 +22,7 @@
 #include "src/config/config.hpp"
 #include "src/engine.hpp"
 #include "src/events.hpp"
+#include "src/providers/command_supervise.hpp"
 #include "src/token_command.hpp"
 #include "src/version.hpp"
 
@@ -29,6 +34,9 @@ constexpr int exit_stopped = 0;
 constexpr int exit_internal = 1;
 constexpr int exit_bad_configuration = 2;
 constexpr int exit_store = 3;
+
+/// As many clients as the configuration allows by default, and as many calls again.
+constexpr rlim_t descriptors_expected = 32'768;
 
 struct Arguments {
   std::string config_path;
@@ -83,10 +91,10 @@ std::optional<config::Config> read_configuration(const Arguments& arguments) {
     return std::nullopt;
   }
   auto& parsed = std::get<config::Config>(outcome);
-  if (const auto fault = check_certificates(parsed)) {
-    print(arguments, *fault);
-    return std::nullopt;
-  }
+  auto faults = check_programs(parsed);
+  if (auto fault = check_certificates(parsed)) faults.push_back(std::move(*fault));
+  for (const auto& fault : faults) print(arguments, fault);
+  if (!faults.empty()) return std::nullopt;
   return std::move(parsed);
 }
 
@@ -95,7 +103,12 @@ void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  // The kernel grows the table of descriptors by and by, and stops every thread for each step. So
+  // the first step is the only one, and is made before there are threads.
+  const auto far = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, descriptors_expected)) - 1;
+  const int copy = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, far);
+  if (copy >= 0) ::close(copy);
 }
 
 /// On SIGHUP.
@@ -155,7 +168,8 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   Events events;
   raise_descriptor_limit();
   warn_of_plain_tokens(configuration.listen);
-  auto started = Engine::start(configuration, arguments.data_directory, events);
+  auto started = Engine::start(configuration, arguments.data_directory, events,
+                               [](const std::string& text) { spdlog::info("{}", text); });
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
     spdlog::critical("{}", failure->text);
     return failure->exit_code;
@@ -175,6 +189,10 @@ int run(const Arguments& arguments, const config::Config& configuration) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // celld runs itself like this; nobody else does.
+  if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
+    return providers::supervise_commands();
+  }
   spdlog::set_default_logger(spdlog::stderr_logger_mt("celld"));
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;

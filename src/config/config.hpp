@@ -85,6 +85,12 @@ struct HttpService {
   std::vector<std::pair<std::string, Secret>> headers;
 };
 
+/// Runs a program, with the same document on its standard input.
+struct CommandService {
+  std::vector<std::string> arguments;  ///< At least one: the first is the program's absolute path.
+  std::vector<std::pair<std::string, Secret>> environment;  ///< All of it.
+};
+
 /// Answers by itself, for demonstrations, tests and benchmarks.
 struct SimulatedService {
   milliseconds latency_min{0};  ///< Uniformly distributed between the two.
@@ -97,7 +103,7 @@ struct Service {
   std::string name;
   /// After an attempt with an unknown outcome, how long its entity is kept.
   milliseconds settle{0};
-  std::variant<HttpService, SimulatedService> kind;
+  std::variant<HttpService, CommandService, SimulatedService> kind;
 };
 
 struct Config {

@@ -1,4 +1,5 @@
 // The member `services`: to whom jobs are sent, and the secrets that go along.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,11 @@ namespace {
 
 constexpr std::size_t services_max = 1000;
 constexpr std::size_t headers_max = 32;
+constexpr std::size_t arguments_max = 64;
+constexpr std::size_t argument_bytes_max = 4096;
+constexpr std::size_t variables_max = 64;
+constexpr std::size_t variable_name_bytes_max = 128;
+constexpr std::size_t variable_bytes_max = 64 << 10;  // Linux takes twice that in one.
 constexpr std::int64_t settle_ms_max = 86'400'000;
 constexpr std::int64_t latency_ms_max = 3'600'000;
 
@@ -34,12 +40,15 @@ std::pair<std::string, std::string> resolve(const std::string& source,
   return {std::move(*value), ""};
 }
 
+/// What is wrong with a value, in words that continue its name; empty: nothing.
+using ValueFault = std::string (*)(std::string_view value);
+
 std::optional<Secret> read_secret(json::ObjectReader& reader, std::string_view name,
-                                  const Environment& environment) {
+                                  const Environment& environment, ValueFault value_fault) {
   auto source = reader.string(name, 0, 16'384);
   if (!source) return std::nullopt;
   auto [value, fault] = resolve(*source, environment);
-  if (fault.empty()) fault = header_value_fault(value);
+  if (fault.empty()) fault = value_fault(value);
   if (!fault.empty()) {
     reader.fault(name, std::move(fault));
     return std::nullopt;
@@ -61,10 +70,15 @@ std::vector<std::pair<std::string, Secret>> read_headers(const json::Value& valu
       reader.fault(name, std::move(fault));
     if (!names.insert(lower_case(name)).second)
       reader.fault(name, "is the same header as another one, spelled differently");
-    if (auto secret = read_secret(reader, name, environment))
+    if (auto secret = read_secret(reader, name, environment, header_value_fault))
       headers.emplace_back(name, std::move(*secret));
   }
   return headers;
+}
+
+void read_settle(json::ObjectReader& reader, Service& service) {
+  if (const auto settle = reader.integer("settle_ms", 0, settle_ms_max))
+    service.settle = milliseconds(*settle);
 }
 
 HttpService read_http(json::ObjectReader& reader, const Environment& environment, Service& service,
@@ -77,10 +91,84 @@ HttpService read_http(json::ObjectReader& reader, const Environment& environment
   }
   if (const json::Value* headers = reader.object("headers"))
     http.headers = read_headers(*headers, reader.pointer_of("headers"), environment, faults);
-  if (const auto settle = reader.integer("settle_ms", 0, settle_ms_max))
-    service.settle = milliseconds(*settle);
+  read_settle(reader, service);
   return http;
 }
+
+// --- Commands ------------------------------------------------------------------------------------
+
+std::string variable_name_fault(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool good =
+      !name.empty() && name.size() <= variable_name_bytes_max && is_letter(name.front()) &&
+      std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+  return good ? "" : "must be named like [A-Za-z_][A-Za-z0-9_]{0,127}";
+}
+
+std::string variable_fault(std::string_view value) {
+  if (value.size() > variable_bytes_max)
+    return "must have at most " + std::to_string(variable_bytes_max) + " bytes";
+  if (value.find('\0') != std::string_view::npos) return "must not contain a NUL";
+  return "";
+}
+
+std::vector<std::string> read_arguments(const json::Value& value, const std::string& pointer,
+                                        Faults& faults) {
+  std::vector<std::string> arguments;
+  if (value.empty() || value.size() > arguments_max)
+    faults.push_back({pointer, "must have 1 to " + std::to_string(arguments_max) + " elements"});
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const auto note = [&](std::string detail) {
+      faults.push_back({json::pointer_to(pointer, i), std::move(detail)});
+    };
+    if (!value[i].is_string()) {
+      note("must be a string");
+      continue;
+    }
+    auto argument = value[i].get<std::string>();
+    if (argument.size() > argument_bytes_max) {
+      note("must have at most " + std::to_string(argument_bytes_max) + " bytes");
+    } else if (i == 0 && !argument.starts_with('/')) {
+      note("must be the absolute path of a program: no directory is searched for it");
+    }
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+std::vector<std::pair<std::string, Secret>> read_variables(const json::Value& value,
+                                                           std::string pointer,
+                                                           const Environment& environment,
+                                                           Faults& faults) {
+  std::vector<std::pair<std::string, Secret>> variables;
+  if (value.size() > variables_max)
+    faults.push_back({pointer, "must have at most " + std::to_string(variables_max) + " members"});
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  for (const auto& [name, ignored] : value.items()) {
+    if (std::string fault = variable_name_fault(name); !fault.empty())
+      reader.fault(name, std::move(fault));
+    if (auto secret = read_secret(reader, name, environment, variable_fault))
+      variables.emplace_back(name, std::move(*secret));
+  }
+  return variables;
+}
+
+CommandService read_command(json::ObjectReader& reader, const Environment& environment,
+                            Service& service, Faults& faults) {
+  CommandService command;
+  reader.require({"argv"});
+  if (const json::Value* argv = reader.array("argv"))
+    command.arguments = read_arguments(*argv, reader.pointer_of("argv"), faults);
+  if (const json::Value* env = reader.object("env"))
+    command.environment = read_variables(*env, reader.pointer_of("env"), environment, faults);
+  read_settle(reader, service);
+  return command;
+}
+
+// --- Simulated -----------------------------------------------------------------------------------
 
 void read_latency(const json::Value& value, std::string pointer, SimulatedService& simulated,
                   Faults& faults) {
@@ -118,14 +206,17 @@ Service read_service(const std::string& name, const json::Value& value, std::str
   if (*type == "http") {
     service.kind = read_http(reader, environment, service, faults);
     refuse_unavailable(reader, {"mapping", "mappings", "limits"});
+  } else if (*type == "command") {
+    service.kind = read_command(reader, environment, service, faults);
+    refuse_unavailable(reader, {"mapping", "mappings", "limits"});
   } else if (*type == "simulated") {
     service.kind = read_simulated(reader, faults);
     refuse_unavailable(reader, {"limits"});
-  } else if (*type == "command" || *type == "pull") {
+  } else if (*type == "pull") {
     reader.fault("type", json::quote(*type) + " is not available in this version");
     return service;
   } else {
-    reader.fault("type", "must be \"http\" or \"simulated\"");
+    reader.fault("type", "must be \"http\", \"command\" or \"simulated\"");
     return service;
   }
   reader.finish();

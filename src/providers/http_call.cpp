@@ -191,7 +191,7 @@ HttpResult::End HttpCall::classify(CURLcode code) const {
   // Whose time for a connection is the time for all has timed out, whichever timer was first.
   const bool out_of_time =
       code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
-  if (!sent_ && !out_of_time) return End::not_sent;
+  if (!sent_) return out_of_time ? End::not_reached : End::not_sent;
   if (too_large_) return End::too_large;
   if (garbled_) return End::garbled;
   switch (code) {

@@ -30,13 +30,14 @@ struct HttpRequest {
 
 struct HttpResult {
   enum class End : std::uint8_t {
-    answered,   ///< `status`, `body` and `retry_after` are the answer.
-    not_sent,   ///< Nobody was reached: no byte of the request has left.
-    timed_out,  ///< No complete answer in time.
-    broken,     ///< The connection ended before the answer did.
-    garbled,    ///< What came back is not HTTP.
-    too_large,  ///< The answer passed a limit.
-    aborted,    ///< Ended by us.
+    answered,     ///< `status`, `body` and `retry_after` are the answer.
+    not_sent,     ///< Nobody was reached: no byte of the request has left.
+    not_reached,  ///< The same, and the time for the whole call is over.
+    timed_out,    ///< No complete answer in time.
+    broken,       ///< The connection ended before the answer did.
+    garbled,      ///< What came back is not HTTP.
+    too_large,    ///< The answer passed a limit.
+    aborted,      ///< Ended by us.
   };
   End end = End::aborted;
   int status = 0;

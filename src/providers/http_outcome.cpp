@@ -188,6 +188,8 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
     case HttpResult::End::not_sent:
       return failure(Kind::retryable, "communications_error",
                      with_reason(service + " could not be reached", result.reason));
+    case HttpResult::End::not_reached:
+      return failure(Kind::retryable, "timeout", service + " could not be reached in time.");
     case HttpResult::End::timed_out:
       return failure(Kind::unknown, "timeout", service + " did not answer in time.");
     case HttpResult::End::broken:

@@ -1,17 +1,25 @@
 // From a configured service to its provider.
 #pragma once
 
+#include <vector>
+
 #include "cells/ports/provider.hpp"
 #include "src/config/config.hpp"
+#include "src/json/json.hpp"
+#include "src/providers/command_transport.hpp"
 #include "src/providers/http_provider.hpp"
 #include "src/providers/http_transport.hpp"
 
 namespace celld::providers {
 
-/// Starts the provider of `service`. It may outlive `transport`; from then on its calls end
-/// `aborted`. The transport must be gone before the actor system, because its callbacks hold
-/// actors.
+/// Starts the provider of `service`. It may outlive the transports; from then on its calls end
+/// `aborted`. They must be gone before the actor system, because their callbacks hold actors. Only
+/// a `command` service needs `commands`.
 cells::Provider spawn_provider(caf::actor_system& system, const config::Service& service,
-                               HttpTransport& transport, WallClock wall_clock);
+                               HttpTransport& http, WallClock wall_clock,
+                               CommandTransport* commands = nullptr);
+
+/// A fault for each `command` whose program is not there, or may not be executed.
+std::vector<json::Fault> check_programs(const std::vector<config::Service>& services);
 
 }  // namespace celld::providers

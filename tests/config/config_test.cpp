@@ -133,6 +133,7 @@ TEST_CASE("all faults come at once, each with its pointer") {
     "services": {
       "a/b": {"type": "simulated", "failure_rate": 1.5},
       "cmd": {"type": "command", "argv": ["x"]},
+      "lease": {"type": "pull"},
       "web": {"type": "http", "url": "ftp://x", "headers": {"X-Key": "env:NO_SUCH"}, "zzz": 1}},
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
     "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
@@ -151,7 +152,9 @@ TEST_CASE("all faults come at once, each with its pointer") {
                {"/store/path", "must not be empty"},
                {"/services/a~1b", "must be named like " + name_rule},
                {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
-               {"/services/cmd/type", "\"command\" is not available in this version"},
+               {"/services/cmd/argv/0",
+                "must be the absolute path of a program: no directory is searched for it"},
+               {"/services/lease/type", "\"pull\" is not available in this version"},
                {"/services/web/url", "must begin with http:// or https://"},
                {"/services/web/headers/X-Key", "the environment variable \"NO_SUCH\" is not set"},
                {"/services/web/zzz", "is unknown"},
@@ -231,7 +234,7 @@ TEST_CASE("a service has a type, and the members of its type") {
   CHECK(bad_service("1") == Faults{{"/services/s", "must be an object"}});
   CHECK(bad_service("{}") == Faults{{"/services/s/type", "is required"}});
   CHECK(bad_service(R"({"type":"soap"})") ==
-        Faults{{"/services/s/type", "must be \"http\" or \"simulated\""}});
+        Faults{{"/services/s/type", "must be \"http\", \"command\" or \"simulated\""}});
   CHECK(bad_service(R"({"type":"pull"})") ==
         Faults{{"/services/s/type", "\"pull\" is not available in this version"}});
   CHECK(bad_service(R"({"type":"http"})") == Faults{{"/services/s/url", "is required"}});
@@ -245,6 +248,53 @@ TEST_CASE("a service has a type, and the members of its type") {
         Faults{{"/services/s/latency_ms/max", "is required"},
                {"/services/s/latency_ms/mean", "is unknown"},
                {"/services/s/seed", "must be an integer from 0 to 9223372036854775807"}});
+}
+
+TEST_CASE("a command reads as it says") {
+  const Config config = good(R"({"services": {"db": {"type": "command",
+    "argv": ["/usr/local/bin/make-db", "--fast", ""], "settle_ms": 7,
+    "env": {"KEY": "env:DNS_KEY", "FROM_FILE": "file:/run/secrets/key", "_e1": "", "L": "a\nb"}}},
+    "cells": [{}]})");
+  CHECK(config.services[0].settle == milliseconds(7));
+  const auto& command = std::get<config::CommandService>(config.services[0].kind);
+  CHECK(command.arguments == std::vector<std::string>{"/usr/local/bin/make-db", "--fast", ""});
+  REQUIRE(command.environment.size() == 4);
+  CHECK(command.environment[0].first == "FROM_FILE");
+  CHECK(command.environment[0].second.value == "from file");
+  CHECK(command.environment[1].second.source == "env:DNS_KEY");
+  CHECK(command.environment[1].second.value == "s3cret");
+  CHECK(command.environment[2].second.value == "a\nb");
+  CHECK(command.environment[3].first == "_e1");
+  CHECK(command.environment[3].second.value.empty());
+}
+
+TEST_CASE("what is wrong with a command is told with its pointer") {
+  CHECK(bad_service(R"({"type":"command"})") == Faults{{"/services/s/argv", "is required"}});
+  CHECK(bad_service(R"({"type":"command","argv":"/bin/true"})") ==
+        Faults{{"/services/s/argv", "must be an array"}});
+  CHECK(bad_service(R"({"type":"command","argv":[]})") ==
+        Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
+  CHECK(bad_service(R"({"type":"command","argv":["bin/x",7,")" + std::string(4097, 'x') +
+                    R"("],"url":"http://h","settle_ms":-1})") ==
+        Faults{{"/services/s/argv/0",
+                "must be the absolute path of a program: no directory is searched for it"},
+               {"/services/s/argv/1", "must be a string"},
+               {"/services/s/argv/2", "must have at most 4096 bytes"},
+               {"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
+               {"/services/s/url", "is unknown"}});
+  std::string arguments = R"("/bin/true")";
+  for (int i = 0; i < 64; ++i) arguments += R"(,"x")";
+  CHECK(bad_service(R"({"type":"command","argv":[)" + arguments + "]}") ==
+        Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
+  const std::string name_rule = "must be named like [A-Za-z_][A-Za-z0-9_]{0,127}";
+  CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"env":
+                    {"A=B":"x","1":"x","":"x","C":1,"D":"env:NO_SUCH","E":"file:/no"}})") ==
+        Faults{{"/services/s/env/", name_rule},
+               {"/services/s/env/1", name_rule},
+               {"/services/s/env/A=B", name_rule},
+               {"/services/s/env/C", "must be a string"},
+               {"/services/s/env/D", "the environment variable \"NO_SUCH\" is not set"},
+               {"/services/s/env/E", "the file \"/no\" cannot be read"}});
 }
 
 TEST_CASE("a service's name is a name") {

@@ -54,13 +54,10 @@ class Schema {
 
   bool holds(const Value& schema, const std::string& keyword, const Value& argument,
              const Value& value) const {
-    static const std::set<std::string> known = {"minimum",       "maximum",
-                                                "minLength",     "maxLength",
-                                                "pattern",       "minItems",
-                                                "maxItems",      "uniqueItems",
-                                                "items",         "required",
-                                                "maxProperties", "properties",
-                                                "propertyNames", "additionalProperties"};
+    static const std::set<std::string> known = {
+        "minimum",  "maximum",       "minLength",   "maxLength",     "pattern",
+        "minItems", "maxItems",      "uniqueItems", "items",         "prefixItems",
+        "required", "maxProperties", "properties",  "propertyNames", "additionalProperties"};
     for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
       if (keyword == note) return true;
     if (keyword == "$ref")
@@ -77,7 +74,7 @@ class Schema {
     if (known.count(keyword) == 0) FAIL("keyword " << keyword);
     if (value.is_number()) return number_holds(keyword, argument, value);
     if (value.is_string()) return string_holds(keyword, argument, value);
-    if (value.is_array()) return array_holds(keyword, argument, value);
+    if (value.is_array()) return array_holds(schema, keyword, argument, value);
     if (value.is_object()) return object_holds(schema, keyword, argument, value);
     return true;
   }
@@ -112,15 +109,25 @@ class Schema {
     return true;
   }
 
-  bool array_holds(const std::string& keyword, const Value& argument, const Value& value) const {
+  bool array_holds(const Value& schema, const std::string& keyword, const Value& argument,
+                   const Value& value) const {
     if (keyword == "minItems") return value.size() >= argument.get<std::size_t>();
     if (keyword == "maxItems") return value.size() <= argument.get<std::size_t>();
     if (keyword == "uniqueItems")
       return std::set<Value>(value.begin(), value.end()).size() == value.size();
+    if (keyword == "prefixItems")
+      return std::equal(value.begin(), value.begin() + front_of(schema, value), argument.begin(),
+                        [&](const Value& item, const Value& its) { return accepts(its, item); });
     if (keyword == "items")
-      return std::all_of(value.begin(), value.end(),
+      return std::all_of(value.begin() + front_of(schema, value), value.end(),
                          [&](const Value& item) { return accepts(argument, item); });
     return true;
+  }
+
+  /// How many of the items `prefixItems` is about.
+  static std::ptrdiff_t front_of(const Value& schema, const Value& value) {
+    const std::size_t named = schema.contains("prefixItems") ? schema["prefixItems"].size() : 0;
+    return static_cast<std::ptrdiff_t>(std::min(named, value.size()));
   }
 
   bool object_holds(const Value& schema, const std::string& keyword, const Value& argument,

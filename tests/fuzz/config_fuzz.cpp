@@ -48,6 +48,12 @@ void check_service(const config::Service& service) {
       must(value.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,
            "a header is one line");
     }
+  } else if (const auto* command = std::get_if<config::CommandService>(&service.kind)) {
+    must(in(static_cast<std::int64_t>(command->arguments.size()), 1, 64),
+         "a command has a program");
+    must(command->arguments.front().starts_with('/'), "a program has an absolute path");
+    for (const std::string& argument : command->arguments)
+      must(argument.find('\0') == std::string::npos, "an argument has no NUL");
   } else {
     const auto& simulated = std::get<config::SimulatedService>(service.kind);
     must(in(simulated.latency_min.count(), 0, simulated.latency_max.count()) &&

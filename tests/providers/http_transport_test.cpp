@@ -72,7 +72,7 @@ TEST_CASE("a call that reaches nobody was not sent") {
   }
   SECTION("TLS that hangs") {
     MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
-    CHECK(calls.make(request_to(provider.url("https"), 200ms)).end == End::not_sent);
+    CHECK(calls.make(request_to(provider.url("https"), 200ms)).end == End::not_reached);
   }
 }
 

@@ -1,0 +1,65 @@
+// One run of a command, seen from celld: its three pipes, its deadline, and how it ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cells/model/ids.hpp"
+#include "src/providers/command_calls.hpp"
+#include "src/providers/command_errors.hpp"
+#include "src/providers/command_exchange.hpp"
+#include "src/providers/command_supervisor.hpp"
+#include "src/providers/command_uv.hpp"
+
+namespace celld::providers {
+
+/// On one loop. What it wants killed is still there until its supervisor says otherwise.
+class CommandCall {
+ public:
+  /// `kill` is called at most once: at the deadline, when the output is too large, or on abort().
+  CommandCall(uv_loop_t& loop, CommandCalls::Start start, const CommandLimits& limits,
+              std::function<void()> kill);
+  CommandCall(const CommandCall&) = delete;
+  CommandCall& operator=(const CommandCall&) = delete;
+
+  /// Makes the pipes, writes the document and listens. `descriptors` get the command's ends, behind
+  /// its program. Returns 0, or errno.
+  int open(CommandDescriptors& descriptors);
+
+  const cells::Lease& lease() const { return start_.lease; }
+
+  /// Has it killed. `gone` is called behind its end.
+  void abort(CommandCalls::Gone gone);
+
+  /// Nothing of the command is left: tells the starter, and whoever aborted it. Called once, after
+  /// which only destruction is allowed.
+  void end(CommandEnd end);
+
+ private:
+  int open_pipe(Uv<uv_pipe_t>& ours, Descriptor& theirs, bool we_write);
+  void write_document();
+  void listen(Uv<uv_pipe_t>& pipe);
+  void arm();
+  void on_read(uv_stream_t* stream, ssize_t count, const char* bytes);
+  void take(const uv_pipe_t* pipe, std::string_view bytes);
+  void drain(const Uv<uv_pipe_t>& pipe);
+  void kill(CommandResult::End cause);
+
+  uv_loop_t& loop_;
+  CommandCalls::Start start_;
+  CommandLimits limits_;
+  std::function<void()> kill_;
+  Uv<uv_pipe_t> input_;
+  Uv<uv_pipe_t> output_;
+  Uv<uv_pipe_t> errors_;
+  Uv<uv_timer_t> timer_;
+  std::string answer_;
+  CommandErrors lines_;
+  std::optional<CommandResult::End> cause_;  ///< Why we had it killed.
+  std::vector<CommandCalls::Gone> aborted_;
+};
+
+}  // namespace celld::providers

@@ -1,0 +1,247 @@
+#include "src/providers/command_supervisor.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "src/providers/command_supervise.hpp"
+
+namespace celld::providers {
+namespace {
+
+using Kind = CommandFrame::Kind;
+
+constexpr std::uint64_t orphans_look_ms = 5;
+
+CommandEnd end_of(const CommandFrame& frame) {
+  if (frame.kind == Kind::exited) return {CommandEnd::Kind::exited, frame.value};
+  if (frame.kind == Kind::killed) return {CommandEnd::Kind::killed, frame.value};
+  return {CommandEnd::Kind::not_begun, frame.value};
+}
+
+/// Kills a group that has become ours, and waits for those of it that have ended. Whether any are
+/// left. A group without a child of ours is not touched: its number may be somebody else's.
+bool end_orphans(pid_t group) {
+  siginfo_t info{};
+  const auto is_ours = [&] {
+    info = {};
+    return ::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  };
+  if (!is_ours()) return false;
+  ::kill(-group, SIGKILL);
+  while (is_ours() && info.si_pid != 0) {
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+  }
+  return is_ours();
+}
+
+}  // namespace
+
+CommandSupervisor::CommandSupervisor(uv_loop_t& loop, int lock, Ended ended)
+    : loop_(loop),
+      lock_(lock),
+      ended_(std::move(ended)),
+      orphans_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }),
+      ends_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }) {}
+
+// --- The process -------------------------------------------------------------------------------
+
+int CommandSupervisor::prepare() {
+  if (process_) return 0;
+  // What a supervisor that is killed leaves behind becomes ours, to be killed and waited for.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) return errno;
+  const Descriptor theirs{sockets[1]};
+  Descriptor ours{sockets[0]};
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+  if (const int failure = spawn(theirs.get()); failure != 0) return failure;
+  socket_ = std::move(ours);
+  poll_ =
+      Uv<uv_poll_t>(this, [this](uv_poll_t* poll) { uv_poll_init(&loop_, poll, socket_.get()); });
+  watch();
+  return 0;
+}
+
+int CommandSupervisor::spawn(int socket) {
+  std::array<char*, 3> arguments{const_cast<char*>("celld"), const_cast<char*>(supervise_argument),
+                                 nullptr};
+  std::array<uv_stdio_container_t, supervisor_lock + 1> stdio{};
+  for (auto& each : stdio) each.flags = UV_IGNORE;
+  stdio[supervisor_socket].flags = UV_INHERIT_FD;
+  stdio[supervisor_socket].data.fd = socket;
+  if (lock_ >= 0) {
+    stdio[supervisor_lock].flags = UV_INHERIT_FD;
+    stdio[supervisor_lock].data.fd = lock_;
+  }
+  uv_process_options_t options{};
+  options.file = "/proc/self/exe";  // This very program, even if a newer one was installed since.
+  options.args = arguments.data();
+  options.flags = UV_PROCESS_DETACHED;  // A session of its own: no signal to ours reaches it.
+  options.stdio = stdio.data();
+  options.stdio_count = static_cast<int>(stdio.size());
+  options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
+    if (process->data != nullptr) {
+      static_cast<CommandSupervisor*>(process->data)->on_supervisor_gone();
+    }
+  };
+  int failure = 0;
+  Uv<uv_process_t> process(
+      this, [&](uv_process_t* handle) { failure = -uv_spawn(&loop_, handle, &options); });
+  if (failure == 0) process_ = std::move(process);
+  return failure;
+}
+
+// --- Orders ------------------------------------------------------------------------------------
+
+void CommandSupervisor::start(std::uint64_t id, CommandDescriptors descriptors) {
+  groups_.emplace(id, 0);
+  if (const int failure = prepare(); failure != 0) {
+    return end(id, {CommandEnd::Kind::not_begun, failure});
+  }
+  Outgoing outgoing{{Kind::start, 0, id}, {}};
+  for (auto& descriptor : descriptors) outgoing.descriptors.push_back(std::move(descriptor));
+  send_later(std::move(outgoing));
+}
+
+void CommandSupervisor::kill(std::uint64_t id) {
+  if (groups_.contains(id) && process_) send_later({{Kind::kill, 0, id}, {}});
+}
+
+void CommandSupervisor::send_later(Outgoing outgoing) {
+  outgoing_.push_back(std::move(outgoing));
+  flush();
+  watch();
+}
+
+void CommandSupervisor::flush() {
+  while (!outgoing_.empty() && socket_) {
+    const auto& next = outgoing_.front();
+    const int failure = send_frame(socket_.get(), next.frame, next.descriptors);
+    if (failure == EAGAIN || failure == EWOULDBLOCK) return;
+    // A supervisor that is gone says so by itself. Without room for descriptors under way, the
+    // command is not begun.
+    if (failure != 0 && failure != EPIPE && failure != ECONNRESET &&
+        next.frame.kind == Kind::start) {
+      end(next.frame.id, {CommandEnd::Kind::not_begun, failure});
+    }
+    outgoing_.pop_front();
+  }
+}
+
+void CommandSupervisor::watch() {
+  if (!poll_) return;
+  const int wanted = outgoing_.empty() ? UV_READABLE : UV_READABLE | UV_WRITABLE;
+  uv_poll_start(poll_.get(), wanted, [](uv_poll_t* poll, int status, int events) {
+    static_cast<CommandSupervisor*>(poll->data)->on_socket(status, events);
+  });
+}
+
+// --- What comes back ---------------------------------------------------------------------------
+
+void CommandSupervisor::on_socket(int status, int events) {
+  auto received = receive_frame(socket_.get(), false);
+  while (received.end == ReceivedFrame::End::frame) {
+    on_frame(received.frame);
+    received = receive_frame(socket_.get(), false);
+  }
+  if (status < 0 || received.end == ReceivedFrame::End::closed) {
+    // It never closes its end before its own: whatever it is, it is of no use any more.
+    poll_.reset();
+    if (process_) uv_process_kill(process_.get(), SIGKILL);
+  } else if ((events & UV_WRITABLE) != 0) {
+    flush();
+    watch();
+  }
+  tell_ends();
+}
+
+void CommandSupervisor::on_frame(const CommandFrame& frame) {
+  if (frame.kind != Kind::started) return end(frame.id, end_of(frame));
+  const auto group = groups_.find(frame.id);
+  if (group != groups_.end()) group->second = frame.value;
+}
+
+void CommandSupervisor::end(std::uint64_t id, CommandEnd end) {
+  if (groups_.erase(id) + orphans_.erase(id) == 0) return;
+  ends_.emplace_back(id, end);
+  uv_timer_start(
+      ends_timer_.get(),
+      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->tell_ends(); }, 0, 0);
+}
+
+void CommandSupervisor::tell_ends() {
+  wait_for_strays();
+  for (const auto& [id, end] : std::exchange(ends_, {})) ended_(id, end);
+}
+
+// --- Its death, and the end --------------------------------------------------------------------
+
+void CommandSupervisor::on_supervisor_gone() {
+  process_.reset();
+  // Its last words: which groups there are, and which have ended.
+  for (auto last = receive_frame(socket_.get(), false); last.end == ReceivedFrame::End::frame;
+       last = receive_frame(socket_.get(), false)) {
+    on_frame(last.frame);
+  }
+  poll_.reset();
+  socket_ = Descriptor{};
+  outgoing_.clear();
+  orphans_.merge(std::exchange(groups_, {}));
+  has_adopted_ = true;
+  look_after_orphans();
+}
+
+/// What has become ours without being of a group that we know: a child that was not let go on, or
+/// one that had left its group.
+void CommandSupervisor::wait_for_strays() {
+  siginfo_t info{};
+  while (has_adopted_ && ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    const bool is_libuvs = process_ && info.si_pid == process_.get()->pid;
+    if (info.si_pid == 0 || is_libuvs) return;
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+    info = {};
+  }
+}
+
+void CommandSupervisor::look_after_orphans() {
+  std::vector<std::uint64_t> gone;
+  for (const auto& [id, group] : orphans_) {
+    // Without a group it was never let go on to its program.
+    if (group == 0 || !end_orphans(group)) gone.push_back(id);
+  }
+  for (const auto id : gone) end(id, {CommandEnd::Kind::lost, 0});
+  if (!orphans_.empty()) {
+    uv_timer_start(
+        orphans_timer_.get(),
+        [](uv_timer_t* timer) {
+          static_cast<CommandSupervisor*>(timer->data)->look_after_orphans();
+        },
+        orphans_look_ms, 0);
+  }
+  tell_ends();
+  tell_when_quiet();
+}
+
+void CommandSupervisor::stop(Quiet quiet) {
+  quiet_ = std::move(quiet);
+  poll_.reset();
+  socket_ = Descriptor{};
+  outgoing_.clear();
+  uv_timer_start(
+      orphans_timer_.get(),
+      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->look_after_orphans(); },
+      0, 0);
+}
+
+void CommandSupervisor::tell_when_quiet() {
+  if (quiet_ && !process_ && orphans_.empty()) std::exchange(quiet_, nullptr)();
+}
+
+}  // namespace celld::providers

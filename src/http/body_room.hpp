@@ -26,7 +26,7 @@ class BodyRoom {
 
   /// There is always room for a few bodies of the largest size.
   BodyRoom(std::size_t largest_body, Mailbox& mailbox)
-      : bytes_max_(std::max<std::size_t>(8 << 20, 2 * largest_body)), mailbox_(mailbox) {}
+      : bytes_max_(std::max<std::size_t>(4 << 20, 2 * largest_body)), mailbox_(mailbox) {}
 
   /// Gives its room back when it goes, on any thread.
   class Share {

@@ -115,7 +115,11 @@ bool Connection::wants_input() const {
 /// One read, so that a client that sends without end does not keep the others waiting.
 void Connection::read_some() {
   if (!readable_ || !wants_input()) return;
-  const auto transfer = socket_.read(loop_.scratch.data(), loop_.scratch.size());
+  // What may have to wait for room takes little until it has it.
+  const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
+                        body_bytes_ > BodyRoom::small_bytes_max;
+  const auto size = may_wait ? BodyRoom::small_bytes_max : loop_.scratch.size();
+  const auto transfer = socket_.read(loop_.scratch.data(), size);
   using enum Transfer::Outcome;
   if (shaking_hands_ && !shake_hands(transfer.outcome)) return;
   if (transfer.outcome == failed) return abandon();
@@ -125,7 +129,7 @@ void Connection::read_some() {
     return on_input_end();
   }
   // A short read has emptied the socket; but the end of input, once announced, has to be read too.
-  readable_ = transfer.bytes == loop_.scratch.size() || client_done_ || socket_.has_more();
+  readable_ = transfer.bytes == size || client_done_ || socket_.has_more();
   if (transfer.outcome == would_block) {
     readable_ = socket_.has_more();
   } else {
@@ -281,6 +285,7 @@ void Connection::take_room(std::unique_ptr<BodyRoom::Share> room) {
   waits_for_room_ = !room;
   if (waits_for_room_) return;
   room_since_ = loop_.now;
+  task_->body().reserve(body_bytes_);  // Growing by doubling would take twice the room.
   task_->hold_room(std::move(room));
   loop_.large_bodies.push_back(this);
 }

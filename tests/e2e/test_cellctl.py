@@ -359,9 +359,12 @@ class Jobs(CellctlTest):
         job_id = self.submit(a_job())
         wait_until(lambda: self.provider.running(), "it runs")
         port = self.daemon.port
-        waiting = self.begin("job", "wait", job_id)
         following = self.begin("job", "events", job_id, "--json")
         self.assertEqual(json.loads(self.a_line(following.stdout))["state"], "running")
+        descriptors = f"/proc/{self.daemon.process.pid}/fd"
+        before = len(os.listdir(descriptors))
+        waiting = self.begin("job", "wait", job_id)
+        wait_until(lambda: len(os.listdir(descriptors)) > before, "the second one is connected")
         self.daemon.kill()
         self.assertIn("connecting again", self.a_line(following.stderr))
         self.provider.release_all()

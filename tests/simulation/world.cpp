@@ -51,7 +51,7 @@ void World::cancel_accepted(const Job& job) {
   note("cancelling " + name(job));
   const Job& stored = *disk->jobs().at(job.id).job;
   if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
-    if (retries_asked_[job.id] == 0) violated("P1", name(job) + " forgot that it was cancelled");
+    if (!reopened_.contains(job.id)) violated("P1", name(job) + " forgot that it was cancelled");
   } else if (!is_ended(stored.state)) {
     to_be_cancelled_.insert(job.id);
   }
@@ -210,6 +210,7 @@ void World::reopened_or_violated(const Job& before, const Job& after) {
     violated("P2", name(after) + " ended twice");
   } else {
     asked -= 1;
+    reopened_.insert(after.id);
   }
 }
 

@@ -108,6 +108,7 @@ class World : public EngineProbe {
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.
   std::map<JobId, std::uint32_t> retries_asked_;
+  std::set<JobId> reopened_;  ///< An answer about one of them may be about its life before.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
 };
 

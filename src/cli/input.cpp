@@ -24,12 +24,12 @@ std::string read_input(const std::string& path, std::size_t bytes_max) {
   if (!file) throw unreadable();
   std::string content;
   std::array<char, 64 << 10> buffer;
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    content.append(buffer.data(), count);
+  while (std::feof(file.get()) == 0) {
+    content.append(buffer.data(), std::fread(buffer.data(), 1, buffer.size(), file.get()));
+    if (std::ferror(file.get()) != 0) throw unreadable();
     if (content.size() > bytes_max)
       throw failure("is longer than " + std::to_string(bytes_max) + " bytes");
   }
-  if (std::ferror(file.get()) != 0) throw unreadable();
   return content;
 }
 

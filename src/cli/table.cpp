@@ -47,6 +47,7 @@ void Table::add(std::vector<TableCell> row) {
 std::string Table::text(const TableLook& look) const {
   const auto wide = widths(look);
   std::vector<TableCell> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back({column.title, Tone::faint});
   std::string out = line(titles, wide, look);
   for (const auto& row : rows_) out += line(row, wide, look);

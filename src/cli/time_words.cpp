@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -58,7 +59,7 @@ std::optional<milliseconds> parse_duration(std::string_view text) {
   if (unit == units.end()) return std::nullopt;
   const double ms = value * unit->second;
   if (ms > hundred_years_ms) return std::nullopt;
-  return milliseconds(static_cast<std::int64_t>(ms + 0.5));
+  return milliseconds(std::llround(ms));
 }
 
 std::string age_text(milliseconds age) {

@@ -346,7 +346,7 @@ class GatewayActor : public Gateway::base {
   // --- The engine ------------------------------------------------------------------------------
 
   template <class Reply, class Handle, class Ask, class Then>
-  void ask(const Handle& whom, Ask question, const Responder& responder, Then then) {
+  void ask(const Handle& whom, Ask question, const Responder& responder, const Then& then) {
     if (!whom) return responder.answer(to_response(not_attached()));
     request(whom, caf::infinite, std::move(question))
         .then(

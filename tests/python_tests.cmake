@@ -1,3 +1,10 @@
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+
+set(celld_python_timeout_s 120)
+if(CELLD_SANITIZE)
+  set(celld_python_timeout_s 900)
+endif()
+
 # celld_python_tests(PREFIX [SERIAL] [ENVIRONMENT NAME=VALUE ...]): each method of each test_*.py
 # beside the caller is a test of ctest, named as the sentence that its name is. They share what
 # tests/e2e has for a daemon under test. SERIAL: no other test runs at the same time, so that what
@@ -22,7 +29,7 @@ function(celld_python_tests prefix)
           COMMAND ${CMAKE_COMMAND} -E env ${environment} ${Python3_EXECUTABLE}
                   -W ignore::ResourceWarning -m unittest ${module}.${class}.${method}
           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+        set_tests_properties(${name} PROPERTIES TIMEOUT ${celld_python_timeout_s})
         if(ARG_SERIAL)
           set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
         endif()

@@ -1,0 +1,134 @@
+// What is asked about cells, and what administrators change.
+#include <set>
+#include <utility>
+
+#include "cells/actors/cell_dispatcher_actor.hpp"
+
+namespace cells {
+
+// --- Telling -------------------------------------------------------------------------------------
+
+/// A template that has no cell of its own tells what its instances start from.
+std::optional<CellStatus> CellDispatcherActor::describe_template(const CellKey& key) const {
+  const auto found = routing().rules().find(key);
+  if (found == routing().rules().end() || !found->second.is_template()) return std::nullopt;
+  CellStatus status;
+  status.key = key;
+  status.is_template = true;
+  status.quota = found->second.quota;
+  status.pool.target = quota_of(found->second).pool_size;
+  status.changed = override_of(key);
+  return status;
+}
+
+caf::result<CellDescribed> CellDispatcherActor::describe(const CellKey& key) {
+  const auto found = cells_.find(key);
+  if (found == cells_.end()) return CellDescribed{describe_template(key)};
+  return delegate(found->second.cell, DescribeCell{key});
+}
+
+/// Gathers the answers of one page of cells.
+struct CellDispatcherActor::Gathering {
+  std::map<CellKey, CellStatus> cells;
+  std::size_t missing = 0;
+  bool more = false;
+  caf::typed_response_promise<CellsListed> promise;
+};
+
+caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {
+  std::set<CellKey> keys;
+  const CellKey first{message.customer.value_or(""), ""};
+  const auto after = [&](const auto& map) {
+    return message.after && *message.after > first ? map.upper_bound(*message.after)
+                                                   : map.lower_bound(first);
+  };
+  const auto asked_for = [&](const CellKey& key) {
+    return !message.customer || key.customer == *message.customer;
+  };
+  const std::size_t wanted = message.limit + 1;
+  for (auto it = after(cells_); it != cells_.end() && keys.size() < wanted && asked_for(it->first);
+       ++it) {
+    keys.insert(it->first);
+  }
+  for (auto it = after(routing().rules()); it != routing().rules().end() && asked_for(it->first);
+       ++it) {
+    if (it->second.is_template()) keys.insert(it->first);
+  }
+  auto gathering = std::make_shared<Gathering>();
+  gathering->promise = make_response_promise<CellsListed>();
+  gathering->more = keys.size() > message.limit;
+  while (keys.size() > message.limit) keys.erase(std::prev(keys.end()));
+  gathering->missing = keys.size() + 1;
+  for (const auto& key : keys) gather(key, gathering);
+  gathered(*gathering);
+  return gathering->promise;
+}
+
+void CellDispatcherActor::gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering) {
+  const auto found = cells_.find(key);
+  if (found == cells_.end()) {
+    if (auto status = describe_template(key)) gathering->cells.emplace(key, std::move(*status));
+    gathered(*gathering);
+    return;
+  }
+  request(found->second.cell, caf::infinite, DescribeCell{key})
+      .then(
+          [gathering, key](CellDescribed& described) {
+            if (described.status) gathering->cells.emplace(key, std::move(*described.status));
+            gathered(*gathering);
+          },
+          [gathering](const caf::error&) { gathered(*gathering); });
+}
+
+void CellDispatcherActor::gathered(Gathering& gathering) {
+  if (--gathering.missing > 0) return;
+  CellsListed listed;
+  listed.more = gathering.more;
+  for (auto& [key, status] : gathering.cells) listed.cells.push_back(std::move(status));
+  gathering.promise.deliver(std::move(listed));
+}
+
+// --- Changes by an administrator -----------------------------------------------------------------
+
+caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message) {
+  const auto found = cells_.find(message.cell);
+  CellOverride change = override_of(message.cell);
+  change.pool_size = message.size;
+  if (found == cells_.end()) return resize_template(message.cell, change);
+  remember_override(message.cell, change);
+  return pass_on<CellDescribed>(found->second, message);
+}
+
+/// Instances that are there keep their size.
+caf::result<CellDescribed> CellDispatcherActor::resize_template(const CellKey& key,
+                                                                const CellOverride& change) {
+  if (!describe_template(key)) return CellDescribed{};
+  auto promise = make_response_promise<CellDescribed>();
+  request(options_.store, caf::infinite, SetCellOverride{key, change})
+      .then(
+          [this, promise, key, change](const CellOverrideSet&) mutable {
+            remember_override(key, change);
+            promise.deliver(CellDescribed{describe_template(key)});
+          },
+          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+  return promise;
+}
+
+caf::result<CellDescribed> CellDispatcherActor::change_state(const ChangeCellState& message) {
+  const auto found = cells_.find(message.cell);
+  if (found == cells_.end()) return CellDescribed{describe_template(message.cell)};
+  CellOverride change = override_of(message.cell);
+  change.state = message.state;
+  remember_override(message.cell, change);
+  return pass_on<CellDescribed>(found->second, message);
+}
+
+void CellDispatcherActor::remember_override(const CellKey& key, const CellOverride& change) {
+  if (change.is_none()) {
+    overrides_.erase(key);
+  } else {
+    overrides_[key] = change;
+  }
+}
+
+}  // namespace cells

@@ -1,0 +1,121 @@
+// What concerns one job: to which cell it goes, and what is done where it has none.
+#include <utility>
+
+#include "cells/actors/cell_dispatcher_actor.hpp"
+#include "cells/model/admission.hpp"
+#include "cells/model/job_machine.hpp"
+
+namespace cells {
+namespace {
+
+Refusal refusal(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
+  return {kind, std::move(cell), limit, limit, std::chrono::seconds{1}};
+}
+
+}  // namespace
+
+/// A refusal is the last word only if the idempotency key, where there is one, is new.
+caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
+  const JobSpec& spec = message.request.spec;
+  auto target = enter_cell(spec.customer, spec.product);
+  if (!message.request.idempotency) {
+    if (target.refusal) return JobSubmitted{nullptr, std::move(target.refusal), false};
+    return pass_on<JobSubmitted>(*target.entry, std::move(message));
+  }
+  auto promise = make_response_promise<JobSubmitted>();
+  const FindKeyHolder question{spec.customer, *message.request.idempotency};
+  if (target.refusal) {
+    refuse_unless_held(question, std::move(*target.refusal), promise);
+    return promise;
+  }
+  put<JobSubmitted>(*target.entry, std::move(message), promise,
+                    [this, question, promise](JobSubmitted& answer) mutable {
+                      if (answer.refusal) {
+                        refuse_unless_held(question, std::move(*answer.refusal), promise);
+                      } else {
+                        promise.deliver(std::move(answer));
+                      }
+                    });
+  return promise;
+}
+
+void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, Refusal refusal,
+                                             caf::typed_response_promise<JobSubmitted> promise) {
+  request(options_.store, caf::infinite, question)
+      .then(
+          [promise, refusal = std::move(refusal)](KeyHolder& holder) mutable {
+            if (holder.job && holder.same_request) {
+              promise.deliver(JobSubmitted{std::move(holder.job), std::nullopt, true});
+            } else {
+              if (holder.job) refusal = refuse_reused_key(refusal.cell);
+              promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
+            }
+          },
+          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+}
+
+caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
+  const auto found = cells_.find(message.job->cell);
+  if (found != cells_.end()) return pass_on<CancelAnswered>(found->second, std::move(message));
+  return cancel_homeless(message.job);
+}
+
+caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
+  const JobSpec& spec = *message.job->spec;
+  auto target = enter_cell(spec.customer, spec.product);
+  if (target.refusal) return RetryAnswered{nullptr, false, std::move(target.refusal)};
+  return pass_on<RetryAnswered>(*target.entry, std::move(message));
+}
+
+/// Cancels a job whose cell is not configured any more: nobody else does anything with it.
+caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& job) {
+  auto promise = make_response_promise<CancelAnswered>();
+  const WallTime now = options_.wall_clock();
+  request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, now})
+      .then(
+          [this, promise, now](WaitingCancelled& result) mutable {
+            if (!result.after && result.before && result.before->state == JobState::running) {
+              cancel_abandoned(result.before, now, promise);
+              return;
+            }
+            if (result.after) tell(*context_, result.after);
+            const bool accepted = result.after != nullptr;
+            promise.deliver(CancelAnswered{accepted ? result.after : result.before, accepted});
+          },
+          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+  return promise;
+}
+
+/// The same for one that was running when celld crashed. Its attempt ended with that.
+void CellDispatcherActor::cancel_abandoned(const JobPtr& job, WallTime now,
+                                           caf::typed_response_promise<CancelAnswered> promise) {
+  AttemptEnd end;
+  end.kind = AttemptEnd::Kind::interrupted;
+  const auto after =
+      std::make_shared<const Job>(end_attempt(request_cancel(*job), std::move(end), {}, now));
+  request(options_.store, caf::infinite, RecordJob{job->lease, after})
+      .then(
+          [this, promise, after](const JobRecorded& result) mutable {
+            if (result.applied) tell(*context_, after);
+            promise.deliver(CancelAnswered{after, result.applied});
+          },
+          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+}
+
+/// The cell that the routing names, started if need be.
+CellDispatcherActor::Target CellDispatcherActor::enter_cell(const std::string& customer,
+                                                            const std::string& product) {
+  if (draining_) return {nullptr, refusal(Refusal::Kind::draining, {}, 0)};
+  const auto route = routing().find(customer, product);
+  if (!route) return {nullptr, refusal(Refusal::Kind::no_cell, {customer, product}, 0)};
+  if (const auto found = cells_.find(route->cell); found != cells_.end()) {
+    return {&found->second, std::nullopt};
+  }
+  const std::uint32_t instances_max = options_.instances_max;
+  if (instances_[template_key(*route->rule)] >= instances_max) {
+    return {nullptr, refusal(Refusal::Kind::too_many_cells, route->cell, instances_max)};
+  }
+  return {&start_cell(route->cell, *route->rule), std::nullopt};
+}
+
+}  // namespace cells

@@ -14,6 +14,10 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;
 };
 
+/// Where jobs stand that have left one cell and not yet come to the next: no configuration can have
+/// a cell of this name.
+inline const CellKey between_cells{"", ""};
+
 inline std::string to_string(const CellKey& key) {
   return key.customer + "/" + key.product;
 }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct CellsLoaded {
 };
 
 /// Asks for the (cell, customer, product) triples that have unfinished or settling jobs, ordered,
-/// after the given one. Used at a start whose configuration routes differently.
+/// after the given one. Used when the configuration routes differently from before.
 struct ListRoutes {
   std::optional<CellKey> after_cell;  ///< None: from the beginning.
   std::string after_customer;
@@ -56,7 +57,7 @@ struct StoredRoute {
   std::string customer;
   std::string product;
 
-  bool operator==(const StoredRoute&) const = default;
+  auto operator<=>(const StoredRoute&) const = default;
 };
 struct RoutesListed {
   std::vector<StoredRoute> routes;
@@ -68,10 +69,23 @@ struct MoveJobs {
   StoredRoute from;
   CellKey to;
   std::size_t limit = 1000;
+  bool running_too = true;  ///< False: jobs that run stay where they are.
 };
 struct JobsMoved {
   std::size_t moved = 0;  ///< Less than the limit: all are moved.
+  JobCounts counts;       ///< Of the unfinished ones among them.
 };
+
+/// Asks how many unfinished jobs have yet to be done by each of these services.
+struct CountNeeds {
+  std::set<std::string> services;
+};
+struct NeedsCounted {
+  std::map<std::string, std::uint64_t> jobs;  ///< Only services that some job needs.
+};
+
+/// Lets go of every hold: services have come that were missing. Not answered.
+struct ReleaseHolds {};
 
 /// Asks where a cell stands, when its dispatcher starts.
 struct LoadCell {
@@ -156,8 +170,8 @@ struct JobReopened {
   bool runnable = false;  ///< As in JobInserted.
 };
 
-/// Takes a runnable job out of the runnable ones until the next StartEpoch: it needs a service that
-/// is not configured. Its state and its place stay. Not answered.
+/// Takes a runnable job out of the runnable ones until the next StartEpoch or ReleaseHolds: it
+/// needs a service that is not configured. Its state and its place stay. Not answered.
 struct HoldJob {
   JobId id = 0;
 };
@@ -269,6 +283,9 @@ CELLS_MESSAGE(ListRoutes)
 CELLS_MESSAGE(RoutesListed)
 CELLS_MESSAGE(MoveJobs)
 CELLS_MESSAGE(JobsMoved)
+CELLS_MESSAGE(CountNeeds)
+CELLS_MESSAGE(NeedsCounted)
+CELLS_MESSAGE(ReleaseHolds)
 CELLS_MESSAGE(LoadCell)
 CELLS_MESSAGE(CellLoaded)
 CELLS_MESSAGE(InsertJob)
@@ -304,6 +321,7 @@ namespace cells {
 using JobStore = caf::typed_actor<
     caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
     caf::replies_to<ListRoutes>::with<RoutesListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
+    caf::replies_to<CountNeeds>::with<NeedsCounted>, caf::reacts_to<ReleaseHolds>,
     caf::replies_to<LoadCell>::with<CellLoaded>, caf::replies_to<InsertJob>::with<JobInserted>,
     caf::replies_to<FindKeyHolder>::with<KeyHolder>, caf::reacts_to<ClaimJob>,
     caf::replies_to<RecordJob>::with<JobRecorded>,

@@ -33,10 +33,10 @@ class Answers {
 
  private:
   using Answer = std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed,
-                              cells::JobsMoved, cells::CellLoaded, cells::JobInserted,
-                              cells::JobRecorded, cells::RunnableFetched, cells::DueAdvanced,
-                              cells::KeyHolder, cells::WaitingCancelled, cells::JobReopened,
-                              cells::CellOverrideSet, cells::StoreFlushed>;
+                              cells::JobsMoved, cells::NeedsCounted, cells::CellLoaded,
+                              cells::JobInserted, cells::JobRecorded, cells::RunnableFetched,
+                              cells::DueAdvanced, cells::KeyHolder, cells::WaitingCancelled,
+                              cells::JobReopened, cells::CellOverrideSet, cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;
     Answer answer;

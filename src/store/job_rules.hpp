@@ -12,7 +12,7 @@ namespace celld::store {
 /// What a store knows of a job beside the job itself.
 struct LineMarks {
   bool head = false;   ///< Heads its entity's line.
-  bool held = false;   ///< By a HoldJob, until the next StartEpoch.
+  bool held = false;   ///< By a HoldJob, until the next StartEpoch or ReleaseHolds.
   bool woken = false;  ///< Retrying, and an AdvanceDue has passed its `next_attempt_at`.
 
   bool operator==(const LineMarks&) const = default;

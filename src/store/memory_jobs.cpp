@@ -36,14 +36,18 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
 // --- Starting --------------------------------------------------------------------------------
 
 EpochStarted MemoryJobs::apply(const StartEpoch&) {
+  apply(ReleaseHolds{});
+  changed_ = true;
+  return {++epoch_, last_id_};
+}
+
+void MemoryJobs::apply(const ReleaseHolds&) {
   for (auto& [id, stored] : jobs_) {
     if (!stored.marks.held) continue;
     auto marks = stored.marks;
     marks.held = false;
     change(stored, stored.job, marks);
   }
-  changed_ = true;
-  return {++epoch_, last_id_};
 }
 
 CellsLoaded MemoryJobs::apply(const LoadCells&) const {
@@ -75,17 +79,33 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   JobsMoved answer;
   const auto cell = cells_.find(request.from.cell);
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
-  const Origin origin{request.from.customer, request.from.product};
-  while (answer.moved < request.limit) {
-    const auto route = cell->second.open.find(origin);
-    if (route == cell->second.open.end()) break;
-    auto& stored = jobs_.at(*route->second.begin());
+  const auto route = cell->second.open.find({request.from.customer, request.from.product});
+  if (route == cell->second.open.end()) return answer;
+  const auto open = route->second;  // A copy: a move takes the job out.
+  for (const auto id : open) {
+    auto& stored = jobs_.at(id);
+    if (stored.job->state == JobState::running && !request.running_too) continue;
+    if (answer.moved == request.limit) break;
     auto job = std::make_shared<Job>(*stored.job);
     job->cell = request.to;
     change(stored, std::move(job), stored.marks);
     ++answer.moved;
+    if (!is_ended(stored.job->state)) ++answer.counts[stored.job->state];
   }
   return answer;
+}
+
+NeedsCounted MemoryJobs::apply(const CountNeeds& request) const {
+  NeedsCounted counted;
+  for (const auto& [id, stored] : jobs_) {
+    const Job& job = *stored.job;
+    if (is_ended(job.state)) continue;
+    const auto& services = job.spec->services;
+    for (std::size_t step = job.step; step < services.size(); ++step) {
+      if (request.services.contains(services[step])) ++counted.jobs[services[step]];
+    }
+  }
+  return counted;
 }
 
 CellLoaded MemoryJobs::apply(const LoadCell& request) const {

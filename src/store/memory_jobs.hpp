@@ -53,6 +53,8 @@ class MemoryJobs {
   cells::CellsLoaded apply(const cells::LoadCells&) const;
   cells::RoutesListed apply(const cells::ListRoutes& request) const;
   cells::JobsMoved apply(const cells::MoveJobs& request);
+  cells::NeedsCounted apply(const cells::CountNeeds& request) const;
+  void apply(const cells::ReleaseHolds&);
   cells::CellLoaded apply(const cells::LoadCell& request) const;
   /// Nothing when a job of this id is there already; then nothing is changed.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);

@@ -158,6 +158,8 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
       [self](const LoadCells& request) { return perform<CellsLoaded>(self, request); },
       [self](const ListRoutes& request) { return perform<RoutesListed>(self, request); },
       [self](const MoveJobs& request) { return perform<JobsMoved>(self, request); },
+      [self](const CountNeeds& request) { return perform<NeedsCounted>(self, request); },
+      [self](const ReleaseHolds& request) { note(self, request); },
       [self](const LoadCell& request) { return perform<CellLoaded>(self, request); },
       [self](const InsertJob& request) { return insert(self, request); },
       [self](const FindKeyHolder& request) { return perform<KeyHolder>(self, request); },

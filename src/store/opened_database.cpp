@@ -38,6 +38,7 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
 OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& path, FileLock lock,
                                std::shared_ptr<SqliteStats> stats)
     : options_(options),
+      path_(path),
       stats_(std::move(stats)),
       lock_(std::move(lock)),
       connection_(open_for_writing(path, options)),

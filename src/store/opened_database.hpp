@@ -19,6 +19,7 @@ class OpenedDatabase {
   OpenedDatabase& operator=(const OpenedDatabase&) = delete;
 
   const SqliteOptions& options() const { return options_; }
+  const std::string& path() const { return path_; }
   SqliteJobs& jobs() { return jobs_; }
 
   /// Commits what the transitions have done so far.
@@ -30,6 +31,7 @@ class OpenedDatabase {
   static int note_wal_pages(void* to, sqlite3*, const char*, int pages);
 
   const SqliteOptions options_;
+  const std::string path_;
   const std::shared_ptr<SqliteStats> stats_;
   // The lock is let go last: after the connection has closed.
   FileLock lock_;

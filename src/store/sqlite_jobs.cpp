@@ -44,7 +44,7 @@ SqliteJobs::SqliteJobs(Connection& connection)
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
       select_open_(connection,
                    "SELECT id FROM jobs INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2"
-                   " AND turn IS NOT NULL LIMIT ?3"),
+                   " AND turn IS NOT NULL AND (?4 OR turn <> 12) LIMIT ?3"),
       select_running_(
           connection,
           select_jobs("INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2 AND turn = 12")),

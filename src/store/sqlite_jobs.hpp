@@ -35,6 +35,7 @@ class SqliteJobs {
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
   cells::JobReopened apply(const cells::ReopenJob& request);
   void apply(const cells::HoldJob& request);
+  void apply(const cells::ReleaseHolds&);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
@@ -67,7 +68,6 @@ class SqliteJobs {
   void set_marks(cells::JobId id, const Standing& before, LineMarks marks);
   void write_claims();
   void write_claim(cells::JobId id);
-  void release_holds();
   void insert_labels(const cells::Job& job);
   std::vector<cells::JobId> due_jobs(std::int64_t cell, cells::WallTime now, std::size_t limit);
   std::optional<cells::WallTime> next_due(std::int64_t cell,

@@ -9,13 +9,14 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 EpochStarted SqliteJobs::apply(const StartEpoch&) {
   touch();
-  release_holds();
+  apply(ReleaseHolds{});
   ++epoch_;
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
   return {epoch_, last_id_};
 }
 
-void SqliteJobs::release_holds() {
+void SqliteJobs::apply(const ReleaseHolds&) {
+  touch();
   for (;;) {
     std::vector<JobId> held;
     while (select_held_.step()) held.push_back(to_id(select_held_.integer(0)));
@@ -68,13 +69,17 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
   std::vector<JobId> moving;
   select_open_.bind(1, *from).bind(2, *origin);
   select_open_.bind(3, static_cast<std::int64_t>(request.limit));
+  select_open_.bind(4, static_cast<std::int64_t>(request.running_too));
   while (select_open_.step()) moving.push_back(to_id(select_open_.integer(0)));
   select_open_.reset();
+  JobsMoved answer;
   for (const auto id : moving) {
     auto job = *standing_of(id);
     move(id, job, to);
+    ++answer.moved;
+    if (!is_ended(job.state)) ++answer.counts[job.state];
   }
-  return {moving.size()};
+  return answer;
 }
 
 CellLoaded SqliteJobs::apply(const LoadCell& request) {

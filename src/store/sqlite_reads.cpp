@@ -31,6 +31,13 @@ constexpr const char* oldest_queued =
     " FROM cells JOIN routes ON routes.cell = cells.id CROSS JOIN turns"
     " WHERE cells.customer = ?1 AND cells.product = ?2 AND queued > 0";
 
+/// The steps before a job's current one are done; state 5 is the first of the ended ones.
+constexpr const char* needs =
+    "SELECT service.value, count(*) FROM jobs INDEXED BY jobs_turn,"
+    " json_each(jobs.services) AS service"
+    " WHERE turn IS NOT NULL AND state < 5 AND service.key >= jobs.step"
+    "  AND service.value IN (SELECT value FROM json_each(?1)) GROUP BY service.value";
+
 /// A read transaction: all statements within see the same state.
 class Snapshot {
  public:
@@ -211,6 +218,16 @@ bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
   return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& label) {
     return contains(row.text(6), json::quote(label.first) + ":" + json::quote(label.second));
   });
+}
+
+NeedsCounted SqliteReads::read(const CountNeeds& request) {
+  NeedsCounted counted;
+  const std::string services = json::dump(json::Value(request.services));
+  Statement row{connection_, needs};
+  for (row.bind(1, std::string_view{services}); row.step();) {
+    counted.jobs[std::string{row.text(0)}] = static_cast<std::uint64_t>(row.integer(1));
+  }
+  return counted;
 }
 
 // --- Names -----------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ class SqliteReads {
   cells::JobFound read(const cells::FindJob& request);
   cells::JobsListed read(const cells::ListJobs& request);
   cells::OldestQueued read(const cells::FindOldestQueued& request);
+  /// The exception: this one looks at every unfinished job.
+  cells::NeedsCounted read(const cells::CountNeeds& request);
 
  private:
   /// Remembers names, which never change, up to a number.

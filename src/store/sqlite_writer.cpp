@@ -4,6 +4,7 @@
 #include "src/store/answers.hpp"
 #include "src/store/commit_batch.hpp"
 #include "src/store/opened_database.hpp"
+#include "src/store/sqlite_reads.hpp"
 #include "src/store/sqlite_store.hpp"
 
 namespace celld::store {
@@ -20,6 +21,22 @@ namespace celld::store {
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
+
+/// Counts once, on a thread and a connection of its own: it may take a while.
+using NeedsCounter = caf::typed_actor<caf::replies_to<CountNeeds>::with<NeedsCounted>>;
+
+NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path) {
+  return {
+      [self, path](const CountNeeds& request) -> caf::result<NeedsCounted> {
+        self->quit();
+        try {
+          return SqliteReads{path}.read(request);
+        } catch (const SqliteFailure& failure) {
+          return caf::make_error(caf::sec::runtime_error, std::string{failure.what()});
+        }
+      },
+  };
+}
 
 using WriterActor = CommittingStore::extend<caf::reacts_to<CommitClaims>>;
 
@@ -43,6 +60,14 @@ class Writer {
   template <class Request>
   void note(const Request& request, std::size_t bytes = 0) {
     if (guard([&] { database_->jobs().apply(request); })) finish_operation(bytes);
+  }
+
+  /// After a commit, so that it sees what was written so far.
+  caf::result<NeedsCounted> count_needs(const CountNeeds& request) {
+    if (!failure_) commit();
+    if (failure_) return *failure_;
+    const auto counter = self_->system().spawn<caf::detached>(needs_counter, database_->path());
+    return self_->delegate(counter, request);
   }
 
   caf::typed_response_promise<StoreFlushed> flush() {
@@ -155,6 +180,8 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
       [&writer](const LoadCells& request) { return writer.perform<CellsLoaded>(request); },
       [&writer](const ListRoutes& request) { return writer.perform<RoutesListed>(request); },
       [&writer](const MoveJobs& request) { return writer.perform<JobsMoved>(request); },
+      [&writer](const CountNeeds& request) { return writer.count_needs(request); },
+      [&writer](const ReleaseHolds& request) { writer.note(request); },
       [&writer](const LoadCell& request) { return writer.perform<CellLoaded>(request); },
       [&writer](const InsertJob& request) {
         return writer.perform<JobInserted>(request, approximate_bytes(*request.job));

@@ -126,6 +126,52 @@ TEST_CASE("a move takes a route's open jobs along, and leaves lines as they are"
   });
 }
 
+TEST_CASE("a move leaves running jobs where they are, when asked to, and counts the others") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const CellKey to{"*", "*"};
+    const StoredRoute route{acme_cell, "acme", "dns"};
+    const auto busy = sketch_job({.id = 1, .entity = "a"});
+    const auto settles = sketch_job({.id = 2, .entity = "b"});
+    for (const auto& job : {busy, settles}) client.ask(InsertJob{job});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "c"})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "d", .run_at = at_ms(50)})});
+    client.ask(RecordJob{{}, settling(settles, at_ms(40))});
+    client.tell(ClaimJob{running(busy, {1, 1})});
+
+    const auto moved = client.ask(MoveJobs{route, to, 10, false});
+    CHECK(moved.moved == 3);
+    CHECK(moved.counts[JobState::queued] == 1);
+    CHECK(moved.counts[JobState::scheduled] == 1);
+    CHECK(moved.counts.unfinished() == 2);
+    CHECK(client.ask(FindJob{1}).job->cell == acme_cell);
+    CHECK(client.ask(LoadCell{acme_cell}).counts.unfinished() == 1);
+    CHECK(client.ask(MoveJobs{route, to, 10, false}).moved == 0);
+    const auto rest = client.ask(MoveJobs{route, to, 10});
+    CHECK(rest.counts[JobState::running] == 1);
+    CHECK(client.ask(LoadCell{to}).counts.unfinished() == 3);
+  });
+}
+
+TEST_CASE("a service is needed by the jobs that have not done their step at it") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto both = [](JobId id) {
+      return changed(sketch_job({.id = id, .entity = std::to_string(id)}), [](Job& job) {
+        auto spec = std::make_shared<JobSpec>(*job.spec);
+        spec->services = {"first", "second"};
+        job.spec = spec;
+        job.steps.resize(2);
+      });
+    };
+    for (const JobId id : {1, 2, 3}) client.ask(InsertJob{both(id)});
+    client.ask(RecordJob{{}, changed(both(1), [](Job& job) { job.step = 1; })});
+    client.ask(RecordJob{{}, ended(both(2), JobState::failed)});
+
+    const std::map<std::string, std::uint64_t> expected{{"first", 1}, {"second", 2}};
+    CHECK(client.ask(CountNeeds{{"first", "second", "third"}}).jobs == expected);
+    CHECK(client.ask(CountNeeds{{"third"}}).jobs.empty());
+  });
+}
+
 TEST_CASE("overrides are kept until they are taken back") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     client.ask(SetCellOverride{{"b", "*"}, {7, CellState::paused}});

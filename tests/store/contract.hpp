@@ -37,6 +37,7 @@ class Client {
   cells::CellsLoaded ask(const cells::LoadCells& r) { return to_store<cells::CellsLoaded>(r); }
   cells::RoutesListed ask(const cells::ListRoutes& r) { return to_store<cells::RoutesListed>(r); }
   cells::JobsMoved ask(const cells::MoveJobs& r) { return to_store<cells::JobsMoved>(r); }
+  cells::NeedsCounted ask(const cells::CountNeeds& r) { return to_store<cells::NeedsCounted>(r); }
   cells::CellLoaded ask(const cells::LoadCell& r) { return to_store<cells::CellLoaded>(r); }
   cells::JobInserted ask(const cells::InsertJob& r) { return to_store<cells::JobInserted>(r); }
   cells::JobRecorded ask(const cells::RecordJob& r) { return to_store<cells::JobRecorded>(r); }
@@ -61,6 +62,7 @@ class Client {
 
   void tell(const cells::ClaimJob& r) { caf::anon_send(under_test_.store(), r); }
   void tell(const cells::HoldJob& r) { caf::anon_send(under_test_.store(), r); }
+  void tell(const cells::ReleaseHolds& r) { caf::anon_send(under_test_.store(), r); }
 
  private:
   template <class Answer, class Request>

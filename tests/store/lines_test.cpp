@@ -169,6 +169,17 @@ TEST_CASE("a held job is not runnable until the next epoch") {
   });
 }
 
+TEST_CASE("all holds can be let go of at once") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{sketch_job({.id = 1})});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "other"})});
+    client.tell(HoldJob{1});
+    client.tell(HoldJob{2});
+    client.tell(ReleaseHolds{});
+    CHECK(runnable_ids(client) == Ids{1, 2});
+  });
+}
+
 TEST_CASE("a queued version ends a hold") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});

@@ -1,9 +1,11 @@
 #include "cells/actors/cell.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "cells/actors/job_dispatcher.hpp"
 #include "cells/actors/job_worker_pool.hpp"
+#include "cells/actors/owed_answers.hpp"
 
 namespace cells {
 namespace {
@@ -37,10 +39,15 @@ class CellActor : public Cell::base {
           wanted_.state = message.state;
           return change();
         },
+        [this](ChangeTerms& message) { return change_terms(message); },
+        [this](const ReleaseJobs& message) { return ask_dispatcher<JobsReleased>(message); },
+        [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
+        [this](const JobsLeft& message) { send(owner_, message); },
         [this](const GracefulStop&) { return graceful_stop(); },
         [this](const HandBack& message) { return delegate(dispatcher_, message); },
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
-          if (!wanted_.is_none() || !settings_.changed.is_none()) return IdleAnswered{false};
+          const bool overridden = !wanted_.is_none() || !settings_.changed.is_none();
+          if (overridden && !settings_.terms.leaving) return IdleAnswered{false};
           return delegate(dispatcher_, AskIdle{});
         },
         [this](const QueueRanDry&) { send(owner_, CellRanDry{settings_.key}); },
@@ -50,6 +57,7 @@ class CellActor : public Cell::base {
   void on_exit() override {
     caf::anon_send_exit(dispatcher_, caf::exit_reason::kill);
     caf::anon_send_exit(pool_, caf::exit_reason::kill);
+    owed_.fail();
     dispatcher_ = nullptr;
     pool_ = nullptr;
     owner_ = nullptr;
@@ -58,15 +66,15 @@ class CellActor : public Cell::base {
 
  private:
   std::uint32_t target() const {
-    return settings_.changed.pool_size.value_or(settings_.quota.pool_size);
+    return settings_.changed.pool_size.value_or(settings_.terms.quota.pool_size);
   }
 
   // --- The two halves --------------------------------------------------------------------------
 
   void start() {
-    dispatcher_ = spawn_job_dispatcher(system(), context_, settings_.key,
-                                       {settings_.quota, target(), settings_.changed.state,
-                                        settings_.is_instance ? Cell{this} : Cell{}});
+    dispatcher_ =
+        spawn_job_dispatcher(system(), context_, settings_.key,
+                             {settings_.terms, target(), settings_.changed.state, Cell{this}});
     monitor(dispatcher_);
     start_pool();
   }
@@ -102,24 +110,44 @@ class CellActor : public Cell::base {
   void replace() {
     send_exit(pool_, caf::exit_reason::user_shutdown);
     request(context_->options.store, caf::infinite, FlushStore{})
-        .await([this](const StoreFlushed&) { start(); },
-               [this](const caf::error& error) { quit(error); });
+        .await(
+            [this](const StoreFlushed&) {
+              start();
+              send(owner_, CellRestarted{});
+            },
+            [this](const caf::error& error) { quit(error); });
   }
 
   // --- Requests --------------------------------------------------------------------------------
 
   /// A dispatcher that dies meanwhile is replaced, and the question put again.
-  caf::result<CellDescribed> describe() {
-    auto promise = make_response_promise<CellDescribed>();
-    describe_into(promise);
+  template <class Answer, class Question, class Then>
+  void ask_until_answered(const Question& question, Then then) {
+    request(dispatcher_, caf::infinite, question)
+        .then(then, [this, question, then](const caf::error&) {
+          ask_until_answered<Answer>(question, then);
+        });
+  }
+
+  template <class Answer, class Question>
+  caf::result<Answer> ask_dispatcher(const Question& question) {
+    auto promise = make_response_promise<Answer>();
+    ask_until_answered<Answer>(question, [this, owed = owed_.add(promise)](const Answer& answer) {
+      owed_.deliver(owed, answer);
+    });
     return promise;
   }
 
-  void describe_into(caf::typed_response_promise<CellDescribed> promise) {
-    request(dispatcher_, caf::infinite, DescribeQueue{})
-        .then([this, promise](
-                  const QueueDescribed& queue) mutable { promise.deliver(describe_with(queue)); },
-              [this, promise](const caf::error&) { describe_into(promise); });
+  caf::result<CellDescribed> describe() {
+    auto promise = make_response_promise<CellDescribed>();
+    describe_for(owed_.add(promise));
+    return promise;
+  }
+
+  void describe_for(std::uint64_t owed) {
+    ask_until_answered<QueueDescribed>(DescribeQueue{}, [this, owed](const QueueDescribed& queue) {
+      owed_.deliver(owed, describe_with(queue));
+    });
   }
 
   CellDescribed describe_with(const QueueDescribed& queue) const {
@@ -127,60 +155,70 @@ class CellActor : public Cell::base {
     status.key = settings_.key;
     status.pool = {target(), queue.ready, queue.busy, queue.retiring};
     status.queue = queue.queue;
-    status.quota = settings_.quota;
+    status.quota = settings_.terms.quota;
     status.changed = settings_.changed;
     return {std::move(status)};
+  }
+
+  caf::result<CellDescribed> change_terms(ChangeTerms& message) {
+    settings_.terms = std::move(message.terms);
+    caf::anon_send(dispatcher_, ChangeTerms{settings_.terms});
+    auto promise = make_response_promise<CellDescribed>();
+    put_in_force(owed_.add(promise));
+    return promise;
   }
 
   /// On disk first, then the dispatcher, then the workers: when the answer goes out, no job starts
   /// any more against the new size or state, and no restart forgets them.
   caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
+    const auto owed = owed_.add(promise);
     request(context_->options.store, caf::infinite, SetCellOverride{settings_.key, wanted_})
         .then(
-            [this, promise, changed = wanted_](const CellOverrideSet&) {
+            [this, owed, changed = wanted_](const CellOverrideSet&) {
               settings_.changed = changed;
-              put_in_force(promise);
+              put_in_force(owed);
             },
-            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+            [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
     return promise;
   }
 
   /// A dispatcher that dies meanwhile has a successor that starts with what is new.
-  void put_in_force(const caf::typed_response_promise<CellDescribed>& promise) {
+  void put_in_force(std::uint64_t owed) {
     caf::anon_send(dispatcher_, SetCellState{settings_.changed.state});
-    const auto apply = [this, promise] { resize_pool(promise); };
+    const auto apply = [this, owed] { resize_pool(owed); };
     request(dispatcher_, caf::infinite, LimitRunning{target()})
         .then([apply](const RunningLimited&) { apply(); }, [apply](const caf::error&) { apply(); });
   }
 
   /// The pool has asked for idle workers by the time it answers, so the description is without
   /// them.
-  void resize_pool(const caf::typed_response_promise<CellDescribed>& promise) {
+  void resize_pool(std::uint64_t owed) {
     if (stopping_) {
-      describe_into(promise);
+      describe_for(owed);
       return;
     }
     request(pool_, caf::infinite, Resize{target()})
-        .then([this, promise](const Resized&) { describe_into(promise); },
+        .then([this, owed](const Resized&) { describe_for(owed); },
               // It died; its successor starts with the new target.
-              [this, promise](const caf::error&) { describe_into(promise); });
+              [this, owed](const caf::error&) { describe_for(owed); });
   }
 
   caf::result<Stopped> graceful_stop() {
     stopping_ = true;
     auto promise = make_response_promise<Stopped>();
+    const auto owed = owed_.add(promise);
     request(dispatcher_, caf::infinite, StopDispatching{})
-        .then([this, promise](const DispatchingStopped&) { stop_pool(promise); },
-              [this, promise](const caf::error&) { stop_pool(promise); });
+        .then([this, owed](const DispatchingStopped&) { stop_pool(owed); },
+              [this, owed](const caf::error&) { stop_pool(owed); });
     return promise;
   }
 
-  void stop_pool(caf::typed_response_promise<Stopped> promise) {
+  void stop_pool(std::uint64_t owed) {
     request(pool_, caf::infinite, GracefulStop{})
-        .then([promise](const Stopped&) mutable { promise.deliver(Stopped{}); },
+        .then([this, owed](const Stopped&) { owed_.deliver(owed, Stopped{}); },
               // A pool that died has no workers left.
-              [promise](const caf::error&) mutable { promise.deliver(Stopped{}); });
+              [this, owed](const caf::error&) { owed_.deliver(owed, Stopped{}); });
   }
 
   ContextPtr context_;
@@ -190,6 +228,7 @@ class CellActor : public Cell::base {
   JobDispatcher dispatcher_;
   JobWorkerPool pool_;
   bool stopping_ = false;
+  OpenPromises owed_;
 };
 
 }  // namespace

@@ -31,6 +31,12 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ListCells& message) { return list(message); },
       [this](const ResizePool& message) { return resize(message); },
       [this](const ChangeCellState& message) { return change_state(message); },
+      [this](Reconfigure& message) { return reconfigure(message); },
+      [this](const ListServices&) { return list_services(); },
+      [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },
+      [this](const CellRestarted&) {
+        if (rerouted_) reroute([] {});
+      },
       [this](const Drain& message) { return drain(message.grace); },
       [this](const CellRanDry& message) { close_if_idle(message.cell); },
       [this](const Tick&) { hand_back(); },
@@ -41,12 +47,11 @@ void CellDispatcherActor::on_exit() {
   for (const auto& [key, entry] : cells_)
     caf::anon_send_exit(entry.cell, caf::exit_reason::user_shutdown);
   cells_.clear();
-  if (context_) {
-    for (const auto& [name, service] : context_->services) {
-      caf::anon_send_exit(service.client, caf::exit_reason::user_shutdown);
-    }
-    context_->services.clear();
+  for (const auto& [name, service] : *services_) {
+    caf::anon_send_exit(service.client, caf::exit_reason::user_shutdown);
   }
+  services_ = nullptr;
+  fail_reload();
   drained_.fail();
   options_ = {};
   context_ = nullptr;
@@ -65,17 +70,16 @@ void CellDispatcherActor::begin() {
   ask_first<EpochStarted>(StartEpoch{}, [this](const EpochStarted& started) {
     context_ = std::make_shared<EngineContext>(options_, started.epoch);
     context_->ids.start_after(started.last_id);
-    for (const auto& [name, entry] : options_.services) {
-      const Provider client = spawn_service_client(system(), name, entry, options_.probe);
-      monitor(client);
-      context_->services.emplace(name, Service{client, entry.settle});
-    }
+    auto services = std::make_shared<Services>();
+    for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
+    services_ = std::move(services);
     check_routes(ListRoutes{std::nullopt, "", "", routes_page});
   });
 }
 
 /// Jobs whose cell is another now than when they were stored move there; those that no cell
-/// matches stay where they are and wait for a configuration that has one.
+/// matches stay where they are and wait for a configuration that has one: their cells start all the
+/// same, to end what was under way and to show them.
 void CellDispatcherActor::check_routes(const ListRoutes& ask) {
   ask_first<RoutesListed>(ask, [this](const RoutesListed& listed) {
     for (const auto& stored : listed.routes) {
@@ -108,26 +112,56 @@ void CellDispatcherActor::load_cells() {
   ask_first<CellsLoaded>(LoadCells{}, [this](const CellsLoaded& loaded) {
     overrides_ = loaded.overrides;
     for (const auto& [key, rule] : routing().rules()) {
-      if (!rule.is_template()) start_cell(key, rule);
+      if (!rule.is_template()) start_cell(key);
     }
-    for (const auto& key : loaded.with_jobs) start_instance(key);
+    for (const auto& key : loaded.with_jobs) {
+      if (key != between_cells && !cells_.contains(key)) start_cell(key);
+    }
     for (const auto& [key, change] : loaded.overrides) start_instance(key);
   });
 }
 
-void CellDispatcherActor::start_instance(const CellKey& key) {
-  const CellRule* rule = routing().rule_of(key);
-  const bool is_template = rule && rule->is_template() && routing().rules().contains(key);
-  if (rule && !is_template && !cells_.contains(key)) start_cell(key, *rule);
+void CellDispatcherActor::start_service(const std::string& name, const ServiceEntry& entry,
+                                        Services& services) {
+  const ServiceClient client = spawn_service_client(system(), name, entry, options_.probe);
+  monitor(client);
+  services.emplace(name, Service{client, entry.settle});
 }
 
-CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key,
-                                                            const CellRule& rule) {
-  CellSettings settings{key, quota_of(rule), override_of(key), rule.is_template()};
-  Entry entry{spawn_cell(system(), context_, std::move(settings), this), false, {}};
+void CellDispatcherActor::start_instance(const CellKey& key) {
+  if (rule_of_cell(key) && !cells_.contains(key)) start_cell(key);
+}
+
+/// One that is not configured leaves as soon as it has nothing any more.
+CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
+  Entry entry;
+  auto terms = terms_of(key, entry);
+  entry.cell = spawn_cell(system(), context_, {key, std::move(terms), override_of(key)}, this);
   monitor(entry.cell);
-  if (rule.is_template()) instances_[template_key(rule)] += 1;
   return cells_.emplace(key, std::move(entry)).first->second;
+}
+
+/// The rule that a cell of this key runs under; null: there is no such cell, or it is a template.
+const CellRule* CellDispatcherActor::rule_of_cell(const CellKey& key) const {
+  const CellRule* rule = routing().rule_of(key);
+  const bool is_template = rule && rule->is_template() && routing().rules().contains(key);
+  return is_template ? nullptr : rule;
+}
+
+/// What the configuration says of a cell now; notes it in its entry.
+CellTerms CellDispatcherActor::terms_of(const CellKey& key, Entry& entry) {
+  const CellRule* rule = rule_of_cell(key);
+  if (entry.template_of) instances_[*entry.template_of] -= 1;
+  entry.template_of.reset();
+  if (rule && rule->is_template()) instances_[*(entry.template_of = template_key(*rule))] += 1;
+  if (rule) entry.quota = quota_of(*rule);
+  CellTerms terms;
+  terms.quota = entry.quota;
+  terms.leaving = rule == nullptr;
+  terms.closes_when_dry = terms.leaving || entry.template_of;
+  if (rerouted_ || terms.leaving) terms.routing = options_.routing;
+  terms.services = services_;
+  return terms;
 }
 
 /// An instance starts from its template's pool size, as overridden.
@@ -144,7 +178,7 @@ CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
   return found == overrides_.end() ? CellOverride{} : found->second;
 }
 
-// --- Instances that have nothing to do -----------------------------------------------------------
+// --- Cells that have nothing to do ---------------------------------------------------------------
 
 void CellDispatcherActor::close_if_idle(const CellKey& key) {
   const auto found = cells_.find(key);
@@ -163,9 +197,8 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
   if (idle) {
     demonitor(found->second.cell.address());
     send_exit(found->second.cell, caf::exit_reason::user_shutdown);
+    if (found->second.template_of) instances_[*found->second.template_of] -= 1;
     cells_.erase(found);
-    const auto route = routing().rule_of(key);
-    if (route) instances_[template_key(*route)] -= 1;
   }
   for (const auto& ask_again : held) ask_again();
 }

@@ -1,6 +1,7 @@
 // The cell dispatcher's state and its parts, for its own source files: cell_dispatcher.cpp has the
 // start, the cells and the stop, cell_dispatcher_jobs.cpp what concerns one job,
-// cell_dispatcher_cells.cpp what is asked and changed about cells.
+// cell_dispatcher_cells.cpp what is asked and changed about cells, cell_dispatcher_reload.cpp the
+// change to another configuration.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +31,9 @@ class CellDispatcherActor : public CellDispatcher::base {
  private:
   struct Entry {
     Cell cell;
-    bool closing = false;  ///< Asked whether it is idle; requests wait in `held`.
+    CellQuota quota;
+    std::optional<CellKey> template_of;  ///< Whose instance it is.
+    bool closing = false;                ///< Asked whether it is idle; requests wait in `held`.
     std::vector<std::function<void()>> held;
   };
 
@@ -47,12 +51,15 @@ class CellDispatcherActor : public CellDispatcher::base {
   void move_next();
   void load_cells();
   void start_instance(const CellKey& key);
-  Entry& start_cell(const CellKey& key, const CellRule& rule);
+  void start_service(const std::string& name, const ServiceEntry& entry, Services& services);
+  Entry& start_cell(const CellKey& key);
   static CellKey template_key(const CellRule& rule) { return {rule.customer, rule.product}; }
+  const CellRule* rule_of_cell(const CellKey& key) const;
   CellQuota quota_of(const CellRule& rule) const;
+  CellTerms terms_of(const CellKey& key, Entry& entry);
   CellOverride override_of(const CellKey& key) const;
 
-  // Instances that have nothing to do.
+  // Cells that have nothing to do.
   void close_if_idle(const CellKey& key);
   void close_answered(const CellKey& key, bool idle);
 
@@ -68,8 +75,6 @@ class CellDispatcherActor : public CellDispatcher::base {
                           caf::typed_response_promise<JobSubmitted> promise);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_homeless(const JobPtr& job);
-  void cancel_abandoned(const JobPtr& job, WallTime now,
-                        caf::typed_response_promise<CancelAnswered> promise);
   caf::result<RetryAnswered> retry(RetryJob& message);
   Target enter_cell(const std::string& customer, const std::string& product);
 
@@ -86,10 +91,30 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<CellsListed> list(const ListCells& message);
   void gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering);
   static void gathered(Gathering& gathering);
+  caf::result<ServicesListed> list_services();
   caf::result<CellDescribed> resize(const ResizePool& message);
   caf::result<CellDescribed> resize_template(const CellKey& key, const CellOverride& change);
   caf::result<CellDescribed> change_state(const ChangeCellState& message);
   void remember_override(const CellKey& key, const CellOverride& change);
+
+  // Another configuration.
+  struct Reload;
+  caf::result<Reconfigured> reconfigure(Reconfigure& order);
+  void await_insertions();
+  void check_needs();
+  void change_services();
+  void change_terms();
+  void start_new_cells();
+  void complete_reload();
+  void fail_reload();
+  std::vector<MaskedSize> masked() const;
+  bool takes_services_of(const JobSpec& spec) const;
+  void reroute(std::function<void()> then);
+  void reroute_page(const ListRoutes& ask);
+  void reroute_page_done(const ListRoutes& next);
+  void move_route(const StoredRoute& route, const std::function<void()>& then);
+  void take_over(const std::string& customer, const std::string& product,
+                 const std::function<void()>& then);
 
   const Routing& routing() const { return *options_.routing; }
 
@@ -99,6 +124,13 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::map<CellKey, Entry> cells_;
   std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< Of each template.
+  std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
+  std::shared_ptr<Reload> reload_;  ///< Null: none is under way.
+  bool rerouted_ = false;           ///< The routing is another than at the start.
+  std::size_t rerouting_ = 0;       ///< What is missing of a page of routes.
+  /// To be done after the look through all routes that is under way, and after the one to follow.
+  std::vector<std::function<void()>> after_rerouting_;
+  std::vector<std::function<void()>> after_next_rerouting_;
   bool draining_ = false;
   std::size_t stopping_cells_ = 0;
   bool handing_back_ = false;

@@ -88,6 +88,33 @@ void CellDispatcherActor::gathered(Gathering& gathering) {
   gathering.promise.deliver(std::move(listed));
 }
 
+/// A client that has just gone is left out.
+caf::result<ServicesListed> CellDispatcherActor::list_services() {
+  struct Listing {
+    ServicesListed listed;
+    std::size_t missing;
+    caf::typed_response_promise<ServicesListed> promise;
+
+    void done() {
+      if (--missing == 0) promise.deliver(std::move(listed));
+    }
+  };
+  auto listing = std::make_shared<Listing>(
+      Listing{{}, services_->size() + 1, make_response_promise<ServicesListed>()});
+  for (const auto& [name, service] : *services_) {
+    request(service.client, caf::infinite, DescribeService{})
+        .then(
+            [listing, name = name](const ServiceDescribed& described) {
+              listing->listed.services.emplace(name, described.status);
+              listing->done();
+            },
+            [listing](const caf::error&) { listing->done(); });
+  }
+  auto promise = listing->promise;
+  listing->done();
+  return promise;
+}
+
 // --- Changes by an administrator -----------------------------------------------------------------
 
 caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message) {

@@ -3,7 +3,6 @@
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
 #include "cells/model/admission.hpp"
-#include "cells/model/job_machine.hpp"
 
 namespace cells {
 namespace {
@@ -18,6 +17,9 @@ Refusal refusal(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
 caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
   auto target = enter_cell(spec.customer, spec.product);
+  if (!target.refusal && !takes_services_of(spec)) {
+    target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
+  }
   if (!message.request.idempotency) {
     if (target.refusal) return JobSubmitted{nullptr, std::move(target.refusal), false};
     return pass_on<JobSubmitted>(*target.entry, std::move(message));
@@ -67,39 +69,21 @@ caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
   return pass_on<RetryAnswered>(*target.entry, std::move(message));
 }
 
-/// Cancels a job whose cell is not configured any more: nobody else does anything with it.
+/// Cancels a job that is on its way between two cells.
 caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& job) {
   auto promise = make_response_promise<CancelAnswered>();
-  const WallTime now = options_.wall_clock();
-  request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, now})
+  request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, options_.wall_clock()})
       .then(
-          [this, promise, now](WaitingCancelled& result) mutable {
-            if (!result.after && result.before && result.before->state == JobState::running) {
-              cancel_abandoned(result.before, now, promise);
-              return;
-            }
+          [this, promise](WaitingCancelled& result) mutable {
             if (result.after) tell(*context_, result.after);
+            if (const JobPtr& next = result.promoted) {
+              take_over(next->spec->customer, next->spec->product, [] {});
+            }
             const bool accepted = result.after != nullptr;
             promise.deliver(CancelAnswered{accepted ? result.after : result.before, accepted});
           },
           [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
   return promise;
-}
-
-/// The same for one that was running when celld crashed. Its attempt ended with that.
-void CellDispatcherActor::cancel_abandoned(const JobPtr& job, WallTime now,
-                                           caf::typed_response_promise<CancelAnswered> promise) {
-  AttemptEnd end;
-  end.kind = AttemptEnd::Kind::interrupted;
-  const auto after =
-      std::make_shared<const Job>(end_attempt(request_cancel(*job), std::move(end), {}, now));
-  request(options_.store, caf::infinite, RecordJob{job->lease, after})
-      .then(
-          [this, promise, after](const JobRecorded& result) mutable {
-            if (result.applied) tell(*context_, after);
-            promise.deliver(CancelAnswered{after, result.applied});
-          },
-          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
 }
 
 /// The cell that the routing names, started if need be.
@@ -115,7 +99,7 @@ CellDispatcherActor::Target CellDispatcherActor::enter_cell(const std::string& c
   if (instances_[template_key(*route->rule)] >= instances_max) {
     return {nullptr, refusal(Refusal::Kind::too_many_cells, route->cell, instances_max)};
   }
-  return {&start_cell(route->cell, *route->rule), std::nullopt};
+  return {&start_cell(route->cell), std::nullopt};
 }
 
 }  // namespace cells

@@ -34,12 +34,6 @@ class EngineProbe {
   virtual void cell_restarted(const CellKey&) {}
 };
 
-/// A configured service as the engine sees it.
-struct ServiceEntry {
-  std::function<Provider(caf::actor_system&)> start_provider;
-  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
-};
-
 /// How to run the engine.
 struct EngineOptions {
   JobStore store;
@@ -55,19 +49,12 @@ struct EngineOptions {
   std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
 };
 
-/// A running provider and how its service behaves.
-struct Service {
-  Provider client;
-  milliseconds settle{0};
-};
-
 /// Shared by all actors of one epoch; everything in it may be used from any thread.
 struct EngineContext {
   EngineContext(EngineOptions opts, std::uint64_t epoch)
       : options(std::move(opts)), leases(epoch) {}
 
   const EngineOptions options;
-  std::map<std::string, Service> services;  ///< Filled before any cell starts.
   JobIdSource ids;
   LeaseSource leases;
 };

@@ -13,7 +13,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
     : JobDispatcher::base(config),
       context_(std::move(context)),
       key_(std::move(key)),
-      quota_(settings.quota),
+      terms_(std::move(settings.terms)),
       running_max_(settings.running_max),
       state_(settings.state),
       cell_(std::move(settings.cell)),
@@ -35,6 +35,9 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
         if (LiveLease* live = leases_.find(message.lease)) live->started = true;
       },
       [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
+      [this](ChangeTerms& message) { change_terms(message); },
+      [this](const ReleaseJobs& message) { return release(message); },
+      [this](const TakeOver& message) { return take_over(message.from); },
       [this](const LimitRunning& message) {
         running_max_ = message.max;
         told_dry_ = false;  // The override that kept its cell may be gone.
@@ -74,6 +77,8 @@ void JobDispatcherActor::on_exit() {
   }
   submitting_.clear();
   for (auto& [id, answers] : cancelling_) answers.fail();
+  for (auto& [route, move] : releasing_) move.answers.fail();
+  for (auto& [route, move] : taking_over_) move.answers.fail();
   for (auto& [place, promise] : reopening_) {
     promise.deliver(caf::make_error(caf::sec::request_receiver_down));
   }
@@ -158,9 +163,9 @@ void JobDispatcherActor::dispatch(const Now& at) {
     const JobPtr job = queue_.take();
     if (!job) break;
     const bool expired = job->expires_at && *job->expires_at <= at.wall;
-    if (!in_hand(job->id) && !expired) {
+    if (!in_hand(job->id) && !expired && is_ours(*job->spec)) {
       hand_out(job, at);
-    } else {  // Somebody is cancelling it, or nobody needs it any more.
+    } else {  // Somebody is cancelling it, nobody needs it any more, or it is to go elsewhere.
       queue_.ended(job->spec->customer, microseconds{0});
       if (expired) expire(job, at);
     }
@@ -211,7 +216,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
 RetryTerms JobDispatcherActor::terms(const Job& job) {
   const Service* service = find_service(job);
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
-  return {quota_.retry, service ? service->settle : milliseconds{0}, random};
+  return {terms_.quota.retry, service ? service->settle : milliseconds{0}, random};
 }
 
 /// Writes down the next version of a job; it takes effect for others when it is on disk.
@@ -236,7 +241,11 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   recording_over(after->id);
   if (is_ended(after->state)) finished_rate_.count(at.steady);
   note_due(*after);
-  if (after->state == JobState::queued) offer(after);
+  if (!is_ended(after->state) && !is_ours(*after->spec)) {
+    hand_over(*after);
+  } else if (after->state == JobState::queued) {
+    offer(after);
+  }
   if (result.promoted) offer(result.promoted);
   dispatch(at);
   arm(at);
@@ -251,7 +260,11 @@ void JobDispatcherActor::recording_over(JobId id) {
 
 /// A job became runnable. One that has meanwhile been decided about is not offered.
 void JobDispatcherActor::offer(const JobPtr& job) {
-  if (job->cell == key_ && !in_hand(job->id)) queue_.offer(job);
+  if (job->cell != key_) {
+    left(*job);
+  } else if (!in_hand(job->id)) {
+    queue_.offer(job);
+  }
 }
 
 /// Asks the store for what the window misses.
@@ -297,7 +310,8 @@ void JobDispatcherActor::answer_handed_back() {
 
 bool JobDispatcherActor::is_idle() const {
   return counts_.unfinished() == 0 && submitting_.empty() && leases_.size() == 0 &&
-         recording_.empty() && !next_due_ && !advancing_;
+         recording_.empty() && !next_due_ && !advancing_ && releasing_.empty() &&
+         taking_over_.empty();
 }
 
 QueueDescribed JobDispatcherActor::describe() {
@@ -315,8 +329,8 @@ QueueDescribed JobDispatcherActor::describe() {
 // --- Small things --------------------------------------------------------------------------------
 
 const Service* JobDispatcherActor::find_service(const Job& job) const {
-  const auto found = context_->services.find(job.spec->services[job.step]);
-  return found == context_->services.end() ? nullptr : &found->second;
+  const auto found = terms_.services->find(job.spec->services[job.step]);
+  return found == terms_.services->end() ? nullptr : &found->second;
 }
 
 void JobDispatcherActor::count(const Job* before, const Job* after) {

@@ -7,10 +7,10 @@ namespace cells {
 
 /// How a dispatcher starts.
 struct DispatcherSettings {
-  CellQuota quota;
+  CellTerms terms;
   std::uint32_t running_max = 0;
   CellState state = CellState::active;
-  Cell cell;  ///< Hears QueueRanDry; may be null.
+  Cell cell;  ///< Hears QueueRanDry and JobsLeft.
 };
 
 /// Starts a dispatcher; it first takes up what the store has for its cell.

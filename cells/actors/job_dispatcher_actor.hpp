@@ -1,6 +1,6 @@
 // The dispatcher's state and its parts, for its own source files: job_dispatcher.cpp has workers,
 // leases and dispatching, job_dispatcher_requests.cpp what clients ask for, job_dispatcher_time.cpp
-// what becomes due.
+// what becomes due, job_dispatcher_moves.cpp what goes to other cells and comes from them.
 #pragma once
 
 #include <map>
@@ -30,6 +30,13 @@ class JobDispatcherActor : public JobDispatcher::base {
   void on_exit() override;
 
  private:
+  /// A move of jobs that is under way.
+  template <class Answer>
+  struct Move {
+    OwedAnswers<Answer> answers;
+    bool again = false;  ///< Was asked for since: there may be more than was seen.
+  };
+
   void take_up();
   void taken_up(CellLoaded& loaded);
 
@@ -81,6 +88,18 @@ class JobDispatcherActor : public JobDispatcher::base {
   void advanced(const DueAdvanced& answer);
   void expire(const JobPtr& job, const Now& at);
 
+  // Moves between cells.
+  void change_terms(ChangeTerms& message);
+  bool is_ours(const JobSpec& spec) const;
+  caf::result<JobsReleased> release(const ReleaseJobs& message);
+  void release_some(const StoredRoute& route);
+  void released_some(const StoredRoute& route, const JobsMoved& result);
+  void hand_over(const Job& job);
+  void left(const Job& job);
+  caf::result<TakenOver> take_over(const StoredRoute& from);
+  void take_over_some(const StoredRoute& from);
+  void took_over_some(const StoredRoute& from, const JobsMoved& result);
+
   // Stopping, and telling.
   caf::result<HandedBack> hand_back();
   void answer_handed_back();
@@ -94,7 +113,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   ContextPtr context_;
   CellKey key_;
-  CellQuota quota_;
+  CellTerms terms_;
   std::uint32_t running_max_;
   CellState state_;
   Cell cell_;
@@ -109,6 +128,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   std::map<JobId, OwedAnswers<CancelAnswered>> cancelling_;
   std::map<JobId, caf::typed_response_promise<RetryAnswered>> reopening_;  ///< By the new place.
+  std::map<StoredRoute, Move<JobsReleased>> releasing_;
+  std::map<StoredRoute, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
 

@@ -13,8 +13,8 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   if (auto refusal = refuse(request_in, at)) return JobSubmitted{nullptr, std::move(refusal)};
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
-  auto job =
-      std::make_shared<const Job>(accept_job(std::move(request_in), key_, quota_, id, at.wall));
+  auto job = std::make_shared<const Job>(
+      accept_job(std::move(request_in), key_, terms_.quota, id, at.wall));
   count(nullptr, job.get());
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
@@ -28,7 +28,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, const Now& at) {
-  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, quota_.timeout_max)) {
+  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, terms_.quota.timeout_max)) {
     return refusal;
   }
   return refuse_more(at);
@@ -37,7 +37,7 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
 std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
-  return refuse_full(key_, counts_.unfinished(), quota_.jobs_max,
+  return refuse_full(key_, counts_.unfinished(), terms_.quota.jobs_max,
                      finished_rate_.per_second(at.steady));
 }
 

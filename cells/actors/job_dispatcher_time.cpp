@@ -25,7 +25,7 @@ void JobDispatcherActor::arm(const Now& at) {
 /// Nothing: there is nothing to wake for.
 std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
   if (is_idle()) {
-    if (!cell_ || told_dry_) return std::nullopt;
+    if (!terms_.closes_when_dry || told_dry_) return std::nullopt;
     return at.steady + context_->options.idle_close;
   }
   const auto on_wall = [&](WallTime due) {
@@ -67,14 +67,14 @@ void JobDispatcherActor::go_ahead(const Now& at) {
   tell_dry(at);
 }
 
-/// An instance of a template that has had nothing for a while may be closed.
+/// A cell that has had nothing for a while may be closed, if it is not one to stay.
 void JobDispatcherActor::tell_dry(const Now& at) {
   if (!is_idle()) {
     idle_since_.reset();
     told_dry_ = false;
   } else if (!idle_since_) {
     idle_since_ = at.steady;
-  } else if (cell_ && at.steady - *idle_since_ >= context_->options.idle_close) {
+  } else if (terms_.closes_when_dry && at.steady - *idle_since_ >= context_->options.idle_close) {
     told_dry_ = true;
     send(cell_, QueueRanDry{});
   }
@@ -110,6 +110,7 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
   }
   const Now at = now();
   for (const auto& job : answer.runnable) offer(job);
+  for (const auto& job : answer.promoted_elsewhere) left(*job);
   for (const auto& job : answer.expired) expire(job, at);
   dispatch(at);
   arm(at);

@@ -1,6 +1,8 @@
 // Answers that an actor owes.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,31 @@ class OwedAnswers {
 
  private:
   std::vector<Promise> promises_;
+};
+
+/// Promises of any type to be kept one by one, known by numbers; for the same reason.
+class OpenPromises {
+ public:
+  template <class Answer>
+  std::uint64_t add(caf::typed_response_promise<Answer>& promise) {
+    promises_.emplace(++last_, static_cast<caf::response_promise&>(promise));
+    return last_;
+  }
+
+  template <class Answer>
+  void deliver(std::uint64_t number, Answer answer) {
+    if (auto promise = promises_.extract(number)) promise.mapped().deliver(std::move(answer));
+  }
+
+  void fail() {
+    for (auto& [number, promise] : std::exchange(promises_, {})) {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+  }
+
+ private:
+  std::map<std::uint64_t, caf::response_promise> promises_;
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace cells

@@ -4,13 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cells/model/cell_key.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/routing.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
 #include "cells/ports/job_store.hpp"
@@ -83,6 +88,32 @@ struct ChangeCellState {
   CellState state = CellState::active;
 };
 
+/// A configured service as the engine sees it.
+struct ServiceEntry {
+  std::function<Provider(caf::actor_system&)> start_provider;
+  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+};
+
+/// Go on with another configuration (promise P12): with these cells, and these services beside
+/// those that are neither listed nor gone. Nothing that runs is interrupted. Answered when every
+/// job that waits is in the cell that the routing names now. One at a time.
+struct Reconfigure {
+  std::shared_ptr<const Routing> routing;
+  std::map<std::string, ServiceEntry> services;  ///< That are new or have changed.
+  std::set<std::string> services_gone;
+};
+struct Reconfigured {
+  /// Services that were to go, and how many unfinished jobs need them. Not empty: nothing changed.
+  std::map<std::string, std::uint64_t> needed;
+  std::vector<MaskedSize> masked;  ///< In order of their cells.
+};
+
+/// Tell about the services.
+struct ListServices {};
+struct ServicesListed {
+  std::map<std::string, ServiceStatus> services;
+};
+
 /// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
 /// back to the queue, and flush the store.
 struct Drain {
@@ -113,6 +144,10 @@ CELLS_MESSAGE(ListCells)
 CELLS_MESSAGE(CellsListed)
 CELLS_MESSAGE(ResizePool)
 CELLS_MESSAGE(ChangeCellState)
+CELLS_MESSAGE(Reconfigure)
+CELLS_MESSAGE(Reconfigured)
+CELLS_MESSAGE(ListServices)
+CELLS_MESSAGE(ServicesListed)
 CELLS_MESSAGE(Drain)
 CELLS_MESSAGE(Drained)
 CELLS_MESSAGE(JobChanged)
@@ -125,6 +160,29 @@ using JobObserver = caf::typed_actor<
     caf::reacts_to<JobChanged>>;
 
 // --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
+
+/// Let go of the jobs of this customer and product that wait: put them `between_cells`. Answered
+/// when that is done, and none that still runs will come back to this cell's queue.
+struct ReleaseJobs {
+  std::string customer;
+  std::string product;
+};
+struct JobsReleased {};
+
+/// Take the waiting jobs of this route into this cell. Answered when that is done.
+struct TakeOver {
+  StoredRoute from;
+};
+struct TakenOver {};
+
+/// Jobs of this customer and product wait `between_cells`, or have become runnable in another cell.
+struct JobsLeft {
+  std::string customer;
+  std::string product;
+};
+
+/// The dispatcher of a cell died and was replaced.
+struct CellRestarted {};
 
 /// Start no job any more beyond this many running ones; answered when in force.
 struct LimitRunning {
@@ -156,6 +214,18 @@ struct QueueDescribed {
   std::uint32_t ready = 0;
   std::uint32_t busy = 0;      ///< Workers with a job that are to stay.
   std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
+};
+
+/// To a service client: make calls from now on with this provider; those under way end with the one
+/// that began them.
+struct ReplaceProvider {
+  ServiceEntry entry;
+};
+
+/// Tell about one service.
+struct DescribeService {};
+struct ServiceDescribed {
+  ServiceStatus status;
 };
 
 /// To a worker: leave, after the job you have. To a pool: let every worker leave. To a cell: start
@@ -227,6 +297,12 @@ struct Tick {
 
 }  // namespace cells
 
+CELLS_MESSAGE(ReleaseJobs)
+CELLS_MESSAGE(JobsReleased)
+CELLS_MESSAGE(TakeOver)
+CELLS_MESSAGE(TakenOver)
+CELLS_MESSAGE(JobsLeft)
+CELLS_MESSAGE(CellRestarted)
 CELLS_MESSAGE(LimitRunning)
 CELLS_MESSAGE(RunningLimited)
 CELLS_MESSAGE(SetCellState)
@@ -236,6 +312,9 @@ CELLS_MESSAGE(Resized)
 CELLS_MESSAGE(WithdrawIdle)
 CELLS_MESSAGE(DescribeQueue)
 CELLS_MESSAGE(QueueDescribed)
+CELLS_MESSAGE(ReplaceProvider)
+CELLS_MESSAGE(DescribeService)
+CELLS_MESSAGE(ServiceDescribed)
 CELLS_MESSAGE(GracefulStop)
 CELLS_MESSAGE(Stopped)
 CELLS_MESSAGE(StopDispatching)
@@ -293,6 +372,43 @@ CELLS_MESSAGE(IdleWithdrawn)
 
 namespace cells {
 
+/// Makes the calls of one service with its provider, and restarts that when it dies. One per
+/// service, shared by all cells.
+using ServiceClient = Provider::extend<
+    /// Starts the new provider; the old one goes when its last call has ended.
+    caf::reacts_to<ReplaceProvider>,
+    /// Counts as of now.
+    caf::replies_to<DescribeService>::with<ServiceDescribed>>;
+
+/// A running provider and how its service behaves.
+struct Service {
+  ServiceClient client;
+  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+};
+using Services = std::map<std::string, Service>;
+
+/// What the configuration says of a cell.
+struct CellTerms {
+  CellQuota quota;
+  bool closes_when_dry = false;  ///< An instance of a template; or leaving.
+  bool leaving = false;          ///< Not configured any more: not even an override keeps it.
+  /// Null, as at the start: every job of the cell is to run there. Else only those that it names
+  /// this cell for; the others are released.
+  std::shared_ptr<const Routing> routing;
+  std::shared_ptr<const Services> services;  ///< Never null.
+};
+
+/// Behave so from now on. A cell answers when it is in force.
+struct ChangeTerms {
+  CellTerms terms;
+};
+
+}  // namespace cells
+
+CELLS_MESSAGE(ChangeTerms)
+
+namespace cells {
+
 /// Knows who is ready and who is running; hands out the jobs of one cell. One per cell.
 using JobDispatcher = caf::typed_actor<
     /// Admits the job within the quota, stores it, and answers.
@@ -309,6 +425,12 @@ using JobDispatcher = caf::typed_actor<
     caf::reacts_to<JobWorkStarted>,
     /// Records the end of the attempt, if its lease is live.
     caf::reacts_to<JobWorkCompleted>,
+    /// Hands out from now on what the terms leave it.
+    caf::reacts_to<ChangeTerms>,
+    /// Puts the jobs where another dispatcher takes them over.
+    caf::replies_to<ReleaseJobs>::with<JobsReleased>,
+    /// Moves the jobs here, counts them, and dispatches.
+    caf::replies_to<TakeOver>::with<TakenOver>,
     /// Holds back from now on what would run beyond the bound.
     caf::replies_to<LimitRunning>::with<RunningLimited>,
     /// Starts jobs, and takes them, as the state says.
@@ -349,6 +471,14 @@ using Cell = caf::typed_actor<
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// The same.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
+    /// Passes them on, and resizes the pool.
+    caf::replies_to<ChangeTerms>::with<CellDescribed>,
+    /// Goes on to the dispatcher; asked again if that dies.
+    caf::replies_to<ReleaseJobs>::with<JobsReleased>,
+    /// The same.
+    caf::replies_to<TakeOver>::with<TakenOver>,
+    /// From its dispatcher, goes on to the cell dispatcher.
+    caf::reacts_to<JobsLeft>,
     /// Finishes what runs, starts nothing.
     caf::replies_to<GracefulStop>::with<Stopped>,
     /// Goes on to the dispatcher.
@@ -374,6 +504,14 @@ using CellDispatcher = caf::typed_actor<
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// Goes to the cell; a template has no state.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
+    /// Changes the services, then every cell's terms, then moves jobs.
+    caf::replies_to<Reconfigure>::with<Reconfigured>,
+    /// Asks each service's client.
+    caf::replies_to<ListServices>::with<ServicesListed>,
+    /// From a cell: has the cell that the routing names take the jobs over.
+    caf::reacts_to<JobsLeft>,
+    /// From a cell: looks whether it holds jobs of others.
+    caf::reacts_to<CellRestarted>,
     /// Stops every cell gracefully, hands back what is left when the grace is over, flushes.
     caf::replies_to<Drain>::with<Drained>,
     /// From an instance of a template: it may be closed until its next job.

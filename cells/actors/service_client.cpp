@@ -1,54 +1,156 @@
 #include "cells/actors/service_client.hpp"
 
+#include <cstddef>
+#include <iterator>
+#include <list>
+#include <map>
 #include <utility>
+
+#include "cells/actors/owed_answers.hpp"
+#include "cells/model/rate_meter.hpp"
 
 namespace cells {
 namespace {
 
-class ServiceClientActor : public Provider::base {
+/// Owns the service's provider, and those before it that still have calls under way.
+class ServiceClientActor : public ServiceClient::base {
  public:
   ServiceClientActor(caf::actor_config& config, std::string name, ServiceEntry entry,
                      std::shared_ptr<EngineProbe> probe)
-      : Provider::base(config),
+      : ServiceClient::base(config),
         name_(std::move(name)),
         entry_(std::move(entry)),
         probe_(std::move(probe)) {
-    set_down_handler([this](caf::down_msg& down) {
-      if (down.source == provider_.address()) start();
-    });
+    set_down_handler([this](caf::down_msg& down) { provider_down(down.source); });
   }
 
   behavior_type make_behavior() override {
     probe_->spawned("service", {name_, "*"}, caf::actor_cast<caf::actor>(this));
     start();
     return {
-        [this](StartCall& call) { return delegate(provider_, std::move(call)); },
-        [this](const AbortCall& call) { return delegate(provider_, call); },
+        [this](StartCall& call) { return begin(call); },
+        [this](const AbortCall& call) { return abort(call); },
+        [this](ReplaceProvider& message) {
+          entry_ = std::move(message.entry);
+          start();
+          retire_unused();
+        },
+        [this](const DescribeService&) {
+          return ServiceDescribed{{calls_.size(), ended_rate_.per_second(now())}};
+        },
     };
   }
 
   void on_exit() override {
-    caf::anon_send_exit(provider_, caf::exit_reason::user_shutdown);
-    provider_ = nullptr;
+    for (const auto& provider : providers_) {
+      caf::anon_send_exit(provider.handle, caf::exit_reason::user_shutdown);
+    }
+    providers_.clear();
+    for (auto& [lease, call] : calls_) {
+      call.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+    calls_.clear();
+    aborting_.fail();
   }
 
  private:
+  struct RunningProvider {
+    Provider handle;
+    std::size_t calls = 0;
+  };
+  using Providers = std::list<RunningProvider>;  ///< The newest first: it gets the calls.
+
+  struct Call {
+    Providers::iterator provider;
+    caf::typed_response_promise<CallEnded> promise;
+  };
+
+  SteadyTime now() {
+    return SteadyTime{std::chrono::duration_cast<microseconds>(clock().now().time_since_epoch())};
+  }
+
   void start() {
-    provider_ = entry_.start_provider(system());
-    monitor(provider_);
-    probe_->spawned("provider", {name_, "*"}, caf::actor_cast<caf::actor>(provider_));
+    const Provider handle = entry_.start_provider(system());
+    monitor(handle);
+    providers_.push_front({handle, 0});
+    probe_->spawned("provider", {name_, "*"}, caf::actor_cast<caf::actor>(handle));
+  }
+
+  caf::result<CallEnded> begin(StartCall& message) {
+    const Lease lease = message.lease;
+    auto promise = make_response_promise<CallEnded>();
+    const auto provider = providers_.begin();
+    provider->calls += 1;
+    calls_.emplace(lease, Call{provider, promise});
+    request(provider->handle, caf::infinite, std::move(message))
+        .then(
+            [this](CallEnded& ended) {
+              const Lease of = ended.lease;
+              end(of, [&](auto& owed) { owed.deliver(std::move(ended)); });
+            },
+            [this, lease](caf::error& error) {
+              end(lease, [&](auto& owed) { owed.deliver(std::move(error)); });
+            });
+    return promise;
+  }
+
+  template <class Deliver>
+  void end(Lease lease, Deliver deliver) {
+    auto ended = calls_.extract(lease);
+    if (!ended) return;
+    Call& call = ended.mapped();
+    call.provider->calls -= 1;
+    ended_rate_.count(now());
+    deliver(call.promise);
+    retire_unused();
+  }
+
+  /// Whoever began the call aborts it. The answer takes the same way as that of the call, so that
+  /// it does not overtake an end that came before. Of a lease that nobody here knows, nothing is
+  /// under way.
+  caf::result<CallAborted> abort(const AbortCall& message) {
+    const auto found = calls_.find(message.lease);
+    if (found == calls_.end()) return CallAborted{message.lease};
+    auto promise = make_response_promise<CallAborted>();
+    const auto owed = aborting_.add(promise);
+    request(found->second.provider->handle, caf::infinite, message)
+        .then([this, owed](const CallAborted& aborted) { aborting_.deliver(owed, aborted); },
+              [this, owed](caf::error& error) { aborting_.deliver(owed, std::move(error)); });
+    return promise;
+  }
+
+  /// The newest stays; an older one goes with its last call.
+  void retire_unused() {
+    for (auto provider = std::next(providers_.begin()); provider != providers_.end();) {
+      if (provider->calls > 0) {
+        ++provider;
+        continue;
+      }
+      demonitor(provider->handle.address());
+      caf::anon_send_exit(provider->handle, caf::exit_reason::user_shutdown);
+      provider = providers_.erase(provider);
+    }
+  }
+
+  /// The calls that it had are answered with an error, each by itself.
+  void provider_down(const caf::actor_addr& source) {
+    if (source == providers_.front().handle.address()) start();
+    retire_unused();
   }
 
   std::string name_;
   ServiceEntry entry_;
   std::shared_ptr<EngineProbe> probe_;
-  Provider provider_;
+  Providers providers_;
+  std::map<Lease, Call> calls_;
+  OpenPromises aborting_;
+  RateMeter ended_rate_;
 };
 
 }  // namespace
 
-Provider spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
-                              std::shared_ptr<EngineProbe> probe) {
+ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
+                                   std::shared_ptr<EngineProbe> probe) {
   return system.spawn<ServiceClientActor>(std::move(name), std::move(entry), std::move(probe));
 }
 

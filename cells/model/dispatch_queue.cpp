@@ -121,6 +121,16 @@ void DispatchQueue::remove(const Job& job) {
   leave_if_idle(name);
 }
 
+void DispatchQueue::remove_all(const std::string& name, const std::string& product) {
+  const auto found = customers_.find(name);
+  if (found == customers_.end()) return;
+  std::vector<JobPtr> leaving;
+  for (const auto& [rank, job] : found->second.jobs) {
+    if (job->spec->product == product) leaving.push_back(job);
+  }
+  for (const auto& job : leaving) remove(*job);
+}
+
 void DispatchQueue::ended(const std::string& name, microseconds service_time) {
   const auto found = customers_.find(name);
   if (found == customers_.end() || found->second.charged_us.empty()) return;

@@ -63,6 +63,9 @@ class DispatchQueue {
   /// The job is not runnable any more, without having been taken.
   void remove(const Job& job);
 
+  /// The same for every job of this customer and product.
+  void remove_all(const std::string& customer, const std::string& product);
+
   /// A job that `take` gave ended after `service_time`, or did not start (zero).
   void ended(const std::string& customer, microseconds service_time);
 

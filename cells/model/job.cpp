@@ -72,6 +72,16 @@ std::uint64_t JobCounts::unfinished() const {
   return sum;
 }
 
+JobCounts& JobCounts::operator+=(const JobCounts& other) {
+  for (std::size_t i = 0; i < by_state.size(); ++i) by_state[i] += other.by_state[i];
+  return *this;
+}
+
+JobCounts& JobCounts::operator-=(const JobCounts& other) {
+  for (std::size_t i = 0; i < by_state.size(); ++i) by_state[i] -= other.by_state[i];
+  return *this;
+}
+
 std::size_t approximate_bytes(const Job& job) {
   std::size_t bytes = 512 + job.steps.size() * sizeof(Step);
   if (job.spec) bytes += job.spec->parameters.size();

@@ -163,6 +163,9 @@ struct JobCounts {
   /// All jobs that have not ended.
   std::uint64_t unfinished() const;
 
+  JobCounts& operator+=(const JobCounts& other);
+  JobCounts& operator-=(const JobCounts& other);
+
   bool operator==(const JobCounts&) const = default;
 };
 

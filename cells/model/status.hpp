@@ -51,4 +51,16 @@ struct CellStatus {
   CellOverride changed;
 };
 
+/// A configured size that is not in force, because an administrator said otherwise.
+struct MaskedSize {
+  CellKey cell;
+  std::uint32_t configured = 0;
+  std::uint32_t in_force = 0;
+};
+
+struct ServiceStatus {
+  std::uint64_t in_flight = 0;  ///< Calls begun and not ended.
+  double ended_per_s = 0;       ///< Calls, however they ended.
+};
+
 }  // namespace cells

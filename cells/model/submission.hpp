@@ -39,6 +39,7 @@ struct Refusal {
     too_many_cells,    ///< The template has `limit` instances.
     draining,          ///< celld is stopping.
     cell_draining,     ///< An administrator lets the cell drain.
+    service_gone,      ///< A service that it names has just been taken out of the configuration.
     key_reused,        ///< Another request of the customer was accepted under its idempotency key.
   };
   Kind kind = Kind::no_cell;

@@ -122,6 +122,7 @@ class Client : public caf::event_based_actor {
         [this](const ClientChangeState& message) {
           change(message.cell, ChangeCellState{message.cell, message.state});
         },
+        [this](const ClientReload& message) { reload(message.order); },
         [this](const ClientDrain& message) {
           request(dispatcher_, caf::infinite, Drain{message.grace}).then([this](const Drained&) {
             state_->drained = true;
@@ -170,6 +171,18 @@ class Client : public caf::event_based_actor {
     request(dispatcher_, caf::infinite, std::move(change))
         .then([this, cell](const CellDescribed&) { world_->change_answered(cell); },
               [this, cell](const caf::error&) { world_->change_answered(cell); });
+  }
+
+  void reload(const Reconfigure& order) {
+    world_->reload_asked();
+    request(dispatcher_, caf::infinite, order)
+        .then(
+            [this, order](const Reconfigured& answer) {
+              state_->reloading = false;
+              world_->reload_answered(order, answer.needed.empty());
+              if (answer.needed.empty()) state_->reloaded = true;
+            },
+            [this](const caf::error&) { state_->reloading = false; });
   }
 
   std::shared_ptr<World> world_;

@@ -26,6 +26,9 @@ struct ClientChangeState {
   CellKey cell;
   CellState state;
 };
+struct ClientReload {
+  Reconfigure order;
+};
 struct ClientDrain {
   milliseconds grace{};
 };
@@ -39,6 +42,8 @@ struct ClientState {
   std::uint64_t refused = 0;
   std::uint64_t failed = 0;
   bool drained = false;
+  bool reloading = false;
+  bool reloaded = false;  ///< And not yet noticed by the driver.
 };
 
 }  // namespace simulation
@@ -48,6 +53,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientCancel)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeState)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReload)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientDrain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
 

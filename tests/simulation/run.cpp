@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <caf/scheduler/test_coordinator.hpp>
@@ -17,7 +18,7 @@
 namespace simulation {
 namespace {
 
-constexpr std::uint64_t quiet_events_max = 400'000;  ///< After the faults: enough to end all jobs.
+constexpr int quiet_steps_max = 400'000;  ///< After the faults: enough to end all jobs.
 
 constexpr int kill_rounds_max = 20;
 constexpr std::size_t kill_events_max = 100'000;
@@ -41,6 +42,9 @@ struct Plan {
 const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "east"};
 const std::vector<std::string> products = {"dns", "mail"};
 const std::vector<std::string> services = {"alpha", "beta", "gamma"};
+
+/// Cells that administrators resize, pause and drain; they come and go with reloads.
+const std::vector<CellKey> overridable = {{"acme", "dns"}, {"*", "*"}, {"acme", "*"}};
 
 CellQuota draw_quota(Dice& dice) {
   CellQuota quota;
@@ -66,14 +70,28 @@ Plan draw_plan(Dice& dice) {
   return plan;
 }
 
+/// What a start or a reload says.
+struct Configuration {
+  std::vector<CellRule> rules;
+  std::set<std::string> services;
+};
+
+ServiceEntry service_entry(const std::shared_ptr<World>& world, const bool* gentle,
+                           milliseconds settle) {
+  return {
+      [world, gentle](caf::actor_system& system) { return spawn_provider(system, world, gentle); },
+      settle};
+}
+
 /// The actor system of one incarnation of the daemon, under CAF's test coordinator.
 class Daemon {
  public:
-  Daemon(const std::shared_ptr<World>& world, const Plan& plan, const std::vector<CellRule>& rules,
+  Daemon(const std::shared_ptr<World>& world, const Plan& plan, const Configuration& configuration,
          const bool* gentle, std::uint64_t incarnation, SteadyTime start)
       : world_(world), system_(configure(config_)) {
     clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
-    world->daemon_started();
+    const auto routing = std::make_shared<const Routing>(configuration.rules);
+    world->daemon_started(*routing);
     celld::store::MemoryStoreOptions store_options;
     store_options.commit_delay = [world, most = plan.commit_delay_us] {
       return microseconds{most == 0 ? 0 : world->dice.below(most)};
@@ -82,12 +100,9 @@ class Daemon {
     options.store = celld::store::spawn_memory_store(system_, world->disk, store_options);
     store_ = options.store.address();
     options.wall_clock = [world] { return world->now_wall; };
-    options.routing = std::make_shared<const Routing>(rules);
-    for (const auto& name : services) {
-      options.services[name] = {[world, gentle](caf::actor_system& system) {
-                                  return spawn_provider(system, world, gentle);
-                                },
-                                plan.settle};
+    options.routing = routing;
+    for (const auto& name : configuration.services) {
+      options.services[name] = service_entry(world, gentle, plan.settle);
     }
     options.seed = incarnation;
     options.window = plan.window;
@@ -129,6 +144,12 @@ class Daemon {
   }
   const caf::actor& client() const { return client_; }
   const ClientState& client_state() const { return *client_state_; }
+  void reload(Reconfigure order) {
+    client_state_->reloading = true;
+    caf::anon_send(client_, ClientReload{std::move(order)});
+  }
+  /// Whether a reload has come into force since the last call.
+  bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
   bool dispatcher_alive() const {
     return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr;
   }
@@ -167,7 +188,7 @@ class Driver {
   Driver(std::uint64_t seed, bool keep_trace)
       : world_(std::make_shared<World>(seed)), plan_(draw_plan(world_->dice)) {
     world_->keep_trace = keep_trace;
-    rules_ = plan_.rules;
+    configuration_ = full();
   }
 
   RunResult run(std::uint64_t seed) {
@@ -183,11 +204,11 @@ class Driver {
       if (!event()) advance(milliseconds{1});
     }
     gentle_ = true;
-    for (const auto& cell : {CellKey{"acme", "dns"}, CellKey{"*", "*"}}) {
-      change_state(cell, CellState::active);
-    }
-    const std::uint64_t quiet_from = events_;
-    while (sound() && !at_rest() && events_ - quiet_from < quiet_events_max) {
+    await_reload();
+    reload(full());
+    await_reload();
+    for (const auto& cell : overridable) change_state(cell, CellState::active);
+    for (int i = 0; i < quiet_steps_max && sound() && !at_rest(); ++i) {
       if (!event()) advance(milliseconds{100});
     }
     world_->check_all_ended();
@@ -210,13 +231,10 @@ class Driver {
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }
 
+  Configuration full() const { return {plan_.rules, {services.begin(), services.end()}}; }
+
   void start_daemon() {
-    for (const auto& rule : rules_) {
-      if (!rule.is_template()) {
-        world_->configured_size[{rule.customer, rule.product}] = rule.quota.pool_size;
-      }
-    }
-    daemon_.emplace(world_, plan_, rules_, &gentle_, ++incarnation_, steady_);
+    daemon_.emplace(world_, plan_, configuration_, &gentle_, ++incarnation_, steady_);
     tell_time();
   }
 
@@ -297,7 +315,7 @@ class Driver {
   // --- Faults ----------------------------------------------------------------------------------
 
   void fault() {
-    switch (dice().below(16)) {
+    switch (dice().below(20)) {
       case 0:
         crash();
         break;
@@ -325,6 +343,11 @@ class Driver {
       case 10:
         change_state(some_cell(), static_cast<CellState>(dice().below(3)));
         break;
+      case 11:
+      case 12:
+      case 13:
+        reload(other_configuration());
+        break;
       default:
         resize();
         break;
@@ -334,19 +357,16 @@ class Driver {
   void crash() {
     world_->note("power cut");
     crashes_ += 1;
-    daemon_.reset();
-    world_->daemon_crashed();
-    if (dice().one_in(3)) change_routing();
-    start_daemon();
+    restart();
   }
 
-  /// The next daemon routes (acme, dns) to the cell for everybody, or back.
-  void change_routing() {
-    if (rules_.size() == plan_.rules.size()) {
-      rules_.erase(rules_.begin());
-    } else {
-      rules_ = plan_.rules;
-    }
+  /// Now and then somebody has changed the file meanwhile.
+  void restart() {
+    notice_reload();
+    daemon_.reset();
+    world_->daemon_crashed();
+    if (dice().one_in(3)) configuration_ = other_configuration();
+    start_daemon();
   }
 
   void kill_one(const std::string& role) {
@@ -374,7 +394,52 @@ class Driver {
     caf::anon_send(daemon_->client(), ClientResize{cell, size});
   }
 
-  CellKey some_cell() { return dice().one_in(2) ? CellKey{"acme", "dns"} : CellKey{"*", "*"}; }
+  const CellKey& some_cell() { return overridable[dice().below(overridable.size())]; }
+
+  /// Cells that go and come, templates among them, and now and then a service.
+  Configuration other_configuration() {
+    Configuration other;
+    for (const auto& rule : plan_.rules) {
+      if (!dice().one_in(3)) other.rules.push_back(rule);
+    }
+    if (dice().one_in(2)) other.rules.push_back({"acme", "*", false, false, draw_quota(dice())});
+    if (dice().one_in(3)) other.rules.push_back({"bolt", "dns", false, false, draw_quota(dice())});
+    if (dice().one_in(3)) other.rules.push_back({"*", "dns", true, false, draw_quota(dice())});
+    for (const auto& name : services) {
+      if (!dice().one_in(6)) other.services.insert(name);
+    }
+    return other;
+  }
+
+  /// One at a time, as the daemon does it.
+  void reload(const Configuration& next) {
+    notice_reload();
+    if (daemon_->client_state().reloading) return;
+    Reconfigure order;
+    order.routing = std::make_shared<const Routing>(next.rules);
+    for (const auto& name : next.services) {
+      if (!configuration_.services.contains(name) || dice().one_in(4)) {
+        order.services[name] = service_entry(world_, &gentle_, plan_.settle);
+      }
+    }
+    for (const auto& name : configuration_.services) {
+      if (!next.services.contains(name)) order.services_gone.insert(name);
+    }
+    reloading_ = next;
+    daemon_->reload(std::move(order));
+  }
+
+  void await_reload() {
+    for (int i = 0; sound() && daemon_->client_state().reloading; ++i) {
+      if (i == quiet_steps_max) world_->violated("P12", "a reload does not come to its end");
+      if (!event()) advance(milliseconds{100});
+    }
+  }
+
+  /// What was answered is what the next start finds in the file.
+  void notice_reload() {
+    if (daemon_->take_reloaded()) configuration_ = reloading_;
+  }
 
   void change_state(const CellKey& cell, CellState state) {
     caf::anon_send(daemon_->client(), ClientChangeState{cell, state});
@@ -393,14 +458,13 @@ class Driver {
         world_->violated("P11", format_job_id(id) + " is still running after a stop");
       }
     }
-    daemon_.reset();
-    world_->daemon_crashed();
-    start_daemon();
+    restart();
   }
 
   std::shared_ptr<World> world_;
   Plan plan_;
-  std::vector<CellRule> rules_;
+  Configuration configuration_;
+  Configuration reloading_;
   bool gentle_ = false;
   std::optional<Daemon> daemon_;
   std::uint64_t incarnation_ = 0;

@@ -66,6 +66,38 @@ void World::change_answered(const CellKey& cell) {
   changes_pending_[cell] -= 1;
 }
 
+void World::reload_asked() {
+  note("reload");
+  reload_pending_ = true;
+}
+
+void World::reload_answered(const Reconfigure& order, bool in_force) {
+  note(in_force ? "reloaded" : "not reloaded");
+  reload_pending_ = false;
+  if (!in_force) return;
+  set_sizes(*order.routing);
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    if (is_ended(job.state) || reopened_.contains(id)) continue;
+    for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
+      if (order.services_gone.contains(job.spec->services[step])) {
+        violated("P12", name(job) + " needs a service that went");
+      }
+    }
+  }
+}
+
+/// Cells that leave keep the size that they had.
+void World::set_sizes(const Routing& routing) {
+  for (const auto& [key, rule] : routing.rules()) {
+    if (!rule.is_template()) configured_size_[key] = rule.quota.pool_size;
+  }
+  std::erase_if(configured_size_, [&](const auto& item) {
+    const CellRule* rule = routing.rule_of(item.first);
+    return rule && rule->is_template();
+  });
+}
+
 void World::call_started(const StartCall& call, const void* provider) {
   const Job& job = *call.job;
   calls += 1;
@@ -101,8 +133,9 @@ void World::provider_died(const void* provider) {
   std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
 }
 
-void World::daemon_started() {
+void World::daemon_started(const Routing& routing) {
   note("daemon started");
+  set_sizes(routing);
 }
 
 void World::daemon_crashed() {
@@ -111,6 +144,7 @@ void World::daemon_crashed() {
   live_.clear();
   handed_out_at_.clear();
   changes_pending_.clear();
+  reload_pending_ = false;
   actors.clear();
 }
 
@@ -128,8 +162,11 @@ void World::check_all_ended() {
   }
   for (const auto& [id, stored] : disk->jobs()) {
     if (!is_ended(stored.job->state)) {
-      violated("liveness",
-               format_job_id(id) + " is still " + std::string(to_string(stored.job->state)));
+      const Job& job = *stored.job;
+      violated("liveness", name(job) + " of " + job.spec->customer + "/" + job.spec->product +
+                               " is still " + std::string(to_string(job.state)) + " in " +
+                               to_string(job.cell) + (stored.marks.head ? "" : ", behind others") +
+                               (stored.marks.held ? ", held" : ""));
     }
   }
   for (const auto& [cell, leases] : live_) {
@@ -150,10 +187,10 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   live.insert(job.lease);
   handed_out_at_[job.lease] = now_steady;
   if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
-  if (changes_pending_[job.cell] == 0) {
+  if (changes_pending_[job.cell] == 0 && !reload_pending_) {
     const auto found = disk->content().overrides.find(job.cell);
     const auto change = found == disk->content().overrides.end() ? CellOverride{} : found->second;
-    const std::uint32_t target = change.pool_size.value_or(configured_size[job.cell]);
+    const std::uint32_t target = change.pool_size.value_or(configured_size_[job.cell]);
     if (change.state == CellState::paused) {
       violated("pause", to_string(job.cell) + " starts a job while it is paused");
     }

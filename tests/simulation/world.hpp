@@ -68,6 +68,8 @@ class World : public EngineProbe {
   void retry_asked(JobId id) { retries_asked_[id] += 1; }
   void change_asked(const CellKey& cell);
   void change_answered(const CellKey& cell);
+  void reload_asked();
+  void reload_answered(const Reconfigure& order, bool in_force);
 
   // --- Told by the providers -------------------------------------------------------------------
   void call_started(const StartCall& call, const void* provider);
@@ -75,7 +77,7 @@ class World : public EngineProbe {
   void provider_died(const void* provider);
 
   // --- Told by the driver ----------------------------------------------------------------------
-  void daemon_started();
+  void daemon_started(const Routing& routing);
   void daemon_crashed();
   /// Called after every event.
   void check_deadlines();
@@ -90,12 +92,12 @@ class World : public EngineProbe {
 
   /// Live actors of one role, by what was told of their birth; for fault injection.
   std::map<std::string, std::vector<caf::actor_addr>> actors;
-  std::map<CellKey, std::uint32_t> configured_size;
   std::set<JobId> accepted_jobs;
   std::uint64_t calls = 0;
   std::uint64_t ended_jobs = 0;
 
  private:
+  void set_sizes(const Routing& routing);
   void committed(const JobPtr& before, const Job& after);
   void reopened_or_violated(const Job& before, const Job& after);
 
@@ -103,7 +105,9 @@ class World : public EngineProbe {
   std::map<JobId, Lease> last_lease_;
   std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
   std::map<Lease, SteadyTime> handed_out_at_;
+  std::map<CellKey, std::uint32_t> configured_size_;  ///< Of cells that are no instances.
   std::map<CellKey, std::uint32_t> changes_pending_;
+  bool reload_pending_ = false;
   /// By customer and key: the job that was named, and the digest of its request.
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.

@@ -145,6 +145,9 @@ Problem problem_of(const cells::Refusal& refusal) {
       problem.retry_after = refusal.retry_after;
       return problem;
     }
+    case Kind::service_gone:
+      return invalid_request(
+          {{"/services", "names a service that was just taken out of the configuration"}});
     case Kind::key_reused:
       return {.kind = ProblemKind::key_reused,
               .detail =

@@ -108,14 +108,18 @@ void Fixture::start() {
   options.routing = std::make_shared<const Routing>(no_cells_ ? std::vector<CellRule>{}
                                                               : std::vector<CellRule>{rule});
   for (const std::string name : {"dns", "billing"}) {
-    options.services[name] = {[calls = calls](caf::actor_system& system) {
-                                return Provider{system.spawn(manual_provider, calls)};
-                              },
-                              milliseconds{0}};
+    options.services[name] = service_entry();
   }
   options.probe = recorder;
   daemon_->engine = spawn_cell_dispatcher(daemon_->system, std::move(options));
   settle();
+}
+
+ServiceEntry Fixture::service_entry() const {
+  return {[calls = calls](caf::actor_system& system) {
+            return Provider{system.spawn(manual_provider, calls)};
+          },
+          milliseconds{0}};
 }
 
 /// Exits that overtake everything else in a mailbox, until nobody is left.
@@ -206,6 +210,19 @@ void Fixture::resize(std::optional<std::uint32_t> size) {
 
 void Fixture::set_state(CellState state) {
   ask<CellDescribed>(ChangeCellState{{"*", "*"}, state});
+}
+
+bool Fixture::has_cell(const CellKey& key) {
+  return ask<CellDescribed>(DescribeCell{key}).status.has_value();
+}
+
+Reconfigured Fixture::reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed,
+                                  std::set<std::string> gone) {
+  Reconfigure order;
+  order.routing = std::make_shared<const Routing>(std::move(rules));
+  for (const auto& name : changed) order.services[name] = service_entry();
+  order.services_gone = std::move(gone);
+  return ask<Reconfigured>(std::move(order));
 }
 
 CellStatus Fixture::cell(const CellKey& key) {

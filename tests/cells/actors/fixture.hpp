@@ -95,6 +95,10 @@ class Fixture {
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
   JobState state(JobId id) const { return stored(id)->state; }
   void set_state(CellState state);
+  bool has_cell(const CellKey& key);
+  /// With new or changed services, and services that go.
+  Reconfigured reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed = {},
+                           std::set<std::string> gone = {});
   CellStatus cell(const CellKey& key = {"*", "*"});
 
   /// The call that is in flight for a job.
@@ -131,6 +135,7 @@ class Fixture {
   Answer ask(Question question);
   void start();
   void kill();
+  ServiceEntry service_entry() const;
 
   std::uint32_t pool_size_;
   bool per_customer_;

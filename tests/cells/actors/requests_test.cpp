@@ -167,6 +167,8 @@ TEST_CASE("a job that ends as it is cancelled has ended") {
   const auto recent = engine.stored(job);
   const PendingCall& call = *engine.call_of(job);
   caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+  // The provider, the service's client and the worker: the dispatcher is the next to hear.
+  for (int step = 0; step < 3; ++step) REQUIRE(engine.scheduler().try_run_once());
   auto pending = engine.self()->request(engine.engine(), caf::infinite, CancelJob{recent});
   engine.settle();
   CancelAnswered answer;

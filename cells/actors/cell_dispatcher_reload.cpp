@@ -1,0 +1,222 @@
+// The change to another configuration while everything runs (promise P12).
+//
+// Services first, then the terms of every cell, then the jobs: when each cell has answered that it
+// knows its terms, whatever was submitted before is in the store, nobody hands out a job that is to
+// run elsewhere, and the routes of the store can be gone through.
+#include <utility>
+
+#include "cells/actors/cell_dispatcher_actor.hpp"
+
+namespace cells {
+namespace {
+
+constexpr std::size_t routes_page = 1000;
+
+}  // namespace
+
+struct CellDispatcherActor::Reload {
+  Reconfigure order;
+  caf::typed_response_promise<Reconfigured> promise;
+  std::size_t missing = 0;  ///< Answers of cells, and the asking itself.
+  std::vector<ServiceClient> leaving;
+};
+
+caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
+  if (reload_ || draining_) return caf::make_error(caf::sec::runtime_error, "not now");
+  auto promise = make_response_promise<Reconfigured>();
+  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}});
+  if (reload_->order.services_gone.empty()) {
+    change_services();
+  } else {
+    await_insertions();
+  }
+  return promise;
+}
+
+void CellDispatcherActor::fail_reload() {
+  if (!reload_) return;
+  reload_->promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+  reload_ = nullptr;
+}
+
+// --- Services ------------------------------------------------------------------------------------
+
+/// Whether every service of the job is configured, and is to stay so.
+bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
+  return std::all_of(spec.services.begin(), spec.services.end(), [this](const auto& name) {
+    return services_->contains(name) && !(reload_ && reload_->order.services_gone.contains(name));
+  });
+}
+
+/// From now on no job that needs them is taken. Those that were on their way to a dispatcher have
+/// come to the store when it answers.
+void CellDispatcherActor::await_insertions() {
+  const auto answered = [this] {
+    if (--reload_->missing == 0) check_needs();
+  };
+  reload_->missing = cells_.size() + 1;
+  for (const auto& [key, entry] : cells_) {
+    request(entry.cell, caf::infinite, DescribeCell{key})
+        .then([answered](const CellDescribed&) { answered(); },
+              [answered](const caf::error&) { answered(); });
+  }
+  answered();
+}
+
+void CellDispatcherActor::check_needs() {
+  request(options_.store, caf::infinite, CountNeeds{reload_->order.services_gone})
+      .then(
+          [this](NeedsCounted& needs) {
+            if (needs.jobs.empty()) {
+              change_services();
+              return;
+            }
+            reload_->promise.deliver(Reconfigured{std::move(needs.jobs), {}});
+            reload_ = nullptr;
+          },
+          [this](caf::error& error) {
+            reload_->promise.deliver(std::move(error));
+            reload_ = nullptr;
+          });
+}
+
+void CellDispatcherActor::change_services() {
+  auto services = std::make_shared<Services>(*services_);
+  for (const auto& name : reload_->order.services_gone) {
+    const auto found = services->find(name);
+    if (found == services->end()) continue;
+    reload_->leaving.push_back(found->second.client);
+    services->erase(found);
+  }
+  for (const auto& [name, entry] : reload_->order.services) {
+    const auto found = services->find(name);
+    if (found == services->end()) {
+      start_service(name, entry, *services);
+    } else {
+      found->second.settle = entry.settle;
+      caf::anon_send(found->second.client, ReplaceProvider{entry});
+    }
+  }
+  services_ = std::move(services);
+  caf::anon_send(options_.store, ReleaseHolds{});
+  change_terms();
+}
+
+// --- Cells ---------------------------------------------------------------------------------------
+
+void CellDispatcherActor::change_terms() {
+  rerouted_ = rerouted_ || routing().rules() != reload_->order.routing->rules();
+  options_.routing = reload_->order.routing;
+  const auto answered = [this] {
+    if (--reload_->missing == 0) start_new_cells();
+  };
+  reload_->missing = cells_.size() + 1;
+  for (auto& [key, entry] : cells_) {
+    request(entry.cell, caf::infinite, ChangeTerms{terms_of(key, entry)})
+        .then([answered](const CellDescribed&) { answered(); },
+              [answered](const caf::error&) { answered(); });  // It has closed.
+  }
+  answered();
+}
+
+void CellDispatcherActor::start_new_cells() {
+  // Again: a dispatcher may have held a job before it knew that its service has come.
+  caf::anon_send(options_.store, ReleaseHolds{});
+  for (const auto& [key, rule] : routing().rules()) start_instance(key);
+  for (const auto& [key, change] : overrides_) start_instance(key);
+  if (rerouted_) {
+    reroute([this] { complete_reload(); });
+  } else {
+    complete_reload();
+  }
+}
+
+void CellDispatcherActor::complete_reload() {
+  for (const auto& client : reload_->leaving) {
+    demonitor(client.address());
+    send_exit(client, caf::exit_reason::user_shutdown);
+  }
+  reload_->promise.deliver(Reconfigured{{}, masked()});
+  reload_ = nullptr;
+}
+
+std::vector<MaskedSize> CellDispatcherActor::masked() const {
+  std::vector<MaskedSize> masked;
+  for (const auto& [key, change] : overrides_) {
+    const CellRule* rule = routing().rule_of(key);
+    if (rule && change.pool_size) masked.push_back({key, rule->quota.pool_size, *change.pool_size});
+  }
+  return masked;
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+/// Sees to it that every waiting job is in the cell that the routing names. A look through the
+/// routes that has begun may have passed what is to be seen: another one follows it.
+void CellDispatcherActor::reroute(std::function<void()> then) {
+  const bool under_way = !after_rerouting_.empty();
+  (under_way ? after_next_rerouting_ : after_rerouting_).push_back(std::move(then));
+  if (!under_way) reroute_page({std::nullopt, "", "", routes_page});
+}
+
+void CellDispatcherActor::reroute_page(const ListRoutes& ask) {
+  request(options_.store, caf::infinite, ask)
+      .then(
+          [this](const RoutesListed& listed) {
+            const auto& routes = listed.routes;
+            ListRoutes next;
+            next.limit = 0;  // There is none.
+            if (routes.size() == routes_page) {
+              const StoredRoute& last = routes.back();
+              next = {last.cell, last.customer, last.product, routes_page};
+            }
+            rerouting_ = routes.size() + 1;
+            for (const auto& route : routes)
+              move_route(route, [this, next] { reroute_page_done(next); });
+            reroute_page_done(next);
+          },
+          [this](const caf::error& error) { quit(error); });
+}
+
+void CellDispatcherActor::reroute_page_done(const ListRoutes& next) {
+  if (--rerouting_ > 0) return;
+  if (next.limit > 0) {
+    reroute_page(next);
+    return;
+  }
+  const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
+  if (!after_rerouting_.empty()) reroute_page({std::nullopt, "", "", routes_page});
+  for (const auto& then : actions) then();
+}
+
+/// A cell that is not configured and has jobs is started, to end what may be under way for them; so
+/// is one whose jobs had to wait for a configuration that has it.
+void CellDispatcherActor::move_route(const StoredRoute& route, const std::function<void()>& then) {
+  const auto target = routing().find(route.customer, route.product);
+  if (draining_ || !target) return then();
+  if (target->cell == route.cell) {
+    enter_cell(route.customer, route.product);
+    return then();
+  }
+  const auto take = [this, route, then] { take_over(route.customer, route.product, then); };
+  if (route.cell == between_cells) return take();
+  const auto found = cells_.find(route.cell);
+  const Entry& source = found == cells_.end() ? start_cell(route.cell) : found->second;
+  request(source.cell, caf::infinite, ReleaseJobs{route.customer, route.product})
+      .then([take](const JobsReleased&) { take(); },
+            [then](const caf::error&) { then(); });  // It has closed: it had nothing.
+}
+
+void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,
+                                    const std::function<void()>& then) {
+  const auto target = enter_cell(customer, product);
+  if (target.refusal) return then();
+  request(target.entry->cell, caf::infinite, TakeOver{{between_cells, customer, product}})
+      .then([then](const TakenOver&) { then(); },
+            // It has closed meanwhile.
+            [this, customer, product, then](const caf::error&) {
+              take_over(customer, product, then);
+            });
+}
+
+}  // namespace cells

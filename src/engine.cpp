@@ -23,6 +23,10 @@ namespace {
 /// For the answers that are being written when celld stops.
 constexpr std::chrono::milliseconds last_answers_grace{2000};
 
+/// For clients to use their open connections once more, when celld leaves its listening socket to
+/// the next: so long may one think between two requests and not miss an answer.
+constexpr std::chrono::milliseconds hand_over_grace{1000};
+
 /// For commands that an earlier celld has left. They are being killed; only a process that the
 /// kernel holds takes longer than that does.
 constexpr std::chrono::milliseconds old_commands_patience{30'000};
@@ -82,10 +86,14 @@ class RunningEngine final : public Engine {
 
   /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
   /// its backlog.
-  std::optional<StartFailure> start(const std::string& data_directory, const Note& note) {
+  std::optional<StartFailure> start(const std::string& data_directory, const Note& note,
+                                    std::optional<int> listening_socket) {
     if (const std::string fault = reload_certificates(); !fault.empty())
       return StartFailure{2, fault};
-    const auto [port, bind_error] = server_.bind(config_.listen.host, config_.listen.port);
+    hands_over_ = listening_socket.has_value();
+    const auto [port, bind_error] = hands_over_
+                                        ? server_.adopt(*listening_socket)
+                                        : server_.bind(config_.listen.host, config_.listen.port);
     if (!bind_error.empty()) return StartFailure{1, bind_error};
     url_ = config_.listen.tls ? "https://" : "http://";
     url_ += bracketed(config_.listen.host) + ":" + std::to_string(port);
@@ -113,8 +121,22 @@ class RunningEngine final : public Engine {
     return "";
   }
 
+  bool answers(std::chrono::milliseconds within) override {
+    bool answered = server_.responds(within);
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), within,
+                  cells::ListCells{std::nullopt, 1})
+        .receive([](const cells::CellsListed&) {}, [&](const caf::error&) { answered = false; });
+    return answered;
+  }
+
+  std::chrono::milliseconds drain_longest() const override {
+    return hand_over_grace + config_.shutdown_grace + last_answers_grace;
+  }
+
   std::string drain() override {
     readiness_->state = api::ReadyState::draining;
+    if (hands_over_) server_.hand_over(hand_over_grace);
     std::string failure;
     caf::scoped_actor self{system_};
     self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
@@ -204,6 +226,7 @@ class RunningEngine final : public Engine {
 
   const config::Config config_;
   Events& events_;
+  bool hands_over_ = false;  // The listening socket is not of our making.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
   caf::actor_system_config system_config_;
@@ -234,10 +257,10 @@ std::vector<json::Fault> check_programs(const config::Config& config) {
 
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
                                                                   const std::string& data_directory,
-                                                                  Events& events,
-                                                                  const Note& note) {
+                                                                  Events& events, const Note& note,
+                                                                  std::optional<int> socket) {
   auto engine = std::make_unique<RunningEngine>(config, events);
-  if (auto failure = engine->start(data_directory, note)) return std::move(*failure);
+  if (auto failure = engine->start(data_directory, note, socket)) return std::move(*failure);
   return engine;
 }
 

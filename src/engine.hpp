@@ -1,6 +1,7 @@
 // The composition: engine, store, providers and API of one daemon, from a checked configuration.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,10 +34,12 @@ class Engine {
   /// Binds, opens the store below `data_directory`, waits until no command of an earlier celld runs
   /// there, takes up what it has, and serves. `events` hears of failures and must outlive the
   /// engine. `note` is called, within, with what an operator should know of a start that takes
-  /// long.
+  /// long. With a `listening_socket` it serves that one, which `config.listen` then describes, and
+  /// does not bind.
   static std::variant<std::unique_ptr<Engine>, StartFailure> start(
       const config::Config& config, const std::string& data_directory, Events& events,
-      const std::function<void(const std::string& text)>& note);
+      const std::function<void(const std::string& text)>& note,
+      std::optional<int> listening_socket = std::nullopt);
 
   virtual ~Engine() = default;
 
@@ -47,9 +50,18 @@ class Engine {
   /// then nothing changes.
   virtual std::string reload_certificates() = 0;
 
-  /// Stops as promise P11 says: from now on nothing is admitted; returns when everything that could
-  /// finish within the configured grace has, the rest is handed back, and all is on disk. The text
-  /// is an error; empty: all went well.
+  /// Whether those answer in this time that every request needs: the thread of the connections, and
+  /// the cell dispatcher. From one thread of the caller's, beside all else.
+  virtual bool answers(std::chrono::milliseconds within) = 0;
+
+  /// The longest that a drain takes.
+  virtual std::chrono::milliseconds drain_longest() const = 0;
+
+  /// Stops as promise P11 says. A listening socket that celld was given is left to its successor
+  /// first: for a moment, requests on open connections are served, and their answers say that the
+  /// connection closes. From then on nothing is admitted; returns when everything that could finish
+  /// within the configured grace has, the rest is handed back, and all is on disk. The text is an
+  /// error; empty: all went well.
   virtual std::string drain() = 0;
 
   /// After the store has failed: every request in hand gets its 503 now.

@@ -1,8 +1,10 @@
 // celld: the boot sequence, and what ends it.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -23,8 +25,10 @@
 #include "src/engine.hpp"
 #include "src/events.hpp"
 #include "src/providers/command_supervise.hpp"
+#include "src/service_manager.hpp"
 #include "src/token_command.hpp"
 #include "src/version.hpp"
+#include "src/watchdog.hpp"
 
 namespace {
 
@@ -35,6 +39,9 @@ constexpr int exit_internal = 1;
 constexpr int exit_bad_configuration = 2;
 constexpr int exit_store = 3;
 
+/// What ends of itself beyond the drain: threads, the store's last checkpoint.
+constexpr std::chrono::milliseconds stop_margin{15'000};
+
 /// As many clients as the configuration allows by default, and as many calls again.
 constexpr rlim_t descriptors_expected = 32'768;
 
@@ -43,6 +50,7 @@ struct Arguments {
   std::string data_directory = "data";
   std::string listen;
   bool check = false;
+  std::optional<service_manager::ListeningSocket> socket;  ///< Handed over; replaces `listen`.
 };
 
 /// Fills `arguments`, or returns what to exit with: all is done then. Flags win over the
@@ -69,6 +77,24 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   return std::nullopt;
 }
 
+/// False after saying why the socket that celld was handed is of no use.
+bool take_socket(Arguments& arguments) {
+  auto taken = service_manager::take_socket();
+  std::string error;
+  if (auto* fault = std::get_if<std::string>(&taken)) {
+    error = std::move(*fault);
+  } else {
+    arguments.socket = std::get<std::optional<service_manager::ListeningSocket>>(std::move(taken));
+    if (arguments.socket && !arguments.listen.empty()) {
+      error = "--listen or CELLD_LISTEN: celld was handed a socket that listens on " +
+              arguments.socket->address + " (LISTEN_FDS); leave one of the two out";
+    }
+  }
+  if (error.empty()) return true;
+  std::fprintf(stderr, "celld: %s\n", error.c_str());
+  return false;
+}
+
 void print(const Arguments& arguments, const json::Fault& fault) {
   std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
                fault.pointer.empty() ? "(document)" : fault.pointer.c_str(), fault.detail.c_str());
@@ -85,6 +111,7 @@ std::optional<config::Config> read_configuration(const Arguments& arguments) {
   }
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
+  if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
   auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
   if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
     for (const auto& fault : *faults) print(arguments, fault);
@@ -134,16 +161,37 @@ void warn_of_plain_tokens(const config::Listen& listen) {
       listen.host);
 }
 
+std::string serving_at(const Engine& engine) {
+  return "serving at " + engine.url();
+}
+
+/// Lets the service manager see that the engine answers, if it wants to.
+std::unique_ptr<Watchdog> start_watchdog(Engine& engine) {
+  const auto interval = service_manager::watchdog_interval();
+  if (!interval) return nullptr;
+  return std::make_unique<Watchdog>(
+      *interval, Watchdog::Duties{[&engine](auto within) { return engine.answers(within); },
+                                  service_manager::alive,
+                                  [] {
+                                    spdlog::error(
+                                        "the engine does not answer; the watchdog of "
+                                        "the service manager will notice");
+                                  }});
+}
+
 /// Serves until something ends it; returns what to exit with.
 int serve(Engine& engine, Events& events, bool has_tls) {
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
       case Events::Kind::hang_up:
+        service_manager::reloading();
         reload(engine, has_tls);
+        service_manager::ready(serving_at(engine));
         continue;
       case Events::Kind::stop: {
         spdlog::info("stopping");
+        service_manager::stopping(engine.drain_longest() + stop_margin);
         const std::string failure = engine.drain();
         if (failure.empty()) {
           spdlog::info("stopped");
@@ -168,8 +216,15 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   Events events;
   raise_descriptor_limit();
   warn_of_plain_tokens(configuration.listen);
-  auto started = Engine::start(configuration, arguments.data_directory, events,
-                               [](const std::string& text) { spdlog::info("{}", text); });
+  std::optional<int> listening_socket;
+  if (arguments.socket) {
+    spdlog::info("serves the socket that it was handed, {}; `listen` says nothing about where",
+                 arguments.socket->address);
+    listening_socket = arguments.socket->descriptor;
+  }
+  auto started = Engine::start(
+      configuration, arguments.data_directory, events,
+      [](const std::string& text) { spdlog::info("{}", text); }, listening_socket);
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
     spdlog::critical("{}", failure->text);
     return failure->exit_code;
@@ -177,6 +232,8 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   auto& engine = *std::get<std::unique_ptr<Engine>>(started);
   std::printf("celld listening on %s\n", engine.url().c_str());
   std::fflush(stdout);
+  service_manager::ready(serving_at(engine));
+  const auto watchdog = start_watchdog(engine);
   const int exit_code = serve(engine, events, configuration.listen.tls.has_value());
   if (exit_code != exit_stopped) {
     // Its parts wait for a store, or for one another, that will not answer any more.
@@ -196,6 +253,7 @@ int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("celld"));
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
+  if (!take_socket(arguments)) return exit_bad_configuration;
   const auto configuration = read_configuration(arguments);
   if (!configuration) return exit_bad_configuration;
   if (arguments.check) return exit_stopped;

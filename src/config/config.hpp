@@ -125,7 +125,8 @@ Environment process_environment();
 
 /// What flags and CELLD_… variables say instead of the file; flags win over variables.
 struct Overrides {
-  std::optional<std::string> listen;  ///< HOST:PORT
+  std::optional<std::string> listen;                       ///< HOST:PORT
+  std::string listen_source = "--listen or CELLD_LISTEN";  ///< For errors.
 };
 
 using Outcome = std::variant<Config, std::vector<json::Fault>>;

@@ -43,8 +43,9 @@ Listen read_object(const json::Value& value, bool checks_host, Faults& faults) {
   return listen;
 }
 
-void override_place(const std::string& text, bool has_auth, Listen& listen, Faults& faults) {
-  const std::string name = "--listen or CELLD_LISTEN: " + json::quote(text) + " ";
+void override_place(const Overrides& overrides, bool has_auth, Listen& listen, Faults& faults) {
+  const std::string& text = *overrides.listen;
+  const std::string name = overrides.listen_source + ": " + json::quote(text) + " ";
   std::optional<Listen> place = parse_listen(text);
   if (!place) {
     faults.push_back({"", name + "must be HOST:PORT, with a port from 0 to 65535"});
@@ -63,7 +64,7 @@ Listen read_listen(const json::Value* value, const Overrides& overrides, bool ha
   Listen listen;
   if (value != nullptr)
     listen = read_object(*value, !has_auth && !overrides.listen.has_value(), faults);
-  if (overrides.listen) override_place(*overrides.listen, has_auth, listen, faults);
+  if (overrides.listen) override_place(overrides, has_auth, listen, faults);
   return listen;
 }
 

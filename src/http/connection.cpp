@@ -98,11 +98,20 @@ void Connection::on_unread() {
 }
 
 void Connection::on_drain() {
-  if (state_ == State::reading_head && pending().empty()) {
-    close_in_order();
-  } else if (state_ == State::streaming) {
+  if (state_ == State::streaming) {
     end_stream();
+  } else {
+    close_if_idle();
   }
+}
+
+/// Closing on a request that nobody has read would reset the connection under its client.
+void Connection::close_if_idle() {
+  const auto is_idle = [&] { return state_ == State::reading_head && pending().empty(); };
+  if (!is_idle()) return;
+  readable_ = true;
+  read_some();
+  if (is_idle()) close_in_order();
 }
 
 // Reading.

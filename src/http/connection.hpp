@@ -33,6 +33,7 @@ struct PollerLoop {
   std::vector<Connection*> unread;           ///< May have more to read, when the others had a turn.
   std::vector<Connection*> closed;           ///< To be freed, once nothing refers to them.
   std::vector<Connection*> large_bodies{};   ///< Being read with room taken; the oldest first.
+  bool closing = false;                      ///< Connections close as soon as they are idle.
 };
 
 /// Reads one request at a time, from the first byte to the last, hands it on, writes its answer,
@@ -69,6 +70,8 @@ class Connection : public DeadlineEntry {
   SteadyTime room_since() const { return room_since_.value_or(SteadyTime{}); }
   /// The server stops: a connection without a request closes; the others do after their answer.
   void on_drain();
+  /// Closes unless a request is in hand, or has come and was not looked at yet.
+  void close_if_idle();
 
   /// Answers what can't be served, and closes.
   void refuse(int status, std::string detail);

@@ -130,11 +130,10 @@ void Connection::finish_answer() {
   output_ = std::string();
   output_written_ = 0;
   drop_request();
-  if (closes_ || loop_.server->draining.load()) {
-    linger();
-  } else {
-    await_request();
-  }
+  if (closes_) return linger();
+  // It promised to keep the connection, so what its client has sent by now is still served.
+  await_request();
+  if (loop_.closing) close_if_idle();
 }
 
 /// It has been answered: nobody needs what it came with.

@@ -32,6 +32,10 @@ void watch(int epoll, int fd, std::uint32_t events, void* tag) {
   }
 }
 
+bool is_past(SteadyTime time) {
+  return std::chrono::steady_clock::now() >= time;
+}
+
 }  // namespace
 
 Poller::Poller(std::shared_ptr<ServerState> server)
@@ -66,6 +70,25 @@ void Poller::start() {
   thread_ = std::thread([this] { run(); });
 }
 
+void Poller::hand_over(std::chrono::milliseconds grace) {
+  std::unique_lock lock(mutex_);
+  if (ended_) {
+    listening_.reset();
+    return;
+  }
+  hand_over_at_ = std::chrono::steady_clock::now() + grace;
+  server_->draining.store(true);
+  server_->mailbox.wake();
+  changed_.wait(lock, [&] { return !hand_over_at_ || ended_; });
+}
+
+bool Poller::responds(std::chrono::milliseconds within) {
+  std::unique_lock lock(mutex_);
+  const auto question = ++questions_;
+  server_->mailbox.wake();
+  return changed_.wait_for(lock, within, [&] { return answers_ >= question || ended_; });
+}
+
 void Poller::stop(std::chrono::milliseconds grace) {
   std::unique_lock lock(mutex_);
   if (ended_) {
@@ -76,11 +99,13 @@ void Poller::stop(std::chrono::milliseconds grace) {
   stop_at_ = stop_at_ ? std::min(*stop_at_, deadline) : deadline;
   server_->draining.store(true);
   server_->mailbox.wake();
-  ended_changed_.wait(lock, [&] { return ended_; });
+  changed_.wait(lock, [&] { return ended_; });
 }
 
 void Poller::run() {
-  while (!stop_if_asked()) {
+  for (;;) {
+    take_orders();
+    if (has_stopped()) break;
     wait_for_events();
     take_notices();
     read_on();
@@ -94,7 +119,7 @@ void Poller::run() {
   server_->mailbox.close();
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  ended_changed_.notify_all();
+  changed_.notify_all();
 }
 
 void Poller::wait_for_events() {
@@ -117,7 +142,9 @@ void Poller::wait_for_events() {
 int Poller::timeout_ms() const {
   auto earliest = loop_.deadlines.earliest();
   if (const auto due = next_give_up()) earliest = std::min(earliest.value_or(*due), *due);
-  if (draining_) earliest = std::min(earliest.value_or(SteadyTime::max()), drain_until_);
+  for (const auto& due : {hand_over_until_, drain_until_}) {
+    if (due) earliest = std::min(earliest.value_or(*due), *due);
+  }
   if (!earliest) return -1;
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(*earliest - std::chrono::steady_clock::now());
@@ -230,19 +257,51 @@ void Poller::free_closed() {
   open_.store(connections_.size(), std::memory_order_relaxed);
 }
 
-bool Poller::stop_if_asked() {
+/// What other threads want of this one.
+void Poller::take_orders() {
+  const bool drains = drain_until_.has_value();
   {
     const std::lock_guard lock(mutex_);
-    if (!stop_at_) return false;
-    drain_until_ = *stop_at_;
+    hand_over_until_ = hand_over_at_;
+    drain_until_ = stop_at_;
+    if (answers_ != questions_) {
+      answers_ = questions_;
+      changed_.notify_all();
+    }
   }
-  if (!std::exchange(draining_, true)) drain();
-  return connections_.empty() || std::chrono::steady_clock::now() >= drain_until_;
+  if (hand_over_until_) leave_new_clients();
+  if (hand_over_until_ && (connections_.empty() || is_past(*hand_over_until_))) finish_hand_over();
+  if (drain_until_ && !drains) drain();
+}
+
+/// Whoever shares the socket keeps its entry in our epoll alive, so that goes first.
+void Poller::leave_new_clients() {
+  if (!listening_) return;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);
+  listening_.reset();
+}
+
+void Poller::finish_hand_over() {
+  loop_.now = std::chrono::steady_clock::now();
+  for (const auto& connection : connections_) connection->close_if_idle();
+  server_->pool.submit_all(loop_.tasks);
+  free_closed();
+  hand_over_until_.reset();
+  const std::lock_guard lock(mutex_);
+  hand_over_at_.reset();
+  changed_.notify_all();
+}
+
+bool Poller::has_stopped() {
+  return drain_until_ && (connections_.empty() || is_past(*drain_until_));
 }
 
 void Poller::drain() {
-  listening_.reset();
+  leave_new_clients();
+  loop_.closing = true;
+  loop_.now = std::chrono::steady_clock::now();
   for (const auto& connection : connections_) connection->on_drain();
+  server_->pool.submit_all(loop_.tasks);
   free_closed();
 }
 

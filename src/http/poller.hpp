@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,10 @@ class Poller {
 
   void listen(FileDescriptor socket);
   void start();
-  /// As Server::stop.
+  /// As Server::hand_over, Server::stop and Server::responds.
+  void hand_over(std::chrono::milliseconds grace);
   void stop(std::chrono::milliseconds grace);
+  bool responds(std::chrono::milliseconds within);
   std::size_t connections() const { return open_.load(std::memory_order_relaxed); }
 
  private:
@@ -43,8 +46,11 @@ class Poller {
   void shed_client();
   void add(Accepted client);
   void free_closed();
+  void take_orders();
+  void leave_new_clients();
+  void finish_hand_over();
   /// True when the poller is to end.
-  bool stop_if_asked();
+  bool has_stopped();
   void drain();
 
   const std::shared_ptr<ServerState> server_;
@@ -56,15 +62,18 @@ class Poller {
   std::size_t over_limit_ = 0;
   std::vector<Notice> notices_;
   std::vector<Connection*> reading_on_;
-  bool draining_ = false;
-  SteadyTime drain_until_{};
+  std::optional<SteadyTime> hand_over_until_;  // While there is one.
+  std::optional<SteadyTime> drain_until_;      // Once a stop has begun.
   std::atomic<std::size_t> open_{0};
 
   std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable ended_changed_;
-  std::optional<SteadyTime> stop_at_;  // Set once a stop has been asked for.
-  bool ended_ = true;                  // No thread runs the loop.
+  std::condition_variable changed_;         // Something of what follows.
+  std::optional<SteadyTime> hand_over_at_;  // Set while a hand-over is asked for.
+  std::optional<SteadyTime> stop_at_;       // Set once a stop has been asked for.
+  std::uint64_t questions_ = 0;             // Whether the loop still turns,
+  std::uint64_t answers_ = 0;               // and how many of them it has seen.
+  bool ended_ = true;                       // No thread runs the loop.
 };
 
 }  // namespace celld::http

@@ -54,6 +54,12 @@ std::pair<std::uint16_t, std::string> Server::bind(const std::string& host, std:
   return {listening.port, std::move(listening.error)};
 }
 
+std::pair<std::uint16_t, std::string> Server::adopt(int listening_socket) {
+  auto listening = http::adopt(FileDescriptor(listening_socket));
+  if (listening.error.empty()) impl_->poller.listen(std::move(listening.socket));
+  return {listening.port, std::move(listening.error)};
+}
+
 void Server::use_tls(std::shared_ptr<const TlsContext> context) {
   impl_->state->use_tls(std::move(context));
 }
@@ -66,6 +72,14 @@ void Server::start() {
 
 void Server::stop(milliseconds grace) {
   impl_->poller.stop(grace);
+}
+
+void Server::hand_over(milliseconds grace) {
+  impl_->poller.hand_over(grace);
+}
+
+bool Server::responds(milliseconds within) {
+  return impl_->poller.responds(within);
 }
 
 std::size_t Server::connections() const {

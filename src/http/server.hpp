@@ -154,14 +154,25 @@ class Server {
 
   /// Binds and listens; 0 takes a free port. Returns the port, or an error text.
   std::pair<std::uint16_t, std::string> bind(const std::string& host, std::uint16_t port);
+  /// Instead: serves a TCP socket that listens already, and takes it over. Others may have the same
+  /// socket: whoever connects while this server takes nobody waits for them.
+  std::pair<std::uint16_t, std::string> adopt(int listening_socket);
   /// Connections accepted from now on are encrypted with it; those that are open go on as they
   /// are. Before start or later, from any thread: a reload is a second call. Null: no longer.
   void use_tls(std::shared_ptr<const TlsContext> context);
   void start();
+  /// Leaves new connections to whoever has the listening socket next. Requests on open ones are
+  /// served, and their answers say that the connection closes; returns when all are closed, or
+  /// after `grace`, and then closes those without a request in hand. A stop is yet to come.
+  void hand_over(milliseconds grace);
   /// Takes no new connection; ends each AnswerStream, and closes each open connection when its
   /// answer in hand is written. Returns when all are closed or `grace` has passed, then closes the
   /// rest. Idempotent.
   void stop(milliseconds grace);
+
+  /// Whether the thread that owns the connections takes up something new in this time, or has ended
+  /// as it was told to.
+  bool responds(milliseconds within);
 
   /// Open connections, for metrics and tests.
   std::size_t connections() const;

@@ -1,6 +1,7 @@
 #include "src/http/socket.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -151,6 +152,16 @@ Listening listen_on(const std::string& host, std::uint16_t port) {
     error = errno;
   }
   return {FileDescriptor{}, 0, host + ":" + std::to_string(port) + ": " + error_text(error)};
+}
+
+Listening adopt(FileDescriptor listening) {
+  const int fd = listening.get();
+  if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return {FileDescriptor{}, 0, "the listening socket: " + error_text(errno)};
+  }
+  const auto port = port_of(fd);
+  return {std::move(listening), port, {}};
 }
 
 Accepted accept_from(int listening) {

@@ -68,13 +68,17 @@ class Socket {
   std::unique_ptr<TlsStream> tls_;  // Goes before the descriptor it uses.
 };
 
-/// Binds and listens. Returns the socket and the port taken, or an error text.
+/// A listening socket and the port it has, or an error text.
 struct Listening {
   FileDescriptor socket;
   std::uint16_t port = 0;
   std::string error;
 };
+/// Binds and listens.
 Listening listen_on(const std::string& host, std::uint16_t port);
+
+/// The same for a socket that listens already. Takes it over.
+Listening adopt(FileDescriptor listening);
 
 /// The next client of a listening socket, with TCP_NODELAY, and its address as text. `error` is the
 /// errno when there is none.

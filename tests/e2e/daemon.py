@@ -118,6 +118,7 @@ class Daemon:
         self.write_config(config)
         self.arguments = arguments
         self.environment = environment or {}
+        self.pass_fds = ()
         self.process = None
         self.host = self.port = None
 
@@ -137,7 +138,7 @@ class Daemon:
         with open(self.stderr_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log,
                                             stdin=subprocess.DEVNULL, env=environment,
-                                            cwd=self.directory)
+                                            cwd=self.directory, pass_fds=self.pass_fds)
         readable, _, _ = select.select([self.process.stdout], [], [], DEADLINE_S)
         line = self.process.stdout.readline().decode() if readable else ""
         prefix = "celld listening on http://"

@@ -5,11 +5,25 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+
+#include "src/http/socket.hpp"
 #include "tests/catch.hpp"
 #include "tests/http/fixture.hpp"
 
 namespace celld::http::test {
 namespace {
+
+/// A listening socket that outlives the servers that have it in turn.
+class SharedSocket {
+ public:
+  SharedSocket() : listening_(listen_on("127.0.0.1", 0)) {}
+  int duplicate() const { return ::dup(listening_.socket.get()); }
+  std::uint16_t port() const { return listening_.port; }
+
+ private:
+  Listening listening_;
+};
 
 TEST_CASE("an answer may come later, from another thread") {
   RunningServer server;
@@ -138,6 +152,96 @@ TEST_CASE("a stop gives up on answers that do not come") {
     CHECK(client.ends());
   }
   parked->answer(plain(200, "to nobody, of a server that is gone"));
+}
+
+TEST_CASE("a hand-over serves open connections once more, and leaves new ones to the next") {
+  SharedSocket shared;
+  TestServer server;
+  CHECK(server.server.adopt(shared.duplicate()).first == shared.port());
+  server.port = shared.port();
+  server.server.start();
+  auto active = server.connect();
+  auto idle = server.connect();
+  auto waiting = server.connect();
+  for (auto* client : {&active, &idle}) {
+    REQUIRE(client->send(request_text("GET", "/hello")));
+    CHECK(client->receive()->headers.count("connection") == 0);
+  }
+  REQUIRE(waiting.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+
+  auto handed_over =
+      std::async(std::launch::async, [&] { server.server.hand_over(milliseconds(500)); });
+  // Until then it may not have begun.
+  std::optional<Answer> last;
+  do {
+    REQUIRE(active.send(request_text("POST", "/echo", "once more")));
+    last = active.receive();
+    REQUIRE(last);
+    CHECK(last->body == "once more");
+  } while (last->headers.count("connection") == 0);
+  CHECK(last->headers.at("connection") == "close");
+  auto late = server.connect();
+  REQUIRE(late.send(request_text("GET", "/hello")));
+  CHECK(idle.ends());
+  handed_over.get();
+  CHECK(parked->connected());
+  parked->answer(plain(200, "after the hand-over"));
+  CHECK(waiting.receive()->body == "after the hand-over");
+  server.server.stop(milliseconds(0));
+
+  TestServer next;
+  next.server.adopt(shared.duplicate());
+  next.server.start();
+  CHECK(late.receive()->body == "hello");
+}
+
+TEST_CASE("a hand-over with nobody connected is over at once") {
+  RunningServer server;
+  server.server.hand_over(std::chrono::hours(1));
+  server.server.stop(milliseconds(0));
+  server.server.hand_over(std::chrono::hours(1));
+  CHECK(server.server.connections() == 0);
+}
+
+TEST_CASE("a request that nobody has read yet keeps a stop from closing its connection") {
+  // The refusal of the one keeps the poller busy while the request of the other arrives.
+  Events<int> begun;
+  Events<int> go_on;
+  Server server({}, [&](int status, std::string detail, const std::string&) {
+    begun.put(status);
+    go_on.take();
+    return plain(status, std::move(detail));
+  });
+  server.route("GET", "/hello", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, "hello"));
+  });
+  const auto port = server.bind("127.0.0.1", 0).first;
+  server.start();
+  Client asking(port);
+  REQUIRE(asking.send(request_text("GET", "/hello")));
+  REQUIRE(asking.receive());
+  Client refused(port);
+  REQUIRE(refused.send("nonsense\r\n\r\n"));
+  REQUIRE(begun.take());
+  CHECK_FALSE(server.responds(milliseconds(20)));
+  auto stopped = std::async(std::launch::async, [&] { server.stop(milliseconds(10'000)); });
+  REQUIRE(asking.send(request_text("GET", "/hello")));
+  go_on.put(0);
+  const auto answer = asking.receive();
+  REQUIRE(answer);
+  CHECK(answer->body == "hello");
+  refused.shut_down_writing();
+  asking.shut_down_writing();
+  stopped.get();
+}
+
+TEST_CASE("a server responds while it runs, and is not asked again once it has stopped") {
+  RunningServer server;
+  CHECK(server.server.responds(milliseconds(10'000)));
+  server.server.stop(milliseconds(0));
+  CHECK(server.server.responds(milliseconds(0)));
 }
 
 TEST_CASE("a server that never ran can be stopped") {

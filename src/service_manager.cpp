@@ -1,0 +1,85 @@
+#include "src/service_manager.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <system_error>
+
+#include <systemd/sd-daemon.h>
+
+namespace celld::service_manager {
+namespace {
+
+std::optional<std::string> address_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  std::array<char, 8> port{};
+  if (::getsockname(descriptor, generic, &size) != 0 ||
+      ::getnameinfo(generic, size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return std::nullopt;
+  }
+  const std::string text = host.data();
+  return (address.ss_family == AF_INET6 ? "[" + text + "]" : text) + ":" + port.data();
+}
+
+/// CLOCK_MONOTONIC as the service manager counts it.
+std::string monotonic_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::to_string(static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000);
+}
+
+void tell(const std::string& message) {
+  ::sd_notify(0, message.c_str());
+}
+
+}  // namespace
+
+TakenSocket take_socket() {
+  const int count = ::sd_listen_fds(1);
+  if (count < 0) return "LISTEN_FDS: " + std::generic_category().message(-count);
+  if (count == 0) return std::nullopt;
+  if (count > 1) {
+    return "LISTEN_FDS: celld serves one socket and was handed " + std::to_string(count);
+  }
+  const int descriptor = SD_LISTEN_FDS_START;
+  const std::string name = "LISTEN_FDS: descriptor " + std::to_string(descriptor);
+  if (::sd_is_socket_inet(descriptor, AF_UNSPEC, SOCK_STREAM, 1, 0) <= 0)
+    return name + " is not a listening TCP socket";
+  auto address = address_of(descriptor);
+  if (!address) return name + " has no address";
+  return ListeningSocket{descriptor, std::move(*address)};
+}
+
+void ready(const std::string& status) {
+  tell("READY=1\nSTATUS=" + status);
+}
+
+void reloading() {
+  tell("RELOADING=1\nMONOTONIC_USEC=" + monotonic_us() +
+       "\nSTATUS=reading the configuration again");
+}
+
+void stopping(milliseconds longest) {
+  tell("STOPPING=1\nSTATUS=waiting for running jobs\nEXTEND_TIMEOUT_USEC=" +
+       std::to_string(std::chrono::microseconds(longest).count()));
+}
+
+void alive() {
+  tell("WATCHDOG=1");
+}
+
+std::optional<milliseconds> watchdog_interval() {
+  std::uint64_t interval_us = 0;
+  if (::sd_watchdog_enabled(0, &interval_us) <= 0) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(std::chrono::microseconds(interval_us));
+}
+
+}  // namespace celld::service_manager

@@ -79,15 +79,27 @@ copy_tree() {
     as_root tar --extract --directory "$1"
 }
 
-# test_on_debian RELEASE: scripts/test, over there.
-test_on_debian() {
-  local codename directory packages
-  codename=$(debian_codename "$1")
-  directory=${XDG_CACHE_HOME:-$HOME/.cache}/celld/debian-$1
-  packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}")
+# chroot_of RELEASE: where the one for builds and tests is.
+chroot_of() {
+  echo "${XDG_CACHE_HOME:-$HOME/.cache}/celld/debian-$1"
+}
+
+# in_debian RELEASE COMMAND...: over there, with the tree in /celld, and all that a build, a test or a
+# package needs.
+in_debian() {
+  local release=$1 directory packages
+  shift
+  directory=$(chroot_of "$release")
+  packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}"
+    "${package_packages[@]}")
   can_be_root || die "a chroot wants root or sudo"
   [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
-    make_chroot "$codename" "$directory" "${packages[@]}"
+    make_chroot "$(debian_codename "$release")" "$directory" "${packages[@]}"
   copy_tree "$directory/celld"
-  in_chroot "$directory" /celld/scripts/test
+  in_chroot "$directory" "$@"
+}
+
+# test_on_debian RELEASE: scripts/test, over there.
+test_on_debian() {
+  in_debian "$1" /celld/scripts/test
 }

@@ -12,6 +12,8 @@ test_packages=(catch2 curl python3 nodejs npm golang-go python3-requests wrk sys
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.
 check_packages=(clang-format-19 clang-tidy-19 shellcheck)
+# What makes a Debian package of the programs.
+package_packages=(debhelper dpkg-dev cmake)
 chroot_packages=(mmdebstrap debian-archive-keyring)
 
 die() {

@@ -1,0 +1,87 @@
+"""The units, and the manual pages beside them, as `cmake --install` makes them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.environ["CELLD_SOURCE"]
+BUILD = os.path.dirname(os.environ["CELLD_BINARY"])
+
+
+def run(*command, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
+                          env={**os.environ, **environment})
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="celld-install-")
+        self.addCleanup(shutil.rmtree, self.root)
+        run("cmake", "--install", BUILD, "--prefix", "/usr", DESTDIR=self.root)
+
+    def path(self, *parts):
+        return os.path.join(self.root, "usr", *parts)
+
+    def text(self, *parts):
+        with open(self.path(*parts), encoding="utf-8") as file:
+            return file.read()
+
+    def page(self, name):
+        """Without its markup."""
+        section = name[-1]
+        text = self.text("share", "man", f"man{section}", name)
+        text = re.sub(r"^\.\w+ ?", "", text.replace("\\-", "-"), flags=re.M)
+        return re.sub(r'[" ,]+', " ", text)
+
+    def test_the_service_is_hardened(self):
+        for unit in ("celld.service", "celld.socket"):
+            shutil.copy(self.path("lib/systemd/system", unit), self.root)
+        run("systemd-analyze", "security", "--offline=true", "--threshold=20",
+            os.path.join(self.root, "celld.service"))
+
+    def test_the_units_are_what_systemd_understands(self):
+        service = self.text("lib/systemd/system/celld.service")
+        # The programs are not where systemd-analyze looks for them, but here.
+        self.assertIn("\nExecStart=/usr/sbin/celld --config ", service)
+        self.assertTrue(os.access(self.path("sbin/celld"), os.X_OK))
+        with open(os.path.join(self.root, "celld.service"), "w", encoding="utf-8") as file:
+            file.write(service.replace("=/usr/sbin/celld ", f"={self.path('sbin/celld')} "))
+        shutil.copy(self.path("lib/systemd/system/celld.socket"), self.root)
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", os.path.join(self.root, "celld.service"),
+             os.path.join(self.root, "celld.socket")],
+            capture_output=True, text=True, check=False, timeout=100)
+        about_celld = [line for line in done.stderr.splitlines() if "celld" in line]
+        self.assertEqual((done.returncode, about_celld), (0, []), done.stderr)
+
+    def test_the_commands_of_a_service_are_not_stopped_before_celld(self):
+        service = self.text("lib/systemd/system/celld.service").splitlines()
+        self.assertIn("KillMode=mixed", service)
+        self.assertIn("OOMPolicy=continue", service)
+
+    def test_the_manual_pages_have_every_flag_command_and_member(self):
+        celld = self.page("celld.8")
+        for flag in re.findall(r"--[a-z]+", run(os.environ["CELLD_BINARY"], "--help")):
+            self.assertIn(flag, celld)
+        cellctl = self.page("cellctl.1")
+        shown = run(self.path("bin/cellctl"), "--help")
+        for flag in re.findall(r"--[a-z-]+", shown.partition("Exit codes")[0]):
+            self.assertIn(flag, cellctl)
+        commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", shown, flags=re.M)
+        self.assertGreater(len(commands), 15)
+        for command in commands:
+            self.assertIn(command, cellctl)
+        schema = json.loads(self.text("share/doc/celld/celld.schema.json"))
+        for member in schema["required"]:
+            self.assertIn(member, self.page("celld.json.5"))
+
+
+if __name__ == "__main__":
+    unittest.main()

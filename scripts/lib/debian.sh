@@ -103,3 +103,50 @@ in_debian() {
 test_on_debian() {
   in_debian "$1" /celld/scripts/test
 }
+
+# boot DIRECTORY COMMAND...: boots the Debian there with systemd, in namespaces of its own, runs the
+# command as its only unit beside those that are enabled, prints what it says, and fails as it does.
+boot() {
+  local directory=$1
+  shift
+  as_root tee "$directory/etc/systemd/system/only.service" >/dev/null <<END
+[Unit]
+After=basic.target
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c '"\$\$@" >/said 2>&1; echo \$\$? >/ended' sh $*
+TimeoutStartSec=10min
+[Install]
+WantedBy=multi-user.target
+END
+  as_root chroot "$directory" systemctl --quiet enable only.service
+  as_root rm -f "$directory/ended" "$directory/said"
+  # Its init ends with a signal of the reboot that there is none.
+  as_root timeout 900 unshare --mount --pid --fork --kill-child --uts --ipc --net --cgroup bash -euc '
+    directory=$1
+    mount --bind "$directory" "$directory"
+    mount -t proc proc "$directory/proc"
+    mount -t tmpfs -o mode=755 tmpfs "$directory/dev"
+    for device in null zero full random urandom tty; do
+      touch "$directory/dev/$device"
+      mount --bind "/dev/$device" "$directory/dev/$device"
+    done
+    mkdir "$directory/dev/pts" "$directory/dev/shm"
+    mount -t devpts -o ptmxmode=666 devpts "$directory/dev/pts"
+    ln -s pts/ptmx "$directory/dev/ptmx"
+    ln -s /proc/self/fd "$directory/dev/fd"
+    mount -t sysfs sysfs "$directory/sys"
+    mount -t cgroup2 cgroup2 "$directory/sys/fs/cgroup"
+    for writable in run tmp dev/shm; do mount -t tmpfs tmpfs "$directory/$writable"; done
+    # systemd makes sandboxes from the root of all mounts; in a chroot that would be another.
+    cd "$directory"
+    pivot_root . .
+    umount --lazy .
+    exec env -i container=chroot PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+      /lib/systemd/systemd --system --unit=multi-user.target' boot "$directory" \
+    </dev/null >/dev/null 2>&1 || true
+  as_root cat "$directory/said" >&2 || die "systemd does not boot in $directory"
+  [ "$(as_root cat "$directory/ended")" = 0 ]
+}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # The package in a Debian of its own, which has what the package depends on and nothing else of
-# celld's. Sourced after packages.sh and debian.sh.
+# celld's: installed, and then booted with systemd. Sourced after packages.sh and debian.sh.
 
 # dependencies_of PACKAGE: by name, one a line, the first of alternatives.
 dependencies_of() {
@@ -28,7 +28,10 @@ check_package() {
   mapfile -t dependencies < <(dependencies_of "$package")
   make_chroot "$codename" "$directory" "${dependencies[@]}" systemd
   as_root cp "$package" "$directory/celld.deb"
-  as_root cp tests/service/installed "$directory/installed"
+  as_root cp tests/service/installed tests/service/booted "$directory"
   in_chroot "$directory" /installed /celld.deb
+
+  in_chroot "$directory" dpkg --install /celld.deb
+  boot "$directory" /booted || die "not all is well under systemd; see above"
   as_root rm -rf --one-file-system "$(dirname "$directory")"
 }

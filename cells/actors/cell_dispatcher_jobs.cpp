@@ -21,7 +21,10 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
     target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
   }
   if (!message.request.idempotency) {
-    if (target.refusal) return JobSubmitted{nullptr, std::move(target.refusal), false};
+    if (target.refusal) {
+      options_.probe->refused(*target.refusal);
+      return JobSubmitted{nullptr, std::move(target.refusal), false};
+    }
     return pass_on<JobSubmitted>(*target.entry, std::move(message));
   }
   auto promise = make_response_promise<JobSubmitted>();
@@ -45,11 +48,12 @@ void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, Refu
                                              caf::typed_response_promise<JobSubmitted> promise) {
   request(options_.store, caf::infinite, question)
       .then(
-          [promise, refusal = std::move(refusal)](KeyHolder& holder) mutable {
+          [this, promise, refusal = std::move(refusal)](KeyHolder& holder) mutable {
             if (holder.job && holder.same_request) {
               promise.deliver(JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {
               if (holder.job) refusal = refuse_reused_key(refusal.cell);
+              options_.probe->refused(refusal);
               promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
             }
           },
@@ -65,7 +69,10 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
 caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
   const JobSpec& spec = *message.job->spec;
   auto target = enter_cell(spec.customer, spec.product);
-  if (target.refusal) return RetryAnswered{nullptr, false, std::move(target.refusal)};
+  if (target.refusal) {
+    options_.probe->refused(*target.refusal);
+    return RetryAnswered{nullptr, false, std::move(target.refusal)};
+  }
   return pass_on<RetryAnswered>(*target.entry, std::move(message));
 }
 

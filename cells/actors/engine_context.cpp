@@ -9,6 +9,7 @@ Now read_clocks(caf::local_actor& self, const EngineContext& context) {
 }
 
 void tell(const EngineContext& context, JobPtr job) {
+  if (is_ended(job->state)) context.options.probe->job_ended(*job);
   if (const auto& observer = context.options.observer) {
     caf::anon_send(observer, JobChanged{std::move(job)});
   }

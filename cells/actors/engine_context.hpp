@@ -11,6 +11,7 @@
 #include "cells/actors/protocol.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/ids.hpp"
+#include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/time.hpp"
@@ -24,10 +25,22 @@ class EngineProbe {
   virtual ~EngineProbe() = default;
   /// An actor began: "dispatcher", "pool", "worker", "cell", "service".
   virtual void spawned(std::string_view /*role*/, const CellKey&, const caf::actor&) {}
+  /// A new job is on disk.
+  virtual void submitted(const Job&) {}
+  /// A submission, or another try of a job, was refused for good.
+  virtual void refused(const Refusal&) {}
   /// A job was handed out: `running` leases are live, this one included, of at most `max`.
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
+  /// With handed_out, once for a job: `waited` has passed since it was due.
+  virtual void first_attempt_began(const Job&, milliseconds /*waited*/) {}
+  /// An attempt of the job as it was handed out is over, `ran` after that; `cause` is why it was
+  /// aborted, if it was.
+  virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
+                             microseconds /*ran*/) {}
   /// An attempt is over; `after` is what the job becomes, `cause` why it was aborted, if it was.
   virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
+  /// A job has ended, on disk.
+  virtual void job_ended(const Job&) {}
   /// A report named a lease that is not live, and changed nothing.
   virtual void stale_report(const CellKey&, Lease) {}
   /// A dispatcher died and was started again, with what its cell's jobs were in the store.
@@ -63,7 +76,7 @@ using ContextPtr = std::shared_ptr<EngineContext>;
 /// Reads both clocks; once per handler.
 Now read_clocks(caf::local_actor& self, const EngineContext& context);
 
-/// Tells the observer, if there is one.
+/// Tells the observer, if there is one, and the probe of a job's end.
 void tell(const EngineContext& context, JobPtr job);
 
 }  // namespace cells

@@ -1,5 +1,6 @@
 #include "cells/actors/job_dispatcher.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -188,6 +189,10 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
               {running, at.steady, at.steady + timeout, AbortCause::none, false, worker->id()});
   count(job.get(), running.get());
   context_->options.probe->handed_out(*running, leases_.size(), running_max_);
+  if (!job->started_at) {
+    const auto waited = std::max(at.wall - job->run_at, milliseconds{0});
+    context_->options.probe->first_attempt_began(*running, waited);
+  }
   send(store(), ClaimJob{running});
   send(worker, RunJob{lease, running, timeout, service->client});
   tell(*context_, running);
@@ -205,6 +210,8 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   workers_.release(live.worker);
   queue_.ended(live.job->spec->customer, at.steady - live.handed_out_at);
   auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);
+  context_->options.probe->attempt_ended(*live.job, end.kind, live.abort,
+                                         at.steady - live.handed_out_at);
   const auto after = std::make_shared<const Job>(
       end_attempt(*live.job, std::move(end), terms(*live.job), at.wall));
   context_->options.probe->lease_ended(*live.job, *after, live.abort);

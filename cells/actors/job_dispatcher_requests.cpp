@@ -10,7 +10,11 @@ namespace cells {
 
 caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   const Now at = now();
-  if (auto refusal = refuse(request_in, at)) return JobSubmitted{nullptr, std::move(refusal)};
+  if (auto refusal = refuse(request_in, at)) {
+    // Under a key, the cell dispatcher has the last word.
+    if (!request_in.idempotency) context_->options.probe->refused(*refusal);
+    return JobSubmitted{nullptr, std::move(refusal)};
+  }
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
   auto job = std::make_shared<const Job>(
@@ -46,6 +50,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) 
   const auto& holder = stored.holder;
   if (!holder.job) {
     submitted_rate_.count(now().steady);
+    context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
     added(job, stored.runnable);
     return;
@@ -149,7 +154,10 @@ void JobDispatcherActor::fail_cancel(JobId id) {
 caf::result<RetryAnswered> JobDispatcherActor::retry(const JobPtr& job) {
   const Now at = now();
   if (!can_reopen(*job)) return RetryAnswered{job, false, std::nullopt};
-  if (auto refusal = refuse_more(at)) return RetryAnswered{nullptr, false, std::move(refusal)};
+  if (auto refusal = refuse_more(at)) {
+    context_->options.probe->refused(*refusal);
+    return RetryAnswered{nullptr, false, std::move(refusal)};
+  }
   const JobId place = context_->ids.next(at.wall);
   counts_[JobState::queued] += 1;
   auto promise = make_response_promise<RetryAnswered>();

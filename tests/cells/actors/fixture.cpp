@@ -110,7 +110,8 @@ void Fixture::start() {
   for (const std::string name : {"dns", "billing"}) {
     options.services[name] = service_entry();
   }
-  options.probe = recorder;
+  options.probe = std::make_shared<ProbeList>(
+      std::vector<std::shared_ptr<EngineProbe>>{recorder, std::make_shared<EngineProbe>()});
   daemon_->engine = spawn_cell_dispatcher(daemon_->system, std::move(options));
   settle();
 }

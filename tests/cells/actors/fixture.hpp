@@ -13,6 +13,7 @@
 
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/engine_context.hpp"
+#include "cells/actors/probe_list.hpp"
 #include "src/store/memory_store.hpp"
 
 namespace cells_test {
@@ -48,6 +49,14 @@ class Recorder : public EngineProbe {
     if (role == "dispatcher") dispatchers.push_back(actor.address());
     if (role == "provider") providers.push_back(actor.address());
   }
+  void submitted(const Job& job) override { submissions.push_back(job.id); }
+  void refused(const Refusal& refusal) override { refusals.push_back(refusal.kind); }
+  void first_attempt_began(const Job&, milliseconds waited) override { waits.push_back(waited); }
+  void attempt_ended(const Job& job, AttemptEnd::Kind kind, AbortCause cause,
+                     microseconds ran) override {
+    attempts.push_back({job.id, kind, cause, ran});
+  }
+  void job_ended(const Job& job) override { ends.emplace_back(job.id, job.state); }
   void handed_out(const Job& job, std::size_t running, std::size_t) override {
     hand_outs.emplace_back(job.id, job.lease);
     most_running = std::max(most_running, running);
@@ -60,6 +69,17 @@ class Recorder : public EngineProbe {
   std::vector<caf::actor_addr> providers;
   std::vector<std::pair<JobId, Lease>> hand_outs;
   std::vector<Lease> stale;
+  std::vector<JobId> submissions;
+  std::vector<Refusal::Kind> refusals;
+  std::vector<milliseconds> waits;
+  struct Attempt {
+    JobId job;
+    AttemptEnd::Kind kind;
+    AbortCause cause;
+    microseconds ran;
+  };
+  std::vector<Attempt> attempts;
+  std::vector<std::pair<JobId, JobState>> ends;
   std::size_t most_running = 0;
 };
 

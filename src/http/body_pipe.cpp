@@ -12,11 +12,11 @@ constexpr int steps_per_run = 16;  // Then other requests get their turn on the 
 }  // namespace
 
 BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
-                   const StreamHandler& handler, Request request)
+                   const Routes::StreamEntry& route, Request request)
     : slot_(std::move(slot)),
       turn_(turn),
       state_(state),
-      handler_(handler),
+      route_(route),
       request_(std::move(request)) {}
 
 void BodyPipe::open() {
@@ -116,14 +116,17 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
       if (sink && step == Step::abort) sink->on_abort();
     }
   } catch (...) {
-    Responder::Exchange(slot_, turn_).refuse(500, "the request failed");
+    Responder::Exchange exchange(slot_, turn_);
+    exchange.serve(route_.endpoint);
+    exchange.refuse(500, "the request failed");
     stop_taking();
   }
 }
 
 void BodyPipe::call_handler() {
   auto exchange = std::make_shared<Responder::Exchange>(slot_, turn_);
-  sink_ = handler_(request_, Responder(std::move(exchange)), shared_from_this());
+  exchange->serve(route_.endpoint);
+  sink_ = route_.handler(request_, Responder(std::move(exchange)), shared_from_this());
   request_ = Request{};
   if (!sink_) stop_taking();
 }

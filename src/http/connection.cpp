@@ -263,11 +263,11 @@ void Connection::begin_request(RequestHead head) {
   if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
 }
 
-void Connection::begin_stream(const StreamHandler& handler, RequestHead head) {
+void Connection::begin_stream(const Routes::StreamEntry& route, RequestHead head) {
   decoder_.emplace(head.body, std::numeric_limits<std::uint64_t>::max());
   // Until the body has ended, no answer may promise to keep the connection.
   const auto turn = slot_->open({terms_.head_only, false, terms_.http_1_0});
-  pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, handler, std::move(head.request));
+  pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, route, std::move(head.request));
   pipe_->open();
 }
 

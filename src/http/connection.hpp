@@ -96,7 +96,7 @@ class Connection : public DeadlineEntry {
   bool read_head();
   void begin_request(RequestHead head);
   void take_room(std::unique_ptr<BodyRoom::Share> room);
-  void begin_stream(const StreamHandler& handler, RequestHead head);
+  void begin_stream(const Routes::StreamEntry& route, RequestHead head);
   void take_body(std::string_view& input);
   BodyDecoder::Status pass_on(std::string_view& input);
   void finish_body();
@@ -116,6 +116,7 @@ class Connection : public DeadlineEntry {
   void await_heartbeat();
   void send_heartbeat();
   void end_stream();
+  void drop_stream();
 
   void await_request();
   void linger();

@@ -22,6 +22,7 @@ void Connection::refuse(int status, std::string detail) {
   }
   terms_.keep_alive = false;
   closes_ = true;
+  loop_.server->observer->refused(status);
   output_ = serialise(loop_.server->refusal(status, std::move(detail)), terms_);
   flush();
 }
@@ -59,6 +60,7 @@ void Connection::begin_answer_stream(Notice&& notice) {
   state_ = State::streaming;
   drop_request();
   stream_ = std::move(notice.stream);
+  ++loop_.server->streams;
   output_ = std::move(notice.unwritten);
   input_ = std::string(pending());
   input_taken_ = 0;
@@ -79,7 +81,7 @@ void Connection::send_stream() {
   auto taken = stream_->take();
   output_ = std::move(taken.bytes);
   if (!taken.ended) return flush_stream();
-  stream_.reset();
+  drop_stream();
   flush();
 }
 
@@ -122,6 +124,10 @@ void Connection::end_stream() {
   closes_ = true;
   stream_->finish();
   if (output_.empty()) send_stream();
+}
+
+void Connection::drop_stream() {
+  if (std::exchange(stream_, nullptr)) --loop_.server->streams;
 }
 
 void Connection::finish_answer() {
@@ -186,7 +192,7 @@ void Connection::abandon() {
   leave_line();
   slot_->disconnect();
   if (stream_) stream_->close();
-  stream_.reset();
+  drop_stream();
   if (pipe_) pipe_->abort();
   pipe_.reset();
   task_.reset();

@@ -113,20 +113,29 @@ Responder::Exchange::~Exchange() {
 }
 
 void Responder::Exchange::answer(Response&& response) {
-  if (slot_->claim(turn_)) slot_->deliver(response);
+  if (!slot_->claim(turn_)) return;
+  note(response.status);
+  slot_->deliver(response);
 }
 
 AnswerStream Responder::Exchange::begin_stream(const Response& head, StreamTerms terms) {
   if (!slot_->claim(turn_)) return {};
+  note(head.status);
   auto buffer = slot_->begin_stream(head, std::move(terms));
   return buffer ? AnswerStream(std::make_shared<AnswerStream::Channel>(std::move(buffer)))
                 : AnswerStream();
 }
 
 void Responder::Exchange::refuse(int status, std::string detail, std::string allow) {
-  if (slot_->claim(turn_)) {
-    slot_->deliver(slot_->state().refusal(status, std::move(detail), std::move(allow)));
-  }
+  if (!slot_->claim(turn_)) return;
+  note(status);
+  slot_->deliver(slot_->state().refusal(status, std::move(detail), std::move(allow)));
+}
+
+void Responder::Exchange::note(int status) const {
+  const auto took = std::chrono::steady_clock::now() - begun_;
+  slot_->state().observer->answered(endpoint_, status,
+                                    std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 
 void Responder::answer(Response response) const {

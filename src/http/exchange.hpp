@@ -1,9 +1,12 @@
 // The answers' way back: from a Responder on any thread to the connection of its request.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "src/http/answer.hpp"
@@ -77,6 +80,8 @@ class Responder::Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
+  /// Names what it is for, before anybody else has it.
+  void serve(std::size_t endpoint) { endpoint_ = endpoint; }
   void answer(Response&& response);
   AnswerStream begin_stream(const Response& head, StreamTerms terms);
   /// Answers through the server's Refuse, unless that would come too late.
@@ -84,8 +89,12 @@ class Responder::Exchange {
   bool connected() const { return slot_->is_current(turn_); }
 
  private:
+  void note(int status) const;
+
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::optional<std::size_t> endpoint_;
 };
 
 }  // namespace celld::http

@@ -19,6 +19,7 @@ void RequestTask::run() noexcept {
   try {
     auto found = state_.routes.find(request_.method, route_path_);
     if (found.handler != nullptr) {
+      exchange->serve(found.endpoint);
       request_.captures = std::move(found.captures);
       (*found.handler)(request_, Responder(exchange));
     } else if (found.status == 405) {

@@ -9,11 +9,16 @@
 namespace celld::http {
 
 void Routes::add(std::string method, std::string pattern, Handler handler) {
-  route_of(std::move(pattern)).handlers.insert_or_assign(std::move(method), std::move(handler));
+  const std::size_t endpoint = add_endpoint(method, pattern);
+  route_of(std::move(pattern))
+      .handlers.insert_or_assign(std::move(method), Entry{std::move(handler), endpoint});
 }
 
 void Routes::add_stream(std::string method, std::string path, StreamHandler handler) {
-  route_of(std::move(path)).stream_handlers.insert_or_assign(std::move(method), std::move(handler));
+  const std::size_t endpoint = add_endpoint(method, path);
+  route_of(std::move(path))
+      .stream_handlers.insert_or_assign(std::move(method),
+                                        StreamEntry{std::move(handler), endpoint});
 }
 
 void Routes::complete() {
@@ -28,8 +33,8 @@ void Routes::clear() {
   routes_.clear();
 }
 
-const StreamHandler* Routes::stream_handler(std::string_view method,
-                                            std::string_view route_path) const {
+const Routes::StreamEntry* Routes::stream_handler(std::string_view method,
+                                                  std::string_view route_path) const {
   for (const auto& route : routes_) {
     if (route.stream_handlers.empty() || route.pattern != route_path) continue;
     const auto found = route.stream_handlers.find(method);
@@ -53,11 +58,17 @@ Routes::Found Routes::find(const std::string& method, std::string_view route_pat
     found.allow = allowed_methods(route);
     return found;
   }
-  found.handler = &handler->second;
+  found.handler = &handler->second.handler;
+  found.endpoint = handler->second.endpoint;
   for (const auto& segment : match->segments) {
     found.captures.push_back(percent_decode(segment).value_or(segment));
   }
   return found;
+}
+
+std::size_t Routes::add_endpoint(const std::string& method, const std::string& pattern) {
+  endpoints_.push_back({method, pattern});
+  return endpoints_.size() - 1;
 }
 
 Routes::Route& Routes::route_of(std::string&& pattern) {

@@ -9,6 +9,7 @@
 
 #include "src/http/path_router.hpp"
 #include "src/http/server.hpp"
+#include "src/http/server_observer.hpp"
 
 namespace celld::http {
 
@@ -21,11 +22,19 @@ class Routes {
   /// Lets go of all handlers.
   void clear();
 
+  /// What is served; the index of each is the `endpoint` of its handler.
+  const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+
+  struct StreamEntry {
+    StreamHandler handler;
+    std::size_t endpoint = 0;
+  };
   /// Found where the head ends, as it decides how the body is read; null for all other requests.
-  const StreamHandler* stream_handler(std::string_view method, std::string_view route_path) const;
+  const StreamEntry* stream_handler(std::string_view method, std::string_view route_path) const;
 
   struct Found {
     const Handler* handler = nullptr;
+    std::size_t endpoint = 0;
     int status = 200;   ///< 404 or 405 when there is no handler.
     std::string allow;  ///< The methods of the path, for a 405.
     std::vector<std::string> captures;
@@ -33,15 +42,21 @@ class Routes {
   Found find(const std::string& method, std::string_view route_path) const;
 
  private:
+  struct Entry {
+    Handler handler;
+    std::size_t endpoint = 0;
+  };
   struct Route {
     std::string pattern;
-    std::map<std::string, Handler> handlers;
-    std::map<std::string, StreamHandler, std::less<>> stream_handlers;
+    std::map<std::string, Entry> handlers;
+    std::map<std::string, StreamEntry, std::less<>> stream_handlers;
   };
 
+  std::size_t add_endpoint(const std::string& method, const std::string& pattern);
   Route& route_of(std::string&& pattern);
   static std::string allowed_methods(const Route& route);
 
+  std::vector<Endpoint> endpoints_;
   std::vector<Route> routes_;
   PathRouter router_;
 };

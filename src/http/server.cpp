@@ -64,8 +64,13 @@ void Server::use_tls(std::shared_ptr<const TlsContext> context) {
   impl_->state->use_tls(std::move(context));
 }
 
+void Server::observe(std::shared_ptr<ServerObserver> observer) {
+  impl_->state->observer = std::move(observer);
+}
+
 void Server::start() {
   impl_->state->routes.complete();
+  impl_->state->observer->serves(impl_->state->routes.endpoints());
   impl_->state->pool.start(impl_->state->limits.threads);
   impl_->poller.start();
 }
@@ -84,6 +89,10 @@ bool Server::responds(milliseconds within) {
 
 std::size_t Server::connections() const {
   return impl_->poller.connections();
+}
+
+std::size_t Server::streams() const {
+  return impl_->state->streams.load(std::memory_order_relaxed);
 }
 
 }  // namespace celld::http

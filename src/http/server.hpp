@@ -137,7 +137,8 @@ using StreamHandler = std::function<std::unique_ptr<BodySink>(
 /// is for people.
 using Refuse = std::function<Response(int status, std::string detail, std::string allow)>;
 
-class TlsContext;  // src/http/tls.hpp
+class ServerObserver;  // src/http/server_observer.hpp
+class TlsContext;      // src/http/tls.hpp
 
 class Server {
  public:
@@ -160,6 +161,8 @@ class Server {
   /// Connections accepted from now on are encrypted with it; those that are open go on as they
   /// are. Before start or later, from any thread: a reload is a second call. Null: no longer.
   void use_tls(std::shared_ptr<const TlsContext> context);
+  /// Told from now on how requests go; before start.
+  void observe(std::shared_ptr<ServerObserver> observer);
   void start();
   /// Leaves new connections to whoever has the listening socket next. Requests on open ones are
   /// served, and their answers say that the connection closes; returns when all are closed, or
@@ -176,6 +179,8 @@ class Server {
 
   /// Open connections, for metrics and tests.
   std::size_t connections() const;
+  /// Of them, those whose answer is an AnswerStream.
+  std::size_t streams() const;
 
  private:
   class Impl;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 #include "src/http/mailbox.hpp"
 #include "src/http/routes.hpp"
 #include "src/http/server.hpp"
+#include "src/http/server_observer.hpp"
 #include "src/http/tls.hpp"
 
 namespace celld::http {
@@ -31,10 +33,12 @@ struct ServerState {
 
   const Limits limits;
   const Refuse refuse;
+  std::shared_ptr<ServerObserver> observer = std::make_shared<ServerObserver>();
   Routes routes;
   Mailbox mailbox;
   BodyRoom body_room;
-  std::atomic<bool> draining{false};  ///< Every answer from now on closes its connection.
+  std::atomic<std::size_t> streams{0};  ///< Answers that go on.
+  std::atomic<bool> draining{false};    ///< Every answer from now on closes its connection.
   HandlerPool pool;
 
  private:

@@ -46,9 +46,13 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 
-void OpenedDatabase::commit() {
+void OpenedDatabase::commit(std::size_t operations) {
+  const auto begun = std::chrono::steady_clock::now();
   jobs_.commit();
   ++stats_->commits;
+  if (!options_.on_commit) return;
+  const auto took = std::chrono::steady_clock::now() - begun;
+  options_.on_commit({operations, std::chrono::duration_cast<std::chrono::microseconds>(took)});
 }
 
 // Not left to SQLite's own checkpoints at commit: those keep their errors to themselves.

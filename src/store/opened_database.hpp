@@ -1,6 +1,7 @@
 // The database as its writer owns it: locked, of the right schema, ready for transitions.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -22,8 +23,8 @@ class OpenedDatabase {
   const std::string& path() const { return path_; }
   SqliteJobs& jobs() { return jobs_; }
 
-  /// Commits what the transitions have done so far.
-  void commit();
+  /// Commits what the transitions of so many operations have done.
+  void commit(std::size_t operations);
   /// Moves pages from the log into the database when there are many.
   void checkpoint_when_long();
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,12 @@
 
 namespace celld::store {
 
+/// One transaction that was committed.
+struct CommitReport {
+  std::size_t operations = 0;  ///< What it wrote, and reads that came meanwhile.
+  std::chrono::microseconds took{};
+};
+
 struct SqliteOptions {
   std::string data_directory;               ///< Created when it is not there; locked while open.
   std::string path = "celld.db";            ///< Of the database; relative: in the data directory.
@@ -30,8 +37,10 @@ struct SqliteOptions {
   std::size_t batch_bytes_max = 8 << 20;
   /// How long claims wait for a commit to go with before they get one of their own.
   cells::milliseconds claim_delay{5};
-  std::int64_t wal_pages_max = 4000;               ///< A longer write-ahead log is checkpointed.
-  std::function<void(std::string)> on_fatal;       ///< Called once, on the writer's thread.
+  std::int64_t wal_pages_max = 4000;          ///< A longer write-ahead log is checkpointed.
+  std::function<void(std::string)> on_fatal;  ///< Called once, on the writer's thread.
+  /// Called after each commit, before its answers, on the writer's thread; may be null.
+  std::function<void(const CommitReport&)> on_commit;
   std::optional<std::int64_t> database_pages_max;  ///< Makes the database full early, in tests.
 };
 
@@ -57,6 +66,8 @@ class SqliteStore {
   cells::JobReader spawn_reader(caf::actor_system& system) const;
 
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
+  /// Of the database; its write-ahead log is the same with `-wal` after it.
+  const std::string& path() const { return path_; }
 
  private:
   std::shared_ptr<OpenedDatabase> opened_;

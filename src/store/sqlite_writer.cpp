@@ -138,7 +138,12 @@ class Writer {
       commit();
     } else if (!database_->jobs().changed()) {
       answers_.deliver_all();
-      if (database_->jobs().claims() != 0) arm_claims();
+      if (database_->jobs().claims() != 0) {
+        arm_claims();
+      } else {  // They have only read: no commit is about them.
+        operations_ = 0;
+        bytes_ = 0;
+      }
     } else if (!armed_) {
       armed_ = true;
       self_->send(self_, CommitBatch{batch_});
@@ -153,9 +158,9 @@ class Writer {
   void commit() {
     armed_ = false;
     ++batch_;
-    operations_ = 0;
+    const auto operations = std::exchange(operations_, 0);
     bytes_ = 0;
-    if (has_changes() && !guard([&] { database_->commit(); })) return;
+    if (has_changes() && !guard([&] { database_->commit(operations); })) return;
     answers_.deliver_all();
     guard([&] { database_->checkpoint_when_long(); });
   }

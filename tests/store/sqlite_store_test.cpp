@@ -56,6 +56,23 @@ TEST_CASE("operations that arrive together are committed together") {
   CHECK(under_test.stats()->commits < 500);
 }
 
+TEST_CASE("each commit is reported with what it wrote") {
+  std::atomic<std::size_t> operations{0};
+  std::atomic<std::size_t> reports{0};
+  SqliteOptions options;
+  options.on_commit = [&](const CommitReport& report) {
+    operations += report.operations;
+    ++reports;
+    if (report.took <= std::chrono::microseconds{0}) operations += 1'000'000;
+  };
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  client.ask(FindKeyHolder{"acme", {"key", "digest"}});  // A read alone is no part of a commit.
+  CHECK(insert_at_once(under_test, 1, 1001) == 1000);
+  CHECK(operations == 1000);
+  CHECK(reports == under_test.stats()->commits);
+}
+
 TEST_CASE("an answer comes after its commit") {
   SqliteUnderTest under_test;
   Client client{under_test};

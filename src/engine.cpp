@@ -7,15 +7,19 @@
 #include <utility>
 
 #include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/probe_list.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/routes.hpp"
 #include "src/http/server.hpp"
 #include "src/http/tls.hpp"
+#include "src/metrics/metrics.hpp"
+#include "src/metrics/scraper.hpp"
 #include "src/providers/command_lock.hpp"
 #include "src/providers/command_transport.hpp"
 #include "src/providers/http_transport.hpp"
 #include "src/providers/provider_factory.hpp"
 #include "src/store/sqlite_store.hpp"
+#include "src/version.hpp"
 
 namespace celld {
 namespace {
@@ -70,6 +74,12 @@ auto load_certificates(const config::Tls& tls) {
   return http::TlsContext::load({tls.certificate_path, tls.key_path, tls.client_ca_path});
 }
 
+std::vector<std::string> names_of(const std::vector<config::Service>& services) {
+  std::vector<std::string> names;
+  for (const auto& service : services) names.push_back(service.name);
+  return names;
+}
+
 using Note = std::function<void(const std::string& text)>;
 
 class RunningEngine final : public Engine {
@@ -79,6 +89,7 @@ class RunningEngine final : public Engine {
 
   ~RunningEngine() override {
     server_.stop(std::chrono::milliseconds{0});
+    end_scraper();
     for (const auto& actor : {dispatcher_, gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
@@ -105,6 +116,7 @@ class RunningEngine final : public Engine {
       readiness_->state = api::ReadyState::store_failed;
       events_.fail(Events::Kind::store_failed, std::move(text));
     };
+    options.on_commit = [metrics = metrics_](const auto& report) { metrics->committed(report); };
     auto opened = store::SqliteStore::open(options);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
     if (auto failure = start_commands(data_directory, note)) return failure;
@@ -188,7 +200,12 @@ class RunningEngine final : public Engine {
     for (const auto& service : config_.services) rules->services.insert(service.name);
     rules->routing = routing;
     auto access = std::make_shared<const api::AccessControl>(config_.tokens);
-    api::add_routes(server_, {gateway, std::move(rules), readiness_, std::move(access)});
+    const auto scraper = spawn_scraper(dispatcher, reader, opened);
+    api::add_routes(server_, {gateway, std::move(rules), readiness_, std::move(access),
+                              [scraper](http::Responder responder) {
+                                caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
+                              }});
+    server_.observe({metrics_, &metrics_->http()});
     server_.start();
     readiness_->state = api::ReadyState::ready;
     return std::nullopt;
@@ -202,6 +219,8 @@ class RunningEngine final : public Engine {
     options.wall_clock = wall_now;
     options.routing = std::move(routing);
     options.seed = std::random_device{}();
+    options.probe = std::make_shared<cells::ProbeList>(
+        std::vector<std::shared_ptr<cells::EngineProbe>>{{metrics_, &metrics_->engine()}});
     for (const auto& service : config_.services) {
       options.services[service.name] = {[this, service](caf::actor_system& system) {
                                           return providers::spawn_provider(
@@ -210,6 +229,30 @@ class RunningEngine final : public Engine {
                                         service.settle};
     }
     return options;
+  }
+
+  /// It looks at parts that are about to go.
+  void end_scraper() {
+    if (!scraper_) return;
+    caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
+    caf::scoped_actor self{system_};
+    self->wait_for(scraper_);
+  }
+
+  metrics::Scraper spawn_scraper(const cells::CellDispatcher& dispatcher,
+                                 const cells::JobReader& reader, const store::SqliteStore& opened) {
+    auto scraper = metrics::spawn_scraper(
+        system_, {metrics_, dispatcher, reader, wall_now,
+                  [this, stats = opened.stats(), path = opened.path()] {
+                    return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
+                                                  server_.connections(),
+                                                  config_.limits.connections_max,
+                                                  server_.streams(),
+                                                  stats->checkpoints,
+                                                  path};
+                  }});
+    scraper_ = caf::actor_cast<caf::actor>(scraper);
+    return scraper;
   }
 
   /// Its answer says that it has taken up what the store has.
@@ -229,6 +272,8 @@ class RunningEngine final : public Engine {
   bool hands_over_ = false;  // The listening socket is not of our making.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
+  std::shared_ptr<metrics::Metrics> metrics_ =
+      std::make_shared<metrics::Metrics>(names_of(config_.services), version);
   caf::actor_system_config system_config_;
   caf::actor_system system_;
   // Actors may refer to what stands below, and it refers to them: it goes first, they end then.
@@ -236,6 +281,7 @@ class RunningEngine final : public Engine {
   caf::actor reader_;
   caf::actor gateway_;
   caf::actor dispatcher_;
+  caf::actor scraper_;
   providers::HttpTransport transport_;
   std::optional<providers::CommandTransport> commands_;
   http::Server server_{limits_of(config_.limits), api::refuse};

@@ -38,6 +38,10 @@ JobId first_job_id_at(WallTime at) {
   return static_cast<JobId>(ms) << counter_bits;
 }
 
+WallTime time_of(JobId id) {
+  return WallTime{milliseconds{static_cast<std::int64_t>(id >> counter_bits)}};
+}
+
 void JobIdSource::start_after(JobId last) {
   JobId seen = last_.load();
   while (seen < last && !last_.compare_exchange_weak(seen, last)) {

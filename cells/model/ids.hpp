@@ -26,6 +26,8 @@ std::optional<JobId> parse_job_id(std::string_view text);
 
 /// The first id of the millisecond `at`: ids are compared with it to ask for "created after".
 JobId first_job_id_at(WallTime at);
+/// When an id was made, or a place given.
+WallTime time_of(JobId id);
 
 /// Hands out strictly increasing ids, from any thread. Follows the wall clock, never backwards.
 class JobIdSource {

@@ -120,7 +120,8 @@ class Document:
         media = content[kind]
         if kind == "text/event-stream":
             return self._event_faults(media["x-events"], body.decode())
-        return self.schemas.faults(media["schema"], json.loads(body))
+        value = body.decode() if kind.startswith("text/plain") else json.loads(body)
+        return self.schemas.faults(media["schema"], value)
 
     def _event_faults(self, described, text):
         found = []

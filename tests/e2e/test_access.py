@@ -30,6 +30,7 @@ ROUTES = [
     ("GET", "/v1/jobs/{job}/events", "read"),
     ("HEAD", "/v1/events", "read"),
     ("GET", "/v1/cells", "read"),
+    ("GET", "/metrics", "read"),
     ("GET", "/v1/cells/acme/*", "read"),
     ("PUT", "/v1/admin/cells/acme/*/pool", "admin"),
     ("DELETE", "/v1/admin/cells/acme/*/pool", "admin"),
@@ -220,6 +221,12 @@ class Access(EndToEnd):
                 self.assertNotIn(b"secret-token", body)
 
     # --- Tokens bound to a customer --------------------------------------------------------------
+
+    def test_a_bound_token_does_not_get_metrics_which_are_about_all(self):
+        answer = self.of("acme").get("/metrics")
+        self.assert_problem(answer, 403, "missing-scope")
+        self.assertIn("bound to a customer", answer.json["detail"])
+        self.assert_problem(self.of("bolt").get("/metrics?x=1"), 403, "missing-scope")
 
     def test_a_bound_token_submits_for_its_customer_only(self):
         self.submit_as("acme")

@@ -160,6 +160,8 @@ class Routes(EndToEnd):
             with self.subTest(path=operation.path):
                 path = example_of(operation.path)
                 whole, head = client.get(path), client.request("HEAD", path)
+                if path == "/metrics":  # They are others each time.
+                    del whole.headers["content-length"], head.headers["content-length"]
                 self.assertEqual((head.status, head.headers, head.body),
                                  (whole.status, whole.headers, b""))
 
@@ -169,7 +171,7 @@ class Routes(EndToEnd):
         near = {path + "/x" for path in paths} | {path + "/" for path in paths}
         near |= {path.rpartition("/")[0] or "/" for path in paths}
         near |= {"/v2" + path for path in paths} | {"/v1" + path for path in paths}
-        near |= {"/", "/metrics", "/v1/batches", "/v1/schedules", "/v1/services", "/v1/admin/config",
+        near |= {"/", "/v1/batches", "/v1/schedules", "/v1/services", "/v1/admin/config",
                  "/v1/admin/reload", "/openapi.yaml"}
         near = {path for path in near if document().path_of(path) is None}
         self.assertGreater(len(near), 30)

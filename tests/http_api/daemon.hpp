@@ -35,7 +35,10 @@ class Daemon {
                                  std::nullopt, false};
     };
     if (attached) caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
-    add_routes(server_, {gateway_, rules, readiness});
+    const auto scrape = [](const http::Responder& responder) {
+      responder.answer({200, "text/plain", "up 1\n", {}});
+    };
+    add_routes(server_, {gateway_, rules, readiness, std::make_shared<AccessControl>(), scrape});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;

@@ -22,7 +22,6 @@ using http::Response;
 // How soon a client that has gone is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
 constexpr int cancel_attempts_max = 5;
-constexpr int place_counter_bits = 20;  // See cells::JobId.
 
 Response json_response(int status, std::string body) {
   Response response;
@@ -338,9 +337,7 @@ class GatewayActor : public Gateway::base {
 
   cells::milliseconds age(cells::JobId place) const {
     if (place == 0) return cells::milliseconds(0);
-    const cells::WallTime since{
-        cells::milliseconds(static_cast<std::int64_t>(place >> place_counter_bits))};
-    return std::max(wall_clock_() - since, cells::milliseconds(0));
+    return std::max(wall_clock_() - cells::time_of(place), cells::milliseconds(0));
   }
 
   // --- The engine ------------------------------------------------------------------------------

@@ -204,6 +204,18 @@ void get_readyz(const Api& api, const Access&, const Request& request, const Res
   }
 }
 
+/// The numbers are about all customers, so a token of one of them does not get them.
+void get_metrics(const Api& api, const Access& access, const Request& request,
+                 const Responder& responder) {
+  if (access.customer)
+    return answer(responder,
+                  {.kind = ProblemKind::missing_scope,
+                   .detail = "The token is bound to a customer, and metrics are about all."});
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  api.scrape(responder);
+}
+
 void get_openapi(const Api&, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
@@ -243,6 +255,7 @@ void add_routes(http::Server& server, const Api& api) {
       post_cell_state<cells::CellState::active>);
   add("GET", "/livez", std::nullopt, get_livez);
   add("GET", "/readyz", std::nullopt, get_readyz);
+  add("GET", "/metrics", Scope::read, get_metrics);
   add("GET", "/openapi.json", std::nullopt, get_openapi);
 }
 

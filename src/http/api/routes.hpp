@@ -2,6 +2,7 @@
 // gateway.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "src/http/api/access.hpp"
@@ -17,6 +18,8 @@ struct Api {
   std::shared_ptr<const SubmissionRules> rules;
   std::shared_ptr<const Readiness> readiness;
   std::shared_ptr<const AccessControl> access = std::make_shared<const AccessControl>();
+  /// Answers with all metrics; must not block.
+  std::function<void(http::Responder)> scrape{};
 };
 
 /// Adds all routes to a server that has not started.

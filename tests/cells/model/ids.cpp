@@ -60,6 +60,11 @@ TEST_CASE("ids of a later millisecond are greater than all of an earlier one") {
   CHECK(first_job_id_at(WallTime{1ms}) == ids_per_ms);
 }
 
+TEST_CASE("an id tells when it was made") {
+  CHECK(time_of(first_job_id_at(noon)) == noon);
+  CHECK(time_of(first_job_id_at(noon + 1ms) - 1) == noon);
+}
+
 TEST_CASE("a time beyond what an id holds gives the nearest id") {
   CHECK(first_job_id_at(WallTime{-1ms}) == 0);
   CHECK(first_job_id_at(WallTime::min()) == 0);

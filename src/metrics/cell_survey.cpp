@@ -1,0 +1,128 @@
+#include "src/metrics/cell_survey.hpp"
+
+#include <string_view>
+
+#include "src/metrics/families.hpp"
+
+namespace celld::metrics {
+namespace {
+
+using cells::CellState;
+using cells::JobState;
+using cells::Refusal;
+using prometheus::MetricFamily;
+
+constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_count> reasons = {{
+    {Refusal::Kind::no_cell, "no_cell"},
+    {Refusal::Kind::timeout_too_long, "timeout_too_long"},
+    {Refusal::Kind::queue_full, "queue_full"},
+    {Refusal::Kind::too_many_cells, "too_many_cells"},
+    {Refusal::Kind::draining, "draining"},
+    {Refusal::Kind::cell_draining, "cell_draining"},
+    {Refusal::Kind::key_reused, "key_reused"},
+}};
+
+/// The families of what is told of each cell, while they are filled.
+struct Gauges {
+  MetricFamily jobs = gauges("celld_jobs", "Unfinished jobs, by state.");
+  MetricFamily jobs_max = gauges("celld_jobs_max", "How many unfinished jobs a cell takes.");
+  MetricFamily oldest = gauges("celld_oldest_queued_age_seconds",
+                               "How long the oldest queued job has had its place; 0: none is.");
+  MetricFamily workers = gauges("celld_workers", "Workers, by state.");
+  MetricFamily target = gauges("celld_workers_target", "How many workers there should be.");
+
+  void fill(std::string_view customer, std::string_view product, const CellGauges& cell) {
+    for (std::size_t i = 0; i < cells::job_state_count; ++i) {
+      const auto state = static_cast<JobState>(i);
+      if (cells::is_ended(state)) continue;
+      add(jobs, {{"customer", customer}, {"product", product}, {"state", to_string(state)}},
+          static_cast<double>(cell.jobs[state]));
+    }
+    add(jobs_max, {{"customer", customer}, {"product", product}},
+        static_cast<double>(cell.jobs_max));
+    if (cell.oldest_queued_s)
+      add(oldest, {{"customer", customer}, {"product", product}}, *cell.oldest_queued_s);
+    const auto add_workers = [&](std::string_view state, double count) {
+      add(workers, {{"customer", customer}, {"product", product}, {"state", state}}, count);
+    };
+    add_workers("ready", cell.pool.ready);
+    add_workers("busy", cell.pool.busy);
+    add_workers("retiring", cell.pool.retiring);
+    add(target, {{"customer", customer}, {"product", product}}, cell.pool.target);
+  }
+};
+
+struct Counters {
+  MetricFamily submissions = counters("celld_submissions_total", "Jobs that were accepted.");
+  MetricFamily refusals = counters(
+      "celld_refusals_total", "Submissions, and retries of jobs, that were refused, by reason.");
+  MetricFamily finished =
+      counters("celld_jobs_finished_total", "Jobs that have ended, by how they did.");
+  MetricFamily expiries = counters("celld_lease_expiries_total",
+                                   "Attempts that passed their deadline and were aborted.");
+
+  void fill(std::string_view customer, std::string_view product, const Tally& tally, bool is_cell) {
+    add(submissions, {{"customer", customer}, {"product", product}},
+        static_cast<double>(tally.submissions));
+    for (const auto& [kind, reason] : reasons) {
+      if (is_cell && !is_of_a_cell(kind)) continue;
+      add(refusals, {{"customer", customer}, {"product", product}, {"reason", reason}},
+          static_cast<double>(tally.refusals[static_cast<std::size_t>(kind)]));
+    }
+    for (std::size_t i = 0; i < cells::job_state_count; ++i) {
+      const auto state = static_cast<JobState>(i);
+      if (!cells::is_ended(state)) continue;
+      add(finished, {{"customer", customer}, {"product", product}, {"state", to_string(state)}},
+          static_cast<double>(tally.finished[i]));
+    }
+    add(expiries, {{"customer", customer}, {"product", product}},
+        static_cast<double>(tally.lease_expiries));
+  }
+};
+
+MetricFamily cells_by_state(const CellSurvey& survey) {
+  MetricFamily family = gauges("celld_cells", "Cells, by state; templates left out.");
+  for (const auto state : {CellState::active, CellState::paused, CellState::draining}) {
+    add(family, {{"state", to_string(state)}},
+        static_cast<double>(survey.cells_by_state[static_cast<std::size_t>(state)]));
+  }
+  return family;
+}
+
+}  // namespace
+
+CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
+  for (std::size_t i = 0; i < jobs.by_state.size(); ++i)
+    jobs.by_state[i] += status.queue.counts.by_state[i];
+  jobs_max += status.quota.jobs_max;
+  pool.target += status.pool.target;
+  pool.ready += status.pool.ready;
+  pool.busy += status.pool.busy;
+  pool.retiring += status.pool.retiring;
+  return *this;
+}
+
+void CellSurvey::add(const cells::CellStatus& status, CellTallies& tallies) {
+  if (status.is_template) return;
+  cells_by_state[static_cast<std::size_t>(status.changed.state)] += 1;
+  const bool has_label = tallies.saw(status.key, status.queue.counts.unfinished());
+  (has_label ? labelled[status.key] : others) += status;
+}
+
+std::vector<MetricFamily> cell_families(const CellSurvey& survey,
+                                        const CellTallies::Snapshot& tallies) {
+  Gauges state;
+  for (const auto& [key, cell] : survey.labelled) state.fill(key.customer, key.product, cell);
+  state.fill(others_label, others_label, survey.others);
+  Counters events;
+  for (const auto& [key, tally] : tallies.labelled) {
+    events.fill(key.customer, key.product, tally, true);
+  }
+  events.fill(others_label, others_label, tallies.others, false);
+  return {std::move(state.jobs),         std::move(state.jobs_max),  std::move(state.oldest),
+          std::move(state.workers),      std::move(state.target),    cells_by_state(survey),
+          std::move(events.submissions), std::move(events.refusals), std::move(events.finished),
+          std::move(events.expiries)};
+}
+
+}  // namespace celld::metrics

@@ -1,0 +1,42 @@
+// How all cells stand at one moment, for a bounded number of labels.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <prometheus/metric_family.h>
+
+#include "cells/model/cell_key.hpp"
+#include "cells/model/status.hpp"
+#include "src/metrics/cell_tallies.hpp"
+
+namespace celld::metrics {
+
+/// One cell, or the sum of several.
+struct CellGauges {
+  cells::JobCounts jobs;
+  std::uint64_t jobs_max = 0;
+  cells::PoolStatus pool;
+  std::optional<double> oldest_queued_s;  ///< None: not known, or not asked for.
+
+  CellGauges& operator+=(const cells::CellStatus& status);
+};
+
+struct CellSurvey {
+  std::map<cells::CellKey, CellGauges> labelled;
+  CellGauges others;
+  std::array<std::size_t, 3> cells_by_state{};  ///< By CellState.
+
+  /// Adds a cell to those with a label, or to the others. Templates are left out.
+  void add(const cells::CellStatus& status, CellTallies& tallies);
+};
+
+/// The families of all that is told per cell.
+std::vector<prometheus::MetricFamily> cell_families(const CellSurvey& survey,
+                                                    const CellTallies::Snapshot& tallies);
+
+}  // namespace celld::metrics

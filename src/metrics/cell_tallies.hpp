@@ -1,0 +1,92 @@
+// What is counted per cell, for a bounded number of cells.
+//
+// Each event is counted in exactly one series at the moment when it happens: in that of its cell
+// when the cell has a label, else in the sum of the others. So no series ever decreases, whichever
+// cells have labels: a cell that gets a label starts at 0, and what it did before stays in the sum;
+// one that loses its label takes its series with it, and goes on in the sum. Rates over all series
+// are therefore exact, and nothing is counted twice.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cells/model/cell_key.hpp"
+#include "cells/model/job.hpp"
+#include "cells/model/submission.hpp"
+
+namespace celld::metrics {
+
+inline constexpr std::size_t refusal_kind_count = 7;
+
+struct Tally {
+  std::uint64_t submissions = 0;
+  std::array<std::uint64_t, refusal_kind_count> refusals{};      ///< By Refusal::Kind.
+  std::array<std::uint64_t, cells::job_state_count> finished{};  ///< By JobState, ends only.
+  std::uint64_t lease_expiries = 0;
+};
+
+/// Whether a refusal of this kind is that of a cell which is there.
+bool is_of_a_cell(cells::Refusal::Kind kind);
+
+/// Thread-safe.
+class CellTallies {
+ public:
+  struct Limits {
+    std::size_t labels_max = 1000;
+    std::size_t cells_max = 100'000;  ///< That are looked at when labels are given.
+  };
+
+  CellTallies() = default;
+  explicit CellTallies(Limits limits) : limits_(limits) {}
+
+  void submitted(const cells::CellKey& cell);
+  void refused(const cells::CellKey& cell, cells::Refusal::Kind kind);
+  void attempt_ended(const cells::CellKey& cell, bool lease_expired);
+  void job_ended(const cells::CellKey& cell, cells::JobState state);
+
+  /// A cell is there, with so many unfinished jobs. True when it has a label.
+  bool saw(const cells::CellKey& cell, std::uint64_t unfinished);
+
+  /// Gives the labels to the busiest cells: those with the most submissions and attempts, of which
+  /// half are forgotten at each ranking, and unfinished jobs. A cell has to be twice as busy as one
+  /// with a label to take it away.
+  void rank();
+
+  struct Snapshot {
+    std::vector<std::pair<cells::CellKey, Tally>> labelled;  ///< In order of their keys.
+    Tally others;
+  };
+  Snapshot snapshot() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const cells::CellKey& key) const;
+  };
+  struct Entry {
+    std::uint64_t activity = 0;
+    std::uint64_t unfinished = 0;  ///< As last seen, since the last ranking.
+    std::unique_ptr<Tally> tally;  ///< Null: it has no label.
+  };
+  using Entries = std::unordered_map<cells::CellKey, Entry, Hash>;
+
+  /// Null when there are too many cells.
+  Entry* entry_of(const cells::CellKey& cell);
+  template <class Change>
+  void count(const cells::CellKey& cell, std::uint64_t activity, Change change);
+  void set_label(Entry& entry, bool labelled);
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  Entries entries_;
+  std::size_t labels_ = 0;
+  Tally others_;
+};
+
+}  // namespace celld::metrics

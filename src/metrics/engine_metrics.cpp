@@ -1,0 +1,130 @@
+#include "src/metrics/engine_metrics.hpp"
+
+#include "src/metrics/families.hpp"
+
+namespace celld::metrics {
+namespace {
+
+using cells::AbortCause;
+using cells::AttemptEnd;
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+constexpr std::array<std::string_view, 10> outcomes = {
+    "succeeded", "rejected", "retryable", "throttled",   "unknown",
+    "timeout",   "expired",  "cancelled", "interrupted", "handed_back"};
+
+Buckets wait_buckets() {
+  return {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200, 43'200};
+}
+
+Buckets run_buckets() {
+  return {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800};
+}
+
+double seconds(std::chrono::duration<double> time) {
+  return time.count();
+}
+
+}  // namespace
+
+std::string_view outcome_of(AttemptEnd::Kind kind, AbortCause cause) {
+  switch (kind) {
+    case AttemptEnd::Kind::succeeded:
+      return "succeeded";
+    case AttemptEnd::Kind::rejected:
+      return "rejected";
+    case AttemptEnd::Kind::retryable:
+      return "retryable";
+    case AttemptEnd::Kind::throttled:
+      return "throttled";
+    case AttemptEnd::Kind::unknown:
+      return cause == AbortCause::timeout ? "timeout" : "unknown";
+    case AttemptEnd::Kind::expired:
+      return "expired";
+    case AttemptEnd::Kind::cancelled:
+      return "cancelled";
+    case AttemptEnd::Kind::interrupted:
+      return "interrupted";
+    case AttemptEnd::Kind::handed_back:
+      return "handed_back";
+  }
+  return "unknown";
+}
+
+EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallies,
+                             const std::vector<std::string>& services)
+    : tallies_(tallies),
+      queue_wait_(prometheus::BuildHistogram()
+                      .Name("celld_queue_wait_seconds")
+                      .Help("From when a job was due to the beginning of its first attempt.")
+                      .Register(registry)
+                      .Add({}, wait_buckets())),
+      stale_reports_(prometheus::BuildCounter()
+                         .Name("celld_stale_reports_total")
+                         .Help("Reports under a lease that was over; they changed nothing.")
+                         .Register(registry)
+                         .Add({})),
+      restarts_(prometheus::BuildCounter()
+                    .Name("celld_dispatcher_restarts_total")
+                    .Help("Dispatchers that died and were started again from the store.")
+                    .Register(registry)
+                    .Add({})) {
+  auto& attempts = prometheus::BuildCounter()
+                       .Name("celld_attempts_total")
+                       .Help("Attempts that are over, by service and how they ended.")
+                       .Register(registry);
+  auto& run_times = prometheus::BuildHistogram()
+                        .Name("celld_run_seconds")
+                        .Help("How long attempts ran, by service; interrupted ones left out.")
+                        .Register(registry);
+  const auto add_service = [&](const std::string& name) {
+    Service& service = services_[name];
+    for (const auto& outcome : outcomes) {
+      service.attempts[outcome] =
+          &attempts.Add({{"service", name}, {"outcome", std::string(outcome)}});
+    }
+    service.run_time = &run_times.Add({{"service", name}}, run_buckets());
+  };
+  for (const auto& name : services) add_service(name);
+  add_service(std::string(others_label));
+}
+
+void EngineMetrics::submitted(const cells::Job& job) {
+  tallies_.submitted(job.cell);
+}
+
+void EngineMetrics::refused(const cells::Refusal& refusal) {
+  tallies_.refused(refusal.cell, refusal.kind);
+}
+
+void EngineMetrics::first_attempt_began(const cells::Job&, cells::milliseconds waited) {
+  queue_wait_.Observe(seconds(waited));
+}
+
+void EngineMetrics::attempt_ended(const cells::Job& job, AttemptEnd::Kind kind, AbortCause cause,
+                                  cells::microseconds ran) {
+  tallies_.attempt_ended(job.cell, cause == AbortCause::timeout);
+  const Service& service = service_of(job);
+  service.attempts.at(outcome_of(kind, cause))->Increment();
+  if (kind != AttemptEnd::Kind::interrupted) service.run_time->Observe(seconds(ran));
+}
+
+void EngineMetrics::job_ended(const cells::Job& job) {
+  tallies_.job_ended(job.cell, job.state);
+}
+
+void EngineMetrics::stale_report(const cells::CellKey&, cells::Lease) {
+  stale_reports_.Increment();
+}
+
+void EngineMetrics::cell_restarted(const cells::CellKey&) {
+  restarts_.Increment();
+}
+
+/// A job may still have an attempt at a service that is not configured any more.
+const EngineMetrics::Service& EngineMetrics::service_of(const cells::Job& job) const {
+  const auto found = services_.find(job.spec->services[job.step]);
+  return found == services_.end() ? services_.find(others_label)->second : found->second;
+}
+
+}  // namespace celld::metrics

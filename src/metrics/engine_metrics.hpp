@@ -1,0 +1,55 @@
+// Counts what the engine's probe sees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "cells/actors/engine_context.hpp"
+#include "src/metrics/cell_tallies.hpp"
+
+namespace celld::metrics {
+
+/// How an attempt ended, as the label `outcome` names it.
+std::string_view outcome_of(cells::AttemptEnd::Kind kind, cells::AbortCause cause);
+
+/// Everything in it is ready when it has been made: an event costs look-ups, and no allocation but
+/// that of a cell not seen before.
+class EngineMetrics : public cells::EngineProbe {
+ public:
+  EngineMetrics(prometheus::Registry& registry, CellTallies& tallies,
+                const std::vector<std::string>& services);
+
+  void submitted(const cells::Job& job) override;
+  void refused(const cells::Refusal& refusal) override;
+  void first_attempt_began(const cells::Job& job, cells::milliseconds waited) override;
+  void attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kind, cells::AbortCause cause,
+                     cells::microseconds ran) override;
+  void job_ended(const cells::Job& job) override;
+  void stale_report(const cells::CellKey& cell, cells::Lease lease) override;
+  void cell_restarted(const cells::CellKey& cell) override;
+
+ private:
+  struct Service {
+    std::map<std::string_view, prometheus::Counter*> attempts;  ///< By outcome.
+    prometheus::Histogram* run_time = nullptr;
+  };
+
+  const Service& service_of(const cells::Job& job) const;
+
+  CellTallies& tallies_;
+  std::map<std::string, Service, std::less<>> services_;
+  prometheus::Histogram& queue_wait_;
+  prometheus::Counter& stale_reports_;
+  prometheus::Counter& restarts_;
+};
+
+}  // namespace celld::metrics

@@ -1,0 +1,44 @@
+// Counts what the HTTP server's observer sees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "src/http/server_observer.hpp"
+
+namespace celld::metrics {
+
+/// The labels are endpoints of routes and classes of status codes, never what a client sent.
+class HttpMetrics : public http::ServerObserver {
+ public:
+  explicit HttpMetrics(prometheus::Registry& registry);
+
+  void serves(const std::vector<http::Endpoint>& endpoints) override;
+  void answered(std::optional<std::size_t> endpoint, int status,
+                std::chrono::microseconds took) override;
+  void refused(int status) override;
+
+ private:
+  struct EndpointMetrics {
+    std::array<prometheus::Counter*, 3> requests{};  ///< Of 2xx, 4xx and 5xx.
+    prometheus::Histogram* time = nullptr;
+  };
+
+  EndpointMetrics add(const std::string& method, const std::string& route);
+
+  prometheus::Family<prometheus::Counter>& requests_;
+  prometheus::Family<prometheus::Histogram>& times_;
+  std::vector<EndpointMetrics> endpoints_;
+  EndpointMetrics no_route_;
+  std::map<int, prometheus::Counter*> refusals_;  ///< By status.
+  prometheus::Counter* other_refusals_ = nullptr;
+};
+
+}  // namespace celld::metrics

@@ -1,0 +1,109 @@
+#include "src/metrics/metrics.hpp"
+
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <prometheus/text_serializer.h>
+
+#include "src/metrics/families.hpp"
+#include "src/metrics/process_metrics.hpp"
+
+namespace celld::metrics {
+namespace {
+
+using prometheus::MetricFamily;
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+Buckets commit_buckets() {
+  return {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5};
+}
+
+Buckets batch_buckets() {
+  return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+}
+
+void append(std::vector<MetricFamily>& to, std::vector<MetricFamily> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+MetricFamily one(MetricFamily made, double value) {
+  add(made, {}, value);
+  return made;
+}
+
+/// 0: it is not there.
+double file_bytes(const std::string& path) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  return failed ? 0 : static_cast<double>(size);
+}
+
+MetricFamily store_files(const std::string& database_path) {
+  MetricFamily made = gauges("celld_store_file_bytes", "The database, and its write-ahead log.");
+  add(made, {{"file", "database"}}, file_bytes(database_path));
+  add(made, {{"file", "log"}}, file_bytes(database_path + "-wal"));
+  return made;
+}
+
+MetricFamily build_info(const std::string& version) {
+  MetricFamily made = gauges("celld_build_info", "Always 1; the label says which celld this is.");
+  add(made, {{"version", version}}, 1);
+  return made;
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::vector<std::string>& services, std::string version)
+    : version_(std::move(version)),
+      engine_(registry_, tallies_, services),
+      http_(registry_),
+      commit_time_(prometheus::BuildHistogram()
+                       .Name("celld_store_commit_seconds")
+                       .Help("How long transactions took to be on disk.")
+                       .Register(registry_)
+                       .Add({}, commit_buckets())),
+      batch_size_(prometheus::BuildHistogram()
+                      .Name("celld_store_batch_operations")
+                      .Help("How many operations a transaction had.")
+                      .Register(registry_)
+                      .Add({}, batch_buckets())) {}
+
+void Metrics::committed(const store::CommitReport& report) {
+  commit_time_.Observe(std::chrono::duration<double>(report.took).count());
+  batch_size_.Observe(static_cast<double>(report.operations));
+}
+
+std::string Metrics::text(const CellSurvey& survey, const DaemonReading& reading) const {
+  auto families = daemon_families(reading);
+  append(families, process_families());
+  append(families, registry_.Collect());
+  append(families, cell_families(survey, tallies_.snapshot()));
+  std::ostringstream out;
+  prometheus::TextSerializer{}.Serialize(out, families);
+  return std::move(out).str();
+}
+
+std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading) const {
+  const auto started = std::chrono::duration<double>(started_.time_since_epoch()).count();
+  return {
+      build_info(version_),
+      one(gauges("celld_process_start_time_seconds", "When celld started, since 1970 UTC."),
+          started),
+      one(gauges("celld_ready", "1 while celld takes jobs, else 0; as /readyz."),
+          reading.ready ? 1 : 0),
+      one(gauges("celld_http_connections", "Open connections."),
+          static_cast<double>(reading.connections)),
+      one(gauges("celld_http_connections_max", "How many connections may be open."),
+          static_cast<double>(reading.connections_max)),
+      one(gauges("celld_http_event_streams", "Connections with a stream of events."),
+          static_cast<double>(reading.event_streams)),
+      one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
+          static_cast<double>(reading.checkpoints)),
+      store_files(reading.database_path),
+  };
+}
+
+}  // namespace celld::metrics

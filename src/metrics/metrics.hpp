@@ -1,0 +1,60 @@
+// All that celld measures, and its text for Prometheus. docs/metrics.md lists every metric.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "src/metrics/cell_survey.hpp"
+#include "src/metrics/cell_tallies.hpp"
+#include "src/metrics/engine_metrics.hpp"
+#include "src/metrics/http_metrics.hpp"
+#include "src/store/sqlite_store.hpp"
+
+namespace celld::metrics {
+
+/// What the parts of the daemon say when they are asked.
+struct DaemonReading {
+  bool ready = false;
+  std::size_t connections = 0;
+  std::size_t connections_max = 0;
+  std::size_t event_streams = 0;
+  std::uint64_t checkpoints = 0;
+  std::string database_path;
+};
+
+/// Thread-safe. Its parts live as long as it does.
+class Metrics {
+ public:
+  Metrics(const std::vector<std::string>& services, std::string version);
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  EngineMetrics& engine() { return engine_; }
+  HttpMetrics& http() { return http_; }
+  CellTallies& tallies() { return tallies_; }
+  void committed(const store::CommitReport& report);
+
+  /// In Prometheus' text format. Looks at files: not for a thread that may not wait.
+  std::string text(const CellSurvey& survey, const DaemonReading& reading) const;
+
+ private:
+  std::vector<prometheus::MetricFamily> daemon_families(const DaemonReading& reading) const;
+
+  const std::string version_;
+  const std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
+  prometheus::Registry registry_;
+  CellTallies tallies_;
+  EngineMetrics engine_;
+  HttpMetrics http_;
+  prometheus::Histogram& commit_time_;
+  prometheus::Histogram& batch_size_;
+};
+
+}  // namespace celld::metrics

@@ -1,0 +1,133 @@
+#include "src/metrics/scraper.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace celld::metrics {
+namespace {
+
+using cells::CellKey;
+using Time = caf::actor_clock::time_point;
+
+constexpr std::size_t page_cells = 500;
+constexpr std::size_t ages_at_once = 16;
+constexpr std::chrono::seconds fresh_for{1};
+constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds rank_interval{60};
+
+class ScraperActor : public Scraper::base {
+ public:
+  ScraperActor(caf::actor_config& config, ScraperOptions options)
+      : Scraper::base(config), options_(std::move(options)) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const Scrape& order) { scrape(order.responder); },
+        [this](const AnswerFromBefore& due) {
+          if (due.survey == survey_number_ && last_) answer_all();
+        },
+    };
+  }
+
+  void on_exit() override {
+    waiting_.clear();
+    options_ = {};
+  }
+
+ private:
+  void scrape(const http::Responder& responder) {
+    waiting_.push_back(responder);
+    if (last_ && clock().now() - surveyed_at_ < fresh_for) return answer_all();
+    if (surveying_) return;
+    surveying_ = true;
+    ++survey_number_;
+    delayed_send(this, patience, AnswerFromBefore{survey_number_});
+    ask_page(std::nullopt);
+  }
+
+  void ask_page(std::optional<CellKey> after) {
+    request(options_.dispatcher, caf::infinite, cells::ListCells{std::move(after), page_cells})
+        .then([this](const cells::CellsListed& page) { take_page(page); },
+              [this](const caf::error&) { finish(); });
+  }
+
+  void take_page(const cells::CellsListed& page) {
+    for (const auto& status : page.cells) {
+      next_.add(status, options_.metrics->tallies());
+      const auto found = next_.labelled.find(status.key);
+      if (found == next_.labelled.end()) continue;
+      if (status.queue.counts[cells::JobState::queued] > 0) {
+        without_age_.push_back(status.key);
+      } else {
+        found->second.oldest_queued_s = 0;
+      }
+    }
+    if (page.more && !page.cells.empty()) return ask_page(page.cells.back().key);
+    ask_ages();
+  }
+
+  /// A few at a time, so that whoever else reads need not wait for all of them.
+  void ask_ages() {
+    if (without_age_.empty() && ages_missing_ == 0) return finish();
+    while (!without_age_.empty() && ages_missing_ < ages_at_once) {
+      ++ages_missing_;
+      request(options_.reader, caf::infinite, cells::FindOldestQueued{without_age_.back()})
+          .then([this, key = without_age_.back()](
+                    const cells::OldestQueued& oldest) { take_age(key, oldest.place); },
+                [this](const caf::error&) { age_taken(); });
+      without_age_.pop_back();
+    }
+  }
+
+  void take_age(const CellKey& key, cells::JobId place) {
+    const auto age =
+        place == 0 ? cells::milliseconds{0} : options_.wall_clock() - cells::time_of(place);
+    next_.labelled[key].oldest_queued_s =
+        std::chrono::duration<double>(std::max(age, cells::milliseconds{0})).count();
+    age_taken();
+  }
+
+  void age_taken() {
+    --ages_missing_;
+    ask_ages();
+  }
+
+  void finish() {
+    surveying_ = false;
+    surveyed_at_ = clock().now();
+    last_ = std::exchange(next_, {});
+    answer_all();
+    if (ranked_at_ && surveyed_at_ - *ranked_at_ < rank_interval) return;
+    ranked_at_ = surveyed_at_;
+    options_.metrics->tallies().rank();
+  }
+
+  void answer_all() {
+    if (waiting_.empty()) return;
+    http::Response response;
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = options_.metrics->text(*last_, options_.read_daemon());
+    for (const auto& responder : std::exchange(waiting_, {})) responder.answer(response);
+  }
+
+  ScraperOptions options_;
+  std::vector<http::Responder> waiting_;
+  bool surveying_ = false;
+  std::uint64_t survey_number_ = 0;
+  CellSurvey next_;
+  std::vector<CellKey> without_age_;
+  std::size_t ages_missing_ = 0;
+  std::optional<CellSurvey> last_;
+  Time surveyed_at_;
+  std::optional<Time> ranked_at_;
+};
+
+}  // namespace
+
+Scraper spawn_scraper(caf::actor_system& system, ScraperOptions options) {
+  return system.spawn<ScraperActor, caf::detached>(std::move(options));
+}
+
+}  // namespace celld::metrics

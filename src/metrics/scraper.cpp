@@ -11,9 +11,11 @@ namespace {
 using cells::CellKey;
 using Time = caf::actor_clock::time_point;
 
-constexpr std::size_t page_cells = 500;
+constexpr std::size_t page_cells = 100;
 constexpr std::size_t ages_at_once = 16;
-constexpr std::chrono::seconds fresh_for{1};
+constexpr std::chrono::seconds fresh_min{1};
+constexpr std::chrono::seconds fresh_max{60};
+constexpr int rest_factor = 10;  ///< So much longer than a survey took there is no other.
 constexpr std::chrono::seconds patience{2};
 constexpr std::chrono::seconds rank_interval{60};
 
@@ -39,8 +41,9 @@ class ScraperActor : public Scraper::base {
  private:
   void scrape(const http::Responder& responder) {
     waiting_.push_back(responder);
-    if (last_ && clock().now() - surveyed_at_ < fresh_for) return answer_all();
+    if (last_ && clock().now() < fresh_until_) return answer_all();
     if (surveying_) return;
+    begun_at_ = clock().now();
     surveying_ = true;
     ++survey_number_;
     delayed_send(this, patience, AnswerFromBefore{survey_number_});
@@ -96,11 +99,13 @@ class ScraperActor : public Scraper::base {
 
   void finish() {
     surveying_ = false;
-    surveyed_at_ = clock().now();
+    const Time now = clock().now();
+    fresh_until_ =
+        now + std::clamp<Time::duration>(rest_factor * (now - begun_at_), fresh_min, fresh_max);
     last_ = std::exchange(next_, {});
     answer_all();
-    if (ranked_at_ && surveyed_at_ - *ranked_at_ < rank_interval) return;
-    ranked_at_ = surveyed_at_;
+    if (ranked_at_ && now - *ranked_at_ < rank_interval) return;
+    ranked_at_ = now;
     options_.metrics->tallies().rank();
   }
 
@@ -120,7 +125,8 @@ class ScraperActor : public Scraper::base {
   std::vector<CellKey> without_age_;
   std::size_t ages_missing_ = 0;
   std::optional<CellSurvey> last_;
-  Time surveyed_at_;
+  Time begun_at_;
+  Time fresh_until_;
   std::optional<Time> ranked_at_;
 };
 

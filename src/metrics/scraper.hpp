@@ -2,8 +2,8 @@
 //
 // It asks the engine how the cells stand, one page of cells after the other, so that however many
 // there are the engine's other work goes on in between. Scrapes that come meanwhile share the
-// answer; so do those within a second after it. With very many cells a scrape does not wait for
-// the end: it gets what was found the time before.
+// answer; so do those within a second after it, or ten times as long as it took. With very many
+// cells a scrape does not wait for the end: it gets what was found the time before.
 #pragma once
 
 #include <cstdint>

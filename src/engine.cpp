@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -70,8 +71,17 @@ http::Limits limits_of(const config::Limits& configured) {
   return limits;
 }
 
-auto load_certificates(const config::Tls& tls) {
-  return http::TlsContext::load({tls.certificate_path, tls.key_path, tls.client_ca_path});
+/// Leaves `certificates` null without TLS. Nothing, or what is wrong with the files.
+std::optional<json::Fault> load_certificates(const config::Config& config,
+                                             std::shared_ptr<http::TlsContext>& certificates) {
+  const auto& tls = config.listen.tls;
+  if (!tls) return std::nullopt;
+  auto loaded = http::TlsContext::load({tls->certificate_path, tls->key_path, tls->client_ca_path});
+  if (auto* fault = std::get_if<std::string>(&loaded)) {
+    return json::Fault{"/listen/tls", std::move(*fault)};
+  }
+  certificates = std::get<std::shared_ptr<http::TlsContext>>(std::move(loaded));
+  return std::nullopt;
 }
 
 std::vector<std::string> names_of(const std::vector<config::Service>& services) {
@@ -99,8 +109,11 @@ class RunningEngine final : public Engine {
   /// its backlog.
   std::optional<StartFailure> start(const std::string& data_directory, const Note& note,
                                     std::optional<int> listening_socket) {
-    if (const std::string fault = reload_certificates(); !fault.empty())
-      return StartFailure{2, fault};
+    std::shared_ptr<http::TlsContext> certificates;
+    if (auto fault = load_certificates(config_, certificates)) {
+      return StartFailure{2, std::move(fault->detail)};
+    }
+    if (certificates) server_.use_tls(std::move(certificates));
     hands_over_ = listening_socket.has_value();
     const auto [port, bind_error] = hands_over_
                                         ? server_.adopt(*listening_socket)
@@ -125,12 +138,21 @@ class RunningEngine final : public Engine {
 
   std::string url() const override { return url_; }
 
-  std::string reload_certificates() override {
-    if (!config_.listen.tls) return "";
-    auto loaded = load_certificates(*config_.listen.tls);
-    if (auto* fault = std::get_if<std::string>(&loaded)) return std::move(*fault);
-    server_.use_tls(std::get<std::shared_ptr<http::TlsContext>>(std::move(loaded)));
-    return "";
+  api::ReloadOutcome reload(const config::Config& next) override {
+    auto faults = config::reload_faults(config_, next);
+    const auto effective = config::reloaded(config_, next);
+    std::shared_ptr<http::TlsContext> certificates;
+    if (auto fault = load_certificates(effective, certificates))
+      faults.push_back(std::move(*fault));
+    if (!faults.empty()) return faults;
+    api::ReloadReport report{config::compare(config_, next), {}};
+    const auto routing = std::make_shared<const cells::Routing>(effective.cells);
+    faults = reconfigure(effective, routing, report);
+    if (!faults.empty()) return faults;
+    if (certificates) server_.use_tls(std::move(certificates));
+    settings_->set(api::make_settings(effective, routing));
+    config_ = effective;
+    return report;
   }
 
   bool answers(std::chrono::milliseconds within) override {
@@ -177,6 +199,39 @@ class RunningEngine final : public Engine {
     return std::nullopt;
   }
 
+  /// Puts cells and services in force; nothing to complain of, or what keeps them from it.
+  std::vector<json::Fault> reconfigure(const config::Config& next,
+                                       std::shared_ptr<const cells::Routing> routing,
+                                       api::ReloadReport& report) {
+    cells::Reconfigure order;
+    order.routing = std::move(routing);
+    const auto& services = report.changes.services;
+    order.services_gone.insert(services.removed.begin(), services.removed.end());
+    std::set<std::string> coming{services.added.begin(), services.added.end()};
+    coming.insert(services.changed.begin(), services.changed.end());
+    for (const auto& service : next.services) {
+      if (coming.contains(service.name)) order.services[service.name] = entry_of(service);
+    }
+    std::vector<json::Fault> faults;
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
+                  std::move(order))
+        .receive(
+            [&](const cells::Reconfigured& answer) {
+              for (const auto& [name, jobs] : answer.needed) {
+                faults.push_back(
+                    {json::pointer_to("/services", name),
+                     "cannot be taken out: " + std::to_string(jobs) +
+                         (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
+              }
+              report.masked = answer.masked;
+            },
+            [&](const caf::error&) {
+              faults.push_back({"", "the engine is stopping and takes no other configuration"});
+            });
+    return faults;
+  }
+
   std::optional<StartFailure> serve(store::SqliteStore& opened) {
     const auto store = opened.spawn_writer(system_);
     const auto reader = opened.spawn_reader(system_);
@@ -196,15 +251,13 @@ class RunningEngine final : public Engine {
     });
 
     caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
-    auto rules = std::make_shared<api::SubmissionRules>();
-    for (const auto& service : config_.services) rules->services.insert(service.name);
-    rules->routing = routing;
-    auto access = std::make_shared<const api::AccessControl>(config_.tokens);
+    settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
-    api::add_routes(server_, {gateway, std::move(rules), readiness_, std::move(access),
-                              [scraper](http::Responder responder) {
-                                caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
-                              }});
+    const auto scrape = [scraper](http::Responder responder) {
+      caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
+    };
+    const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
+    api::add_routes(server_, {gateway, settings_, readiness_, scrape, reload});
     server_.observe({metrics_, &metrics_->http()});
     server_.start();
     readiness_->state = api::ReadyState::ready;
@@ -222,13 +275,16 @@ class RunningEngine final : public Engine {
     options.probe = std::make_shared<cells::ProbeList>(
         std::vector<std::shared_ptr<cells::EngineProbe>>{{metrics_, &metrics_->engine()}});
     for (const auto& service : config_.services) {
-      options.services[service.name] = {[this, service](caf::actor_system& system) {
-                                          return providers::spawn_provider(
-                                              system, service, transport_, wall_now, &*commands_);
-                                        },
-                                        service.settle};
+      options.services[service.name] = entry_of(service);
     }
     return options;
+  }
+
+  cells::ServiceEntry entry_of(const config::Service& service) {
+    return {[this, service](caf::actor_system& system) {
+              return providers::spawn_provider(system, service, transport_, wall_now, &*commands_);
+            },
+            service.settle};
   }
 
   /// It looks at parts that are about to go.
@@ -243,10 +299,11 @@ class RunningEngine final : public Engine {
                                  const cells::JobReader& reader, const store::SqliteStore& opened) {
     auto scraper = metrics::spawn_scraper(
         system_, {metrics_, dispatcher, reader, wall_now,
-                  [this, stats = opened.stats(), path = opened.path()] {
+                  [this, stats = opened.stats(), path = opened.path(),
+                   connections_max = config_.limits.connections_max] {
                     return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
                                                   server_.connections(),
-                                                  config_.limits.connections_max,
+                                                  connections_max,
                                                   server_.streams(),
                                                   stats->checkpoints,
                                                   path};
@@ -267,13 +324,14 @@ class RunningEngine final : public Engine {
     return failure;
   }
 
-  const config::Config config_;
+  config::Config config_;  ///< In force; only the main thread looks at it.
   Events& events_;
   bool hands_over_ = false;  // The listening socket is not of our making.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
   std::shared_ptr<metrics::Metrics> metrics_ =
       std::make_shared<metrics::Metrics>(names_of(config_.services), version);
+  std::shared_ptr<api::LiveSettings> settings_;
   caf::actor_system_config system_config_;
   caf::actor_system system_;
   // Actors may refer to what stands below, and it refers to them: it goes first, they end then.
@@ -290,11 +348,8 @@ class RunningEngine final : public Engine {
 }  // namespace
 
 std::optional<json::Fault> check_certificates(const config::Config& config) {
-  if (!config.listen.tls) return std::nullopt;
-  auto loaded = load_certificates(*config.listen.tls);
-  auto* fault = std::get_if<std::string>(&loaded);
-  if (fault == nullptr) return std::nullopt;
-  return json::Fault{"/listen/tls", std::move(*fault)};
+  std::shared_ptr<http::TlsContext> unused;
+  return load_certificates(config, unused);
 }
 
 std::vector<json::Fault> check_programs(const config::Config& config) {

@@ -12,6 +12,7 @@
 
 #include "src/config/config.hpp"
 #include "src/events.hpp"
+#include "src/http/api/reload.hpp"
 #include "src/json/json.hpp"
 
 namespace celld {
@@ -46,9 +47,10 @@ class Engine {
   /// "http://HOST:PORT", or https with TLS, as bound.
   virtual std::string url() const = 0;
 
-  /// Reads the files of `listen.tls` again, for connections from now on. The text is an error, and
-  /// then nothing changes.
-  virtual std::string reload_certificates() = 0;
+  /// Goes on with this checked configuration, and with what the files of `listen.tls` hold now, for
+  /// connections from now on. What only a start can change stays. With faults nothing changes
+  /// (promise P12). From the thread that has started it.
+  virtual api::ReloadOutcome reload(const config::Config& next) = 0;
 
   /// Whether those answer in this time that every request needs: the thread of the connections, and
   /// the cell dispatcher. From one thread of the caller's, beside all else.

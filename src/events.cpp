@@ -30,11 +30,13 @@ Events::Events() {
   ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
   signals_ = checked(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
   failures_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+  reloads_ = checked(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE), "eventfd");
 }
 
 Events::~Events() {
   ::close(signals_);
   ::close(failures_);
+  ::close(reloads_);
 }
 
 void Events::fail(Kind kind, std::string detail) {
@@ -42,23 +44,41 @@ void Events::fail(Kind kind, std::string detail) {
     const std::lock_guard lock{mutex_};
     if (failed_) return;
     failed_ = true;
-    failure_ = {kind, std::move(detail)};
+    failure_ = {kind, std::move(detail), {}};
   }
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(failures_, &one, sizeof one);
 }
 
+void Events::ask_reload(api::ReloadAnswer answer) {
+  {
+    const std::lock_guard lock{mutex_};
+    asked_.push_back(std::move(answer));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(reloads_, &one, sizeof one);
+}
+
 Events::Event Events::wait() {
   for (;;) {
-    std::array<pollfd, 2> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0}};
+    std::array<pollfd, 3> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0},
+                                pollfd{reloads_, POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), -1) < 0) continue;
     if (ready[0].revents != 0) {
       const std::lock_guard lock{mutex_};
       return failure_;
     }
+    std::uint64_t count = 0;
+    if (ready[1].revents == 0) {
+      if (::read(reloads_, &count, sizeof count) != static_cast<ssize_t>(sizeof count)) continue;
+      const std::lock_guard lock{mutex_};
+      Event event{Kind::reload, "", std::move(asked_.front())};
+      asked_.pop_front();
+      return event;
+    }
     signalfd_siginfo info{};
     if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
-    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, ""};
+    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
   }
 }
 

@@ -1,8 +1,11 @@
 // What wakes the main thread: signals, and failures in the daemon's own parts.
 #pragma once
 
+#include <deque>
 #include <mutex>
 #include <string>
+
+#include "src/http/api/reload.hpp"
 
 namespace celld {
 
@@ -12,12 +15,14 @@ class Events {
   enum class Kind {
     stop,           ///< SIGTERM or SIGINT.
     hang_up,        ///< SIGHUP.
+    reload,         ///< Somebody asked for it and waits for `answer`.
     store_failed,   ///< The store cannot commit any more; `detail` says why.
     engine_failed,  ///< The cell dispatcher ended by itself.
   };
   struct Event {
     Kind kind = Kind::stop;
     std::string detail;
+    api::ReloadAnswer answer{};
   };
 
   Events();
@@ -28,15 +33,20 @@ class Events {
   /// From any thread; the first failure counts.
   void fail(Kind kind, std::string detail);
 
+  /// From any thread.
+  void ask_reload(api::ReloadAnswer answer);
+
   /// Waits for the next event.
   Event wait();
 
  private:
   int signals_ = -1;   ///< A signalfd.
   int failures_ = -1;  ///< An eventfd.
+  int reloads_ = -1;   ///< An eventfd that counts what is in `asked_`.
   std::mutex mutex_;
   Event failure_;
   bool failed_ = false;
+  std::deque<api::ReloadAnswer> asked_;
 };
 
 }  // namespace celld

@@ -100,29 +100,24 @@ void print(const Arguments& arguments, const json::Fault& fault) {
                fault.pointer.empty() ? "(document)" : fault.pointer.c_str(), fault.detail.c_str());
 }
 
-/// The configuration, or nothing after every fault has been printed.
-std::optional<config::Config> read_configuration(const Arguments& arguments) {
+/// The configuration as it is in the file now, or everything that is wrong with it.
+config::Outcome read_configuration(const Arguments& arguments) {
   std::ifstream file{arguments.config_path, std::ios::binary};
   std::ostringstream text;
   text << file.rdbuf();
   if (!file.is_open() || std::filesystem::is_directory(arguments.config_path)) {
-    std::fprintf(stderr, "celld: %s cannot be read\n", arguments.config_path.c_str());
-    return std::nullopt;
+    return std::vector<json::Fault>{{"", "cannot be read"}};
   }
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
   auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
-  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
-    for (const auto& fault : *faults) print(arguments, fault);
-    return std::nullopt;
+  if (const auto* parsed = std::get_if<config::Config>(&outcome)) {
+    auto faults = check_programs(*parsed);
+    if (auto fault = check_certificates(*parsed)) faults.push_back(std::move(*fault));
+    if (!faults.empty()) return faults;
   }
-  auto& parsed = std::get<config::Config>(outcome);
-  auto faults = check_programs(parsed);
-  if (auto fault = check_certificates(parsed)) faults.push_back(std::move(*fault));
-  for (const auto& fault : faults) print(arguments, fault);
-  if (!faults.empty()) return std::nullopt;
-  return std::move(parsed);
+  return outcome;
 }
 
 /// Every connection and every call in flight needs a descriptor.
@@ -138,19 +133,43 @@ void raise_descriptor_limit() {
   if (copy >= 0) ::close(copy);
 }
 
-/// On SIGHUP.
-void reload(Engine& engine, bool has_tls) {
-  if (!has_tls) {
-    spdlog::warn("SIGHUP: this version has no reload; restart celld to change its configuration");
+std::string serving_at(const Engine& engine) {
+  return "serving at " + engine.url();
+}
+
+void log_reload(const Arguments& arguments, const api::ReloadOutcome& outcome) {
+  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
+    for (const auto& fault : *faults) {
+      spdlog::error("{}: {}: {}", arguments.config_path,
+                    fault.pointer.empty() ? "(document)" : fault.pointer, fault.detail);
+    }
+    spdlog::error("the configuration stays as it was");
     return;
   }
-  if (const std::string fault = engine.reload_certificates(); !fault.empty()) {
-    spdlog::error("SIGHUP: the certificates in use are kept: {}", fault);
-    return;
+  const auto& report = std::get<api::ReloadReport>(outcome);
+  spdlog::info("the configuration was read again");
+  for (const auto& pointer : report.changes.restart_required) {
+    spdlog::warn("{}: {} differs, and stays as it was until celld is restarted",
+                 arguments.config_path, pointer);
   }
-  spdlog::info(
-      "SIGHUP: certificates are read again, for connections from now on; restart celld to change "
-      "its configuration");
+  for (const auto& masked : report.masked) {
+    spdlog::warn("the pool of {} keeps the size {} that an administrator gave it; configured: {}",
+                 to_string(masked.cell), masked.in_force, masked.configured);
+  }
+}
+
+api::ReloadOutcome reload(Engine& engine, const Arguments& arguments) {
+  service_manager::reloading();
+  auto read = read_configuration(arguments);
+  api::ReloadOutcome outcome = std::vector<json::Fault>{};
+  if (auto* faults = std::get_if<std::vector<json::Fault>>(&read)) {
+    outcome = std::move(*faults);
+  } else {
+    outcome = engine.reload(std::get<config::Config>(read));
+  }
+  log_reload(arguments, outcome);
+  service_manager::ready(serving_at(engine));
+  return outcome;
 }
 
 void warn_of_plain_tokens(const config::Listen& listen) {
@@ -159,10 +178,6 @@ void warn_of_plain_tokens(const config::Listen& listen) {
       "tokens travel unencrypted to {}: configure `listen.tls`, or let only a proxy that speaks "
       "TLS connect",
       listen.host);
-}
-
-std::string serving_at(const Engine& engine) {
-  return "serving at " + engine.url();
 }
 
 /// Lets the service manager see that the engine answers, if it wants to.
@@ -180,14 +195,15 @@ std::unique_ptr<Watchdog> start_watchdog(Engine& engine) {
 }
 
 /// Serves until something ends it; returns what to exit with.
-int serve(Engine& engine, Events& events, bool has_tls) {
+int serve(Engine& engine, Events& events, const Arguments& arguments) {
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
       case Events::Kind::hang_up:
-        service_manager::reloading();
-        reload(engine, has_tls);
-        service_manager::ready(serving_at(engine));
+        reload(engine, arguments);
+        continue;
+      case Events::Kind::reload:
+        event.answer(reload(engine, arguments));
         continue;
       case Events::Kind::stop: {
         spdlog::info("stopping");
@@ -234,7 +250,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   std::fflush(stdout);
   service_manager::ready(serving_at(engine));
   const auto watchdog = start_watchdog(engine);
-  const int exit_code = serve(engine, events, configuration.listen.tls.has_value());
+  const int exit_code = serve(engine, events, arguments);
   if (exit_code != exit_stopped) {
     // Its parts wait for a store, or for one another, that will not answer any more.
     std::fflush(nullptr);
@@ -254,11 +270,14 @@ int main(int argc, char** argv) {
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
   if (!take_socket(arguments)) return exit_bad_configuration;
-  const auto configuration = read_configuration(arguments);
-  if (!configuration) return exit_bad_configuration;
+  const auto read = read_configuration(arguments);
+  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&read)) {
+    for (const auto& fault : *faults) print(arguments, fault);
+    return exit_bad_configuration;
+  }
   if (arguments.check) return exit_stopped;
   try {
-    return run(arguments, *configuration);
+    return run(arguments, std::get<config::Config>(read));
   } catch (const std::exception& error) {
     spdlog::critical("{}", error.what());
     return exit_internal;

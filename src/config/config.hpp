@@ -27,12 +27,16 @@ struct Tls {
   std::string certificate_path;
   std::string key_path;
   std::string client_ca_path;  ///< Whose clients are let in; empty: no client needs a certificate.
+
+  bool operator==(const Tls&) const = default;
 };
 
 struct Listen {
   std::string host = "127.0.0.1";  ///< Without tokens a loopback address or "localhost".
   std::uint16_t port = 8080;       ///< 0 takes a free port.
   std::optional<Tls> tls{};
+
+  bool operator==(const Listen&) const = default;
 };
 
 /// What a token allows. Each route asks for exactly one, and none implies another.
@@ -53,6 +57,8 @@ struct Token {
   TokenDigest digest{};
   std::set<Scope> scopes;
   std::optional<std::string> customer;  ///< All that it may see and submit for.
+
+  bool operator==(const Token&) const = default;
 };
 
 /// What one client may take of the server; as http::Limits.
@@ -67,28 +73,38 @@ struct Limits {
   milliseconds write_timeout{10000};
   std::size_t connections_max = 10'000;
   std::size_t stream_backlog_bytes_max = 256 << 10;
+
+  bool operator==(const Limits&) const = default;
 };
 
 struct Store {
   std::string path = "celld.db";  ///< Relative: below the data directory.
+
+  bool operator==(const Store&) const = default;
 };
 
 /// A value that may be a secret: where it came from, and what it is. Only `source` is ever shown.
 struct Secret {
   std::string source;  ///< As configured: "env:NAME", "file:PATH", or a literal.
   std::string value;
+
+  bool operator==(const Secret&) const = default;
 };
 
 /// Calls a URL, as the API documentation says under "What an `http` provider is sent".
 struct HttpService {
   std::string url;
   std::vector<std::pair<std::string, Secret>> headers;
+
+  bool operator==(const HttpService&) const = default;
 };
 
 /// Runs a program, with the same document on its standard input.
 struct CommandService {
   std::vector<std::string> arguments;  ///< At least one: the first is the program's absolute path.
   std::vector<std::pair<std::string, Secret>> environment;  ///< All of it.
+
+  bool operator==(const CommandService&) const = default;
 };
 
 /// Answers by itself, for demonstrations, tests and benchmarks.
@@ -97,6 +113,8 @@ struct SimulatedService {
   milliseconds latency_max{0};
   double failure_rate = 0;  ///< 0 to 1, of retryable failures.
   std::uint64_t seed = 0;
+
+  bool operator==(const SimulatedService&) const = default;
 };
 
 struct Service {
@@ -104,7 +122,12 @@ struct Service {
   /// After an attempt with an unknown outcome, how long its entity is kept.
   milliseconds settle{0};
   std::variant<HttpService, CommandService, SimulatedService> kind;
+
+  bool operator==(const Service&) const = default;
 };
+
+/// As in the configuration file: "http", "command" or "simulated".
+std::string_view type_of(const Service& service);
 
 struct Config {
   Listen listen;

@@ -1,5 +1,6 @@
 // The member `services`: to whom jobs are sent, and the secrets that go along.
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -224,6 +225,12 @@ Service read_service(const std::string& name, const json::Value& value, std::str
 }
 
 }  // namespace
+
+std::string_view type_of(const Service& service) {
+  constexpr std::array<std::string_view, 3> types = {"http", "command", "simulated"};
+  static_assert(std::variant_size_v<decltype(service.kind)> == types.size());
+  return types.at(service.kind.index());
+}
 
 std::vector<Service> read_services(const json::Value& services, const std::string& pointer,
                                    const Environment& environment, Faults& faults) {

@@ -19,6 +19,7 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::too_many_cells, "too_many_cells"},
     {Refusal::Kind::draining, "draining"},
     {Refusal::Kind::cell_draining, "cell_draining"},
+    {Refusal::Kind::service_gone, "service_gone"},
     {Refusal::Kind::key_reused, "key_reused"},
 }};
 

@@ -19,6 +19,7 @@ bool is_of_a_cell(Refusal::Kind kind) {
     case Refusal::Kind::no_cell:
     case Refusal::Kind::too_many_cells:
     case Refusal::Kind::draining:
+    case Refusal::Kind::service_gone:
       break;
   }
   return false;

@@ -24,9 +24,9 @@ inline constexpr auto wall_now = cells::WallTime(std::chrono::milliseconds(17952
 class Daemon {
  public:
   explicit Daemon(bool attached = true) : server_(http::Limits{}, refuse) {
-    auto rules = std::make_shared<SubmissionRules>();
-    rules->services = {"dns"};
-    rules->routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{{}});
+    auto settings = std::make_shared<Settings>();
+    settings->rules.services = {"dns"};
+    settings->rules.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{{}});
     script->observer = gateway_;
     script->submit = [this](const cells::SubmitJob& message) {
       last_request = message.request;
@@ -38,7 +38,7 @@ class Daemon {
     const auto scrape = [](const http::Responder& responder) {
       responder.answer({200, "text/plain", "up 1\n", {}});
     };
-    add_routes(server_, {gateway_, rules, readiness, std::make_shared<AccessControl>(), scrape});
+    add_routes(server_, {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;

@@ -9,6 +9,7 @@
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/problem.hpp"
+#include "src/http/api/service_json.hpp"
 #include "src/http/api/waiters.hpp"
 
 namespace celld::api {
@@ -116,6 +117,7 @@ class GatewayActor : public Gateway::base {
         [this](const GetCells& order) { get_cells(order); },
         [this](const PutPool& order) { put_pool(order); },
         [this](const PostCellState& order) { post_cell_state(order); },
+        [this](const GetServices& order) { get_services(order); },
         [this](const CheckWaiters&) { check_waiters(); },
     };
   }
@@ -301,6 +303,15 @@ class GatewayActor : public Gateway::base {
                                        return json_response(200, cell_list_json(views, more));
                                      });
                             });
+  }
+
+  void get_services(const GetServices& order) {
+    ask<cells::ServicesListed>(
+        dispatcher_, cells::ListServices{}, order.responder,
+        [order](const cells::ServicesListed& reply) {
+          order.responder.answer(
+              json_response(200, service_list_json(reply.services, order.settings->service_types)));
+        });
   }
 
   /// Asks for the age of the oldest queued job of each cell that has one, then renders.

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cells/actors/protocol.hpp"
 #include "src/http/api/event_feed.hpp"
+#include "src/http/api/settings.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
@@ -87,6 +89,11 @@ struct PostCellState {
   std::optional<std::string> only_customer{};
 };
 
+struct GetServices {
+  std::shared_ptr<const Settings> settings;
+  http::Responder responder;
+};
+
 // --- To itself -------------------------------------------------------------------------------
 
 /// Look who has waited long enough, and who has gone.
@@ -105,6 +112,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetServices)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
 
 namespace celld::api {
@@ -115,7 +123,7 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<GetCell>, caf::reacts_to<GetCells>, caf::reacts_to<PutPool>,
-    caf::reacts_to<PostCellState>, caf::reacts_to<CheckWaiters>>;
+    caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>, caf::reacts_to<CheckWaiters>>;
 
 /// `wall_clock` tells how long the oldest job of a cell has been queued.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

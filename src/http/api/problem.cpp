@@ -37,6 +37,8 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::invalid_request, "invalid-request", "The request has faults", 422},
     {ProblemKind::key_reused, "idempotency-key-reused", "The key was used for another request",
      422},
+    {ProblemKind::invalid_configuration, "invalid-configuration",
+     "The configuration file has faults", 422},
     {ProblemKind::no_cell, "no-cell", "No cell serves this customer and product", 422},
     {ProblemKind::queue_full, "queue-full", "The cell's queue is full", 429},
     {ProblemKind::too_many_cells, "too-many-cells", "The template has too many cells", 429},

@@ -33,6 +33,7 @@ enum class ProblemKind : std::uint8_t {
   expectation_failed,
   invalid_request,
   key_reused,
+  invalid_configuration,
   no_cell,
   queue_full,
   too_many_cells,
@@ -46,7 +47,7 @@ enum class ProblemKind : std::uint8_t {
   store_unavailable,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 30;
+inline constexpr std::size_t problem_kind_count = 31;
 
 /// The quota that a 429 is about.
 struct QuotaUse {

@@ -38,7 +38,7 @@ Problem not_json() {
 void post_job(const Api& api, const Access& access, const Request& request, Responder responder) {
   if (!is_json(request)) return answer(responder, not_json());
   auto parsed = parse_submission(
-      request.body, *api.rules,
+      request.body, api.settings->get()->rules,
       {refuse_query(request.query), access.customer, request.header("idempotency-key")});
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
   auto& job = std::get<cells::JobRequest>(parsed);
@@ -180,6 +180,39 @@ void post_cell_state(const Api& api, const Access& access, const Request& reques
                  PostCellState{std::move(*key), state, std::move(responder), access.customer});
 }
 
+// --- The configuration ---------------------------------------------------------------------------
+
+/// What is about all customers is not for a token of one of them.
+std::optional<Problem> refuse_bound(const Access& access) {
+  if (!access.customer) return std::nullopt;
+  return Problem{.kind = ProblemKind::missing_scope,
+                 .detail = "The token is bound to a customer, and this is about all."};
+}
+
+void get_services(const Api& api, const Access& access, const Request& request,
+                  Responder responder) {
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  caf::anon_send(api.gateway, GetServices{api.settings->get(), std::move(responder)});
+}
+
+void get_config(const Api& api, const Access& access, const Request& request,
+                const Responder& responder) {
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  responder.answer(json_response(api.settings->get()->shown));
+}
+
+void post_reload(const Api& api, const Access& access, const Request& request,
+                 const Responder& responder) {
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
+  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
+  api.reload(
+      [responder](const ReloadOutcome& outcome) { responder.answer(reload_response(outcome)); });
+}
+
 // --- Operating -----------------------------------------------------------------------------------
 
 void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
@@ -204,13 +237,9 @@ void get_readyz(const Api& api, const Access&, const Request& request, const Res
   }
 }
 
-/// The numbers are about all customers, so a token of one of them does not get them.
 void get_metrics(const Api& api, const Access& access, const Request& request,
                  const Responder& responder) {
-  if (access.customer)
-    return answer(responder,
-                  {.kind = ProblemKind::missing_scope,
-                   .detail = "The token is bound to a customer, and metrics are about all."});
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
   api.scrape(responder);
@@ -230,7 +259,7 @@ void add_routes(http::Server& server, const Api& api) {
                        auto handler) {
     server.route(method, pattern,
                  [api, scope, handler](const Request& request, const Responder& responder) {
-                   const auto admitted = api.access->admit(request, scope);
+                   const auto admitted = api.settings->get()->access.admit(request, scope);
                    if (const auto* problem = std::get_if<Problem>(&admitted))
                      return answer(responder, *problem);
                    handler(api, std::get<Access>(admitted), request, responder);
@@ -253,6 +282,9 @@ void add_routes(http::Server& server, const Api& api) {
       post_cell_state<cells::CellState::draining>);
   add("POST", "/v1/admin/cells/{}/{}/resume", Scope::admin,
       post_cell_state<cells::CellState::active>);
+  add("GET", "/v1/services", Scope::read, get_services);
+  add("GET", "/v1/admin/config", Scope::admin, get_config);
+  add("POST", "/v1/admin/reload", Scope::admin, post_reload);
   add("GET", "/livez", std::nullopt, get_livez);
   add("GET", "/readyz", std::nullopt, get_readyz);
   add("GET", "/metrics", Scope::read, get_metrics);

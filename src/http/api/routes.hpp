@@ -5,21 +5,22 @@
 #include <functional>
 #include <memory>
 
-#include "src/http/api/access.hpp"
 #include "src/http/api/gateway.hpp"
 #include "src/http/api/readiness.hpp"
-#include "src/http/api/submission.hpp"
+#include "src/http/api/reload.hpp"
+#include "src/http/api/settings.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
 
 struct Api {
   Gateway gateway;
-  std::shared_ptr<const SubmissionRules> rules;
+  std::shared_ptr<const LiveSettings> settings;
   std::shared_ptr<const Readiness> readiness;
-  std::shared_ptr<const AccessControl> access = std::make_shared<const AccessControl>();
   /// Answers with all metrics; must not block.
   std::function<void(http::Responder)> scrape{};
+  /// Has the configuration file read again; must not block.
+  std::function<void(ReloadAnswer)> reload{};
 };
 
 /// Adds all routes to a server that has not started.

@@ -1,0 +1,64 @@
+#include "src/http/api/reload.hpp"
+
+#include <string>
+#include <utility>
+
+#include "src/http/api/problem.hpp"
+
+namespace celld::api {
+namespace {
+
+json::Value shown(const cells::CellKey& cell) {
+  return {{"customer", cell.customer}, {"product", cell.product}};
+}
+
+json::Value shown(const std::string& name) {
+  return name;
+}
+
+template <class Name>
+json::Value shown(const std::vector<Name>& names) {
+  json::Value list = json::Value::array();
+  for (const auto& name : names) list.push_back(shown(name));
+  return list;
+}
+
+template <class Name>
+json::Value shown(const config::Difference<Name>& difference) {
+  return {{"added", shown(difference.added)},
+          {"changed", shown(difference.changed)},
+          {"removed", shown(difference.removed)}};
+}
+
+std::string reload_json(const ReloadReport& report) {
+  json::Value masked = json::Value::array();
+  for (const auto& size : report.masked) {
+    masked.push_back({{"cell", shown(size.cell)},
+                      {"setting", "pool.size"},
+                      {"configured", size.configured},
+                      {"in_force", size.in_force}});
+  }
+  const auto& changes = report.changes;
+  return json::dump({{"changed",
+                      {{"cells", shown(changes.cells)},
+                       {"services", shown(changes.services)},
+                       {"settings", shown(changes.settings)}}},
+                     {"masked", std::move(masked)},
+                     {"restart_required", shown(changes.restart_required)}});
+}
+
+}  // namespace
+
+http::Response reload_response(const ReloadOutcome& outcome) {
+  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
+    return to_response({.kind = ProblemKind::invalid_configuration,
+                        .detail = "The configuration stays as it was: the file has faults.",
+                        .errors = *faults});
+  }
+  http::Response response;
+  response.status = 200;
+  response.body = reload_json(std::get<ReloadReport>(outcome));
+  return response;
+}
+
+}  // namespace celld::api

@@ -9,6 +9,7 @@
 
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/probe_list.hpp"
+#include "cells/actors/retention.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/routes.hpp"
 #include "src/http/server.hpp"
@@ -100,7 +101,7 @@ class RunningEngine final : public Engine {
   ~RunningEngine() override {
     server_.stop(std::chrono::milliseconds{0});
     end_scraper();
-    for (const auto& actor : {dispatcher_, gateway_, reader_, store_}) {
+    for (const auto& actor : {retention_, dispatcher_, gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
   }
@@ -171,6 +172,7 @@ class RunningEngine final : public Engine {
   std::string drain() override {
     readiness_->state = api::ReadyState::draining;
     if (hands_over_) server_.hand_over(hand_over_grace);
+    caf::anon_send_exit(retention_, caf::exit_reason::user_shutdown);
     std::string failure;
     caf::scoped_actor self{system_};
     self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
@@ -245,6 +247,8 @@ class RunningEngine final : public Engine {
         cells::spawn_cell_dispatcher(system_, engine_options(store, gateway, routing));
     dispatcher_ = caf::actor_cast<caf::actor>(dispatcher);
     if (auto failure = await_dispatcher(dispatcher)) return failure;
+    retention_ = caf::actor_cast<caf::actor>(
+        cells::spawn_retention(system_, {store, wall_now, config_.retention}));
     dispatcher_->attach_functor([this](const caf::error& reason) {
       if (reason == caf::exit_reason::user_shutdown) return;
       events_.fail(Events::Kind::engine_failed, "the cell dispatcher ended");
@@ -340,6 +344,7 @@ class RunningEngine final : public Engine {
   caf::actor gateway_;
   caf::actor dispatcher_;
   caf::actor scraper_;
+  caf::actor retention_;
   providers::HttpTransport transport_;
   std::optional<providers::CommandTransport> commands_;
   http::Server server_{limits_of(config_.limits), api::refuse};

@@ -42,7 +42,7 @@ struct CancelJob {
   JobPtr job;
 };
 struct CancelAnswered {
-  JobPtr job;             ///< As it stands now.
+  JobPtr job;             ///< As it stands now; null: it is not kept any more.
   bool accepted = false;  ///< False: it had ended, or was not where `job` says.
 };
 
@@ -51,8 +51,8 @@ struct RetryJob {
   JobPtr job;
 };
 struct RetryAnswered {
-  JobPtr job;             ///< As it stands now; null when refused.
-  bool accepted = false;  ///< False: it has not ended, or has succeeded.
+  JobPtr job;             ///< As it stands now; null when refused, or when it is not kept any more.
+  bool accepted = false;  ///< False: it has not ended, or has succeeded, or is gone.
   std::optional<Refusal> refusal;
 };
 
@@ -114,6 +114,11 @@ struct ServicesListed {
   std::map<std::string, ServiceStatus> services;
 };
 
+/// Keep ended jobs for so long from now on, and their idempotency keys with them.
+struct KeepEnded {
+  milliseconds keep{};
+};
+
 /// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
 /// back to the queue, and flush the store.
 struct Drain {
@@ -148,6 +153,7 @@ CELLS_MESSAGE(Reconfigure)
 CELLS_MESSAGE(Reconfigured)
 CELLS_MESSAGE(ListServices)
 CELLS_MESSAGE(ServicesListed)
+CELLS_MESSAGE(KeepEnded)
 CELLS_MESSAGE(Drain)
 CELLS_MESSAGE(Drained)
 CELLS_MESSAGE(JobChanged)
@@ -517,6 +523,13 @@ using CellDispatcher = caf::typed_actor<
     /// From an instance of a template: it may be closed until its next job.
     caf::reacts_to<CellRanDry>,
     /// The grace of a Drain is over.
+    caf::reacts_to<Tick>>;
+
+/// Removes ended jobs from the store, some time after their end. One per daemon.
+using Retention = caf::typed_actor<
+    /// Goes by it at once.
+    caf::reacts_to<KeepEnded>,
+    /// Takes the next step, or looks whether there is one.
     caf::reacts_to<Tick>>;
 
 }  // namespace cells

@@ -34,7 +34,7 @@ namespace cells {
 struct StartEpoch {};
 struct EpochStarted {
   std::uint64_t epoch = 0;  ///< Greater than any before on this store; from 1.
-  JobId last_id = 0;        ///< No id or place in the store is greater.
+  JobId last_id = 0;  ///< No id or place in the store is greater.
 };
 
 /// Asks which cells have something to do and which were changed by an administrator.
@@ -100,7 +100,7 @@ struct CellLoaded {
 
 // --- The life of a job -----------------------------------------------------------------------
 
-/// The job that holds an idempotency key of its customer.
+/// The job that holds an idempotency key of its customer: from its insertion until it is pruned.
 struct KeyHolder {
   JobPtr job;                 ///< Null: nobody holds the key.
   bool same_request = false;  ///< It was accepted for a request of the same digest.
@@ -218,6 +218,21 @@ struct DueAdvanced {
   std::optional<WallTime> next_due;
 };
 
+// --- Forgetting ------------------------------------------------------------------------------
+
+/// Removes jobs that ended before `before` and stand in no line any more, the longest ended first,
+/// each with its labels and its idempotency key. At most `limit` of them, and no more than can be
+/// removed within about `time_max`, though at least one: others wait for the same commit.
+struct PruneEnded {
+  WallTime before;
+  std::size_t limit = 1;
+  microseconds time_max = milliseconds{10};
+};
+struct EndedPruned {
+  std::size_t pruned = 0;
+  bool more = false;  ///< A bound cut the work short.
+};
+
 // --- Overrides -------------------------------------------------------------------------------
 
 /// Writes down what an administrator changed at a cell; takes it back when that is nothing.
@@ -304,6 +319,8 @@ CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
 CELLS_MESSAGE(AdvanceDue)
 CELLS_MESSAGE(DueAdvanced)
+CELLS_MESSAGE(PruneEnded)
+CELLS_MESSAGE(EndedPruned)
 CELLS_MESSAGE(SetCellOverride)
 CELLS_MESSAGE(CellOverrideSet)
 CELLS_MESSAGE(FlushStore)
@@ -328,7 +345,7 @@ using JobStore = caf::typed_actor<
     caf::replies_to<CancelWaiting>::with<WaitingCancelled>,
     caf::replies_to<ReopenJob>::with<JobReopened>, caf::reacts_to<HoldJob>,
     caf::replies_to<FetchRunnable>::with<RunnableFetched>,
-    caf::replies_to<AdvanceDue>::with<DueAdvanced>,
+    caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 

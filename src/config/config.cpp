@@ -9,6 +9,8 @@ namespace celld::config {
 namespace {
 
 constexpr json::ParseLimits file_limits{.depth_max = 64, .nodes_max = 1'000'000};
+constexpr std::int64_t retention_ms_min = 1000;
+constexpr std::int64_t retention_ms_max = 3'155'760'000'000;  // A hundred years.
 constexpr std::int64_t shutdown_grace_ms_max = 3'600'000;
 
 Store read_store(const json::Value& value, Faults& faults) {
@@ -33,12 +35,14 @@ Config read_file(const json::Value& value, const Environment& environment,
     config.services = read_services(*services, "/services", environment, faults);
   const json::Value* defaults = reader.any("defaults");
   config.cells = read_cells(defaults, reader.array("cells"), faults);
+  if (const auto keep = reader.integer("retention_ms", retention_ms_min, retention_ms_max))
+    config.retention = milliseconds(*keep);
   if (const auto grace = reader.integer("shutdown_grace_ms", 0, shutdown_grace_ms_max))
     config.shutdown_grace = milliseconds(*grace);
   if (auth != nullptr) config.tokens = read_tokens(*auth, faults);
   if (const json::Value* limits = reader.any("limits"))
     config.limits = read_limits(*limits, faults);
-  refuse_unavailable(reader, {"retention_ms", "schedules", "mappings"});
+  refuse_unavailable(reader, {"schedules", "mappings"});
   reader.finish();
   return config;
 }

@@ -136,6 +136,7 @@ struct Config {
   std::vector<cells::CellRule> cells;  ///< With `defaults` filled in; in order of the file.
   std::vector<Token> tokens;           ///< In order of the file; none: everybody may everything.
   Limits limits;
+  milliseconds retention{7 * 24 * 3'600'000LL};  ///< How long ended jobs are kept.
   milliseconds shutdown_grace{30000};
 };
 

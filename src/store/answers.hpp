@@ -32,11 +32,12 @@ class Answers {
   }
 
  private:
-  using Answer = std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed,
-                              cells::JobsMoved, cells::NeedsCounted, cells::CellLoaded,
-                              cells::JobInserted, cells::JobRecorded, cells::RunnableFetched,
-                              cells::DueAdvanced, cells::KeyHolder, cells::WaitingCancelled,
-                              cells::JobReopened, cells::CellOverrideSet, cells::StoreFlushed>;
+  using Answer =
+      std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed, cells::JobsMoved,
+                   cells::NeedsCounted, cells::CellLoaded, cells::JobInserted, cells::JobRecorded,
+                   cells::RunnableFetched, cells::DueAdvanced, cells::EndedPruned, cells::KeyHolder,
+                   cells::WaitingCancelled, cells::JobReopened, cells::CellOverrideSet,
+                   cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;
     Answer answer;

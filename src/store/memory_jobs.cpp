@@ -31,6 +31,7 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
     add_to_indexes(stored);
     if (stored.job->place != 0) lines_[stored.job->spec].emplace(stored.job->place, id);
   }
+  for (const auto& [key, holder] : key_holders_) keys_[holder.first] = key;
 }
 
 // --- Starting --------------------------------------------------------------------------------
@@ -132,8 +133,10 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   if (!inserted) return std::nullopt;
   if (request.idempotency) {
     const auto& [key, digest] = *request.idempotency;
-    new_holders_.push_back({{job->spec->customer, key}, {job->id, digest}});
-    key_holders_.insert(new_holders_.back());
+    const std::pair name{job->spec->customer, key};
+    key_holders_[name] = {job->id, digest};
+    keys_[job->id] = name;
+    changed_keys_.push_back(name);
   }
   LineMarks marks;
   marks.head = enter_line(*job);
@@ -287,6 +290,34 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
   }
 }
 
+// --- Forgetting ------------------------------------------------------------------------------
+
+EndedPruned MemoryJobs::apply(const PruneEnded& request) {
+  EndedPruned done;
+  while (done.pruned < request.limit && !ended_.empty()) {
+    const auto [finished_at, id] = *ended_.begin();
+    if (finished_at >= request.before) return done;
+    remove(id);
+    ++done.pruned;
+  }
+  done.more = done.pruned > 0 && done.pruned == request.limit;
+  return done;
+}
+
+/// A job that has ended and is in no line.
+void MemoryJobs::remove(JobId id) {
+  const auto found = jobs_.find(id);
+  remove_from_indexes(found->second);
+  if (const auto key = keys_.find(id); key != keys_.end()) {
+    key_holders_.erase(key->second);
+    changed_keys_.push_back(std::move(key->second));
+    keys_.erase(key);
+  }
+  changes_.push_back({found->second.job, {}});
+  jobs_.erase(found);
+  changed_ = true;
+}
+
 // --- Overrides, reading, committing ----------------------------------------------------------
 
 CellOverrideSet MemoryJobs::apply(const SetCellOverride& request) {
@@ -305,9 +336,18 @@ JobPtr MemoryJobs::find(JobId id) const {
 }
 
 std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
-  for (const auto& made : changes_) content.jobs[made.after.job->id] = made.after;
-  for (auto& holder : std::exchange(new_holders_, {}))
-    content.key_holders.insert(std::move(holder));
+  for (const auto& [before, after] : changes_) {
+    if (after.job) {
+      content.jobs[after.job->id] = after;
+    } else {
+      content.jobs.erase(before->id);
+    }
+  }
+  for (const auto& key : std::exchange(changed_keys_, {})) {
+    const auto holder = key_holders_.find(key);
+    content.key_holders.erase(key);
+    if (holder != key_holders_.end()) content.key_holders.insert(*holder);
+  }
   if (changed_) content.overrides = overrides_;
   content.epoch = epoch_;
   content.last_id = last_id_;
@@ -371,7 +411,10 @@ void MemoryJobs::change(StoredJob& stored, JobPtr job, LineMarks marks) {
 
 void MemoryJobs::add_to_indexes(const StoredJob& stored) {
   const Job& job = *stored.job;
-  if (!is_open(job)) return;
+  if (!is_open(job)) {
+    if (job.finished_at) ended_.emplace(*job.finished_at, job.id);
+    return;
+  }
   auto& cell = cells_[job.cell];
   cell.open[origin_of(job)].insert(job.id);
   if (!is_ended(job.state)) ++cell.counts[job.state];
@@ -384,7 +427,10 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
 
 void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
   const Job& job = *stored.job;
-  if (!is_open(job)) return;
+  if (!is_open(job)) {
+    if (job.finished_at) ended_.erase({*job.finished_at, job.id});
+    return;
+  }
   auto& cell = cells_.at(job.cell);
   const auto open = cell.open.find(origin_of(job));
   open->second.erase(job.id);

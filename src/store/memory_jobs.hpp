@@ -37,7 +37,8 @@ struct StoreContent {
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
 };
 
-/// One change of one job, in the order in which they were made. `before` is null for a new job.
+/// One change of one job, in the order in which they were made. `before` is null for a new job,
+/// `after.job` for one that was removed.
 struct JobChange {
   cells::JobPtr before;
   StoredJob after;
@@ -66,6 +67,7 @@ class MemoryJobs {
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
+  cells::EndedPruned apply(const cells::PruneEnded& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
 
   /// Null: there is none.
@@ -102,13 +104,16 @@ class MemoryJobs {
   cells::JobPtr leave_line(const cells::Job& job);
   void replace(StoredJob& stored, cells::JobPtr job, LineMarks marks, cells::JobPtr& promoted);
   void advance_one(StoredJob& stored, const cells::AdvanceDue& request, cells::DueAdvanced& done);
+  void remove(cells::JobId id);
   void note_id(cells::JobId id);
 
   std::map<cells::JobId, StoredJob> jobs_;
   std::map<cells::CellKey, Cell> cells_;
   std::map<std::shared_ptr<const cells::JobSpec>, Line, ByEntity> lines_;
+  std::set<std::pair<cells::WallTime, cells::JobId>> ended_;  ///< In no line; by their ends.
   KeyHolders key_holders_;
-  std::vector<KeyHolders::value_type> new_holders_;  ///< Since the last commit.
+  std::map<cells::JobId, KeyHolders::key_type> keys_;  ///< By their holders.
+  std::vector<KeyHolders::key_type> changed_keys_;     ///< Since the last commit.
   std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;

@@ -21,7 +21,11 @@ void MemoryDisk::commit(MemoryJobs& working) {
   for (const auto& [before, after] : working.commit_to(content_)) {
     note_place(before, false);
     note_place(after.job, true);
-    if (on_commit && before != after.job) on_commit(before, *after.job);
+    if (!after.job) {
+      if (on_prune) on_prune(*before);
+    } else if (on_commit && before != after.job) {
+      on_commit(before, *after.job);
+    }
   }
   ++commits_;
 }
@@ -170,6 +174,7 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
       [self](const HoldJob& request) { note(self, request); },
       [self](const FetchRunnable& request) { return perform<RunnableFetched>(self, request); },
       [self](const AdvanceDue& request) { return perform<DueAdvanced>(self, request); },
+      [self](const PruneEnded& request) { return perform<EndedPruned>(self, request); },
       [self](const SetCellOverride& request) { return perform<CellOverrideSet>(self, request); },
       [self](const FlushStore&) {
         auto promise = self->make_response_promise<StoreFlushed>();

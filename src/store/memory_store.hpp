@@ -22,6 +22,8 @@ class MemoryDisk {
   /// Called for every committed change of a job, in order; `before` is null for a new job. A job
   /// that changed several times within one commit is told of each.
   std::function<void(const cells::JobPtr& before, const cells::Job& after)> on_commit;
+  /// The same for a job that was removed, as it stood.
+  std::function<void(const cells::Job& job)> on_prune;
 
   /// Every committed job, by id.
   const std::map<cells::JobId, StoredJob>& jobs() const { return content_.jobs; }

@@ -146,8 +146,13 @@ INSERT INTO cell_overrides SELECT cell, size, 0 FROM pool_overrides;
 DROP TABLE pool_overrides;
 )sql";
 
+// Ended jobs that have left their lines, in the order in which they are removed.
+constexpr const char* version_3 = R"sql(
+CREATE INDEX jobs_ended ON jobs (finished_at) WHERE turn IS NULL;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2};
+constexpr std::array migrations{version_1, version_2, version_3};
 
 /// Marks the file as one of celld's: "CELD".
 constexpr std::int64_t application_id = 0x43454c44;

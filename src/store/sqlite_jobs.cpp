@@ -56,6 +56,13 @@ SqliteJobs::SqliteJobs(Connection& connection)
       select_turns_(connection,
                     "SELECT id, turn, place FROM jobs INDEXED BY jobs_turn WHERE cell = ?1"
                     " AND origin = ?2 AND turn < 10 ORDER BY turn, place"),
+      select_ended_(connection,
+                    "SELECT id, labels FROM jobs INDEXED BY jobs_ended WHERE turn IS NULL"
+                    " AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
+      delete_job_(connection, "DELETE FROM jobs WHERE id = ?1"),
+      delete_label_(connection,
+                    "DELETE FROM job_labels WHERE name = ?1 AND value = ?2 AND job = ?3"),
+      delete_key_(connection, "DELETE FROM idempotency_keys WHERE job = ?1"),
       save_setting_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
       save_override_(connection, "INSERT OR REPLACE INTO cell_overrides VALUES (?1, ?2, ?3)"),
       drop_override_(connection, "DELETE FROM cell_overrides WHERE cell = ?1"),

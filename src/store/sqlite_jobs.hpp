@@ -38,6 +38,7 @@ class SqliteJobs {
   void apply(const cells::ReleaseHolds&);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
+  cells::EndedPruned apply(const cells::PruneEnded& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
 
   /// True when there is something to commit beside claims.
@@ -73,6 +74,7 @@ class SqliteJobs {
   std::optional<cells::WallTime> next_due(std::int64_t cell,
                                           const std::vector<cells::JobPtr>& besides);
   void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
+  void remove(cells::JobId id, const std::map<std::string, std::string>& labels);
   std::vector<cells::JobId> best_of(const std::vector<Routes::Route*>& routes, std::size_t limit);
 
   Connection& connection_;
@@ -93,6 +95,10 @@ class SqliteJobs {
   Statement select_held_;
   Statement select_due_;
   Statement select_turns_;
+  Statement select_ended_;
+  Statement delete_job_;
+  Statement delete_label_;
+  Statement delete_key_;
   Statement save_setting_;
   Statement save_override_;
   Statement drop_override_;

@@ -201,6 +201,7 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
       [&writer](const HoldJob& request) { writer.note(request); },
       [&writer](const FetchRunnable& request) { return writer.perform<RunnableFetched>(request); },
       [&writer](const AdvanceDue& request) { return writer.perform<DueAdvanced>(request); },
+      [&writer](const PruneEnded& request) { return writer.perform<EndedPruned>(request); },
       [&writer](const SetCellOverride& request) {
         return writer.perform<CellOverrideSet>(request);
       },

@@ -78,11 +78,12 @@ TEST_CASE("a full configuration reads as it says") {
     "cells": [{"customer": "acme", "product": "dns", "pool": {"size": 16}},
               {"product": "mail", "per": ["customer"], "timeout_ms": 500},
               {}],
-    "shutdown_grace_ms": 1234})");
+    "shutdown_grace_ms": 1234, "retention_ms": 5000})");
   CHECK(config.listen.host == "localhost");
   CHECK(config.listen.port == 0);
   CHECK(config.store.path == "jobs.db");
   CHECK(config.shutdown_grace == milliseconds(1234));
+  CHECK(config.retention == milliseconds(5000));
 
   REQUIRE(config.services.size() == 2);
   CHECK(config.services[0].name == "demo");
@@ -122,6 +123,7 @@ TEST_CASE("what is left out has its documented default") {
   CHECK(config.listen.port == 8080);
   CHECK(config.store.path == "celld.db");
   CHECK(config.shutdown_grace == milliseconds(30000));
+  CHECK(config.retention == std::chrono::hours(7 * 24));
   CHECK(config.cells[0].quota == cells::CellQuota{});
   CHECK(config.services[0].settle == milliseconds(0));
 }
@@ -138,7 +140,7 @@ TEST_CASE("all faults come at once, each with its pointer") {
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
     "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
               {"queue": {"max_jobs": "many"}}],
-    "retention_ms": 1, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
+    "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
   const std::string rule =
       "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` whoever "
       "can connect may do everything";
@@ -165,9 +167,9 @@ TEST_CASE("all faults come at once, each with its pointer") {
                {"/cells/0/pool/burst", missing},
                {"/cells/1", "must be an object"},
                {"/cells/2/queue/max_jobs", "must be an integer from 1 to 100000000"},
+               {"/retention_ms", "must be an integer from 1000 to 3155760000000"},
                {"/shutdown_grace_ms", "must be an integer from 0 to 3600000"},
                {"/limits/max_headers", "must be an integer from 8 to 1000"},
-               {"/retention_ms", missing},
                {"/nonsense", "is unknown"}});
 }
 

@@ -11,6 +11,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/retention.hpp"
 #include "src/store/memory_store.hpp"
 #include "tests/simulation/actors.hpp"
 #include "tests/simulation/world.hpp"
@@ -37,6 +38,7 @@ struct Plan {
   std::vector<CellRule> rules;
   DispatchQueue::Limits window;
   milliseconds settle{0};
+  milliseconds keep{};  ///< How long ended jobs are kept.
 };
 
 const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "east"};
@@ -67,6 +69,7 @@ Plan draw_plan(Dice& dice) {
                 {"*", "*", false, false, draw_quota(dice)}};
   plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
   plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
+  plan.keep = milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
   return plan;
 }
 
@@ -108,6 +111,8 @@ class Daemon {
     options.window = plan.window;
     options.idle_close = milliseconds{2000};
     options.probe = world;
+    const auto retention = spawn_retention(system_, {options.store, options.wall_clock, plan.keep});
+    retention_ = retention.address();
     const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
     dispatcher_ = dispatcher.address();
     client_ = spawn_client(system_, world, dispatcher, client_state_);
@@ -119,6 +124,7 @@ class Daemon {
     kill_first(store_);
     for (int round = 0; system_.registry().running() > 0; ++round) {
       if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
+      kill_first(retention_);
       kill_first(dispatcher_);
       kill_first(client_.address());
       for (const auto& [role, actors] : world_->actors) {
@@ -177,6 +183,7 @@ class Daemon {
   caf::actor_system_config config_;
   caf::actor_system system_;
   caf::actor_addr store_;
+  caf::actor_addr retention_;
   caf::actor_addr dispatcher_;
   caf::actor client_;
   std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
@@ -189,6 +196,7 @@ class Driver {
       : world_(std::make_shared<World>(seed)), plan_(draw_plan(world_->dice)) {
     world_->keep_trace = keep_trace;
     configuration_ = full();
+    world_->keep = plan_.keep;
   }
 
   RunResult run(std::uint64_t seed) {
@@ -244,6 +252,7 @@ class Driver {
     wall_ += std::chrono::duration_cast<microseconds>(steady_ - before);
     world_->now_steady = steady_;
     world_->now_wall = WallTime{std::chrono::duration_cast<milliseconds>(wall_)};
+    world_->latest_wall = std::max(world_->latest_wall, world_->now_wall);
   }
 
   /// One message of one actor, chosen by the seed; or, when nobody has one, the next timer.

@@ -19,6 +19,7 @@ EntityName entity_of(const Job& job) {
 
 World::World(std::uint64_t seed) : dice(seed) {
   disk->on_commit = [this](const JobPtr& before, const Job& after) { committed(before, after); };
+  disk->on_prune = [this](const Job& job) { pruned(job); };
 }
 
 void World::note(const std::string& line) {
@@ -38,10 +39,13 @@ void World::violated(const std::string& promise, const std::string& what) {
 void World::accepted(const JobPtr& job) {
   note("accepted " + name(*job));
   accepted_jobs.insert(job->id);
-  if (!disk->jobs().contains(job->id)) violated("P1", name(*job) + " is not on disk");
+  if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
+    violated("P1", name(*job) + " is not on disk");
+  }
 }
 
 void World::accepted_under(const Idempotency& idempotency, const Job& job) {
+  if (pruned_jobs.contains(job.id)) return;  // The key may have another holder by now.
   const std::pair made{job.id, idempotency.digest};
   const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
   if (!first && known->second != made) violated("keys", name(job) + " is a second job under a key");
@@ -49,6 +53,7 @@ void World::accepted_under(const Idempotency& idempotency, const Job& job) {
 
 void World::cancel_accepted(const Job& job) {
   note("cancelling " + name(job));
+  if (pruned_jobs.contains(job.id)) return;
   const Job& stored = *disk->jobs().at(job.id).job;
   if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
     if (!reopened_.contains(job.id)) violated("P1", name(job) + " forgot that it was cancelled");
@@ -158,7 +163,9 @@ void World::check_deadlines() {
 
 void World::check_all_ended() {
   for (const JobId id : accepted_jobs) {
-    if (!disk->jobs().contains(id)) violated("P1", format_job_id(id) + " is lost");
+    if (!disk->jobs().contains(id) && !pruned_jobs.contains(id)) {
+      violated("P1", format_job_id(id) + " is lost");
+    }
   }
   for (const auto& [id, stored] : disk->jobs()) {
     if (!is_ended(stored.job->state)) {
@@ -238,6 +245,20 @@ void World::committed(const JobPtr& before, const Job& after) {
     }
   }
   if (!is_ended(before->state) && is_ended(after.state)) ended_jobs += 1;
+}
+
+/// Nobody can tell a job that was pruned too early from one that was lost.
+void World::pruned(const Job& job) {
+  note("pruned " + name(job));
+  if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
+  std::erase_if(named_, [&](const auto& named) { return named.second.first == job.id; });
+  if (!is_ended(job.state)) {
+    violated("retention", name(job) + " is pruned before its end");
+  } else if (job.place != 0) {
+    violated("retention", name(job) + " is pruned while it keeps its entity");
+  } else if (*job.finished_at + keep >= latest_wall) {
+    violated("retention", name(job) + " is pruned too early");
+  }
 }
 
 /// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.

@@ -53,10 +53,12 @@ class World : public EngineProbe {
   bool keep_trace = false;
   std::vector<std::string> trace;
   bool clock_jumped = false;
+  milliseconds keep{};  ///< How long ended jobs are kept.
 
   /// Set by the driver before each event.
   SteadyTime now_steady{};
   WallTime now_wall{};
+  WallTime latest_wall{};  ///< Whatever the clock jumped back since.
 
   void note(const std::string& line);
   void violated(const std::string& promise, const std::string& what);
@@ -95,10 +97,12 @@ class World : public EngineProbe {
   std::set<JobId> accepted_jobs;
   std::uint64_t calls = 0;
   std::uint64_t ended_jobs = 0;
+  std::set<JobId> pruned_jobs;
 
  private:
   void set_sizes(const Routing& routing);
   void committed(const JobPtr& before, const Job& after);
+  void pruned(const Job& job);
   void reopened_or_violated(const Job& before, const Job& after);
 
   std::map<Lease, CallInFlight> in_flight_;

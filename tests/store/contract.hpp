@@ -50,6 +50,7 @@ class Client {
     return to_store<cells::RunnableFetched>(r);
   }
   cells::DueAdvanced ask(const cells::AdvanceDue& r) { return to_store<cells::DueAdvanced>(r); }
+  cells::EndedPruned ask(const cells::PruneEnded& r) { return to_store<cells::EndedPruned>(r); }
   cells::CellOverrideSet ask(const cells::SetCellOverride& r) {
     return to_store<cells::CellOverrideSet>(r);
   }

@@ -235,9 +235,11 @@ class Comparison {
   }
 
   void rarely() {
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         return move();
+      case 4:
+        return prune();
       case 1:
         return check_epoch();
       case 3:
@@ -256,6 +258,15 @@ class Comparison {
           client_.tell(HoldJob{job->id});
         }
     }
+  }
+
+  void prune() {
+    const PruneEnded request{at_ms(chance(2) ? 5001 : now_ms_ - 300), 1 + pick(20),
+                             std::chrono::hours{1}};
+    const auto expected = model_.apply(request);
+    const auto done = client_.ask(request);
+    REQUIRE(done.pruned == expected.pruned);
+    REQUIRE(done.more == expected.more);
   }
 
   void move() {

@@ -234,6 +234,7 @@ TEST_CASE("a database of the first version is brought up to date with its jobs")
   under_test.close();
   {
     Connection connection{under_test.database(), Connection::Access::read_write};
+    connection.execute("DROP INDEX jobs_ended");
     connection.execute("DROP TABLE idempotency_keys");
     connection.execute("DROP TABLE cell_overrides");
     connection.execute("CREATE TABLE pool_overrides (cell INTEGER PRIMARY KEY, size INTEGER)");
@@ -248,6 +249,65 @@ TEST_CASE("a database of the first version is brought up to date with its jobs")
   const Idempotency key{"key", "digest"};
   CHECK_FALSE(client.ask(InsertJob{job_of(2), key}).holder.job);
   CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);
+}
+
+TEST_CASE("a database of the second version is brought up to date, and its ended jobs are pruned") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (const JobId id : {1, 2}) client.ask(InsertJob{job_of(id)});
+  client.tell(ClaimJob{running(job_of(1), {1, 1})});
+  client.ask(RecordJob{{1, 1}, ended(running(job_of(1), {1, 1}))});
+  under_test.close();
+  {
+    Connection connection{under_test.database(), Connection::Access::read_write};
+    connection.execute("DROP INDEX jobs_ended");
+    connection.execute("PRAGMA user_version = 2");
+  }
+  under_test.open();
+  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
+  CHECK(client.ask(PruneEnded{at_ms(5001), 10}).pruned == 1);
+  CHECK_FALSE(client.ask(FindJob{1}).job);
+  CHECK(client.ask(FindJob{2}).job->state == JobState::queued);
+}
+
+TEST_CASE("the room of pruned jobs is used again, and nothing of them is left") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  JobId id = 0;
+  const auto fill_and_prune = [&] {
+    for (int i = 0; i < 300; ++i) {
+      const auto job = sketch_job({.id = ++id,
+                                   .entity = "entity " + std::to_string(id),
+                                   .labels = {{"ticket", std::to_string(id)}, {"a", "b"}},
+                                   .parameters = "{\"text\":\"" + std::string(1000, 'x') + "\"}"});
+      client.ask(InsertJob{job, Idempotency{"key " + std::to_string(id), "digest"}});
+      const auto claimed = running(job, {1, id});
+      client.tell(ClaimJob{claimed});
+      client.ask(RecordJob{{1, id}, ended(claimed)});
+    }
+    while (client.ask(PruneEnded{at_ms(5001), 50}).more) continue;
+    return query(under_test.database(), "PRAGMA page_count");
+  };
+  const auto pages = fill_and_prune();
+  CHECK(pages > 100);
+  for (int round = 0; round < 3; ++round) CHECK(fill_and_prune() <= pages + pages / 20);
+  for (const char* table : {"jobs", "job_labels", "idempotency_keys"}) {
+    INFO(table);
+    CHECK(query(under_test.database(), ("SELECT count(*) FROM " + std::string{table}).c_str()) ==
+          0);
+  }
+}
+
+TEST_CASE("a step of pruning ends when its time is over, having removed something") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 3; ++id) {
+    client.ask(InsertJob{job_of(id)});
+    client.ask(CancelWaiting{id, acme_cell, at_ms(10)});
+  }
+  const auto step = client.ask(PruneEnded{at_ms(11), 3, microseconds{0}});
+  CHECK(step.pruned == 1);
+  CHECK(step.more);
 }
 
 TEST_CASE("a filter that matches nothing costs bounded work a page") {

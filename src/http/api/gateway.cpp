@@ -59,6 +59,10 @@ Response ended_already(const cells::Job& job) {
        .detail = "The job has ended: it is " + std::string(to_string(job.state)) + "."});
 }
 
+Problem no_such_job() {
+  return not_found("There is no such job.");
+}
+
 Response not_failed(const cells::Job& job) {
   return to_response({.kind = ProblemKind::not_retryable,
                       .detail = "Only a failed or cancelled job can be retried; this one is " +
@@ -188,11 +192,11 @@ class GatewayActor : public Gateway::base {
     find_job(order, [this, order](const JobPtr& job) {
       ask<cells::RetryAnswered>(
           dispatcher_, cells::RetryJob{job}, order.responder,
-          [responder = order.responder, job](const cells::RetryAnswered& reply) {
+          [responder = order.responder](const cells::RetryAnswered& reply) {
             if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
-            const cells::Job& now = reply.job ? *reply.job : *job;
-            responder.answer(reply.accepted ? job_response(202, now, std::nullopt)
-                                            : not_failed(now));
+            if (!reply.job) return responder.answer(to_response(no_such_job()));
+            responder.answer(reply.accepted ? job_response(202, *reply.job, std::nullopt)
+                                            : not_failed(*reply.job));
           });
     });
   }
@@ -206,7 +210,7 @@ class GatewayActor : public Gateway::base {
           if (reply.job && may_concern(order.only_customer, reply.job->spec->customer)) {
             then(reply.job);
           } else {
-            order.responder.answer(to_response(not_found("There is no such job.")));
+            order.responder.answer(to_response(no_such_job()));
           }
         });
   }

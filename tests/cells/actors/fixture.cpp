@@ -201,8 +201,8 @@ CancelAnswered Fixture::cancel(JobId id) {
   return ask<CancelAnswered>(CancelJob{stored(id)});
 }
 
-RetryAnswered Fixture::retry(JobId id) {
-  return ask<RetryAnswered>(RetryJob{stored(id)});
+RetryAnswered Fixture::retry(const JobPtr& job) {
+  return ask<RetryAnswered>(RetryJob{job});
 }
 
 void Fixture::resize(std::optional<std::uint32_t> size) {

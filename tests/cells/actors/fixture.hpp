@@ -109,7 +109,8 @@ class Fixture {
   // Ask and settle.
   JobSubmitted try_to_submit(JobRequest request);
   CancelAnswered cancel(JobId id);
-  RetryAnswered retry(JobId id);
+  RetryAnswered retry(JobId id) { return retry(stored(id)); }
+  RetryAnswered retry(const JobPtr& job);
   void resize(std::optional<std::uint32_t> size);
 
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
@@ -139,6 +140,7 @@ class Fixture {
   void crash_and_restart();
 
   caf::actor_system& system() { return daemon_->system; }
+  JobStore store() { return caf::actor_cast<JobStore>(daemon_->store); }
   CellDispatcher& engine() { return daemon_->engine; }
   caf::scoped_actor& self() { return *daemon_->self; }
 

@@ -1,0 +1,65 @@
+#include "cells/actors/retention.hpp"
+
+#include <utility>
+
+#include "cells/model/retention.hpp"
+
+namespace cells {
+namespace {
+
+class RetentionActor final : public Retention::base {
+ public:
+  RetentionActor(caf::actor_config& config, RetentionOptions options)
+      : Retention::base(config), options_(std::move(options)) {}
+
+  behavior_type make_behavior() override {
+    step();
+    return {
+        [this](const KeepEnded& message) {
+          options_.keep = message.keep;
+          if (!asking_) step();
+        },
+        [this](const Tick& tick) {
+          if (!asking_ && tick.at == armed_) step();
+        },
+    };
+  }
+
+  void on_exit() override { options_.store = nullptr; }
+
+ private:
+  void step() {
+    asking_ = true;
+    const SteadyTime asked = now();
+    request(options_.store, caf::infinite,
+            PruneEnded{options_.wall_clock() - options_.keep, prune_jobs_max, prune_time_max})
+        .then(
+            [this, asked](const EndedPruned& step_done) {
+              asking_ = false;
+              arm(step_done.more ? pause_between_steps(now() - asked)
+                                 : pause_between_looks(options_.keep));
+            },
+            [this](caf::error& error) { quit(std::move(error)); });
+  }
+
+  SteadyTime now() {
+    return SteadyTime{std::chrono::duration_cast<microseconds>(clock().now().time_since_epoch())};
+  }
+
+  void arm(microseconds pause) {
+    armed_ = now() + pause;
+    delayed_send(this, pause, Tick{armed_});
+  }
+
+  RetentionOptions options_;
+  bool asking_ = false;  ///< A step is under way.
+  SteadyTime armed_{};
+};
+
+}  // namespace
+
+Retention spawn_retention(caf::actor_system& system, RetentionOptions options) {
+  return system.spawn<RetentionActor>(std::move(options));
+}
+
+}  // namespace cells

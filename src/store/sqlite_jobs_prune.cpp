@@ -1,0 +1,57 @@
+// How SqliteJobs forgets jobs that ended long ago.
+#include <chrono>
+#include <utility>
+
+#include "src/store/job_texts.hpp"
+#include "src/store/sqlite_jobs.hpp"
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+/// One row of those to be removed; the labels as the key of their own rows.
+struct EndedRow {
+  JobId id = 0;
+  std::map<std::string, std::string> labels;
+};
+
+}  // namespace
+
+EndedPruned SqliteJobs::apply(const PruneEnded& request) {
+  enter();
+  std::vector<EndedRow> ended;
+  const ResetAtEnd reset{select_ended_};
+  select_ended_.bind(1, std::int64_t{request.before.time_since_epoch().count()});
+  select_ended_.bind(2, static_cast<std::int64_t>(request.limit));
+  while (select_ended_.step()) {
+    EndedRow row{to_id(select_ended_.integer(0)), {}};
+    if (!select_ended_.is_null(1)) row.labels = read_labels(select_ended_.text(1));
+    ended.push_back(std::move(row));
+  }
+  select_ended_.reset();
+  const auto started = std::chrono::steady_clock::now();
+  EndedPruned done;
+  for (const auto& row : ended) {
+    if (done.pruned > 0 && std::chrono::steady_clock::now() - started >= request.time_max) break;
+    remove(row.id, row.labels);
+    ++done.pruned;
+  }
+  done.more = done.pruned < ended.size() || (done.pruned > 0 && done.pruned == request.limit);
+  return done;
+}
+
+/// Routes count no job that is in no line. The id stays taken: a provider may know it.
+void SqliteJobs::remove(JobId id, const std::map<std::string, std::string>& labels) {
+  touch();
+  note_place(id);
+  for (const auto& [name, value] : labels) {
+    delete_label_.bind(1, std::string_view{name}).bind(2, std::string_view{value});
+    delete_label_.bind(3, to_integer(id)).run();
+  }
+  delete_key_.bind(1, to_integer(id)).run();
+  delete_job_.bind(1, to_integer(id)).run();
+}
+
+}  // namespace celld::store

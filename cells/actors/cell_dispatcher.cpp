@@ -67,7 +67,7 @@ void CellDispatcherActor::ask_first(Ask ask, Then then) {
 }
 
 void CellDispatcherActor::begin() {
-  ask_first<EpochStarted>(StartEpoch{}, [this](const EpochStarted& started) {
+  ask_first<EpochStarted>(StartEpoch{options_.wall_clock()}, [this](const EpochStarted& started) {
     context_ = std::make_shared<EngineContext>(options_, started.epoch);
     context_->ids.start_after(started.last_id);
     auto services = std::make_shared<Services>();

@@ -42,8 +42,9 @@ class JobIdSource {
   std::atomic<JobId> last_{0};
 };
 
-/// One worker's turn at one step of one job (promise P3). The epoch counts the starts of celld on
-/// its data directory, the counter the leases of one epoch; together they never repeat.
+/// One worker's turn at one step of one job (promise P3). The epoch ascends with the starts of
+/// celld on its data directory, the counter counts the leases of one epoch; together they never
+/// repeat.
 struct Lease {
   std::uint64_t epoch = 0;
   std::uint64_t counter = 0;

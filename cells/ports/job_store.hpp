@@ -31,9 +31,13 @@ namespace cells {
 // --- Starting --------------------------------------------------------------------------------
 
 /// Begins a new epoch (promise P3) and lets go of every hold.
-struct StartEpoch {};
+struct StartEpoch {
+  WallTime now{};
+};
 struct EpochStarted {
-  std::uint64_t epoch = 0;  ///< Greater than any before on this store; from 1.
+  /// Greater than any before on this store, and at least the seconds from 1970 until `now`: a store
+  /// that was put back to an older state repeats no epoch that followed that state.
+  std::uint64_t epoch = 0;
   JobId last_id = 0;  ///< No id or place in the store is greater.
 };
 

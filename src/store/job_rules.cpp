@@ -12,6 +12,12 @@ using cells::JobId;
 using cells::JobState;
 using cells::WallTime;
 
+std::uint64_t next_epoch(std::uint64_t last, WallTime now) {
+  const auto since_1970 = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  return std::max(last + 1,
+                  static_cast<std::uint64_t>(std::max<std::int64_t>(since_1970.count(), 0)));
+}
+
 bool is_runnable(JobState state, const LineMarks& marks) {
   if (!marks.head || marks.held) return false;
   return state == JobState::queued || (state == JobState::retrying && marks.woken);

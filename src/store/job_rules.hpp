@@ -18,6 +18,9 @@ struct LineMarks {
   bool operator==(const LineMarks&) const = default;
 };
 
+/// The epoch after `last` that begins at `now`.
+std::uint64_t next_epoch(std::uint64_t last, cells::WallTime now);
+
 /// Whether a FetchRunnable may list a job of this state.
 bool is_runnable(cells::JobState state, const LineMarks& marks);
 

@@ -36,10 +36,11 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
 
 // --- Starting --------------------------------------------------------------------------------
 
-EpochStarted MemoryJobs::apply(const StartEpoch&) {
+EpochStarted MemoryJobs::apply(const StartEpoch& request) {
   apply(ReleaseHolds{});
   changed_ = true;
-  return {++epoch_, last_id_};
+  epoch_ = next_epoch(epoch_, request.now);
+  return {epoch_, last_id_};
 }
 
 void MemoryJobs::apply(const ReleaseHolds&) {

@@ -50,7 +50,7 @@ class MemoryJobs {
   MemoryJobs() = default;
   explicit MemoryJobs(const StoreContent& content);
 
-  cells::EpochStarted apply(const cells::StartEpoch&);
+  cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&) const;
   cells::RoutesListed apply(const cells::ListRoutes& request) const;
   cells::JobsMoved apply(const cells::MoveJobs& request);

@@ -22,7 +22,7 @@ class SqliteJobs {
   /// On the connection of the only writer, whose schema is up to date.
   explicit SqliteJobs(Connection& connection);
 
-  cells::EpochStarted apply(const cells::StartEpoch&);
+  cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&);
   cells::RoutesListed apply(const cells::ListRoutes& request);
   cells::JobsMoved apply(const cells::MoveJobs& request);

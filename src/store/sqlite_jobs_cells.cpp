@@ -7,10 +7,10 @@ namespace celld::store {
 
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
-EpochStarted SqliteJobs::apply(const StartEpoch&) {
+EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
   apply(ReleaseHolds{});
-  ++epoch_;
+  epoch_ = next_epoch(epoch_, request.now);
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
   return {epoch_, last_id_};
 }

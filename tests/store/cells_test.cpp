@@ -24,6 +24,15 @@ TEST_CASE("epochs ascend over restarts, and no id or place is above the last one
   });
 }
 
+TEST_CASE("an epoch is at least the seconds since 1970, and greater than any before") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    CHECK(client.ask(StartEpoch{at_ms(7'900)}).epoch == 7);
+    CHECK(client.ask(StartEpoch{at_ms(7'950)}).epoch == 8);
+    under_test.reopen();
+    CHECK(client.ask(StartEpoch{at_ms(100)}).epoch == 9);
+  });
+}
+
 TEST_CASE("cells have something to do while a job is unfinished or settling") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK(client.ask(LoadCells{}).with_jobs.empty());

@@ -115,13 +115,18 @@ std::string serialise(const Response& response, const AnswerTerms& terms) {
   return message;
 }
 
-std::string serialise_stream_head(const Response& response, const AnswerTerms& terms) {
+std::string serialise_stream_head(const Response& response, const AnswerTerms& terms,
+                                  std::optional<std::uint64_t> length) {
   const int status = status_of(response);
   std::string message;
   append_status_line(message, status);
   if (!is_bodyless(status)) {
     append_content_type(message, response);
-    if (!terms.http_1_0) message.append("Transfer-Encoding: chunked\r\n");
+    if (length) {
+      append_field(message, "Content-Length", std::to_string(*length));
+    } else if (!terms.http_1_0) {
+      message.append("Transfer-Encoding: chunked\r\n");
+    }
   }
   append_other_fields(message, response, terms);
   return message;

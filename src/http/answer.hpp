@@ -1,6 +1,8 @@
 // The bytes of an answer.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +21,10 @@ struct AnswerTerms {
 /// names that are no tokens; control characters in values become spaces.
 std::string serialise(const Response& response, const AnswerTerms& terms);
 
-/// The head of an answer whose length nobody knows yet: chunked, or for HTTP/1.0 until the
-/// connection closes. `response.body` is left out.
-std::string serialise_stream_head(const Response& response, const AnswerTerms& terms);
+/// The head of an answer that is sent by and by: of that length; or, where nobody knows it yet,
+/// chunked, or for HTTP/1.0 until the connection closes. `response.body` is left out.
+std::string serialise_stream_head(const Response& response, const AnswerTerms& terms,
+                                  std::optional<std::uint64_t> length);
 
 /// Whether an answer of that form has a body at all.
 bool has_body(const Response& response, const AnswerTerms& terms);

@@ -100,6 +100,7 @@ void Connection::flush_stream() {
   output_ = std::string();
   output_written_ = 0;
   if (armed() != DeadlineKind::heartbeat) await_heartbeat();
+  stream_->note_taken();
 }
 
 void Connection::await_heartbeat() {

@@ -64,16 +64,17 @@ void AnswerSlot::deliver(const Response& response) {
 
 std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, StreamTerms terms) {
   auto [notice, form] = begin_answer(Notice::Kind::answered);
-  if (form.http_1_0) {
+  const bool chunked = !form.http_1_0 && !terms.length;
+  if (form.http_1_0 && !terms.length) {
     form.keep_alive = false;
     notice.closes = true;
   }
-  notice.unwritten = serialise_stream_head(head, form);
+  notice.unwritten = serialise_stream_head(head, form, terms.length);
   std::shared_ptr<StreamBuffer> stream;
   if (has_body(head, form)) {
-    stream = std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms),
-                                            !form.http_1_0);
-    if (!head.body.empty()) notice.unwritten.append(stream->framed(head.body));
+    stream =
+        std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms), chunked);
+    if (!head.body.empty()) notice.unwritten.append(stream->first(head.body));
     notice.kind = Notice::Kind::stream_begun;
     notice.stream = stream;
   }

@@ -83,6 +83,13 @@ class AnswerStream {
 struct StreamTerms {
   std::string heartbeat;  ///< Sent whenever nothing was sent for the interval; empty: none.
   milliseconds heartbeat_interval{15000};
+  /// How much will be written, where that is known: the answer announces it instead of coming in
+  /// chunks. A stream that ends with less closes its connection, so that the client notices.
+  std::optional<std::uint64_t> length{};
+  /// For a stream whose next piece is made when the client has taken the last. Called whenever all
+  /// that was written has been taken, with how many bytes that were from the beginning, and when
+  /// the client has gone; by the server, so that it must not block.
+  std::function<void(std::uint64_t bytes)> on_taken{};
 };
 
 /// The right to answer one request. Copies share it; the first answer counts. From any thread. When
@@ -94,7 +101,8 @@ class Responder {
 
   void answer(Response response) const;
   /// Answers with what goes on: `head.body` is its first piece, of any length. Chunked, or until
-  /// the connection closes for a client of HTTP/1.0; HEAD gets the head alone. Not connected from
+  /// the connection closes for a client of HTTP/1.0, unless the terms announce its length; HEAD
+  /// gets the head alone. Not connected from
   /// the beginning where the request has been answered or its client has gone.
   AnswerStream begin_stream(const Response& head, StreamTerms terms = {}) const;
   /// False once the client has gone: an answer would reach nobody.

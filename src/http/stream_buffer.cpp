@@ -23,6 +23,7 @@ bool StreamBuffer::write(std::string_view data) {
   }
   if (data.empty()) return true;
   written_.append(data);
+  total_bytes_ += data.size();
   announce();
   return true;
 }
@@ -30,6 +31,7 @@ bool StreamBuffer::write(std::string_view data) {
 void StreamBuffer::end() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(ended_, true)) return;
+  if (terms_.length && total_bytes_ != *terms_.length) return slot_->give_up(turn_);
   announce();
 }
 
@@ -40,6 +42,11 @@ void StreamBuffer::give_up() noexcept {
 bool StreamBuffer::connected() const {
   const std::lock_guard lock(mutex_);
   return !ended_ && !overrun_ && slot_->is_current(turn_);
+}
+
+std::string StreamBuffer::first(std::string_view data) {
+  total_bytes_ = data.size();
+  return framed(data);
 }
 
 StreamBuffer::Taken StreamBuffer::take() {
@@ -62,15 +69,31 @@ void StreamBuffer::note_unsent(std::size_t bytes) {
   unsent_bytes_ = std::min(unsent_bytes_, bytes);
 }
 
+void StreamBuffer::note_taken() {
+  if (!terms_.on_taken) return;
+  std::uint64_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || !written_.empty()) return;
+    bytes = total_bytes_;
+  }
+  terms_.on_taken(bytes);
+}
+
 void StreamBuffer::finish() {
   const std::lock_guard lock(mutex_);
   ended_ = true;
 }
 
 void StreamBuffer::close() {
-  const std::lock_guard lock(mutex_);
-  ended_ = true;
-  written_ = std::string();
+  std::uint64_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    bytes = total_bytes_ - written_.size();
+    written_ = std::string();
+  }
+  if (terms_.on_taken) terms_.on_taken(bytes);
 }
 
 std::string StreamBuffer::framed(std::string_view data) const {

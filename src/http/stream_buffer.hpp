@@ -36,9 +36,13 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
     std::string bytes;   ///< Framed, ready to send.
     bool ended = false;  ///< And they are the last.
   };
+  /// The first piece, framed; to be called before any other.
+  std::string first(std::string_view data);
   /// All that was written since the last time. It counts as kept until `note_unsent` says less.
   Taken take();
   void note_unsent(std::size_t bytes);
+  /// Everything has been sent: asks for more, if nothing has been written meanwhile.
+  void note_taken();
   /// Refuses further writes; what was written before can still be taken.
   void finish();
   /// Nobody will take anything any more.
@@ -58,7 +62,8 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   mutable std::mutex mutex_;
   std::string written_;
   std::size_t unsent_bytes_ = 0;  // Of what was taken.
-  bool announced_ = false;        // The poller has been told, and has not taken it yet.
+  std::uint64_t total_bytes_ = 0;
+  bool announced_ = false;  // The poller has been told, and has not taken it yet.
   bool ended_ = false;
   bool overrun_ = false;  // It breaks off here, and never ends properly.
 };

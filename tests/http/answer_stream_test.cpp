@@ -393,5 +393,102 @@ TEST_CASE("a thousand streams at once cost no thread, and each gets everything")
   CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
 }
 
+/// A server whose GET /events announces its length and asks for each piece.
+struct MeasuredServer : EventServer {
+  explicit MeasuredServer(std::uint64_t length, Limits limits = {}) : EventServer(limits) {
+    terms.length = length;
+    terms.on_taken = [this](std::uint64_t bytes) { taken.put(bytes); };
+  }
+
+  Events<std::uint64_t> taken;
+};
+
+TEST_CASE("an answer of announced length comes as it is written, and its connection goes on") {
+  MeasuredServer server{11};
+  auto client = server.connect();
+  for (int round = 0; round < 2; ++round) {
+    const auto stream = server.begin(client, "X-First: hello\r\n");
+    CHECK(stream.write(" world"));
+    stream.end();
+    const auto answer = client.receive();
+    REQUIRE(answer);
+    CHECK(answer->headers.at("content-length") == "11");
+    CHECK(answer->headers.count("transfer-encoding") == 0);
+    CHECK(answer->headers.count("connection") == 0);
+    CHECK(answer->body == "hello world");
+  }
+}
+
+TEST_CASE("HEAD gets an announced length, and HTTP/1.0 the answer with it") {
+  MeasuredServer server{5};
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("HEAD", "/events")));
+  CHECK(client.receive(true)->headers.at("content-length") == "5");
+  CHECK_FALSE(server.streams.take()->connected());
+  auto old = server.connect();
+  REQUIRE(old.send("GET /events HTTP/1.0\r\nX-First: hello\r\n\r\n"));
+  server.streams.take()->end();
+  const auto all = old.receive_to_end();
+  REQUIRE(all);
+  CHECK(all->find("Content-Length: 5\r\n") != std::string::npos);
+  CHECK(all->substr(all->size() - 9) == "\r\n\r\nhello");
+}
+
+TEST_CASE("a stream that ends with less than it announced closes its connection") {
+  MeasuredServer server{11};
+  auto client = server.connect();
+  const auto stream = server.begin(client, "X-First: hello\r\n");
+  REQUIRE(client.receive(true));
+  stream.end();
+  CHECK(client.receive_to_end().value_or("hello") == "hello");
+  CHECK_FALSE(stream.connected());
+}
+
+TEST_CASE("the next piece is asked for when the last was taken, however slow the client is") {
+  constexpr std::size_t piece_bytes = 1 << 20;  // Beyond what sockets hold, and the backlog.
+  constexpr std::uint64_t pieces = 8;
+  MeasuredServer server{pieces * piece_bytes};
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  std::thread writer([&] {
+    std::uint64_t written = 0;
+    while (written < pieces * piece_bytes) {
+      const auto taken = server.taken.take();
+      REQUIRE(taken);
+      CHECK(*taken <= written);
+      if (*taken != written) continue;
+      CHECK(stream.write(std::string(piece_bytes, static_cast<char>('a' + written / piece_bytes))));
+      written += piece_bytes;
+    }
+    stream.end();
+  });
+  CHECK_FALSE(server.taken.size() > 1);
+  // A request behind it: the connection goes on after the last byte.
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  std::string all;
+  while (all.size() < pieces * piece_bytes) {
+    const auto more = client.receive_bytes();
+    REQUIRE_FALSE(more.empty());
+    all += more;
+  }
+  writer.join();
+  for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+    CHECK(all[piece * piece_bytes] == static_cast<char>('a' + piece));
+    CHECK(all[(piece + 1) * piece_bytes - 1] == static_cast<char>('a' + piece));
+  }
+}
+
+TEST_CASE("whoever is to be asked for pieces is told when the client has gone") {
+  MeasuredServer server{1000};
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  REQUIRE(server.taken.take() == 0U);
+  client.reset();
+  CHECK(server.taken.take() == 0U);
+  CHECK_FALSE(stream.connected());
+}
+
 }  // namespace
 }  // namespace celld::http::test

@@ -110,6 +110,11 @@ std::optional<std::string> Client::receive_line() {
   return line;
 }
 
+std::string Client::receive_bytes() {
+  if (received_.empty() && !fill()) return {};
+  return std::exchange(received_, std::string());
+}
+
 std::optional<std::string> Client::receive_chunk() {
   const auto line = receive_line();
   if (!line || line->empty()) return std::nullopt;

@@ -31,6 +31,8 @@ class Client {
   /// The next answer; nothing when the connection ends first, or nothing comes for ten seconds.
   /// An answer to HEAD has no body, whatever its length says.
   std::optional<Answer> receive(bool head = false);
+  /// What has come and was not looked at, or comes next; empty when nothing does.
+  std::string receive_bytes();
   /// The next chunk of a chunked body; empty when it was the last, nothing when none comes.
   std::optional<std::string> receive_chunk();
   /// Everything up to the end of the connection; nothing when it ends by a reset or does not end.

@@ -101,7 +101,7 @@ class RunningEngine final : public Engine {
   ~RunningEngine() override {
     server_.stop(std::chrono::milliseconds{0});
     end_scraper();
-    for (const auto& actor : {retention_, dispatcher_, gateway_, reader_, store_}) {
+    for (const auto& actor : {backup_sender_, retention_, dispatcher_, gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
   }
@@ -185,6 +185,7 @@ class RunningEngine final : public Engine {
 
   void refuse_all() override {
     caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::ReleaseWaiters{});
+    caf::anon_send_exit(backup_sender_, caf::exit_reason::user_shutdown);
     server_.stop(last_answers_grace);
   }
 
@@ -257,11 +258,13 @@ class RunningEngine final : public Engine {
     caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
     settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
+    const auto backups = api::spawn_backup_sender(system_, opened.spawn_backup_maker(system_));
+    backup_sender_ = caf::actor_cast<caf::actor>(backups);
     const auto scrape = [scraper](http::Responder responder) {
       caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
-    api::add_routes(server_, {gateway, settings_, readiness_, scrape, reload});
+    api::add_routes(server_, {gateway, settings_, readiness_, scrape, reload, backups});
     server_.observe({metrics_, &metrics_->http()});
     server_.start();
     readiness_->state = api::ReadyState::ready;
@@ -345,6 +348,7 @@ class RunningEngine final : public Engine {
   caf::actor dispatcher_;
   caf::actor scraper_;
   caf::actor retention_;
+  caf::actor backup_sender_;
   providers::HttpTransport transport_;
   std::optional<providers::CommandTransport> commands_;
   http::Server server_{limits_of(config_.limits), api::refuse};

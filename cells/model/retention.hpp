@@ -11,7 +11,7 @@
 namespace cells {
 
 /// What one step removes at most. It goes with a commit that others wait for.
-inline constexpr std::size_t prune_jobs_max = 64;
+inline constexpr std::size_t prune_jobs_max = 32;
 inline constexpr microseconds prune_time_max = milliseconds{2};
 
 /// How long to pause after a step that left more to do and took `step`, from its question to its
@@ -19,7 +19,7 @@ inline constexpr microseconds prune_time_max = milliseconds{2};
 inline microseconds pause_between_steps(microseconds step) {
   constexpr microseconds shortest = milliseconds{5};
   constexpr microseconds longest = std::chrono::seconds{1};
-  return std::clamp(3 * step, shortest, longest);
+  return std::clamp(2 * step, shortest, longest);
 }
 
 /// How long to wait, when nothing is left to remove, before looking again. Jobs are kept up to so

@@ -32,7 +32,7 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit job cell config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit backup job cell config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
     'cell') words='list get resize pause resume drain' ;;
     'config') words='check' ;;
@@ -50,6 +50,7 @@ _cellctl() {
     'cell pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'backup') words='--force --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;
     'config check') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;
     'completion bash') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'completion zsh') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

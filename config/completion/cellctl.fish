@@ -64,6 +64,9 @@ complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcom
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a pause -d 'take jobs, but start none'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a resume -d 'end a pause or a drain'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a drain -d 'finish what is queued, and take no jobs'
+complete -c cellctl -n '__fish_use_subcommand' -a backup -d 'copy celld'\''s database into a file'
+complete -c cellctl -n '__fish_seen_subcommand_from backup' -l force -d 'replace FILE, if it is there'
+complete -c cellctl -n '__fish_seen_subcommand_from backup' -F
 complete -c cellctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from check' -a check -d 'check configuration files'
 complete -c cellctl -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from check' -F
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a bash -d 'print the completion script for bash'

@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t answer_bytes_max = 256 << 20;
 constexpr milliseconds connect_timeout{10'000};
-constexpr std::chrono::seconds silence_max{50};  // celld sends a sign of life every 15 s.
+constexpr milliseconds silence_max{50'000};  // celld sends a sign of life every 15 s.
 
 /// The part of a URL, or an empty text.
 std::string part_of(CURLU* url, CURLUPart part) {
@@ -72,7 +72,10 @@ bool may_pass(CURLcode code) {
 class Client::Transfer {
  public:
   Transfer(CURL* easy, const Connection& connection, const Request& request)
-      : easy_(easy), url_(connection.url + request.path), connection_url_(connection.url) {
+      : easy_(easy),
+        url_(connection.url + request.path),
+        connection_url_(connection.url),
+        silence_max_(silence_max + request.extra_time) {
     curl_easy_reset(easy_);
     add_header("Accept: application/json, application/problem+json, text/event-stream");
     if (!connection.token.empty()) add_header("Authorization: Bearer " + connection.token);
@@ -197,6 +200,7 @@ class Client::Transfer {
     while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
     const std::string_view value = http::trimmed(line);
     if (http::equal_ignoring_case(name, "content-type")) answer_.content_type = value;
+    if (http::equal_ignoring_case(name, "repr-digest")) answer_.repr_digest = value;
     if (http::equal_ignoring_case(name, "idempotent-replayed")) answer_.replayed = value == "true";
     if (http::equal_ignoring_case(name, "retry-after")) note_retry_after(value);
   }
@@ -211,7 +215,7 @@ class Client::Transfer {
   bool goes_on() {
     const auto now = steady_clock::now();
     enough_ = enough_ || (deadline_ && now >= *deadline_);
-    silent_ = now - heard_at_ > silence_max;
+    silent_ = now - heard_at_ > silence_max_;
     return !enough_ && !silent_;
   }
 
@@ -229,6 +233,7 @@ class Client::Transfer {
   CURL* const easy_;
   const std::string url_;
   const std::string connection_url_;
+  const milliseconds silence_max_;
   curl_slist* headers_ = nullptr;
   std::array<char, CURL_ERROR_SIZE> reason_{};
   Answer answer_;

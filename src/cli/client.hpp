@@ -38,7 +38,8 @@ struct Answer {
   std::string content_type;
   std::string body;
   std::optional<std::chrono::seconds> retry_after;
-  bool replayed = false;  ///< The job of an idempotency key that was there before.
+  std::string repr_digest;  ///< Of the body, as RFC 9530 writes it; empty: not told.
+  bool replayed = false;    ///< The job of an idempotency key that was there before.
 
   bool succeeded() const { return status >= 200 && status < 300; }
 };

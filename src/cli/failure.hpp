@@ -15,7 +15,7 @@ enum class ExitCode : int {
   not_found = 4,
   unavailable = 5,    ///< No answer, or one that says celld cannot serve at the moment.
   not_ended = 6,      ///< A job that was waited for has not ended in time.
-  output_failed = 7,  ///< Standard output cannot be written.
+  output_failed = 7,  ///< Standard output, or the file asked for, cannot be written.
 };
 
 /// Ends a command; `what` is for the person who gave it. Thrown by whatever finds out, caught where

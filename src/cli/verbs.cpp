@@ -163,6 +163,16 @@ std::vector<Verb> cell_verbs() {
 
 std::vector<Verb> other_verbs() {
   return {
+      {"",
+       "backup",
+       "FILE",
+       "copy celld's database into a file",
+       "Of all customers, as it is when the copy begins; - is standard output. The file\n"
+       "appears when it is complete and checked; until then it is FILE.partial.\n"
+       "Takes a token for `admin`.",
+       {{"--force", "", "replace FILE, if it is there"}},
+       "cellctl backup celld-$(date +%F).db",
+       backup},
       {"config",
        "check",
        "FILE...",

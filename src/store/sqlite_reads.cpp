@@ -82,6 +82,8 @@ class Merged {
   std::vector<Statement*> open_;
 };
 
+}  // namespace
+
 Connection open_for_reading(const std::string& path) {
   Connection connection{path, Connection::Access::read_only};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
@@ -90,8 +92,6 @@ Connection open_for_reading(const std::string& path) {
   connection.execute("PRAGMA mmap_size = 0");
   return connection;
 }
-
-}  // namespace
 
 SqliteReads::SqliteReads(const std::string& path)
     : connection_(open_for_reading(path)),

@@ -14,6 +14,9 @@
 
 namespace celld::store {
 
+/// A connection beside the writer's. Throws SqliteFailure.
+Connection open_for_reading(const std::string& path);
+
 /// Every member throws SqliteFailure when the database fails; the next call may work again.
 class SqliteReads {
  public:

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/store/backup_copy.hpp"
 #include "src/store/opened_database.hpp"
 #include "src/store/sqlite_reads.hpp"
 
@@ -43,6 +44,9 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
   if (!lock) return error;
   SqliteStore store;
   store.path_ = (directory / options.path).string();
+  store.backup_path_ = (directory / backup_file).string();
+  store.backup_pages_max_ = options.backup_pages_max;
+  ::unlink(store.backup_path_.c_str());  // A crash may have left it.
   try {
     store.opened_ =
         std::make_shared<OpenedDatabase>(options, store.path_, std::move(*lock), store.stats_);

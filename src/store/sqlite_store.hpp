@@ -21,6 +21,7 @@
 #include <variant>
 
 #include "cells/ports/job_store.hpp"
+#include "src/store/backup.hpp"
 
 namespace celld::store {
 
@@ -42,6 +43,7 @@ struct SqliteOptions {
   /// Called after each commit, before its answers, on the writer's thread; may be null.
   std::function<void(const CommitReport&)> on_commit;
   std::optional<std::int64_t> database_pages_max;  ///< Makes the database full early, in tests.
+  std::optional<std::int64_t> backup_pages_max;    ///< The same for copies of it.
 };
 
 /// Counted since the store was opened; readable from any thread.
@@ -65,6 +67,9 @@ class SqliteStore {
   /// next request.
   cells::JobReader spawn_reader(caf::actor_system& system) const;
 
+  /// Copies the database, by way of a file in the data directory.
+  BackupMaker spawn_backup_maker(caf::actor_system& system) const;
+
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
   /// Of the database; its write-ahead log is the same with `-wal` after it.
   const std::string& path() const { return path_; }
@@ -73,6 +78,8 @@ class SqliteStore {
   std::shared_ptr<OpenedDatabase> opened_;
   std::shared_ptr<SqliteStats> stats_ = std::make_shared<SqliteStats>();
   std::string path_;
+  std::string backup_path_;
+  std::optional<std::int64_t> backup_pages_max_;
 };
 
 }  // namespace celld::store

@@ -120,6 +120,8 @@ class Document:
         media = content[kind]
         if kind == "text/event-stream":
             return self._event_faults(media["x-events"], body.decode())
+        if kind == "application/vnd.sqlite3":
+            return [] if body.startswith(b"SQLite format 3\0") else ["this is no database"]
         value = body.decode() if kind.startswith("text/plain") else json.loads(body)
         return self.schemas.faults(media["schema"], value)
 

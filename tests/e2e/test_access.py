@@ -34,6 +34,7 @@ ROUTES = [
     ("GET", "/v1/cells/acme/*", "read"),
     ("PUT", "/v1/admin/cells/acme/*/pool", "admin"),
     ("DELETE", "/v1/admin/cells/acme/*/pool", "admin"),
+    ("GET", "/v1/admin/backup", "admin"),
 ]
 OPEN_ROUTES = ("/livez", "/readyz")
 

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import http.client
 import json
+import os
 import signal
 import socket
 import unittest
@@ -215,6 +216,7 @@ class Answers(EndToEnd):
         self.assertEqual(self.client.get(f"/v1/jobs/{done.json['id']}").status, 200)
         self.have_the_changes_of_mind(done.json["id"])
         self.have_the_events(done.json["id"])
+        self.have_the_failures_of_a_backup()
         self.have_a_job_without_a_cell(config)
         self.end()
 
@@ -268,6 +270,20 @@ class Answers(EndToEnd):
                     kinds.add(line.decode().strip().removeprefix("event: "))
         self.hold(document().operation("GET", "/v1/events"), got)
 
+    def have_the_failures_of_a_backup(self):
+        in_the_way = os.path.join(self.daemon.data, "celld-backup.partial")
+        os.mkdir(in_the_way)
+        self.assert_problem(self.client.get("/v1/admin/backup"), 503, "backup-failed")
+        os.rmdir(in_the_way)
+        for number in range(120):  # More than sockets hold.
+            big = self.submit(a_job(f"big-{number}", delay_ms=60_000, parameters={"x": "x" * 100_000}))
+            self.assertEqual(self.client.request("POST", f"/v1/jobs/{big}/cancel").status, 200)
+        with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as taker:
+            taker.sendall(b"GET /v1/admin/backup HTTP/1.1\r\nHost: x\r\n"
+                          b"Authorization: Bearer all\r\n\r\n")
+            self.assertTrue(taker.recv(100).startswith(b"HTTP/1.1 200"))
+            self.assert_problem(self.client.get("/v1/admin/backup"), 409, "backup-under-way")
+
     def have_a_job_without_a_cell(self, config):
         failed = self.submit(a_job(customer="bolt", services=["billing"]))
         self.wait_for_state(failed, "failed")
@@ -290,6 +306,7 @@ class Answers(EndToEnd):
         self.assert_problem(self.client.post("/v1/jobs", a_job()), 503, "draining")
         retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
         self.assert_problem(retried, 503, "draining")
+        self.assert_problem(self.client.get("/v1/admin/backup"), 503, "draining")
         gate.let_all()
         self.assertEqual(self.daemon.wait(), 0)
 

@@ -29,6 +29,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::not_cancellable, "not-cancellable", "The job has ended", 409},
     {ProblemKind::not_retryable, "not-retryable", "The job has not failed", 409},
     {ProblemKind::is_template, "is-template", "The cell is a template", 409},
+    {ProblemKind::backup_under_way, "backup-under-way", "A backup is under way", 409},
     {ProblemKind::length_required, "length-required", "Length required", 411},
     {ProblemKind::content_too_large, "content-too-large", "The body is too large", 413},
     {ProblemKind::uri_too_long, "uri-too-long", "The URI is too long", 414},
@@ -50,6 +51,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::draining, "draining", "celld is stopping", 503},
     {ProblemKind::cell_draining, "cell-draining", "The cell is draining", 503},
     {ProblemKind::store_unavailable, "store-unavailable", "The store cannot commit", 503},
+    {ProblemKind::backup_failed, "backup-failed", "The backup could not be made", 503},
     {ProblemKind::version_not_supported, "version-not-supported", "HTTP version not supported",
      505},
 }};
@@ -192,7 +194,7 @@ http::Response to_response(const Problem& problem) {
   if (!problem.errors.empty()) append_errors(out, problem.errors);
   out += '}';
   if (row.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (row.status == 503 || row.status == 429) {
+  if (row.status == 503 || row.status == 429 || problem.retry_after) {
     const auto wait = retry_after_s(problem.retry_after.value_or(milliseconds(1000)));
     response.headers.emplace_back("Retry-After", std::to_string(wait));
   }

@@ -26,6 +26,7 @@ enum class ProblemKind : std::uint8_t {
   not_cancellable,
   not_retryable,
   is_template,
+  backup_under_way,
   length_required,
   content_too_large,
   uri_too_long,
@@ -45,9 +46,10 @@ enum class ProblemKind : std::uint8_t {
   draining,
   cell_draining,
   store_unavailable,
+  backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 31;
+inline constexpr std::size_t problem_kind_count = 33;
 
 /// The quota that a 429 is about.
 struct QuotaUse {

@@ -221,20 +221,34 @@ void get_livez(const Api&, const Access&, const Request& request, const Responde
   responder.answer(json_response(R"({"status":"ok"})"));
 }
 
+/// Why celld does not serve at the moment; nothing when it does.
+std::optional<Problem> not_ready(const Api& api) {
+  switch (api.readiness->state.load()) {
+    case ReadyState::ready:
+      return std::nullopt;
+    case ReadyState::starting:
+      return Problem{.kind = ProblemKind::starting, .detail = "celld is starting."};
+    case ReadyState::draining:
+      return Problem{.kind = ProblemKind::draining, .detail = "celld is stopping."};
+    case ReadyState::store_failed:
+      return Problem{.kind = ProblemKind::store_unavailable, .detail = "The store cannot commit."};
+  }
+  return std::nullopt;
+}
+
 void get_readyz(const Api& api, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
-  switch (api.readiness->state.load()) {
-    case ReadyState::ready:
-      return responder.answer(json_response(R"({"status":"ready"})"));
-    case ReadyState::starting:
-      return answer(responder, {.kind = ProblemKind::starting, .detail = "celld is starting."});
-    case ReadyState::draining:
-      return answer(responder, {.kind = ProblemKind::draining, .detail = "celld is stopping."});
-    case ReadyState::store_failed:
-      return answer(responder,
-                    {.kind = ProblemKind::store_unavailable, .detail = "The store cannot commit."});
-  }
+  if (const auto problem = not_ready(api)) return answer(responder, *problem);
+  responder.answer(json_response(R"({"status":"ready"})"));
+}
+
+void get_backup(const Api& api, const Access& access, const Request& request, Responder responder) {
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  if (const auto problem = not_ready(api)) return answer(responder, *problem);
+  caf::anon_send(api.backup_sender, SendBackup{std::move(responder)});
 }
 
 void get_metrics(const Api& api, const Access& access, const Request& request,
@@ -285,6 +299,7 @@ void add_routes(http::Server& server, const Api& api) {
   add("GET", "/v1/services", Scope::read, get_services);
   add("GET", "/v1/admin/config", Scope::admin, get_config);
   add("POST", "/v1/admin/reload", Scope::admin, post_reload);
+  add("GET", "/v1/admin/backup", Scope::admin, get_backup);
   add("GET", "/livez", std::nullopt, get_livez);
   add("GET", "/readyz", std::nullopt, get_readyz);
   add("GET", "/metrics", Scope::read, get_metrics);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "src/http/api/backup_sender.hpp"
 #include "src/http/api/gateway.hpp"
 #include "src/http/api/readiness.hpp"
 #include "src/http/api/reload.hpp"
@@ -21,6 +22,7 @@ struct Api {
   std::function<void(http::Responder)> scrape{};
   /// Has the configuration file read again; must not block.
   std::function<void(ReloadAnswer)> reload{};
+  BackupSender backup_sender{};
 };
 
 /// Adds all routes to a server that has not started.

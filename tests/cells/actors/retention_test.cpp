@@ -59,16 +59,16 @@ TEST_CASE("another time to keep jobs takes effect at once, in both directions") 
 
 TEST_CASE("many jobs go in many steps, each a commit of its own, with pauses between") {
   Fixture fixture;
-  constexpr int jobs = 200;
+  constexpr int jobs = 100;
   for (int i = 0; i < jobs; ++i) submit_and_end(fixture, std::to_string(i));
   fixture.pass(milliseconds{2000});
   const auto commits = fixture.disk->commits();
   const Keeping keeping{fixture, milliseconds{1000}};
   fixture.settle();
   CHECK(fixture.disk->commits() == commits + 1);
-  CHECK(fixture.disk->jobs().size() == jobs - 64);
+  CHECK(fixture.disk->jobs().size() == jobs - 32);
   fixture.pass(milliseconds{5});
-  CHECK(fixture.disk->jobs().size() == jobs - 128);
+  CHECK(fixture.disk->jobs().size() == jobs - 64);
   for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{5});
   CHECK(fixture.disk->jobs().empty());
 }

@@ -1,0 +1,67 @@
+// `cellctl backup`: a copy of celld's database, checked against the digest that comes with it.
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "src/cli/problem.hpp"
+#include "src/cli/text.hpp"
+#include "src/cli/verbs_run.hpp"
+#include "src/cli/whole_file.hpp"
+#include "src/repr_digest.hpp"
+
+namespace celld::cli {
+namespace {
+
+/// celld copies its database before it begins to answer.
+constexpr milliseconds copying_time = std::chrono::hours(4);
+
+struct Received {
+  std::uint64_t bytes = 0;
+  std::string digest;
+};
+
+template <class Take>
+Received receive(Session& session, Take take) {
+  Received received;
+  ReprDigest digest;
+  const Request request{.path = "/v1/admin/backup", .extra_time = copying_time};
+  const Answer answer = session.client().stream(request, std::nullopt, [&](std::string_view data) {
+    take(data);
+    digest.add(data);
+    received.bytes += data.size();
+    return true;
+  });
+  if (!answer.succeeded()) throw failure_of(answer);
+  received.digest = digest.text();
+  if (answer.repr_digest != received.digest)
+    throw Failure(ExitCode::unavailable,
+                  "the backup is not what was sent: its digest is " + received.digest + ", not " +
+                      (answer.repr_digest.empty() ? "told" : cleaned(answer.repr_digest)));
+  return received;
+}
+
+}  // namespace
+
+ExitCode backup(Session& session, const Arguments& arguments) {
+  const std::string& path = arguments.words().front();
+  if (path == "-") {
+    if (session.out().is_terminal())
+      throw usage_failure("a backup is nothing for a terminal: name a file, or redirect it");
+    receive(session, [&](std::string_view data) { session.out().print(data); });
+    return ExitCode::ok;
+  }
+  WholeFile file(path, arguments.has("--force"));
+  const Received received = receive(session, [&](std::string_view data) { file.write(data); });
+  file.complete();
+  if (session.json()) {
+    session.out().print_json(
+        json::dump({{"file", path}, {"bytes", received.bytes}, {"repr_digest", received.digest}}));
+  } else {
+    session.out().print(cleaned(path) + ": " + std::to_string(received.bytes) + " bytes\n");
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,86 @@
+#include "src/cli/whole_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "src/cli/failure.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+Failure exists(const std::string& path) {
+  return usage_failure(cleaned(path) + " is there already; --force replaces it");
+}
+
+Failure unwritable(const std::string& path) {
+  return {ExitCode::output_failed,
+          cleaned(path) + " cannot be written: " + std::generic_category().message(errno)};
+}
+
+/// The name is as durable then as what is in the file.
+void synchronise_directory(const std::string& path) {
+  auto directory = std::filesystem::path(path).parent_path();
+  if (directory.empty()) directory = ".";
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+WholeFile::WholeFile(std::string path, bool replace)
+    : path_(std::move(path)), partial_path_(path_ + ".partial"), replace_(replace) {
+  struct stat status{};
+  if (!replace_ && ::lstat(path_.c_str(), &status) == 0) throw exists(path_);
+}
+
+WholeFile::~WholeFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(partial_path_.c_str());
+}
+
+void WholeFile::write(std::string_view data) {
+  if (fd_ < 0) open();
+  while (!data.empty()) {
+    const auto written = ::write(fd_, data.data(), data.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw unwritable(partial_path_);
+    data.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void WholeFile::complete() {
+  if (fd_ < 0) open();
+  if (::fsync(fd_) != 0) throw unwritable(partial_path_);
+  rename();
+  ::close(std::exchange(fd_, -1));
+  synchronise_directory(path_);
+}
+
+/// What an earlier run has left is replaced, not followed.
+void WholeFile::open() {
+  ::unlink(partial_path_.c_str());
+  fd_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd_ < 0) throw unwritable(partial_path_);
+}
+
+void WholeFile::rename() {
+  const unsigned flags = replace_ ? 0 : RENAME_NOREPLACE;
+  const char* from = partial_path_.c_str();
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), flags) == 0) return;
+  if (errno == EEXIST) throw exists(path_);
+  // A file system that cannot refuse to replace.
+  if (errno != EINVAL || std::rename(from, path_.c_str()) != 0) throw unwritable(path_);
+}
+
+}  // namespace celld::cli

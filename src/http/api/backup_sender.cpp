@@ -1,0 +1,134 @@
+#include "src/http/api/backup_sender.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "src/http/api/problem.hpp"
+
+namespace celld::api {
+namespace {
+
+using http::Responder;
+
+constexpr std::size_t piece_bytes = 256 << 10;
+constexpr std::chrono::seconds next_try{10};
+
+void answer(const Responder& responder, ProblemKind kind, std::string detail) {
+  responder.answer(
+      to_response({.kind = kind, .detail = std::move(detail), .retry_after = next_try}));
+}
+
+class BackupSenderActor final : public BackupSender::base {
+ public:
+  BackupSenderActor(caf::actor_config& config, store::BackupMaker maker)
+      : BackupSender::base(config), maker_(std::move(maker)) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const SendBackup& order) { begin(order.responder); },
+        [this](const BackupTaken& taken) {
+          if (taken.number == number_ && sending_) go_on(taken.bytes);
+        },
+    };
+  }
+
+  void on_exit() override {
+    if (waiting_) answer(*waiting_, ProblemKind::draining, "celld is stopping.");
+    waiting_.reset();
+    sending_.reset();
+    caf::anon_send_exit(maker_, caf::exit_reason::user_shutdown);
+    maker_ = nullptr;
+  }
+
+ private:
+  /// A copy on its way to its client.
+  struct Sending {
+    http::AnswerStream stream;
+    std::uint64_t bytes = 0;  ///< In all.
+    std::uint64_t written = 0;
+    bool reading = false;
+  };
+
+  void begin(const Responder& responder) {
+    if (waiting_ || sending_) {
+      return answer(responder, ProblemKind::backup_under_way,
+                    "A backup is being made for somebody else; one is made at a time.");
+    }
+    waiting_ = responder;
+    ++number_;
+    request(maker_, caf::infinite, store::MakeBackup{})
+        .then([this](const store::BackupMade& made) { send_begin(made); },
+              [this](const caf::error& error) {
+                answer(*waiting_, ProblemKind::backup_failed,
+                       "The database could not be copied: " + text_of(error) + ".");
+                waiting_.reset();
+              });
+  }
+
+  void send_begin(const store::BackupMade& made) {
+    http::Response head;
+    head.content_type = "application/vnd.sqlite3";
+    head.headers = {{"Repr-Digest", made.digest},
+                    {"Content-Disposition", "attachment; filename=\"celld.db\""},
+                    {"Cache-Control", "no-store"}};
+    http::StreamTerms terms;
+    terms.length = made.bytes;
+    // The stream must not keep this actor.
+    terms.on_taken = [address = address(), number = number_](std::uint64_t bytes) {
+      if (const auto self = caf::actor_cast<caf::strong_actor_ptr>(address)) {
+        caf::anon_send(caf::actor_cast<BackupSender>(self), BackupTaken{number, bytes});
+      }
+    };
+    sending_ = Sending{waiting_->begin_stream(head, std::move(terms)), made.bytes};
+    waiting_.reset();
+    if (!sending_->stream.connected()) finish();
+  }
+
+  /// The next piece, once all before it has been taken.
+  void go_on(std::uint64_t taken) {
+    if (!sending_->stream.connected()) return finish();
+    if (sending_->reading || taken != sending_->written) return;
+    sending_->reading = true;
+    request(maker_, caf::infinite, store::ReadBackup{piece_bytes})
+        .then([this, number = number_](
+                  const store::BackupPiece& piece) { send_piece(number, piece.data); },
+              [this, number = number_](const caf::error&) {
+                if (number == number_ && sending_) finish();
+              });
+  }
+
+  void send_piece(std::uint64_t number, const std::string& data) {
+    if (number != number_ || !sending_) return;
+    sending_->reading = false;
+    sending_->written += data.size();
+    const bool sent = !data.empty() && sending_->stream.write(data);
+    if (!sent || sending_->written >= sending_->bytes) finish();
+  }
+
+  /// The end of a stream that has less than it announced closes its connection.
+  void finish() {
+    sending_->stream.end();
+    sending_.reset();
+    caf::anon_send(maker_, store::DropBackup{});
+  }
+
+  static std::string text_of(const caf::error& error) {
+    const auto& context = error.context();
+    return context.match_elements<std::string>() ? context.get_as<std::string>(0) : "unknown";
+  }
+
+  store::BackupMaker maker_;
+  std::uint64_t number_ = 0;          ///< Of the copy in hand.
+  std::optional<Responder> waiting_;  ///< While the copy is being made.
+  std::optional<Sending> sending_;
+};
+
+}  // namespace
+
+BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker) {
+  return system.spawn<BackupSenderActor>(std::move(maker));
+}
+
+}  // namespace celld::api

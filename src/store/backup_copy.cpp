@@ -1,0 +1,148 @@
+#include "src/store/backup_copy.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "src/store/sqlite_reads.hpp"
+
+namespace celld::store {
+namespace {
+
+constexpr int step_pages = 1024;
+constexpr std::size_t step_bytes = 4 << 20;
+
+[[noreturn]] void fail(const std::string& doing) {
+  throw SqliteFailure(doing + ": " + std::generic_category().message(errno));
+}
+
+/// For the owner's eyes alone: SQLite keeps the rights of a file that is there.
+void create(const std::string& path) {
+  ::unlink(path.c_str());
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) fail("create the copy");
+  ::close(fd);
+}
+
+/// Nobody needs it after a crash, so nothing of it is synchronised or journaled.
+Connection open_copy(const std::string& path, std::optional<std::int64_t> pages_max) {
+  create(path);
+  Connection copy{path, Connection::Access::read_write};
+  copy.execute("PRAGMA locking_mode = EXCLUSIVE");
+  copy.execute("PRAGMA journal_mode = OFF");
+  copy.execute("PRAGMA synchronous = OFF");
+  if (pages_max) {
+    copy.execute(("PRAGMA max_page_count = " + std::to_string(*pages_max)).c_str());
+  }
+  return copy;
+}
+
+/// What the transaction reads decides what moment it sees.
+Connection open_source(const std::string& path) {
+  Connection source = open_for_reading(path);
+  source.execute("BEGIN");
+  source.query_integer("SELECT count(*) FROM sqlite_master");
+  return source;
+}
+
+}  // namespace
+
+/// With a read transaction of its own, the backup does not begin anew when somebody writes.
+struct BackupCopy::Pages {
+  Pages(const std::string& source_path, const std::string& path,
+        std::optional<std::int64_t> pages_max)
+      : source(open_source(source_path)),
+        copy(open_copy(path, pages_max)),
+        backup(sqlite3_backup_init(copy.handle(), "main", source.handle(), "main"),
+               sqlite3_backup_finish) {
+    if (!backup) copy.fail("begin the copy");
+  }
+
+  bool step() {
+    const int code = sqlite3_backup_step(backup.get(), step_pages);
+    if (code == SQLITE_OK) return false;
+    if (code == SQLITE_DONE) return true;
+    throw SqliteFailure("write the copy: " + std::string{sqlite3_errstr(code)});
+  }
+
+  Connection source;
+  Connection copy;
+  std::unique_ptr<sqlite3_backup, int (*)(sqlite3_backup*)> backup;
+};
+
+BackupCopy::BackupCopy(const std::string& source, std::string path,
+                       std::optional<std::int64_t> pages_max)
+    : path_(std::move(path)) {
+  try {
+    pages_ = std::make_unique<Pages>(source, path_, pages_max);
+  } catch (const SqliteFailure&) {
+    ::unlink(path_.c_str());
+    throw;
+  }
+}
+
+BackupCopy::~BackupCopy() {
+  if (pages_) ::unlink(path_.c_str());
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool BackupCopy::step() {
+  if (pages_) {
+    if (pages_->step()) take_file();
+    return false;
+  }
+  if (hashed_ < bytes_) {
+    const auto piece = read_at(hashed_, step_bytes);
+    if (piece.empty()) throw SqliteFailure("read the copy: it is too short");
+    hash_.add(piece);
+    hashed_ += piece.size();
+    return false;
+  }
+  if (digest_.empty()) digest_ = hash_.text();
+  return true;
+}
+
+/// The pages are all there. The header says what kind of journal goes with the file (section 1.3.3
+/// of SQLite's file format): a copy that says "none but what you make" needs no other file, and can
+/// be looked at where nothing can be written.
+void BackupCopy::take_file() {
+  pages_.reset();
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  ::unlink(path_.c_str());
+  if (fd_ < 0) fail("open the copy");
+  struct stat status{};
+  if (::fstat(fd_, &status) != 0) fail("look at the copy");
+  bytes_ = static_cast<std::uint64_t>(status.st_size);
+  constexpr std::array<char, 2> rollback_journal{1, 1};
+  if (::pwrite(fd_, rollback_journal.data(), rollback_journal.size(), 18) != 2) {
+    fail("complete the copy");
+  }
+}
+
+std::string BackupCopy::read(std::size_t bytes_max) {
+  auto piece = read_at(read_, bytes_max);
+  read_ += piece.size();
+  return piece;
+}
+
+std::string BackupCopy::read_at(std::uint64_t offset, std::size_t bytes_max) {
+  std::string piece(bytes_max, '\0');
+  std::size_t size = 0;
+  while (size < bytes_max) {
+    const auto got =
+        ::pread(fd_, piece.data() + size, bytes_max - size, static_cast<off_t>(offset + size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("read the copy");
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  piece.resize(size);
+  return piece;
+}
+
+}  // namespace celld::store

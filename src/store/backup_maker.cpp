@@ -1,0 +1,117 @@
+// The actor that copies the database: detached, since it waits for the disk.
+#include <optional>
+#include <utility>
+
+#include "src/store/backup.hpp"
+#include "src/store/backup_copy.hpp"
+#include "src/store/sqlite_store.hpp"
+
+namespace celld::store {
+
+/// Go on with the copy of this number.
+struct BackupStep {
+  std::uint64_t number = 0;
+};
+
+}  // namespace celld::store
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::BackupStep)
+
+namespace celld::store {
+namespace {
+
+using MakerActor = BackupMaker::extend<caf::reacts_to<BackupStep>>;
+
+class Maker {
+ public:
+  using Pointer = MakerActor::stateful_pointer<Maker>;
+
+  void start(Pointer self, std::string source, std::string path,
+             std::optional<std::int64_t> pages_max) {
+    self_ = self;
+    source_ = std::move(source);
+    path_ = std::move(path);
+    pages_max_ = pages_max;
+  }
+
+  caf::typed_response_promise<BackupMade> make() {
+    drop("another copy is made");
+    made_ = self_->make_response_promise<BackupMade>();
+    auto promise = *made_;
+    ++number_;
+    guard([this] {
+      copy_.emplace(source_, path_, pages_max_);
+      self_->send(self_, BackupStep{number_});
+    });
+    return promise;
+  }
+
+  /// One step, so that a DropBackup gets its turn.
+  void step(std::uint64_t number) {
+    if (number != number_ || !copy_ || !made_) return;
+    guard([this] {
+      if (!copy_->step()) return self_->send(self_, BackupStep{number_});
+      made_->deliver(BackupMade{copy_->bytes(), copy_->digest()});
+      made_.reset();
+    });
+  }
+
+  caf::result<BackupPiece> read(const ReadBackup& request) {
+    if (!copy_ || made_) return failure("there is no copy");
+    try {
+      return BackupPiece{copy_->read(request.bytes_max)};
+    } catch (const std::exception& error) {
+      drop("");
+      return failure(error.what());
+    }
+  }
+
+  void drop(const char* why) {
+    copy_.reset();
+    if (made_) made_->deliver(failure(why));
+    made_.reset();
+  }
+
+ private:
+  static caf::error failure(std::string text) {
+    return caf::make_error(caf::sec::runtime_error, std::move(text));
+  }
+
+  template <class Work>
+  void guard(Work work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      drop(error.what());
+    }
+  }
+
+  Pointer self_ = nullptr;
+  std::string source_;
+  std::string path_;
+  std::optional<std::int64_t> pages_max_;
+  std::uint64_t number_ = 0;
+  std::optional<BackupCopy> copy_;
+  std::optional<caf::typed_response_promise<BackupMade>> made_;  ///< While it is being made.
+};
+
+MakerActor::behavior_type backup_maker(Maker::Pointer self, const std::string& source,
+                                       const std::string& path,
+                                       const std::optional<std::int64_t>& pages_max) {
+  auto& maker = self->state;
+  maker.start(self, source, path, pages_max);
+  return {
+      [&maker](MakeBackup) { return maker.make(); },
+      [&maker](const ReadBackup& request) { return maker.read(request); },
+      [&maker](DropBackup) { maker.drop("nobody waits for the copy"); },
+      [&maker](BackupStep due) { maker.step(due.number); },
+  };
+}
+
+}  // namespace
+
+BackupMaker SqliteStore::spawn_backup_maker(caf::actor_system& system) const {
+  return system.spawn<caf::detached>(backup_maker, path_, backup_path_, backup_pages_max_);
+}
+
+}  // namespace celld::store

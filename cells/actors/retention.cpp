@@ -31,15 +31,21 @@ class RetentionActor final : public Retention::base {
   void step() {
     asking_ = true;
     const SteadyTime asked = now();
-    request(options_.store, caf::infinite,
-            PruneEnded{options_.wall_clock() - options_.keep, prune_jobs_max, prune_time_max})
-        .then(
-            [this, asked](const EndedPruned& step_done) {
-              asking_ = false;
-              arm(step_done.more ? pause_between_steps(now() - asked)
-                                 : pause_between_looks(options_.keep));
-            },
-            [this](caf::error& error) { quit(std::move(error)); });
+    const WallTime before = options_.wall_clock() - options_.keep;
+    request(options_.store, caf::infinite, PruneEnded{before, prune_jobs_max, prune_time_max})
+        .then([this, asked,
+               before](const EndedPruned& pruned) { step_ended(now() - asked, before, pruned); },
+              [this](caf::error& error) { quit(std::move(error)); });
+  }
+
+  void step_ended(microseconds took, WallTime before, const EndedPruned& pruned) {
+    asking_ = false;
+    if (pruned.more) {
+      arm(pace_.pause_after(took, before - pruned.reached));
+    } else {
+      pace_ = {};
+      arm(pause_between_looks(options_.keep));
+    }
   }
 
   SteadyTime now() {
@@ -52,6 +58,7 @@ class RetentionActor final : public Retention::base {
   }
 
   RetentionOptions options_;
+  PrunePace pace_;
   bool asking_ = false;  ///< A step is under way.
   SteadyTime armed_{};
 };

@@ -234,7 +234,8 @@ struct PruneEnded {
 };
 struct EndedPruned {
   std::size_t pruned = 0;
-  bool more = false;  ///< A bound cut the work short.
+  bool more = false;   ///< A bound cut the work short.
+  WallTime reached{};  ///< When the last of them had ended.
 };
 
 // --- Overrides -------------------------------------------------------------------------------

@@ -299,6 +299,7 @@ EndedPruned MemoryJobs::apply(const PruneEnded& request) {
     const auto [finished_at, id] = *ended_.begin();
     if (finished_at >= request.before) return done;
     remove(id);
+    done.reached = finished_at;
     ++done.pruned;
   }
   done.more = done.pruned > 0 && done.pruned == request.limit;

@@ -15,6 +15,7 @@ namespace {
 struct EndedRow {
   JobId id = 0;
   std::map<std::string, std::string> labels;
+  std::int64_t finished_at = 0;
 };
 
 }  // namespace
@@ -26,7 +27,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   select_ended_.bind(1, std::int64_t{request.before.time_since_epoch().count()});
   select_ended_.bind(2, static_cast<std::int64_t>(request.limit));
   while (select_ended_.step()) {
-    EndedRow row{to_id(select_ended_.integer(0)), {}};
+    EndedRow row{to_id(select_ended_.integer(0)), {}, select_ended_.integer(2)};
     if (!select_ended_.is_null(1)) row.labels = read_labels(select_ended_.text(1));
     ended.push_back(std::move(row));
   }
@@ -36,6 +37,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   for (const auto& row : ended) {
     if (done.pruned > 0 && std::chrono::steady_clock::now() - started >= request.time_max) break;
     remove(row.id, row.labels);
+    done.reached = WallTime{milliseconds{row.finished_at}};
     ++done.pruned;
   }
   done.more = done.pruned < ended.size() || (done.pruned > 0 && done.pruned == request.limit);

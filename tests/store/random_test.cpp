@@ -267,6 +267,7 @@ class Comparison {
     const auto done = client_.ask(request);
     REQUIRE(done.pruned == expected.pruned);
     REQUIRE(done.more == expected.more);
+    REQUIRE(done.reached == expected.reached);
   }
 
   void move() {

@@ -67,9 +67,9 @@ TEST_CASE("many jobs go in many steps, each a commit of its own, with pauses bet
   fixture.settle();
   CHECK(fixture.disk->commits() == commits + 1);
   CHECK(fixture.disk->jobs().size() == jobs - 32);
-  fixture.pass(milliseconds{5});
+  fixture.pass(milliseconds{128});
   CHECK(fixture.disk->jobs().size() == jobs - 64);
-  for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{5});
+  for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{128});
   CHECK(fixture.disk->jobs().empty());
 }
 

@@ -11,12 +11,12 @@
 namespace celld::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + cleaned(text) + "'";
 }
 
 Failure wrong_value(std::string_view flag, const std::string& text, std::string_view rule) {
-  return usage_failure(std::string(flag) + " " + quoted(text) + " " + std::string(rule));
+  return usage_failure(std::string(flag) + " " + in_quotes(text) + " " + std::string(rule));
 }
 
 /// Words and flags in their order.
@@ -46,14 +46,14 @@ class Parser {
     } else if (!line_.noun.empty()) {
       line_.verb = find_verb(line_.noun, word);
       if (line_.verb == nullptr)
-        throw usage_failure("'" + line_.noun + "' has no verb " + quoted(word) + "; see cellctl " +
-                            line_.noun + " --help");
+        throw usage_failure("'" + line_.noun + "' has no verb " + in_quotes(word) +
+                            "; see cellctl " + line_.noun + " --help");
     } else if (const Verb* alone = find_verb("", word)) {
       line_.verb = alone;
     } else {
       const auto known = nouns();
       if (std::find(known.begin(), known.end(), word) == known.end())
-        throw usage_failure("unknown command " + quoted(word) + "; see cellctl --help");
+        throw usage_failure("unknown command " + in_quotes(word) + "; see cellctl --help");
       line_.noun = word;
     }
   }
@@ -71,7 +71,7 @@ class Parser {
     }
     const Flag* flag = find_flag(line_.verb, name);
     if (flag == nullptr)
-      throw usage_failure("unknown flag " + quoted(name) + "; see " + command() + " --help");
+      throw usage_failure("unknown flag " + in_quotes(name) + "; see " + command() + " --help");
     if (equals != std::string::npos) {
       if (!flag->takes_value()) throw usage_failure(name + " takes no value");
       line_.arguments.add_flag(flag->long_name(), word.substr(equals + 1));
@@ -110,7 +110,7 @@ class Parser {
     if (given < least) throw usage_failure(command() + " wants " + std::string(form));
     if (given > most)
       throw usage_failure(command() + " does not understand " +
-                          quoted(line_.arguments.words()[most]));
+                          in_quotes(line_.arguments.words()[most]));
   }
 
   std::string command() const {

@@ -152,6 +152,8 @@ class RunningEngine final : public Engine {
     if (!faults.empty()) return faults;
     if (certificates) server_.use_tls(std::move(certificates));
     settings_->set(api::make_settings(effective, routing));
+    caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
+                   cells::KeepEnded{effective.retention});
     config_ = effective;
     return report;
   }

@@ -95,6 +95,7 @@ std::string show(const Config& config) {
                     {"services", json::Value::object()},
                     {"cells", json::Value::array()},
                     {"limits", show(config.limits)},
+                    {"retention_ms", config.retention.count()},
                     {"shutdown_grace_ms", config.shutdown_grace.count()}};
   for (const auto& service : config.services) shown["services"][service.name] = show(service);
   for (const auto& rule : config.cells) shown["cells"].push_back(show(rule));

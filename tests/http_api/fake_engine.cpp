@@ -44,6 +44,12 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       [=](const cells::ChangeCellState& message) {
         return play<cells::CellDescribed>(script->change_state, message);
       },
+      [=](const cells::ListServices& message) {
+        return play<cells::ServicesListed>(script->list_services, message);
+      },
+      [](const cells::Reconfigure&) { return cells::Reconfigured{}; },
+      [](const cells::JobsLeft&) {},
+      [](const cells::CellRestarted&) {},
       [](const cells::Drain&) { return cells::Drained{}; },
       [](const cells::CellRanDry&) {},
       [](const cells::Tick&) {},

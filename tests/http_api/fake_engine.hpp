@@ -21,6 +21,7 @@ struct Script {
   std::function<cells::CellsListed(const cells::ListCells&)> list;
   std::function<cells::CellDescribed(const cells::ResizePool&)> resize;
   std::function<cells::CellDescribed(const cells::ChangeCellState&)> change_state;
+  std::function<cells::ServicesListed(const cells::ListServices&)> list_services;
   std::function<cells::JobFound(const cells::FindJob&)> find;
   std::function<cells::JobsListed(const cells::ListJobs&)> list_jobs;
   std::function<cells::OldestQueued(const cells::FindOldestQueued&)> oldest;

@@ -121,7 +121,7 @@ TimeoutStartSec=10min
 [Install]
 WantedBy=multi-user.target
 END
-  as_root chroot "$directory" systemctl --quiet enable only.service
+  in_chroot "$directory" systemctl --quiet enable only.service
   as_root rm -f "$directory/ended" "$directory/said"
   # Its init ends with a signal of the reboot that there is none.
   as_root timeout 900 unshare --mount --pid --fork --kill-child --uts --ipc --net --cgroup bash -euc '

@@ -13,7 +13,7 @@ fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.
 check_packages=(clang-format-19 clang-tidy-19 shellcheck)
 # What makes a Debian package of the programs.
-package_packages=(debhelper dpkg-dev cmake)
+package_packages=(build-essential debhelper dpkg-dev cmake)
 chroot_packages=(mmdebstrap debian-archive-keyring)
 
 die() {

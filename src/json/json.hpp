@@ -27,7 +27,7 @@ struct Fault {
 
 struct ParseLimits {
   std::size_t depth_max = 64;
-  std::size_t nodes_max = 100'000;  ///< Values in the document: memory is bounded by it.
+  std::size_t nodes_max = 50'000;  ///< Values in the document: memory is bounded by it.
 };
 
 /// The text is not a document: not JSON, a key twice, invalid UTF-8, too deep, too many values, a

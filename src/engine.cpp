@@ -215,7 +215,9 @@ class RunningEngine final : public Engine {
     std::set<std::string> coming{services.added.begin(), services.added.end()};
     coming.insert(services.changed.begin(), services.changed.end());
     for (const auto& service : next.services) {
-      if (coming.contains(service.name)) order.services[service.name] = entry_of(service);
+      if (!coming.contains(service.name)) continue;
+      metrics_->engine().add_service(service.name);
+      order.services[service.name] = entry_of(service);
     }
     std::vector<json::Fault> faults;
     caf::scoped_actor self{system_};

@@ -54,6 +54,14 @@ std::string_view outcome_of(AttemptEnd::Kind kind, AbortCause cause) {
 EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallies,
                              const std::vector<std::string>& services)
     : tallies_(tallies),
+      attempts_(prometheus::BuildCounter()
+                    .Name("celld_attempts_total")
+                    .Help("Attempts that are over, by service and how they ended.")
+                    .Register(registry)),
+      run_times_(prometheus::BuildHistogram()
+                     .Name("celld_run_seconds")
+                     .Help("How long attempts ran, by service; interrupted ones left out.")
+                     .Register(registry)),
       queue_wait_(prometheus::BuildHistogram()
                       .Name("celld_queue_wait_seconds")
                       .Help("From when a job was due to the beginning of its first attempt.")
@@ -69,24 +77,19 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallie
                     .Help("Dispatchers that died and were started again from the store.")
                     .Register(registry)
                     .Add({})) {
-  auto& attempts = prometheus::BuildCounter()
-                       .Name("celld_attempts_total")
-                       .Help("Attempts that are over, by service and how they ended.")
-                       .Register(registry);
-  auto& run_times = prometheus::BuildHistogram()
-                        .Name("celld_run_seconds")
-                        .Help("How long attempts ran, by service; interrupted ones left out.")
-                        .Register(registry);
-  const auto add_service = [&](const std::string& name) {
-    Service& service = services_[name];
-    for (const auto& outcome : outcomes) {
-      service.attempts[outcome] =
-          &attempts.Add({{"service", name}, {"outcome", std::string(outcome)}});
-    }
-    service.run_time = &run_times.Add({{"service", name}}, run_buckets());
-  };
-  for (const auto& name : services) add_service(name);
   add_service(std::string(others_label));
+  for (const auto& name : services) add_service(name);
+}
+
+void EngineMetrics::add_service(const std::string& name) {
+  const std::lock_guard lock(services_mutex_);
+  if (services_.contains(name) || services_.size() > labelled_services_max) return;
+  Service& service = services_[name];
+  for (const auto& outcome : outcomes) {
+    service.attempts[outcome] =
+        &attempts_.Add({{"service", name}, {"outcome", std::string(outcome)}});
+  }
+  service.run_time = &run_times_.Add({{"service", name}}, run_buckets());
 }
 
 void EngineMetrics::submitted(const cells::Job& job) {
@@ -123,6 +126,7 @@ void EngineMetrics::cell_restarted(const cells::CellKey&) {
 
 /// A job may still have an attempt at a service that is not configured any more.
 const EngineMetrics::Service& EngineMetrics::service_of(const cells::Job& job) const {
+  const std::shared_lock lock(services_mutex_);
   const auto found = services_.find(job.spec->services[job.step]);
   return found == services_.end() ? services_.find(others_label)->second : found->second;
 }

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <prometheus/counter.h>
+#include <prometheus/family.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
@@ -21,12 +23,18 @@ namespace celld::metrics {
 /// How an attempt ended, as the label `outcome` names it.
 std::string_view outcome_of(cells::AttemptEnd::Kind kind, cells::AbortCause cause);
 
-/// Everything in it is ready when it has been made: an event costs look-ups, and no allocation but
-/// that of a cell not seen before.
+/// How many services have labels of their own: twice as many as can be configured at a time.
+inline constexpr std::size_t labelled_services_max = 2000;
+
+/// An event costs look-ups, and no allocation but that of a cell not seen before.
 class EngineMetrics : public cells::EngineProbe {
  public:
   EngineMetrics(prometheus::Registry& registry, CellTallies& tallies,
                 const std::vector<std::string>& services);
+
+  /// From now on the service has labels of its own, also when it is taken out again. From any
+  /// thread.
+  void add_service(const std::string& name);
 
   void submitted(const cells::Job& job) override;
   void refused(const cells::Refusal& refusal) override;
@@ -46,7 +54,10 @@ class EngineMetrics : public cells::EngineProbe {
   const Service& service_of(const cells::Job& job) const;
 
   CellTallies& tallies_;
-  std::map<std::string, Service, std::less<>> services_;
+  prometheus::Family<prometheus::Counter>& attempts_;
+  prometheus::Family<prometheus::Histogram>& run_times_;
+  mutable std::shared_mutex services_mutex_;
+  std::map<std::string, Service, std::less<>> services_;  ///< None is ever taken out.
   prometheus::Histogram& queue_wait_;
   prometheus::Counter& stale_reports_;
   prometheus::Counter& restarts_;

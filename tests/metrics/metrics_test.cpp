@@ -57,6 +57,31 @@ TEST_CASE("attempts are counted by service and outcome") {
   CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
 }
 
+TEST_CASE("a service that comes later has labels of its own, up to a bound") {
+  Metrics metrics{{"dns"}, "1.2.3"};
+  const auto attempt_at = [&](const std::string& service) {
+    metrics.engine().attempt_ended(job({}, service), AttemptEnd::Kind::succeeded, AbortCause::none,
+                                   std::chrono::seconds{1});
+  };
+  const auto succeeded = [](const std::string& service) {
+    return R"(celld_attempts_total{outcome="succeeded",service=")" + service + "\"} ";
+  };
+  attempt_at("new");
+  metrics.engine().add_service("new");
+  attempt_at("new");
+  metrics.engine().add_service("new");
+  attempt_at("new");
+  for (std::size_t i = 2; i < labelled_services_max; ++i)
+    metrics.engine().add_service("s" + std::to_string(i));
+  metrics.engine().add_service("too-many");
+  attempt_at("too-many");
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, succeeded("new") + "2"));
+  CHECK(has_line(text, succeeded("(others)") + "2"));
+  CHECK(has_line(text, succeeded("s1999") + "0"));
+  CHECK(text.find("too-many") == std::string::npos);
+}
+
 TEST_CASE("requests are counted by endpoint and class of status") {
   Metrics metrics{{}, "1.2.3"};
   auto& http = metrics.http();

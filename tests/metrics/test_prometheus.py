@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -174,6 +175,7 @@ class Scraped(EndToEnd):
         config = a_config(self.provider, cells=[{"customer": "acme", "queue": {"max_jobs": 3}},
                                                 {"product": "mail", "per": ["customer"]}, {}])
         config["services"]["demo"] = {"type": "simulated"}
+        self.config = config
         self.start(config)
 
     def metrics(self):
@@ -256,6 +258,15 @@ class Exposition(Scraped):
         first = wait_until(lambda: self.samples()[series], "the job has an age")
         wait_until(lambda: self.samples()[series] > first, "it grows")
         self.assertEqual(self.samples()['celld_cells{state="paused"}'], 1)
+
+    def test_a_service_of_a_reload_has_labels_of_its_own(self):
+        self.config["services"]["late"] = {"type": "simulated"}
+        self.daemon.write_config(self.config)
+        self.daemon.signal(signal.SIGHUP)
+        wait_until(lambda: self.client.post("/v1/jobs", a_job(services=["late"])).status == 202,
+                   "the service is there")
+        series = 'celld_attempts_total{outcome="succeeded",service="late"}'
+        wait_until(lambda: self.samples().get(series) == 1, "the attempt is counted")
 
     def test_more_cells_than_labels_are_summed(self):
         for start in range(0, 1100, 100):

@@ -205,23 +205,6 @@ void get_config(const Api& api, const Access& access, const Request& request,
   responder.answer(json_response(api.settings->get()->shown));
 }
 
-void post_reload(const Api& api, const Access& access, const Request& request,
-                 const Responder& responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
-  api.reload(
-      [responder](const ReloadOutcome& outcome) { responder.answer(reload_response(outcome)); });
-}
-
-// --- Operating -----------------------------------------------------------------------------------
-
-void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  responder.answer(json_response(R"({"status":"ok"})"));
-}
-
-/// Why celld does not serve at the moment; nothing when it does.
 std::optional<Problem> not_ready(const Api& api) {
   switch (api.readiness->state.load()) {
     case ReadyState::ready:
@@ -236,6 +219,24 @@ std::optional<Problem> not_ready(const Api& api) {
   return std::nullopt;
 }
 
+void post_reload(const Api& api, const Access& access, const Request& request,
+                 const Responder& responder) {
+  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
+  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
+  if (const auto problem = not_ready(api)) return answer(responder, *problem);
+  api.reload(
+      [responder](const ReloadOutcome& outcome) { responder.answer(reload_response(outcome)); });
+}
+
+// --- Operating -----------------------------------------------------------------------------------
+
+void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
+  if (Faults faults = refuse_query(request.query); !faults.empty())
+    return answer(responder, invalid_request(std::move(faults)));
+  responder.answer(json_response(R"({"status":"ok"})"));
+}
+
+/// Why celld does not serve at the moment; nothing when it does.
 void get_readyz(const Api& api, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));

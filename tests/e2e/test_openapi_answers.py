@@ -217,6 +217,7 @@ class Answers(EndToEnd):
         self.have_the_changes_of_mind(done.json["id"])
         self.have_the_events(done.json["id"])
         self.have_the_failures_of_a_backup()
+        self.have_the_reloads(config)
         self.have_a_job_without_a_cell(config)
         self.end()
 
@@ -284,6 +285,14 @@ class Answers(EndToEnd):
             self.assertTrue(taker.recv(100).startswith(b"HTTP/1.1 200"))
             self.assert_problem(self.client.get("/v1/admin/backup"), 409, "backup-under-way")
 
+    def have_the_reloads(self, config):
+        same = self.client.request("POST", "/v1/admin/reload")
+        self.assertEqual((same.status, same.json["masked"]), (200, []), same)
+        self.daemon.write_config(config | {"cells": [{"x": 1}]})
+        faulty = self.client.request("POST", "/v1/admin/reload", {})
+        self.assert_problem(faulty, 422, "invalid-configuration")
+        self.assertEqual(faulty.pointers, ["/cells/0/x"])
+
     def have_a_job_without_a_cell(self, config):
         failed = self.submit(a_job(customer="bolt", services=["billing"]))
         self.wait_for_state(failed, "failed")
@@ -307,6 +316,8 @@ class Answers(EndToEnd):
         retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
         self.assert_problem(retried, 503, "draining")
         self.assert_problem(self.client.get("/v1/admin/backup"), 503, "draining")
+        reloaded = self.client.request("POST", "/v1/admin/reload")
+        self.assert_problem(reloaded, 503, "draining")
         gate.let_all()
         self.assertEqual(self.daemon.wait(), 0)
 

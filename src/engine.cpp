@@ -365,10 +365,6 @@ std::optional<json::Fault> check_certificates(const config::Config& config) {
   return load_certificates(config, unused);
 }
 
-std::vector<json::Fault> check_programs(const config::Config& config) {
-  return providers::check_programs(config.services);
-}
-
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
                                                                   const std::string& data_directory,
                                                                   Events& events, const Note& note,

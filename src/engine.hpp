@@ -26,9 +26,6 @@ struct StartFailure {
 /// What is wrong with the files that `listen.tls` names, if anything.
 std::optional<json::Fault> check_certificates(const config::Config& config);
 
-/// A fault for each `command` whose program cannot be executed.
-std::vector<json::Fault> check_programs(const config::Config& config);
-
 /// A running celld. Everything is stopped and joined when it goes.
 class Engine {
  public:

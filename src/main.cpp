@@ -22,6 +22,7 @@
 
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
+#include "src/config/programs.hpp"
 #include "src/engine.hpp"
 #include "src/events.hpp"
 #include "src/providers/command_supervise.hpp"
@@ -113,7 +114,7 @@ config::Outcome read_configuration(const Arguments& arguments) {
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
   auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
   if (const auto* parsed = std::get_if<config::Config>(&outcome)) {
-    auto faults = check_programs(*parsed);
+    auto faults = config::check_programs(parsed->services);
     if (auto fault = check_certificates(*parsed)) faults.push_back(std::move(*fault));
     if (!faults.empty()) return faults;
   }

@@ -32,10 +32,11 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit backup job cell config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit reload backup job cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
     'cell') words='list get resize pause resume drain' ;;
-    'config') words='check' ;;
+    'service') words='list' ;;
+    'config') words='check show' ;;
     'completion') words='bash zsh fish' ;;
     'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --key --retries --wait -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
@@ -50,8 +51,11 @@ _cellctl() {
     'cell pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'service list') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'reload') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'backup') words='--force --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;
     'config check') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;
+    'config show') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'completion bash') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'completion zsh') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'completion fish') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

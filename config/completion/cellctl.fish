@@ -64,15 +64,20 @@ complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcom
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a pause -d 'take jobs, but start none'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a resume -d 'end a pause or a drain'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a drain -d 'finish what is queued, and take no jobs'
+complete -c cellctl -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list' -a list -d 'list services'
+complete -c cellctl -n '__fish_seen_subcommand_from service; and __fish_seen_subcommand_from list' -l watch -d 'show it again every so often (2s)'
+complete -c cellctl -n '__fish_use_subcommand' -a reload -d 'let celld read its configuration file again'
 complete -c cellctl -n '__fish_use_subcommand' -a backup -d 'copy celld'\''s database into a file'
 complete -c cellctl -n '__fish_seen_subcommand_from backup' -l force -d 'replace FILE, if it is there'
 complete -c cellctl -n '__fish_seen_subcommand_from backup' -F
-complete -c cellctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from check' -a check -d 'check configuration files'
+complete -c cellctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from check show' -a check -d 'check configuration files'
 complete -c cellctl -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from check' -F
+complete -c cellctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from check show' -a show -d 'show the configuration that is in force'
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a bash -d 'print the completion script for bash'
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a zsh -d 'print the completion script for zsh'
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a fish -d 'print the completion script for fish'
 complete -c cellctl -n '__fish_use_subcommand' -a job
 complete -c cellctl -n '__fish_use_subcommand' -a cell
+complete -c cellctl -n '__fish_use_subcommand' -a service
 complete -c cellctl -n '__fish_use_subcommand' -a config
 complete -c cellctl -n '__fish_use_subcommand' -a completion

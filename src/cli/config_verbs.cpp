@@ -1,4 +1,4 @@
-// `cellctl config check`: what is wrong with a configuration, without a celld.
+// `cellctl config …`: what is wrong with a file, without a celld; and what is in force in one.
 #include <cstdlib>
 #include <string>
 #include <variant>
@@ -8,6 +8,7 @@
 #include "src/cli/text.hpp"
 #include "src/cli/verbs_run.hpp"
 #include "src/config/config.hpp"
+#include "src/config/programs.hpp"
 #include "src/http/tls.hpp"
 
 namespace celld::cli {
@@ -17,21 +18,23 @@ constexpr std::size_t file_bytes_max = 256 << 20;
 
 using Faults = std::vector<json::Fault>;
 
-/// As celld reads it at its start: with the environment, secrets and certificates. The programs of
-/// commands are looked for where celld runs, not here.
+/// As celld reads it: with the environment, secrets, certificates and programs of this machine.
 Faults check(const std::string& text) {
   config::Overrides overrides;
   if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
     overrides.listen = listen;
   auto outcome = config::parse_config(text, config::process_environment(), overrides);
   if (auto* faults = std::get_if<Faults>(&outcome)) return std::move(*faults);
-  const auto& tls = std::get<config::Config>(outcome).listen.tls;
-  if (!tls) return {};
+  const auto& parsed = std::get<config::Config>(outcome);
+  Faults faults = config::check_programs(parsed.services);
+  const auto& tls = parsed.listen.tls;
+  if (!tls) return faults;
   auto loaded = http::TlsContext::load({.certificate_path = tls->certificate_path,
                                         .key_path = tls->key_path,
                                         .client_ca_path = tls->client_ca_path});
-  if (auto* fault = std::get_if<std::string>(&loaded)) return {{"/listen/tls", std::move(*fault)}};
-  return {};
+  if (auto* fault = std::get_if<std::string>(&loaded))
+    faults.push_back({"/listen/tls", std::move(*fault)});
+  return faults;
 }
 
 std::string as_json(const std::string& path, const Faults& faults) {
@@ -60,6 +63,16 @@ ExitCode check_file(Session& session, const std::string& path) {
 ExitCode config_check(Session& session, const Arguments& arguments) {
   return for_each_word(arguments.words(),
                        [&](const std::string& path) { return check_file(session, path); });
+}
+
+ExitCode config_show(Session& session, const Arguments&) {
+  const Answer answer = session.ask({.path = "/v1/admin/config"});
+  constexpr int indentation = 2;
+  const json::Value document = document_of(answer);
+  session.out().print_json(session.json() ? answer.body
+                                          : document.dump(indentation, ' ', false,
+                                                          json::Value::error_handler_t::replace));
+  return ExitCode::ok;
 }
 
 }  // namespace celld::cli

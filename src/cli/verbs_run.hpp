@@ -23,8 +23,12 @@ ExitCode cell_pause(Session& session, const Arguments& arguments);
 ExitCode cell_resume(Session& session, const Arguments& arguments);
 ExitCode cell_drain(Session& session, const Arguments& arguments);
 
+ExitCode service_list(Session& session, const Arguments& arguments);
+
+ExitCode reload(Session& session, const Arguments& arguments);
 ExitCode backup(Session& session, const Arguments& arguments);
 ExitCode config_check(Session& session, const Arguments& arguments);
+ExitCode config_show(Session& session, const Arguments& arguments);
 ExitCode print_completion_bash(Session& session, const Arguments& arguments);
 ExitCode print_completion_zsh(Session& session, const Arguments& arguments);
 ExitCode print_completion_fish(Session& session, const Arguments& arguments);

@@ -1,8 +1,5 @@
 #include "src/providers/provider_factory.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <utility>
 #include <variant>
 
@@ -23,25 +20,6 @@ cells::Provider spawn_provider(caf::actor_system& system, const config::Service&
   }
   return spawn_simulated_provider(system, service.name,
                                   std::get<config::SimulatedService>(service.kind));
-}
-
-std::vector<json::Fault> check_programs(const std::vector<config::Service>& services) {
-  std::vector<json::Fault> faults;
-  for (const auto& service : services) {
-    const auto* command = std::get_if<config::CommandService>(&service.kind);
-    if (command == nullptr) continue;
-    const auto& program = command->arguments.front();
-    const auto pointer = json::pointer_to("/services", service.name) + "/argv/0";
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(program, error)) {
-      faults.push_back(
-          {pointer, "must name a program, and " + json::quote(program) + " is no file"});
-    } else if (::access(program.c_str(), X_OK) != 0) {
-      faults.push_back(
-          {pointer, "must name a program, and celld may not execute " + json::quote(program)});
-    }
-  }
-  return faults;
 }
 
 }  // namespace celld::providers

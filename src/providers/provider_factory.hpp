@@ -19,7 +19,4 @@ cells::Provider spawn_provider(caf::actor_system& system, const config::Service&
                                HttpTransport& http, WallClock wall_clock,
                                CommandTransport* commands = nullptr);
 
-/// A fault for each `command` whose program is not there, or may not be executed.
-std::vector<json::Fault> check_programs(const std::vector<config::Service>& services);
-
 }  // namespace celld::providers

@@ -453,6 +453,48 @@ class Cells(CellctlTest):
         self.run_cellctl("cell", "drain", "no/such", code=NOT_FOUND)
 
 
+class Configuration(CellctlTest):
+    def test_cellctl_reloads_and_tells_what_has_changed(self):
+        self.start(cells=[{"customer": "acme"}, {}])
+        unchanged = "celld has read its configuration again, and nothing has changed\n"
+        self.assertEqual(self.cellctl("reload"), unchanged)
+        self.cellctl("cell", "resize", "*/*", "7")
+        config = a_config(self.provider, cells=[{"pool": {"size": 3}}, {"customer": "bolt"}])
+        config["services"]["mail"] = {"type": "simulated"}
+        self.daemon.write_config(config)
+        self.assertEqual(self.cellctl("reload").splitlines(), [
+            "celld has read its configuration again",
+            "  cell bolt/* is new",
+            "  cell */* has changed",
+            "  cell acme/* is gone",
+            "  service mail is new",
+            "  pool.size of cell */* stays 7, as it was set by hand; configured: 3"])
+        report = self.cellctl_json("reload")
+        self.assertEqual(report["masked"][0]["in_force"], 7)
+
+    def test_a_reload_of_a_file_with_faults_is_3_and_shows_all_of_them(self):
+        self.start()
+        self.daemon.write_config(a_config(self.provider, cells=[{"x": 1}], retention_ms=1))
+        done = self.run_cellctl("reload", code=REFUSED)
+        self.assertEqual(done.stdout, "")
+        for words in ("The configuration file has faults (422)", "/cells/0/x: is unknown",
+                      "/retention_ms: "):
+            self.assertIn(words, done.stderr)
+
+    def test_cellctl_shows_the_configuration_and_the_services(self):
+        self.start()
+        shown = self.cellctl("config", "show")
+        self.assertIn('\n  "retention_ms": 604800000,\n', shown)
+        self.assertEqual(json.loads(shown), self.client.get("/v1/admin/config").json)
+        self.assertEqual(self.cellctl("config", "show", "--json").count("\n"), 1)
+        titles, *rows = self.cellctl("service", "list").splitlines()
+        self.assertRegex(titles, r"^SERVICE +TYPE +IN FLIGHT +WAITING +OUT/S +CIRCUIT$")
+        self.assertEqual([row.split()[:2] for row in rows],
+                         [["billing", "http"], ["dns", "http"]])
+        page = self.cellctl_json("service", "list")
+        self.assertEqual([each["service"] for each in page["items"]], ["billing", "dns"])
+
+
 class Access(CellctlTest):
     def start_with_token(self):
         self.token = "a-token-for-tests"
@@ -582,6 +624,11 @@ class Files(CellctlTest):
         self.assertFalse(document["valid"])
         self.assertIn("/listen/port", [error["pointer"] for error in document["errors"]])
         self.run_cellctl("config", "check", "/nowhere", code=USAGE)
+        with open(bad, "w", encoding="utf-8") as file:
+            json.dump(a_config(self.provider, services={
+                "make": {"type": "command", "argv": ["/no/such/program"]}}), file)
+        done = self.run_cellctl("config", "check", bad, code=USAGE)
+        self.assertIn("/services/make/argv/0: must name a program", done.stderr)
         self.run_cellctl("config", "check", good, CELLD_LISTEN="nonsense", code=USAGE)
 
     def test_help_and_version_need_no_celld(self):

@@ -1,0 +1,67 @@
+#include "src/cli/reload_view.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+struct Change {
+  std::string_view member;
+  std::string_view words;
+};
+constexpr std::array<Change, 3> changes = {
+    {{"added", " is new"}, {"changed", " has changed"}, {"removed", " is gone"}}};
+
+std::string cell_name(const json::Value& cell) {
+  return text_at(cell, {"customer"}) + "/" + text_at(cell, {"product"});
+}
+
+/// An element of a list of names; empty when it is no text.
+std::string text_of(const json::Value& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::string line(const std::string& text) {
+  return "  " + cleaned(text) + "\n";
+}
+
+std::string changed_lines(const json::Value& report) {
+  std::string lines;
+  for (const auto& [member, words] : changes) {
+    for (const json::Value& cell : elements_at(report, {"changed", "cells", member}))
+      lines += line("cell " + cell_name(cell) + std::string(words));
+  }
+  for (const auto& [member, words] : changes) {
+    for (const json::Value& name : elements_at(report, {"changed", "services", member}))
+      lines += line("service " + text_of(name) + std::string(words));
+  }
+  for (const json::Value& pointer : elements_at(report, {"changed", "settings"}))
+    lines += line(text_of(pointer) + " has changed");
+  return lines;
+}
+
+std::string masked_line(const json::Value& masked) {
+  return line(
+      text_at(masked, {"setting"}) + " of cell " + cell_name(member_at(masked, {"cell"})) +
+      " stays " + std::to_string(integer_at(masked, {"in_force"})) +
+      ", as it was set by hand; configured: " + std::to_string(integer_at(masked, {"configured"})));
+}
+
+}  // namespace
+
+std::string reload_text(const json::Value& report) {
+  std::string lines = changed_lines(report);
+  std::string text = "celld has read its configuration again";
+  text += lines.empty() ? ", and nothing has changed\n" : "\n";
+  for (const json::Value& masked : elements_at(report, {"masked"})) lines += masked_line(masked);
+  for (const json::Value& pointer : elements_at(report, {"restart_required"}))
+    lines += line(text_of(pointer) + " is different in the file: only a restart changes it");
+  return text + lines;
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,22 @@
+// Services as people read them.
+#pragma once
+
+#include <string>
+
+#include "src/cli/table.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::cli {
+
+/// One line for each service.
+class ServiceTable {
+ public:
+  ServiceTable();
+  void add(const json::Value& service);
+  std::string text(const TableLook& look) const { return table_.text(look); }
+
+ private:
+  Table table_;
+};
+
+}  // namespace celld::cli

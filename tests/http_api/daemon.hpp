@@ -26,6 +26,8 @@ class Daemon {
   explicit Daemon(bool attached = true) : server_(http::Limits{}, refuse) {
     auto settings = std::make_shared<Settings>();
     settings->rules.services = {"dns"};
+    settings->service_types = {{"dns", "http"}, {"new", "simulated"}};
+    settings->shown = R"({"shown":"as it is"})";
     settings->rules.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{{}});
     script->observer = gateway_;
     script->submit = [this](const cells::SubmitJob& message) {
@@ -38,7 +40,12 @@ class Daemon {
     const auto scrape = [](const http::Responder& responder) {
       responder.answer({200, "text/plain", "up 1\n", {}});
     };
-    add_routes(server_, {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape});
+    const auto reload = [this](ReloadAnswer answer) {
+      const std::lock_guard lock{stage};
+      reloads.push_back(std::move(answer));
+    };
+    add_routes(server_,
+               {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape, reload});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;
@@ -74,6 +81,7 @@ class Daemon {
   std::shared_ptr<Script> script = std::make_shared<Script>();
   std::shared_ptr<Readiness> readiness = std::make_shared<Readiness>();
   cells::JobRequest last_request;
+  std::vector<ReloadAnswer> reloads;  ///< Asked for and not answered; on the stage.
 
  private:
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });

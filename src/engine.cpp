@@ -10,6 +10,8 @@
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/probe_list.hpp"
 #include "cells/actors/retention.hpp"
+#include "src/audit_log.hpp"
+#include "src/engine_log.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/routes.hpp"
 #include "src/http/server.hpp"
@@ -91,12 +93,10 @@ std::vector<std::string> names_of(const std::vector<config::Service>& services) 
   return names;
 }
 
-using Note = std::function<void(const std::string& text)>;
-
 class RunningEngine final : public Engine {
  public:
-  RunningEngine(const config::Config& config, Events& events)
-      : config_(config), events_(events), system_(quiet(system_config_)) {}
+  RunningEngine(const config::Config& config, Events& events, logs::Log& log)
+      : config_(config), events_(events), log_(log), system_(quiet(system_config_)) {}
 
   ~RunningEngine() override {
     server_.stop(std::chrono::milliseconds{0});
@@ -108,7 +108,7 @@ class RunningEngine final : public Engine {
 
   /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
   /// its backlog.
-  std::optional<StartFailure> start(const std::string& data_directory, const Note& note,
+  std::optional<StartFailure> start(const std::string& data_directory,
                                     std::optional<int> listening_socket) {
     std::shared_ptr<http::TlsContext> certificates;
     if (auto fault = load_certificates(config_, certificates)) {
@@ -133,7 +133,7 @@ class RunningEngine final : public Engine {
     options.on_commit = [metrics = metrics_](const auto& report) { metrics->committed(report); };
     auto opened = store::SqliteStore::open(options);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
-    if (auto failure = start_commands(data_directory, note)) return failure;
+    if (auto failure = start_commands(data_directory)) return failure;
     return serve(std::get<store::SqliteStore>(opened));
   }
 
@@ -194,11 +194,14 @@ class RunningEngine final : public Engine {
  private:
   /// The second lock of the data directory, taken after the store's: as long as somebody else has
   /// it, commands may run there, and no job may begin.
-  std::optional<StartFailure> start_commands(const std::string& data_directory, const Note& note) {
+  std::optional<StartFailure> start_commands(const std::string& data_directory) {
     std::string error;
     auto lock = providers::lock_commands(
         data_directory + "/supervisor.lock", old_commands_patience,
-        [&] { note("waiting for the commands of an earlier celld to end"); }, error);
+        [&] {
+          log_.write({logs::Level::info, "waiting for the commands of an earlier celld to end"});
+        },
+        error);
     if (!lock) return StartFailure{3, error};
     commands_.emplace(std::move(lock));
     return std::nullopt;
@@ -268,7 +271,8 @@ class RunningEngine final : public Engine {
       caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
-    api::add_routes(server_, {gateway, settings_, readiness_, scrape, reload, backups});
+    api::add_routes(server_,
+                    {gateway, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
     server_.observe({metrics_, &metrics_->http()});
     server_.start();
     readiness_->state = api::ReadyState::ready;
@@ -283,8 +287,9 @@ class RunningEngine final : public Engine {
     options.wall_clock = wall_now;
     options.routing = std::move(routing);
     options.seed = std::random_device{}();
-    options.probe = std::make_shared<cells::ProbeList>(
-        std::vector<std::shared_ptr<cells::EngineProbe>>{{metrics_, &metrics_->engine()}});
+    options.probe =
+        std::make_shared<cells::ProbeList>(std::vector<std::shared_ptr<cells::EngineProbe>>{
+            {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
     for (const auto& service : config_.services) {
       options.services[service.name] = entry_of(service);
     }
@@ -337,6 +342,7 @@ class RunningEngine final : public Engine {
 
   config::Config config_;  ///< In force; only the main thread looks at it.
   Events& events_;
+  logs::Log& log_;
   bool hands_over_ = false;  // The listening socket is not of our making.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
@@ -367,10 +373,10 @@ std::optional<json::Fault> check_certificates(const config::Config& config) {
 
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,
                                                                   const std::string& data_directory,
-                                                                  Events& events, const Note& note,
+                                                                  Events& events, logs::Log& log,
                                                                   std::optional<int> socket) {
-  auto engine = std::make_unique<RunningEngine>(config, events);
-  if (auto failure = engine->start(data_directory, note, socket)) return std::move(*failure);
+  auto engine = std::make_unique<RunningEngine>(config, events, log);
+  if (auto failure = engine->start(data_directory, socket)) return std::move(*failure);
   return engine;
 }
 

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "src/events.hpp"
 #include "src/http/api/reload.hpp"
 #include "src/json/json.hpp"
+#include "src/logs/log.hpp"
 
 namespace celld {
 
@@ -31,13 +31,11 @@ class Engine {
  public:
   /// Binds, opens the store below `data_directory`, waits until no command of an earlier celld runs
   /// there, takes up what it has, and serves. `events` hears of failures and must outlive the
-  /// engine. `note` is called, within, with what an operator should know of a start that takes
-  /// long. With a `listening_socket` it serves that one, which `config.listen` then describes, and
-  /// does not bind.
+  /// engine, as must `log`. With a `listening_socket` it serves that one, which `config.listen`
+  /// then describes, and does not bind.
   static std::variant<std::unique_ptr<Engine>, StartFailure> start(
       const config::Config& config, const std::string& data_directory, Events& events,
-      const std::function<void(const std::string& text)>& note,
-      std::optional<int> listening_socket = std::nullopt);
+      logs::Log& log, std::optional<int> listening_socket = std::nullopt);
 
   virtual ~Engine() = default;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,8 +17,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
 #include "src/config/checks.hpp"
@@ -25,6 +24,7 @@
 #include "src/config/programs.hpp"
 #include "src/engine.hpp"
 #include "src/events.hpp"
+#include "src/logs/log.hpp"
 #include "src/providers/command_supervise.hpp"
 #include "src/service_manager.hpp"
 #include "src/token_command.hpp"
@@ -34,6 +34,8 @@
 namespace {
 
 using namespace celld;
+using logs::Level;
+using logs::Line;
 
 constexpr int exit_stopped = 0;
 constexpr int exit_internal = 1;
@@ -43,6 +45,9 @@ constexpr int exit_store = 3;
 /// What ends of itself beyond the drain: threads, the store's last checkpoint.
 constexpr std::chrono::milliseconds stop_margin{15'000};
 
+/// For whoever reads standard error to take the last lines of the log.
+constexpr std::chrono::milliseconds last_lines_patience{2000};
+
 /// As many clients as the configuration allows by default, and as many calls again.
 constexpr rlim_t descriptors_expected = 32'768;
 
@@ -50,6 +55,8 @@ struct Arguments {
   std::string config_path;
   std::string data_directory = "data";
   std::string listen;
+  std::string log_format;  ///< Empty: as standard error is a terminal or not.
+  std::string log_level = "info";
   bool check = false;
   std::optional<service_manager::ListeningSocket> socket;  ///< Handed over; replaces `listen`.
 };
@@ -64,6 +71,14 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->envname("CELLD_LISTEN");
   app.add_option("--data", arguments.data_directory, "the directory of the database")
       ->envname("CELLD_DATA")
+      ->capture_default_str();
+  app.add_option("--log-format", arguments.log_format,
+                 "how the log is written; text on a terminal, else json, if not given")
+      ->envname("CELLD_LOG_FORMAT")
+      ->check(CLI::IsMember({"json", "text"}));
+  app.add_option("--log-level", arguments.log_level, "the least that is logged")
+      ->envname("CELLD_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   app.add_flag("--check", arguments.check, "check the configuration and exit");
   app.set_version_flag("--version", std::string("celld ") + version);
@@ -96,9 +111,13 @@ bool take_socket(Arguments& arguments) {
   return false;
 }
 
+std::string place_of(const json::Fault& fault) {
+  return fault.pointer.empty() ? "(document)" : fault.pointer;
+}
+
 void print(const Arguments& arguments, const json::Fault& fault) {
   std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
-               fault.pointer.empty() ? "(document)" : fault.pointer.c_str(), fault.detail.c_str());
+               place_of(fault).c_str(), fault.detail.c_str());
 }
 
 /// The configuration as it is in the file now, or everything that is wrong with it.
@@ -138,28 +157,29 @@ std::string serving_at(const Engine& engine) {
   return "serving at " + engine.url();
 }
 
-void log_reload(const Arguments& arguments, const api::ReloadOutcome& outcome) {
+void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOutcome& outcome) {
   if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
     for (const auto& fault : *faults) {
-      spdlog::error("{}: {}: {}", arguments.config_path,
-                    fault.pointer.empty() ? "(document)" : fault.pointer, fault.detail);
+      log.write(
+          Line(Level::error, arguments.config_path + ": " + place_of(fault) + ": " + fault.detail));
     }
-    spdlog::error("the configuration stays as it was");
+    log.write({Level::error, "the configuration stays as it was"});
     return;
   }
   const auto& report = std::get<api::ReloadReport>(outcome);
-  spdlog::info("the configuration was read again");
+  log.write({Level::info, "the configuration was read again"});
   for (const auto& pointer : report.changes.restart_required) {
-    spdlog::warn("{}: {} differs, and stays as it was until celld is restarted",
-                 arguments.config_path, pointer);
+    log.write({Level::warning, arguments.config_path + ": " + pointer +
+                                   " differs, and stays as it was until celld is restarted"});
   }
   for (const auto& masked : report.masked) {
-    spdlog::warn("the pool of {} keeps the size {} that an administrator gave it; configured: {}",
-                 to_string(masked.cell), masked.in_force, masked.configured);
+    Line line{Level::warning, "a pool keeps the size that an administrator gave it"};
+    line.text("cell", to_string(masked.cell)).number("size", masked.in_force);
+    log.write(line.number("configured", masked.configured));
   }
 }
 
-api::ReloadOutcome reload(Engine& engine, const Arguments& arguments) {
+api::ReloadOutcome reload(Engine& engine, logs::Log& log, const Arguments& arguments) {
   service_manager::reloading();
   auto read = read_configuration(arguments);
   api::ReloadOutcome outcome = std::vector<json::Fault>{};
@@ -168,95 +188,121 @@ api::ReloadOutcome reload(Engine& engine, const Arguments& arguments) {
   } else {
     outcome = engine.reload(std::get<config::Config>(read));
   }
-  log_reload(arguments, outcome);
+  log_reload(log, arguments, outcome);
   service_manager::ready(serving_at(engine));
   return outcome;
 }
 
-void warn_of_plain_tokens(const config::Listen& listen) {
+void warn_of_plain_tokens(logs::Log& log, const config::Listen& listen) {
   if (listen.tls || config::is_loopback(listen.host)) return;
-  spdlog::warn(
-      "tokens travel unencrypted to {}: configure `listen.tls`, or let only a proxy that speaks "
-      "TLS connect",
-      listen.host);
+  log.write({Level::warning, "tokens travel unencrypted to " + listen.host +
+                                 ": configure `listen.tls`, or let only a proxy that speaks TLS "
+                                 "connect"});
 }
 
 /// Lets the service manager see that the engine answers, if it wants to.
-std::unique_ptr<Watchdog> start_watchdog(Engine& engine) {
+std::unique_ptr<Watchdog> start_watchdog(Engine& engine, logs::Log& log) {
   const auto interval = service_manager::watchdog_interval();
   if (!interval) return nullptr;
   return std::make_unique<Watchdog>(
       *interval, Watchdog::Duties{[&engine](auto within) { return engine.answers(within); },
                                   service_manager::alive,
-                                  [] {
-                                    spdlog::error(
-                                        "the engine does not answer; the watchdog of "
-                                        "the service manager will notice");
+                                  [&log] {
+                                    log.write({Level::error,
+                                               "the engine does not answer; the watchdog of the "
+                                               "service manager will notice"});
                                   }});
 }
 
 /// Serves until something ends it; returns what to exit with.
-int serve(Engine& engine, Events& events, const Arguments& arguments) {
+int serve(Engine& engine, Events& events, logs::Log& log, const Arguments& arguments) {
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
       case Events::Kind::hang_up:
-        reload(engine, arguments);
+        reload(engine, log, arguments);
         continue;
       case Events::Kind::reload:
-        event.answer(reload(engine, arguments));
+        event.answer(reload(engine, log, arguments));
         continue;
       case Events::Kind::stop: {
-        spdlog::info("stopping");
+        log.write({Level::info, "stopping"});
         service_manager::stopping(engine.drain_longest() + stop_margin);
         const std::string failure = engine.drain();
         if (failure.empty()) {
-          spdlog::info("stopped");
+          log.write({Level::info, "stopped"});
           return exit_stopped;
         }
-        spdlog::error("the stop did not complete: {}", failure);
+        log.write({Level::error, "the stop did not complete: " + failure});
         return exit_store;
       }
       case Events::Kind::store_failed:
-        spdlog::critical("the store failed, nothing more is accepted: {}", event.detail);
+        log.write({Level::critical, "the store failed, nothing more is accepted: " + event.detail});
         engine.refuse_all();
         return exit_store;
       case Events::Kind::engine_failed:
-        spdlog::critical("the engine failed: {}", event.detail);
+        log.write({Level::critical, "the engine failed: " + event.detail});
         engine.refuse_all();
         return exit_internal;
     }
   }
 }
 
-int run(const Arguments& arguments, const config::Config& configuration) {
-  Events events;
-  raise_descriptor_limit();
-  warn_of_plain_tokens(configuration.listen);
+/// Ends celld as it is, without waiting for any of its parts, or for standard error's reader.
+[[noreturn]] void leave(int exit_code) {
+  std::fflush(stdout);
+  std::_Exit(exit_code);
+}
+
+int start_and_serve(const Arguments& arguments, const config::Config& configuration, Events& events,
+                    logs::Log& log) {
+  warn_of_plain_tokens(log, configuration.listen);
   std::optional<int> listening_socket;
   if (arguments.socket) {
-    spdlog::info("serves the socket that it was handed, {}; `listen` says nothing about where",
-                 arguments.socket->address);
+    log.write({Level::info, "serves the socket that it was handed, " + arguments.socket->address +
+                                "; `listen` says nothing about where"});
     listening_socket = arguments.socket->descriptor;
   }
-  auto started = Engine::start(
-      configuration, arguments.data_directory, events,
-      [](const std::string& text) { spdlog::info("{}", text); }, listening_socket);
+  auto started =
+      Engine::start(configuration, arguments.data_directory, events, log, listening_socket);
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
-    spdlog::critical("{}", failure->text);
+    log.write({Level::critical, failure->text});
     return failure->exit_code;
   }
   auto& engine = *std::get<std::unique_ptr<Engine>>(started);
   std::printf("celld listening on %s\n", engine.url().c_str());
   std::fflush(stdout);
   service_manager::ready(serving_at(engine));
-  const auto watchdog = start_watchdog(engine);
-  const int exit_code = serve(engine, events, arguments);
+  const auto watchdog = start_watchdog(engine, log);
+  const int exit_code = serve(engine, events, log, arguments);
   if (exit_code != exit_stopped) {
     // Its parts wait for a store, or for one another, that will not answer any more.
-    std::fflush(nullptr);
-    std::_Exit(exit_code);
+    log.finish(last_lines_patience);
+    leave(exit_code);
   }
+  return exit_code;
+}
+
+logs::Settings log_settings(const Arguments& arguments) {
+  logs::Settings settings;
+  settings.level = logs::parse_level(arguments.log_level).value_or(Level::info);
+  const auto usual = ::isatty(STDERR_FILENO) == 1 ? logs::Format::text : logs::Format::json;
+  settings.format = logs::parse_format(arguments.log_format).value_or(usual);
+  return settings;
+}
+
+int run(const Arguments& arguments, const config::Config& configuration) {
+  Events events;
+  raise_descriptor_limit();
+  logs::Log log{log_settings(arguments), stderr};
+  int exit_code = exit_internal;
+  try {
+    exit_code = start_and_serve(arguments, configuration, events, log);
+  } catch (const std::exception& error) {
+    log.write({Level::critical, error.what()});
+  }
+  // Nobody may be reading standard error any more.
+  if (!log.finish(last_lines_patience)) leave(exit_code);
   return exit_code;
 }
 
@@ -267,7 +313,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("celld"));
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
   if (!take_socket(arguments)) return exit_bad_configuration;
@@ -279,8 +324,8 @@ int main(int argc, char** argv) {
   if (arguments.check) return exit_stopped;
   try {
     return run(arguments, std::get<config::Config>(read));
-  } catch (const std::exception& error) {
-    spdlog::critical("{}", error.what());
+  } catch (const std::exception& error) {  // Before there was a log.
+    std::fprintf(stderr, "celld: %s\n", error.what());
     return exit_internal;
   }
 }

@@ -45,6 +45,8 @@ class EngineProbe {
   virtual void stale_report(const CellKey&, Lease) {}
   /// A dispatcher died and was started again, with what its cell's jobs were in the store.
   virtual void cell_restarted(const CellKey&) {}
+  /// The provider of a service died and was started again; the calls that it had have failed.
+  virtual void provider_restarted(const std::string& /*service*/) {}
 };
 
 /// How to run the engine.

@@ -46,6 +46,9 @@ class ProbeList : public EngineProbe {
   void cell_restarted(const CellKey& cell) override {
     for (const auto& probe : probes_) probe->cell_restarted(cell);
   }
+  void provider_restarted(const std::string& service) override {
+    for (const auto& probe : probes_) probe->provider_restarted(service);
+  }
 
  private:
   std::vector<std::shared_ptr<EngineProbe>> probes_;

@@ -134,7 +134,10 @@ class ServiceClientActor : public ServiceClient::base {
 
   /// The calls that it had are answered with an error, each by itself.
   void provider_down(const caf::actor_addr& source) {
-    if (source == providers_.front().handle.address()) start();
+    if (source == providers_.front().handle.address()) {
+      start();
+      probe_->provider_restarted(name_);
+    }
     retire_unused();
   }
 

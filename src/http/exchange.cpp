@@ -114,12 +114,14 @@ Responder::Exchange::~Exchange() {
 }
 
 void Responder::Exchange::answer(Response&& response) {
+  tell_listener(response.status);
   if (!slot_->claim(turn_)) return;
   note(response.status);
   slot_->deliver(response);
 }
 
 AnswerStream Responder::Exchange::begin_stream(const Response& head, StreamTerms terms) {
+  tell_listener(head.status);
   if (!slot_->claim(turn_)) return {};
   note(head.status);
   auto buffer = slot_->begin_stream(head, std::move(terms));
@@ -128,6 +130,7 @@ AnswerStream Responder::Exchange::begin_stream(const Response& head, StreamTerms
 }
 
 void Responder::Exchange::refuse(int status, std::string detail, std::string allow) {
+  tell_listener(status);
   if (!slot_->claim(turn_)) return;
   note(status);
   slot_->deliver(slot_->state().refusal(status, std::move(detail), std::move(allow)));
@@ -137,6 +140,14 @@ void Responder::Exchange::note(int status) const {
   const auto took = std::chrono::steady_clock::now() - begun_;
   slot_->state().observer->answered(endpoint_, status,
                                     std::chrono::duration_cast<std::chrono::microseconds>(took));
+}
+
+void Responder::Exchange::tell_listener(int status) {
+  if (!listener_told_.exchange(true) && listener_) listener_(status);
+}
+
+void Responder::on_answer(AnswerListener listener) const {
+  exchange_->listen(std::move(listener));
 }
 
 void Responder::answer(Response response) const {

@@ -1,6 +1,7 @@
 // The answers' way back: from a Responder on any thread to the connection of its request.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +83,7 @@ class Responder::Exchange {
 
   /// Names what it is for, before anybody else has it.
   void serve(std::size_t endpoint) { endpoint_ = endpoint; }
+  void listen(AnswerListener listener) { listener_ = std::move(listener); }
   void answer(Response&& response);
   AnswerStream begin_stream(const Response& head, StreamTerms terms);
   /// Answers through the server's Refuse, unless that would come too late.
@@ -90,11 +92,14 @@ class Responder::Exchange {
 
  private:
   void note(int status) const;
+  void tell_listener(int status);
 
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::optional<std::size_t> endpoint_;
+  AnswerListener listener_;
+  std::atomic<bool> listener_told_{false};
 };
 
 }  // namespace celld::http

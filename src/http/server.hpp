@@ -92,6 +92,9 @@ struct StreamTerms {
   std::function<void(std::uint64_t bytes)> on_taken{};
 };
 
+/// Hears with which status a request is answered; must not block.
+using AnswerListener = std::function<void(int status)>;
+
 /// The right to answer one request. Copies share it; the first answer counts. From any thread. When
 /// the last copy goes without an answer the client gets a 500.
 class Responder {
@@ -99,6 +102,9 @@ class Responder {
   class Exchange;
   explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
 
+  /// Called once, from whatever thread answers first, also where the client has gone by then. From
+  /// the handler, before anybody else has a copy.
+  void on_answer(AnswerListener listener) const;
   void answer(Response response) const;
   /// Answers with what goes on: `head.body` is its first piece, of any length. Chunked, or until
   /// the connection closes for a client of HTTP/1.0, unless the terms announce its length; HEAD

@@ -59,7 +59,12 @@ std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
   const config::Token* token = token_of(request);
   if (token == nullptr) return unauthorized();
   if (!token->scopes.contains(*scope)) return lacks_scope(*scope);
-  return Access{token->customer};
+  return Access{token->customer, nullptr};
+}
+
+std::string AccessControl::token_name(const http::Request& request) const {
+  const config::Token* token = token_of(request);
+  return token == nullptr ? "" : token->name;
 }
 
 /// Compares with every token, found or not, so that the time tells nothing about any of them.

@@ -2,6 +2,7 @@
 // itself is never kept, shown or logged.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "src/config/config.hpp"
+#include "src/http/api/admin_call.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/server.hpp"
 
@@ -20,6 +22,8 @@ using config::Scope;
 /// What an admitted request may concern.
 struct Access {
   std::optional<std::string> customer{};  ///< Only this one: all else is as if it did not exist.
+  std::shared_ptr<AdminCall>
+      admin_call{};  ///< Of a route for administrators: what the audit hears.
 };
 
 /// True when something of `customer` exists for a request that may concern `only_customer`.
@@ -35,6 +39,9 @@ class AccessControl {
   /// Without a scope the route is open to all, with or without a token.
   std::variant<Access, Problem> admit(const http::Request& request,
                                       std::optional<Scope> scope) const;
+
+  /// The name of the request's token, whatever that may do; empty: it has none that celld knows.
+  std::string token_name(const http::Request& request) const;
 
  private:
   const config::Token* token_of(const http::Request& request) const;

@@ -155,6 +155,7 @@ void put_pool(const Api& api, const Access& access, const Request& request, Resp
   if (!is_json(request)) return answer(responder, not_json());
   auto parsed = parse_pool_size(request.body, refuse_query(request.query));
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
+  access.admin_call->size = std::get<std::uint32_t>(parsed);
   caf::anon_send(api.gateway, PutPool{std::move(*key), std::get<std::uint32_t>(parsed),
                                       std::move(responder), access.customer});
 }
@@ -266,6 +267,40 @@ void get_openapi(const Api&, const Access&, const Request& request, const Respon
   responder.answer(json_response(std::string(openapi_json())));
 }
 
+// --- Who may ask ---------------------------------------------------------------------------------
+
+/// Has the audit told of this request once it is answered. The handler adds what it is about.
+std::shared_ptr<AdminCall> audit(const Api& api, const AccessControl& control,
+                                 const Request& request, const Responder& responder) {
+  auto call = std::make_shared<AdminCall>();
+  call->token = control.token_name(request);
+  call->remote = request.peer;
+  call->method = request.method;
+  call->path = request.path;
+  responder.on_answer([told = api.audit, call](int status) {
+    call->status = status;
+    if (told) told(*call);
+  });
+  return call;
+}
+
+/// The request's access, or nothing: it has been refused then.
+std::optional<Access> admit(const Api& api, std::optional<Scope> scope, const Request& request,
+                            const Responder& responder) {
+  const auto settings = api.settings->get();
+  auto admitted = settings->access.admit(request, scope);
+  std::shared_ptr<AdminCall> admin_call;
+  if (scope == Scope::admin) admin_call = audit(api, settings->access, request, responder);
+  if (const auto* problem = std::get_if<Problem>(&admitted)) {
+    if (admin_call) admin_call->admitted = false;
+    answer(responder, *problem);
+    return std::nullopt;
+  }
+  auto access = std::get<Access>(std::move(admitted));
+  access.admin_call = std::move(admin_call);
+  return access;
+}
+
 }  // namespace
 
 void add_routes(http::Server& server, const Api& api) {
@@ -274,10 +309,8 @@ void add_routes(http::Server& server, const Api& api) {
                        auto handler) {
     server.route(method, pattern,
                  [api, scope, handler](const Request& request, const Responder& responder) {
-                   const auto admitted = api.settings->get()->access.admit(request, scope);
-                   if (const auto* problem = std::get_if<Problem>(&admitted))
-                     return answer(responder, *problem);
-                   handler(api, std::get<Access>(admitted), request, responder);
+                   if (const auto access = admit(api, scope, request, responder))
+                     handler(api, *access, request, responder);
                  });
   };
   add("POST", "/v1/jobs", Scope::submit, post_job);

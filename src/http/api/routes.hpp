@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "src/http/api/admin_call.hpp"
 #include "src/http/api/backup_sender.hpp"
 #include "src/http/api/gateway.hpp"
 #include "src/http/api/readiness.hpp"
@@ -23,6 +24,7 @@ struct Api {
   /// Has the configuration file read again; must not block.
   std::function<void(ReloadAnswer)> reload{};
   BackupSender backup_sender{};
+  Audit audit{};  ///< May be null.
 };
 
 /// Adds all routes to a server that has not started.

@@ -1,0 +1,156 @@
+#include "src/engine_log.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/metrics/engine_metrics.hpp"
+
+namespace celld {
+namespace {
+
+using cells::AbortCause;
+using logs::Level;
+using logs::Line;
+
+/// The trace-id of a `traceparent`: "00-TRACE-PARENT-FLAGS".
+std::string_view trace_of(const cells::JobSpec& spec) {
+  constexpr std::size_t begin = 3;
+  constexpr std::size_t length = 32;
+  const std::string_view text = spec.traceparent;
+  return text.size() < begin + length ? std::string_view{} : text.substr(begin, length);
+}
+
+Line line_about(Level level, std::string_view message, const cells::Job& job) {
+  Line line{level, message};
+  line.text("job", cells::format_job_id(job.id)).text("cell", to_string(job.cell));
+  if (job.lease) line.text("lease", to_string(job.lease));
+  if (const auto trace = trace_of(*job.spec); !trace.empty()) line.text("trace", trace);
+  return line;
+}
+
+/// Its current step; one that has ended well has none.
+void add_step(Line& line, const cells::Job& job) {
+  if (job.step >= job.steps.size()) return;
+  line.text("service", job.spec->services[job.step])
+      .number("attempts", job.steps[job.step].attempts);
+}
+
+std::uint64_t count_ms(cells::microseconds time) {
+  const auto whole = std::chrono::duration_cast<cells::milliseconds>(time).count();
+  return static_cast<std::uint64_t>(std::max<cells::milliseconds::rep>(whole, 0));
+}
+
+std::string_view reason_of(cells::Refusal::Kind kind) {
+  using Kind = cells::Refusal::Kind;
+  switch (kind) {
+    case Kind::no_cell:
+      return "no-cell";
+    case Kind::timeout_too_long:
+      return "timeout-too-long";
+    case Kind::queue_full:
+      return "queue-full";
+    case Kind::too_many_cells:
+      return "too-many-cells";
+    case Kind::draining:
+      return "draining";
+    case Kind::cell_draining:
+      return "cell-draining";
+    case Kind::service_gone:
+      return "service-gone";
+    case Kind::key_reused:
+      return "key-reused";
+  }
+  return "unknown";
+}
+
+/// What an abort that an operator should hear of is called; empty: the other ends are everyday.
+std::string_view warning_of(AbortCause cause) {
+  switch (cause) {
+    case AbortCause::timeout:
+      return "an attempt timed out";
+    case AbortCause::expiry:
+      return "an attempt was aborted as its job expired";
+    case AbortCause::worker_lost:
+      return "an attempt was interrupted: its worker died";
+    case AbortCause::none:
+    case AbortCause::cancel:
+    case AbortCause::hand_back:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+void EngineLog::submitted(const cells::Job& job) {
+  if (log_.wants(Level::debug)) log_.write(line_about(Level::debug, "a job was accepted", job));
+}
+
+void EngineLog::refused(const cells::Refusal& refusal) {
+  const std::string cell = to_string(refusal.cell);
+  Line line{Level::warning, "a job was refused"};
+  line.text("cell", cell).text("reason", reason_of(refusal.kind));
+  if (refusal.limit > 0) line.number("limit", refusal.limit);
+  log_.write_limited(line, cell);
+}
+
+void EngineLog::handed_out(const cells::Job& job, std::size_t running, std::size_t max) {
+  if (!log_.wants(Level::debug)) return;
+  Line line = line_about(Level::debug, "an attempt began", job);
+  add_step(line, job);
+  log_.write(line.number("running", running).number("running_max", max));
+}
+
+void EngineLog::attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kind, AbortCause cause,
+                              cells::microseconds ran) {
+  const auto warning = warning_of(cause);
+  const Level level = warning.empty() ? Level::debug : Level::warning;
+  if (!log_.wants(level)) return;
+  Line line = line_about(level, warning.empty() ? "an attempt ended" : warning, job);
+  add_step(line, job);
+  line.text("outcome", metrics::outcome_of(kind, cause)).number("ran_ms", count_ms(ran));
+  if (warning.empty()) {
+    log_.write(line);
+  } else {
+    log_.write_limited(line, to_string(job.cell));
+  }
+}
+
+void EngineLog::lease_ended(const cells::Job& before, const cells::Job& after, AbortCause) {
+  if (!after.next_attempt_at || !log_.wants(Level::debug)) return;
+  Line line = line_about(Level::debug, "another attempt is planned", before);
+  add_step(line, after);
+  log_.write(line);
+}
+
+void EngineLog::job_ended(const cells::Job& job) {
+  const bool failed = job.state == cells::JobState::failed;
+  const Level level = failed ? Level::info : Level::debug;
+  if (!log_.wants(level)) return;
+  Line line = line_about(level, failed ? "a job failed" : "a job ended", job);
+  line.text("state", to_string(job.state));
+  add_step(line, job);
+  if (!failed) return log_.write(line);
+  if (job.error) line.text("code", job.error->code);
+  log_.write_limited(line, to_string(job.cell));
+}
+
+void EngineLog::stale_report(const cells::CellKey& cell, cells::Lease lease) {
+  const std::string name = to_string(cell);
+  Line line{Level::warning, "a report came under a lease that was over, and changed nothing"};
+  line.text("cell", name).text("lease", to_string(lease));
+  log_.write_limited(line, name);
+}
+
+void EngineLog::cell_restarted(const cells::CellKey& cell) {
+  const std::string name = to_string(cell);
+  Line line{Level::warning, "a dispatcher died and was started again"};
+  log_.write_limited(line.text("cell", name), name);
+}
+
+void EngineLog::provider_restarted(const std::string& service) {
+  Line line{Level::warning, "the provider of a service died and was started again"};
+  log_.write_limited(line.text("service", service), service);
+}
+
+}  // namespace celld

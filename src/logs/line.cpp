@@ -1,0 +1,134 @@
+#include "src/logs/line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "src/json/json.hpp"
+
+namespace celld::logs {
+namespace {
+
+constexpr std::array<std::string_view, 5> level_names = {"debug", "info", "warning", "error",
+                                                         "critical"};
+
+bool is_plain(std::string_view text) {
+  constexpr std::string_view marks = "-_.:/*+[]@";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           marks.find(c) != std::string_view::npos;
+  });
+}
+
+/// A message for people, in which nothing moves a terminal's cursor or begins another line.
+void append_message(std::string& out, std::string_view message) {
+  const bool harmless = std::none_of(message.begin(), message.end(),
+                                     [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
+  if (harmless) {
+    out += message;
+  } else {
+    json::append_quoted(out, message);
+  }
+}
+
+/// For people a text has quotes only where it needs them.
+void append_text(std::string& out, std::string_view text, Format format) {
+  if (format == Format::text && is_plain(text)) {
+    out += text;
+  } else {
+    json::append_quoted(out, text);
+  }
+}
+
+std::string format_time(std::int64_t milliseconds) {
+  const std::time_t seconds = milliseconds / 1000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 40> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 8> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(milliseconds % 1000));
+  return std::string(text.data(), length) + fraction.data();
+}
+
+}  // namespace
+
+std::string_view to_string(Level level) {
+  return level_names[static_cast<std::size_t>(level)];
+}
+
+std::optional<Level> parse_level(std::string_view name) {
+  const auto* const found = std::find(level_names.begin(), level_names.end(), name);
+  if (found == level_names.end()) return std::nullopt;
+  return static_cast<Level>(found - level_names.begin());
+}
+
+std::optional<Format> parse_format(std::string_view name) {
+  if (name == "text") return Format::text;
+  if (name == "json") return Format::json;
+  return std::nullopt;
+}
+
+Line& Line::text(std::string_view name, std::string_view value) {
+  fields_.emplace_back(name, std::string(value));
+  return *this;
+}
+
+Line& Line::number(std::string_view name, std::uint64_t value) {
+  fields_.emplace_back(name, value);
+  return *this;
+}
+
+Line& Line::flag(std::string_view name) {
+  fields_.emplace_back(name, true);
+  return *this;
+}
+
+std::string render(const Line& line, Format format) {
+  const bool is_json = format == Format::json;
+  std::string out;
+  if (is_json) {
+    out += "\"message\":";
+    json::append_quoted(out, line.message_);
+  } else {
+    append_message(out, line.message_);
+  }
+  for (const auto& [name, value] : line.fields_) {
+    out += is_json ? ",\"" : " ";
+    out += name;
+    out += is_json ? "\":" : "=";
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      append_text(out, *text, format);
+    } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+      out += std::to_string(*number);
+    } else {
+      out += "true";
+    }
+  }
+  return out;
+}
+
+std::string finish(std::int64_t milliseconds, Level level, std::string_view rendered,
+                   Format format) {
+  std::string out;
+  if (format == Format::json) {
+    out += "{\"time\":\"";
+    out += format_time(milliseconds);
+    out += "\",\"level\":\"";
+    out += to_string(level);
+    out += "\",";
+    out += rendered;
+    out += "}\n";
+  } else {
+    out += format_time(milliseconds);
+    out += ' ';
+    out += to_string(level);
+    out += ' ';
+    out += rendered;
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace celld::logs

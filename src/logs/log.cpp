@@ -1,0 +1,197 @@
+#include "src/logs/log.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <spdlog/async_logger.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/details/thread_pool.h>
+#include <spdlog/sinks/base_sink.h>
+
+namespace celld::logs {
+namespace {
+
+/// How often a flood that is held back is looked at.
+constexpr std::chrono::seconds report_interval{1};
+
+spdlog::level::level_enum spdlog_level(Level level) {
+  return static_cast<spdlog::level::level_enum>(static_cast<int>(level) + SPDLOG_LEVEL_DEBUG);
+}
+
+Level level_of(spdlog::level::level_enum level) {
+  return static_cast<Level>(static_cast<int>(level) - SPDLOG_LEVEL_DEBUG);
+}
+static_assert(SPDLOG_LEVEL_CRITICAL - SPDLOG_LEVEL_DEBUG == static_cast<int>(Level::critical));
+
+/// Threads begun while it lives take no signals: those are for whoever waits for them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+/// Writes what the queue's thread brings, and says when the queue has lost something.
+class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  Sink(std::FILE* file, Format format, spdlog::details::thread_pool& queue)
+      : file_(file), format_(format), queue_(queue) {}
+
+  /// Until so many lines have been written or lost.
+  bool wait_for(std::uint64_t lines, std::chrono::milliseconds within) {
+    std::unique_lock lock(written_mutex_);
+    return written_changed_.wait_for(lock, within,
+                                     [&] { return written_ + queue_.overrun_counter() >= lines; });
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const auto since_1970 = message.time.time_since_epoch();
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+    tell_of_losses(now);
+    put(finish(now, level_of(message.level), {message.payload.data(), message.payload.size()},
+               format_));
+    const std::lock_guard lock(written_mutex_);
+    written_ += 1;
+    written_changed_.notify_all();
+  }
+
+  void flush_() override {}
+
+ private:
+  void tell_of_losses(std::int64_t now) {
+    const std::uint64_t lost = queue_.overrun_counter();
+    if (lost == told_of_) return;
+    Line line{Level::warning, "log lines were lost: they came faster than they could be written"};
+    line.number("count", lost - told_of_);
+    told_of_ = lost;
+    put(finish(now, line.level(), render(line, format_), format_));
+  }
+
+  /// Standard error has no buffer: a line goes out in one piece.
+  void put(const std::string& line) {
+    std::fwrite(line.data(), 1, line.size(), file_);
+    std::fflush(file_);
+  }
+
+  std::FILE* const file_;
+  const Format format_;
+  spdlog::details::thread_pool& queue_;
+  std::uint64_t told_of_ = 0;
+  std::mutex written_mutex_;
+  std::condition_variable written_changed_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace
+
+class Log::Impl {
+ public:
+  Impl(Settings settings, std::FILE* file) : settings_(settings), floods_(settings.floods) {
+    const SignalsBlocked for_its_threads;
+    queue_ = std::make_shared<spdlog::details::thread_pool>(settings.queue_lines_max, 1);
+    sink_ = std::make_shared<Sink>(file, settings.format, *queue_);
+    logger_ = std::make_shared<spdlog::async_logger>("celld", sink_, queue_,
+                                                     spdlog::async_overflow_policy::overrun_oldest);
+    logger_->set_level(spdlog_level(settings.level));
+    reporter_ = std::jthread([this](const std::stop_token& stop) { report_floods(stop); });
+  }
+
+  bool wants(Level level) const { return level >= settings_.level; }
+
+  void write(const Line& line) {
+    if (!wants(line.level())) return;
+    const std::string text = render(line, settings_.format);
+    logger_->log(spdlog_level(line.level()), spdlog::string_view_t(text.data(), text.size()));
+    handed_over_ += 1;
+  }
+
+  void write_limited(const Line& line, std::string_view about) {
+    if (!wants(line.level())) return;
+    {
+      const std::lock_guard lock(floods_mutex_);
+      if (!floods_.admit(line.message(), about, FloodControl::Clock::now())) {
+        floods_changed_.notify_one();
+        return;
+      }
+    }
+    write(line);
+  }
+
+  bool finish(std::chrono::milliseconds within) {
+    std::unique_lock lock(floods_mutex_);
+    const auto floods = floods_.all(FloodControl::Clock::now());
+    lock.unlock();
+    tell(floods);
+    return sink_->wait_for(handed_over_, within);
+  }
+
+ private:
+  void report_floods(const std::stop_token& stop) {
+    std::unique_lock lock(floods_mutex_);
+    while (floods_changed_.wait(lock, stop, [this] { return floods_.holds(); })) {
+      const auto floods = floods_.due(FloodControl::Clock::now());
+      lock.unlock();
+      tell(floods);
+      lock.lock();
+      floods_changed_.wait_for(lock, stop, report_interval, [] { return false; });
+    }
+  }
+
+  /// A warning, so that it is seen wherever the lines themselves would have been.
+  void tell(const std::vector<FloodControl::Held>& floods) {
+    for (const auto& held : floods) {
+      const auto over = std::chrono::duration_cast<std::chrono::milliseconds>(held.over);
+      Line line{Level::warning, "more lines like one before were held back"};
+      line.text("like", held.kind).number("count", held.count);
+      if (!held.about.empty()) line.text("about", held.about);
+      write(line.number("over_ms", static_cast<std::uint64_t>(over.count())));
+    }
+  }
+
+  const Settings settings_;
+  std::shared_ptr<spdlog::details::thread_pool> queue_;  // Goes last, once all is written.
+  std::shared_ptr<Sink> sink_;
+  std::shared_ptr<spdlog::async_logger> logger_;
+  std::atomic<std::uint64_t> handed_over_{0};
+  std::mutex floods_mutex_;
+  std::condition_variable_any floods_changed_;
+  FloodControl floods_;
+  std::jthread reporter_;
+};
+
+Log::Log(Settings settings, std::FILE* file) : impl_(std::make_unique<Impl>(settings, file)) {}
+
+Log::~Log() = default;
+
+bool Log::wants(Level level) const {
+  return impl_->wants(level);
+}
+
+void Log::write(const Line& line) {
+  impl_->write(line);
+}
+
+void Log::write_limited(const Line& line, std::string_view about) {
+  impl_->write_limited(line, about);
+}
+
+bool Log::finish(std::chrono::milliseconds within) {
+  return impl_->finish(within);
+}
+
+}  // namespace celld::logs

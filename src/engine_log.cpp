@@ -32,7 +32,7 @@ Line line_about(Level level, std::string_view message, const cells::Job& job) {
 void add_step(Line& line, const cells::Job& job) {
   if (job.step >= job.steps.size()) return;
   line.text("service", job.spec->services[job.step])
-      .number("attempts", job.steps[job.step].attempts);
+      .number("attempt", job.steps[job.step].attempts);
 }
 
 std::uint64_t count_ms(cells::microseconds time) {

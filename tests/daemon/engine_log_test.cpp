@@ -99,12 +99,12 @@ TEST_CASE("without more being asked for, only failures and what is out of the or
                           {"lease", "7-9"},
                           {"trace", "4bf92f3577b34da6a3ce929d0e0e4736"},
                           {"service", "dns"},
-                          {"attempts", 2},
+                          {"attempt", 2},
                           {"outcome", "timeout"},
                           {"ran_ms", 1500}});
   CHECK(lines[1]["message"] == "a job failed");
   CHECK(lines[1]["code"] == "timeout");
-  CHECK(lines[1]["attempts"] == 2);
+  CHECK(lines[1]["attempt"] == 2);
 }
 
 TEST_CASE("a job that came without a trace, and was never handed out, has neither in its lines") {

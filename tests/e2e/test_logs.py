@@ -85,7 +85,7 @@ class Logs(EndToEnd):
         failed = self.line(job=job, message="a job failed")
         self.assertEqual({name: failed[name] for name in failed if name not in ("time", "lease")}, {
             "level": "info", "message": "a job failed", "job": job, "cell": "*/*", "trace": TRACE,
-            "state": "failed", "service": "dns", "attempts": 2, "code": "zone-gone"})
+            "state": "failed", "service": "dns", "attempt": 2, "code": "zone-gone"})
         about = self.lines(job=job)
         self.assertEqual([line["message"] for line in about], [
             "a job was accepted", "an attempt began", "an attempt ended",

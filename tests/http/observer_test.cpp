@@ -95,6 +95,49 @@ TEST_CASE("an observer hears of what is refused before there is a request") {
   CHECK(server.recorder->answers.size() == 0);
 }
 
+TEST_CASE("who asks hears once with which status a request was answered") {
+  TestServer server;
+  Events<int> statuses;
+  const auto listen = [&](const Responder& responder) {
+    responder.on_answer([&](int status) { statuses.put(status); });
+  };
+  server.server.route("GET", "/twice", [&](const Request&, const Responder& responder) {
+    listen(responder);
+    responder.answer(plain(201, "made"));
+    responder.answer(plain(200, "too late"));
+  });
+  server.server.route("GET", "/stream", [&](const Request&, const Responder& responder) {
+    listen(responder);
+    responder.begin_stream(plain(202, "first")).end();
+  });
+  server.server.route("GET", "/dropped",
+                      [&](const Request&, const Responder& responder) { listen(responder); });
+  server.server.route("GET", "/left", [&](const Request&, Responder responder) {
+    listen(responder);
+    server.parked.put(std::move(responder));
+  });
+  server.start();
+  for (const auto& [path, status] :
+       std::map<std::string, int>{{"/twice", 201}, {"/stream", 202}, {"/dropped", 500}}) {
+    REQUIRE(server.ask("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(statuses.take() == status);
+    CHECK(statuses.size() == 0);
+  }
+  std::optional<Responder> left;
+  {
+    auto client = server.connect();
+    REQUIRE(client.send("GET /left HTTP/1.1\r\nHost: x\r\n\r\n"));
+    left = server.parked.take();
+    REQUIRE(left);
+    CHECK(statuses.size() == 0);
+  }
+  REQUIRE(eventually([&] { return !left->connected(); }));
+  left->answer(plain(204, ""));
+  CHECK(statuses.take() == 204);
+  left.reset();
+  CHECK(statuses.size() == 0);
+}
+
 TEST_CASE("a server counts the answers that go on") {
   ObservedServer server;
   CHECK(server.server.streams() == 0);

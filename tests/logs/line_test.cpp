@@ -11,7 +11,7 @@ constexpr std::int64_t some_time = 1'795'268'682'045;  // 2026-11-21T13:44:42.04
 
 Line a_line() {
   Line line{Level::warning, "an attempt timed out"};
-  line.text("cell", "acme/dns").text("service", "two words").number("attempts", 3).flag("audit");
+  line.text("cell", "acme/dns").text("service", "two words").number("attempt", 3).flag("audit");
   return line;
 }
 
@@ -33,14 +33,14 @@ TEST_CASE("a line for machines is one JSON object with time, level, message and 
                                                                {"message", "an attempt timed out"},
                                                                {"cell", "acme/dns"},
                                                                {"service", "two words"},
-                                                               {"attempts", 3},
+                                                               {"attempt", 3},
                                                                {"audit", true}});
 }
 
 TEST_CASE("a line for people has quotes only where it needs them") {
   CHECK(whole(a_line(), Format::text) ==
         "2026-11-21T13:44:42.045Z warning an attempt timed out cell=acme/dns "
-        "service=\"two words\" attempts=3 audit=true\n");
+        "service=\"two words\" attempt=3 audit=true\n");
 }
 
 TEST_CASE("neither a message nor a field can begin another line or field") {

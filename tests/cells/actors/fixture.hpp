@@ -62,6 +62,7 @@ class Recorder : public EngineProbe {
     most_running = std::max(most_running, running);
   }
   void stale_report(const CellKey&, Lease lease) override { stale.push_back(lease); }
+  void provider_restarted(const std::string& service) override { restarts.push_back(service); }
 
   std::vector<caf::actor_addr> workers;
   std::vector<caf::actor_addr> pools;
@@ -69,6 +70,7 @@ class Recorder : public EngineProbe {
   std::vector<caf::actor_addr> providers;
   std::vector<std::pair<JobId, Lease>> hand_outs;
   std::vector<Lease> stale;
+  std::vector<std::string> restarts;  ///< Of services' providers.
   std::vector<JobId> submissions;
   std::vector<Refusal::Kind> refusals;
   std::vector<milliseconds> waits;

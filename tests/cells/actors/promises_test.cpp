@@ -145,6 +145,22 @@ TEST_CASE("a provider that dies costs an attempt and no job") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("a provider that dies while it has no call is replaced, and the probe is told") {
+  Fixture engine{1};
+  engine.succeed(engine.submit("a"));
+  const auto providers = engine.recorder->providers;
+  CHECK(engine.recorder->restarts.empty());
+  for (const auto& provider : providers) {
+    caf::anon_send_exit(provider, caf::exit_reason::unhandled_exception);
+  }
+  engine.settle();
+  CHECK(engine.recorder->restarts.size() == providers.size());
+  CHECK(count_alive(engine.recorder->providers) == providers.size());
+  const JobId job = engine.submit("b");
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
 TEST_CASE("a jump of the wall clock neither fires nor loses a timeout") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

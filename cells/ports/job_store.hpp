@@ -283,6 +283,7 @@ struct JobsListed {
   /// Go on with ListJobs::before = next; 0: there are no more. A page can be short, even empty,
   /// and have a next: the work spent on one is bounded.
   JobId next = 0;
+  bool full = false;  ///< It was `limit` or `bytes_max` that ended it, not that bound.
 };
 
 /// Asks how long the oldest queued job of a cell has had its place.

@@ -99,7 +99,7 @@ void Connection::on_unread() {
 
 void Connection::on_drain() {
   if (state_ == State::streaming) {
-    end_stream();
+    end_endless_stream();
   } else {
     close_if_idle();
   }

@@ -115,7 +115,7 @@ class Connection : public DeadlineEntry {
   void flush_stream();
   void await_heartbeat();
   void send_heartbeat();
-  void end_stream();
+  void end_endless_stream();
   void drop_stream();
 
   void await_request();

@@ -66,7 +66,7 @@ void Connection::begin_answer_stream(Notice&& notice) {
   input_taken_ = 0;
   socket_.expect_acknowledgement_within(loop_.server->limits.write_timeout);
   flush_stream();
-  if (state_ == State::streaming && loop_.server->draining.load()) end_stream();
+  if (state_ == State::streaming && loop_.server->draining.load()) end_endless_stream();
 }
 
 void Connection::on_stream_notice(Notice::Kind kind) {
@@ -120,9 +120,10 @@ void Connection::send_heartbeat() {
   flush_stream();
 }
 
-/// Ends it from our side, after all that was written.
-void Connection::end_stream() {
+/// Ends it from our side, after all that was written; one that has an end comes to that by itself.
+void Connection::end_endless_stream() {
   closes_ = true;
+  if (stream_->terms().on_taken) return;
   stream_->finish();
   if (output_.empty()) send_stream();
 }

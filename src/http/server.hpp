@@ -73,6 +73,8 @@ class AnswerStream {
   bool write(std::string_view data) const;
   /// Ends the answer properly, after all that was written; its connection then goes on as usual.
   void end() const;
+  /// Breaks the answer off: its connection closes, so that the client notices.
+  void break_off() const;
   /// False once the client has gone or the stream has ended: what is written would reach nobody.
   bool connected() const;
 
@@ -86,9 +88,10 @@ struct StreamTerms {
   /// How much will be written, where that is known: the answer announces it instead of coming in
   /// chunks. A stream that ends with less closes its connection, so that the client notices.
   std::optional<std::uint64_t> length{};
-  /// For a stream whose next piece is made when the client has taken the last. Called whenever all
-  /// that was written has been taken, with how many bytes that were from the beginning, and when
-  /// the client has gone; by the server, so that it must not block.
+  /// For a stream whose next piece is made when the client has taken the last. It has an end, and
+  /// so is not ended when the server stops, but has the grace of any other answer. Called whenever
+  /// all that was written has been taken, with how many bytes that were from the beginning, and
+  /// when the client has gone; by the server, so that it must not block.
   std::function<void(std::uint64_t bytes)> on_taken{};
 };
 

@@ -123,6 +123,10 @@ void AnswerStream::end() const {
   if (channel_) channel_->buffer().end();
 }
 
+void AnswerStream::break_off() const {
+  if (channel_) channel_->buffer().give_up();
+}
+
 bool AnswerStream::connected() const {
   return channel_ && channel_->buffer().connected();
 }

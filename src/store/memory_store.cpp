@@ -50,6 +50,7 @@ JobsListed MemoryDisk::read(const ListJobs& request) const {
     if (id < range.first) break;
     if (page.jobs.size() >= request.limit || scanned >= scanned_max || bytes > request.bytes_max) {
       page.next = next->first;
+      page.full = scanned < scanned_max;
       return page;
     }
     --next;

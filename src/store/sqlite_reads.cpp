@@ -120,6 +120,7 @@ JobsListed SqliteReads::read(const ListJobs& request) {
   for (std::size_t scanned = 0; !rows.at_end(); ++scanned, rows.advance()) {
     if (page.jobs.size() >= request.limit || scanned >= scanned_max || bytes > request.bytes_max) {
       page.next = last;
+      page.full = scanned < scanned_max;
       break;
     }
     last = static_cast<JobId>(rows.row().integer(0));

@@ -8,6 +8,7 @@
 #include "src/http/api/access.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
+#include "src/http/api/job_page.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/service_json.hpp"
 #include "src/http/api/waiters.hpp"
@@ -224,9 +225,9 @@ class GatewayActor : public Gateway::base {
       list.filter.customer = asked;
     }
     ask<cells::JobsListed>(
-        reader_, std::move(list), order.responder,
-        [responder = order.responder](const cells::JobsListed& reply) {
-          responder.answer(json_response(200, job_list_json(reply.jobs, reply.next)));
+        reader_, first_piece(list), order.responder,
+        [this, list, responder = order.responder](const cells::JobsListed& reply) {
+          answer_page(system(), reader_, list, reply, responder);
         });
   }
 

@@ -177,12 +177,25 @@ std::string job_json(const Job& job) {
 }
 
 std::string job_list_json(const std::vector<cells::JobPtr>& jobs, cells::JobId next) {
-  std::string out = "{\"items\":[";
+  std::string out = job_list_head();
+  append_job_items(out, jobs, false);
+  append_job_list_tail(out, next);
+  return out;
+}
+
+std::string job_list_head() {
+  return "{\"items\":[";
+}
+
+void append_job_items(std::string& out, const std::vector<cells::JobPtr>& jobs, bool later) {
+  if (later && !jobs.empty()) out += ',';
   append_joined(out, jobs, [&](const cells::JobPtr& job) { append_job(out, *job); });
+}
+
+void append_job_list_tail(std::string& out, cells::JobId next) {
   out += "],\"next_cursor\":";
   out += next == 0 ? "null" : json::quote(job_cursor(next));
   out += '}';
-  return out;
 }
 
 }  // namespace celld::api

@@ -15,4 +15,10 @@ std::string job_json(const cells::Job& job);
 /// A page of jobs; `next` as in cells::JobsListed.
 std::string job_list_json(const std::vector<cells::JobPtr>& jobs, cells::JobId next);
 
+// The same in pieces: a head, any number of items of which all but the first are `later` ones, a
+// tail.
+std::string job_list_head();
+void append_job_items(std::string& out, const std::vector<cells::JobPtr>& jobs, bool later);
+void append_job_list_tail(std::string& out, cells::JobId next);
+
 }  // namespace celld::api

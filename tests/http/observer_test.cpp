@@ -130,6 +130,7 @@ TEST_CASE("who asks hears once with which status a request was answered") {
     left = server.parked.take();
     REQUIRE(left);
     CHECK(statuses.size() == 0);
+    client.reset();
   }
   REQUIRE(eventually([&] { return !left->connected(); }));
   left->answer(plain(204, ""));

@@ -4,6 +4,7 @@
 
 #include <httplib.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,7 +43,7 @@ class Daemon {
     };
     const auto reload = [this](ReloadAnswer answer) {
       const std::lock_guard lock{stage};
-      reloads.push_back(std::move(answer));
+      on_reload(std::move(answer));
     };
     add_routes(server_,
                {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape, reload});
@@ -81,7 +82,7 @@ class Daemon {
   std::shared_ptr<Script> script = std::make_shared<Script>();
   std::shared_ptr<Readiness> readiness = std::make_shared<Readiness>();
   cells::JobRequest last_request;
-  std::vector<ReloadAnswer> reloads;  ///< Asked for and not answered; on the stage.
+  std::function<void(ReloadAnswer)> on_reload;  ///< On the stage.
 
  private:
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });

@@ -55,6 +55,13 @@ TEST_CASE("a fresh job is shown with every member of the contract") {
     "properties": {}, "messages": [], "error": null, "batch": null})"));
 }
 
+TEST_CASE("a job between two cells is shown in the narrowest that could take it") {
+  cells::Job job = fresh_job();
+  job.cell = cells::between_cells;
+  CHECK(parsed(api::job_json(job))["cell"] ==
+        json::Value{{"customer", "acme"}, {"product", "dns"}});
+}
+
 TEST_CASE("a job that came to an end is shown with its results, safely quoted") {
   cells::Job job = fresh_job();
   cells::JobSpec spec = *job.spec;

@@ -142,6 +142,12 @@ void append_results(std::string& out, const Job& job) {
   }
 }
 
+/// Of a job that is on its way from one cell to another: the narrowest one that could take it.
+cells::CellKey cell_of(const Job& job) {
+  if (job.cell != cells::between_cells) return job.cell;
+  return {job.spec->customer, job.spec->product};
+}
+
 }  // namespace
 
 void append_job(std::string& out, const Job& job) {
@@ -151,8 +157,9 @@ void append_job(std::string& out, const Job& job) {
   append_string_member(out, ",\"state\":", to_string(job.state));
   append_string_member(out, ",\"customer\":", spec.customer);
   append_string_member(out, ",\"product\":", spec.product);
-  append_string_member(out, ",\"cell\":{\"customer\":", job.cell.customer);
-  append_string_member(out, ",\"product\":", job.cell.product);
+  const cells::CellKey cell = cell_of(job);
+  append_string_member(out, ",\"cell\":{\"customer\":", cell.customer);
+  append_string_member(out, ",\"product\":", cell.product);
   out += '}';
   append_spec(out, spec);
   out += ",\"attempt\":";

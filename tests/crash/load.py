@@ -31,14 +31,23 @@ class Connection:
                               f"Content-Length: {len(payload)}\r\n\r\n".encode() + payload)
             head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
             status = int(head.split(b" ", 2)[1])
-            length = int(head.split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
-            document = json.loads(await self.reader.readexactly(length))
+            document = json.loads(await self.body(head))
             if b"\r\nconnection: close" in head:
                 self.close()
             return status, document
         except BROKEN:
             self.close()
             raise
+
+    async def body(self, head):
+        if b"\r\ntransfer-encoding: chunked" not in head:
+            length = int(head.split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
+            return await self.reader.readexactly(length)
+        body = b""
+        while length := int(await self.reader.readuntil(b"\r\n"), 16):
+            body += (await self.reader.readexactly(length + 2))[:-2]
+        await self.reader.readexactly(2)
+        return body
 
     def close(self):
         if self.writer is not None:

@@ -151,11 +151,11 @@ TEST_CASE("numbers out of range are collected with their pointers and read as nu
 
 TEST_CASE("a document with an endless number of bad numbers costs little") {
   std::string many = "[";
-  while (many.size() < 500'000) many += "1e999,";
+  while (many.size() < 290'000) many += "1e999,";
   const auto start = std::chrono::steady_clock::now();
   const Document document = accepted(many + "0]");
   CHECK(document.number_faults.size() == 100);
-  CHECK(document.value[99'000 / 2].is_null());
+  CHECK(document.value[48'000].is_null());
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 
   const std::string key(400'000, 'k');

@@ -255,7 +255,7 @@ class Readers(Siege):
 
     def test_event_streams_that_nobody_reads(self):
         """A hundred followers that never read while jobs run; some others do read."""
-        self.start_siege(max_stream_backlog_bytes=64 << 10)
+        self.start_siege(max_stream_backlog_bytes=32 << 10)
         with self.siege(), Crowd(self.daemon) as deaf, Crowd(self.daemon) as listening:
             deaf.join(100, receive_buffer=4096).say(request("GET", "/v1/events"))
             listening.join(5).say(request("GET", "/v1/events?customer=quiet"))

@@ -89,6 +89,7 @@ std::optional<json::Fault> load_certificates(const config::Config& config,
 
 std::vector<std::string> names_of(const std::vector<config::Service>& services) {
   std::vector<std::string> names;
+  names.reserve(services.size());
   for (const auto& service : services) names.push_back(service.name);
   return names;
 }

@@ -198,12 +198,12 @@ void CellDispatcherActor::move_route(const StoredRoute& route, const std::functi
     enter_cell(route.customer, route.product);
     return then();
   }
-  const auto take = [this, route, then] { take_over(route.customer, route.product, then); };
-  if (route.cell == between_cells) return take();
+  if (route.cell == between_cells) return take_over(route.customer, route.product, then);
   const auto found = cells_.find(route.cell);
   const Entry& source = found == cells_.end() ? start_cell(route.cell) : found->second;
   request(source.cell, caf::infinite, ReleaseJobs{route.customer, route.product})
-      .then([take](const JobsReleased&) { take(); },
+      .then([this, route,
+             then](const JobsReleased&) { take_over(route.customer, route.product, then); },
             [then](const caf::error&) { then(); });  // It has closed: it had nothing.
 }
 

@@ -498,7 +498,7 @@ using Cell = caf::typed_actor<
 using CellDispatcher = caf::typed_actor<
     /// Goes to the cell that the routing names, which is started if need be.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
-    /// Goes to the job's cell; of a cell that is not configured any more, it is done here.
+    /// Goes to the job's cell; of a job that stands between two cells, it is done here.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
     /// Goes to the cell that the routing names now.
     caf::replies_to<RetryJob>::with<RetryAnswered>,
@@ -520,7 +520,7 @@ using CellDispatcher = caf::typed_actor<
     caf::reacts_to<CellRestarted>,
     /// Stops every cell gracefully, hands back what is left when the grace is over, flushes.
     caf::replies_to<Drain>::with<Drained>,
-    /// From an instance of a template: it may be closed until its next job.
+    /// From an instance of a template or a cell that leaves: it may be closed until its next job.
     caf::reacts_to<CellRanDry>,
     /// The grace of a Drain is over.
     caf::reacts_to<Tick>>;

@@ -13,9 +13,10 @@ import re
 import select
 import subprocess
 import threading
+import time
 import unittest
 
-from daemon import DEADLINE_S, EndToEnd, a_config, a_job, wait_until
+from daemon import DEADLINE_S, SLOWDOWN, EndToEnd, a_config, a_job, wait_until
 from provider import answer
 from test_tls import Authority, SecureDaemon
 
@@ -95,6 +96,12 @@ class CellctlTest(EndToEnd):
         readable, _, _ = select.select([stream], [], [], DEADLINE_S)
         self.assertTrue(readable, "a line within the time")
         return stream.readline().decode()
+
+    def await_streams(self, count):
+        """Until so many clients follow events, and have had the first bytes of their answer."""
+        gauge = f"\ncelld_http_event_streams {count}\n".encode()
+        wait_until(lambda: gauge in self.client.get("/metrics").body, f"{count} follow events")
+        time.sleep(0.2 * SLOWDOWN)
 
     def canned(self, *script):
         """A server that is not celld, and the requests it has had."""
@@ -361,10 +368,8 @@ class Jobs(CellctlTest):
         port = self.daemon.port
         following = self.begin("job", "events", job_id, "--json")
         self.assertEqual(json.loads(self.a_line(following.stdout))["state"], "running")
-        descriptors = f"/proc/{self.daemon.process.pid}/fd"
-        before = len(os.listdir(descriptors))
         waiting = self.begin("job", "wait", job_id)
-        wait_until(lambda: len(os.listdir(descriptors)) > before, "the second one is connected")
+        self.await_streams(2)
         self.daemon.kill()
         self.assertIn("connecting again", self.a_line(following.stderr))
         self.provider.release_all()
@@ -385,12 +390,9 @@ class Jobs(CellctlTest):
                                r"zone/example.com  1/1\n\Z")
         self.run_cellctl("job", "events", job_id, "--customer", "acme", code=USAGE)
         following = self.begin("job", "events", "--customer", "bolt", "--json")
-
-        def told():
-            self.wait_for_end(self.submit(a_job("of-acme")))
-            self.wait_for_end(self.submit(a_job("of-bolt", customer="bolt")))
-            return select.select([following.stdout], [], [], 0.1)[0]
-        wait_until(told, "an event")
+        self.await_streams(1)
+        self.wait_for_end(self.submit(a_job("of-acme")))
+        self.wait_for_end(self.submit(a_job("of-bolt", customer="bolt")))
         states = [json.loads(self.a_line(following.stdout)) for _ in range(3)]
         self.assertEqual([job["state"] for job in states], ["queued", "running", "succeeded"])
         self.assertEqual({job["customer"] for job in states}, {"bolt"})

@@ -111,8 +111,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   bool takes_services_of(const JobSpec& spec) const;
   void reroute(std::function<void()> then);
   void reroute_page(const ListRoutes& ask);
-  void reroute_page_done(const ListRoutes& next);
-  void move_route(const StoredRoute& route, const std::function<void()>& then);
+  void move_route(const StoredRoute& route);
+  void route_done();
   void take_over(const std::string& customer, const std::string& product,
                  const std::function<void()>& then);
 
@@ -125,9 +125,10 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< Of each template.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
-  std::shared_ptr<Reload> reload_;  ///< Null: none is under way.
-  bool rerouted_ = false;           ///< The routing is another than at the start.
-  std::size_t rerouting_ = 0;       ///< What is missing of a page of routes.
+  std::shared_ptr<Reload> reload_;         ///< Null: none is under way.
+  bool rerouted_ = false;                  ///< The routing is another than at the start.
+  std::size_t rerouting_ = 0;              ///< What is missing of a page of routes.
+  std::optional<ListRoutes> next_routes_;  ///< The page after it, if there is one.
   /// To be done after the look through all routes that is under way, and after the one to follow.
   std::vector<std::function<void()>> after_rerouting_;
   std::vector<std::function<void()>> after_next_rerouting_;

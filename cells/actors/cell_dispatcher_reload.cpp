@@ -164,26 +164,21 @@ void CellDispatcherActor::reroute_page(const ListRoutes& ask) {
       .then(
           [this](const RoutesListed& listed) {
             const auto& routes = listed.routes;
-            ListRoutes next;
-            next.limit = 0;  // There is none.
+            next_routes_ = std::nullopt;
             if (routes.size() == routes_page) {
               const StoredRoute& last = routes.back();
-              next = {last.cell, last.customer, last.product, routes_page};
+              next_routes_ = {last.cell, last.customer, last.product, routes_page};
             }
             rerouting_ = routes.size() + 1;
-            for (const auto& route : routes)
-              move_route(route, [this, next] { reroute_page_done(next); });
-            reroute_page_done(next);
+            for (const auto& route : routes) move_route(route);
+            route_done();
           },
           [this](const caf::error& error) { quit(error); });
 }
 
-void CellDispatcherActor::reroute_page_done(const ListRoutes& next) {
+void CellDispatcherActor::route_done() {
   if (--rerouting_ > 0) return;
-  if (next.limit > 0) {
-    reroute_page(next);
-    return;
-  }
+  if (next_routes_) return reroute_page(*next_routes_);
   const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
   if (!after_rerouting_.empty()) reroute_page({std::nullopt, "", "", routes_page});
   for (const auto& then : actions) then();
@@ -191,20 +186,22 @@ void CellDispatcherActor::reroute_page_done(const ListRoutes& next) {
 
 /// A cell that is not configured and has jobs is started, to end what may be under way for them; so
 /// is one whose jobs had to wait for a configuration that has it.
-void CellDispatcherActor::move_route(const StoredRoute& route, const std::function<void()>& then) {
+void CellDispatcherActor::move_route(const StoredRoute& route) {
   const auto target = routing().find(route.customer, route.product);
-  if (draining_ || !target) return then();
+  if (draining_ || !target) return route_done();
   if (target->cell == route.cell) {
     enter_cell(route.customer, route.product);
-    return then();
+    return route_done();
   }
-  if (route.cell == between_cells) return take_over(route.customer, route.product, then);
+  const auto take = [this, customer = route.customer, product = route.product] {
+    take_over(customer, product, [this] { route_done(); });
+  };
+  if (route.cell == between_cells) return take();
   const auto found = cells_.find(route.cell);
   const Entry& source = found == cells_.end() ? start_cell(route.cell) : found->second;
   request(source.cell, caf::infinite, ReleaseJobs{route.customer, route.product})
-      .then([this, route,
-             then](const JobsReleased&) { take_over(route.customer, route.product, then); },
-            [then](const caf::error&) { then(); });  // It has closed: it had nothing.
+      .then([take](const JobsReleased&) { take(); },
+            [this](const caf::error&) { route_done(); });  // It has closed: it had nothing.
 }
 
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,

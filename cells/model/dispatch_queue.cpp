@@ -41,9 +41,8 @@ void DispatchQueue::offer(JobPtr job) {
   if (customer.jobs.size() > jobs_per_customer() || (bytes_ > limits_.bytes_max && jobs_ > 1)) {
     drop_last(customer);
   }
-  if (customer.jobs.empty()) {
-    if (!customer.complete) feed(name, customer);
-    leave_if_idle(name);
+  if (customer.jobs.empty()) {  // It did not fit.
+    feed(name, customer);
   } else if (!customer.in_ring) {
     customer.in_ring = true;
     ring_.push_back(name);
@@ -155,7 +154,7 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
     const auto found = customers_.find(name);
     if (found == customers_.end() || !found->second.wants_fetch) continue;
     found->second.wants_fetch = false;
-    if (bytes_ >= limits_.bytes_max && jobs_ > 0) {  // No room: it comes back with the sweep.
+    if (bytes_ >= limits_.bytes_max) {  // No room: it comes back with the sweep.
       put_out(name, found->second);
       continue;
     }

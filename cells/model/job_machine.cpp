@@ -149,11 +149,9 @@ void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
 
 /// A job that waits goes no further: it will not make the attempt that it waits for.
 Job stop_waiting(const Job& job, WallTime now) {
-  assert(!is_ended(job.state) && job.state != JobState::running);
+  assert(!is_ended(job.state) && job.state != JobState::running && job.step < job.steps.size());
   Job next = job;
-  if (next.step < next.steps.size() && next.steps[next.step].state == StepState::retrying) {
-    close_step(next, now);
-  }
+  if (next.steps[next.step].state == StepState::retrying) close_step(next, now);
   if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
   return next;
 }

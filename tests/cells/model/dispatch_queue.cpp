@@ -85,6 +85,47 @@ TEST_CASE("removing a job that is not in the window changes nothing") {
   CHECK(drain(queue) == Ids{1});
 }
 
+TEST_CASE("a customer whose last job in the window was removed is asked for the others") {
+  DispatchQueue queue;
+  queue.expect_more();
+  queue.next_fetch();
+  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, nobody_in_hand);
+  queue.remove(*job_of("a", 1));
+  CHECK_FALSE(queue.take());
+  CHECK(queue.next_fetch()->customer == "a");
+}
+
+TEST_CASE("a customer that is to be asked for is kept, whatever a sweep says of it") {
+  DispatchQueue queue;
+  queue.expect_more();
+  queue.next_fetch();
+  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, nobody_in_hand);
+  queue.expect_more();
+  REQUIRE(queue.next_fetch()->customer.empty());
+  queue.remove(*job_of("a", 1));
+  queue.fetched({{"a", {}, true}}, true, nobody_in_hand);
+  CHECK(queue.next_fetch()->customer == "a");
+}
+
+TEST_CASE("all jobs of one product can be removed, and nobody else's") {
+  const auto of_mail = [](const std::string& customer, JobId id) {
+    Job job = *job_of(customer, id);
+    JobSpec spec = *job.spec;
+    spec.product = "mail";
+    job.spec = std::make_shared<const JobSpec>(std::move(spec));
+    return std::make_shared<const Job>(std::move(job));
+  };
+  DispatchQueue queue;
+  queue.offer(job_of("a", 1));
+  queue.offer(of_mail("a", 2));
+  queue.offer(of_mail("a", 3));
+  queue.offer(of_mail("b", 4));
+  queue.remove_all("a", "mail");
+  queue.remove_all("nobody", "mail");
+  CHECK(queue.size() == 2);
+  CHECK(drain(queue) == Ids{1, 4});
+}
+
 TEST_CASE("a customer whose job was removed in the middle of its turn does not hold up others") {
   DispatchQueue queue;
   queue.offer(job_of("a", 1));
@@ -242,6 +283,27 @@ TEST_CASE("a customer whose question failed is asked for again") {
   REQUIRE(queue.next_fetch()->customer == "a");
   queue.fetch_failed();
   CHECK(queue.next_fetch());
+}
+
+TEST_CASE("a question that failed without having been asked changes nothing") {
+  DispatchQueue queue;
+  queue.fetch_failed();
+  CHECK_FALSE(queue.next_fetch());
+}
+
+TEST_CASE("a customer that has left is not asked for again when its question fails") {
+  DispatchQueue queue;
+  queue.expect_more();
+  queue.next_fetch();
+  queue.fetched({{"a", {job_of("a", 1), job_of("a", 2)}, false}}, true, nobody_in_hand);
+  CHECK(queue.take()->id == 1);
+  REQUIRE(queue.next_fetch()->customer == "a");
+  queue.expect_more();  // The sweep will bring in whatever it has.
+  CHECK(queue.take()->id == 2);
+  queue.ended("a", 0us);
+  queue.ended("a", 0us);
+  queue.fetch_failed();
+  CHECK(queue.next_fetch()->customer.empty());
 }
 
 TEST_CASE("a job that others unseen may come before is left to the store") {

@@ -64,6 +64,23 @@ TEST_CASE("unfinished jobs are those in every state that is no end") {
   CHECK(JobCounts{}.unfinished() == 0);
 }
 
+TEST_CASE("counts of jobs are added up and taken off state by state") {
+  JobCounts counts;
+  counts[JobState::queued] = 3;
+  counts[JobState::failed] = 1;
+  JobCounts more;
+  more[JobState::queued] = 2;
+  more[JobState::running] = 5;
+  counts += more;
+  CHECK(counts[JobState::queued] == 5);
+  CHECK(counts[JobState::running] == 5);
+  CHECK(counts[JobState::failed] == 1);
+  counts -= more;
+  CHECK(counts[JobState::queued] == 3);
+  CHECK(counts[JobState::running] == 0);
+  CHECK(counts[JobState::failed] == 1);
+}
+
 TEST_CASE("jobs are equal when all they say is, even with another copy of the spec") {
   const Job job = queued_job();
   Job same = job;

@@ -356,6 +356,103 @@ TEST_CASE("a job that expires while its entity settles keeps the entity until th
   CHECK(job.settle_until == noon + 60s);
 }
 
+TEST_CASE("a job that expires after its entity has settled keeps nothing") {
+  const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
+  CHECK_FALSE(expire_waiting(settling, noon + 60s).settle_until);
+}
+
+// --- Cancelling ------------------------------------------------------------------------------
+
+TEST_CASE("a job that waits is cancelled at once") {
+  const Job job = cancel_waiting(with_first_step_done(), noon + 2s);
+  CHECK(job.state == JobState::cancelled);
+  CHECK(job.finished_at == noon + 2s);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1].state == StepState::skipped);
+}
+
+TEST_CASE("a job that is to be cancelled goes no further, however its attempt ends") {
+  for (int i = 0; i <= static_cast<int>(Kind::handed_back); ++i) {
+    const auto kind = static_cast<Kind>(i);
+    CAPTURE(i);
+    const Job running = request_cancel(running_job());
+    CHECK(running.state == JobState::running);
+    const Job job = end_attempt(running, end_of(kind), terms_with_settle(60s), noon + 1s);
+    CHECK(job.state == JobState::cancelled);
+    CHECK(job.finished_at == noon + 1s);
+    CHECK(job.steps[1].state == StepState::skipped);
+    const bool succeeded = kind == Kind::succeeded;
+    CHECK((job.steps[0].state == StepState::succeeded) == succeeded);
+    const bool told = kind == Kind::rejected || kind == Kind::retryable ||
+                      kind == Kind::throttled || kind == Kind::unknown;
+    CHECK(job.messages.size() == (told ? 1 : 0));
+    const bool known =
+        succeeded || kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled;
+    CHECK(job.settle_until.has_value() != known);
+  }
+}
+
+// --- Trying again ----------------------------------------------------------------------------
+
+TEST_CASE("only a job that failed or was cancelled can be tried again") {
+  for (std::size_t i = 0; i < job_state_count; ++i) {
+    Job job = queued_job();
+    job.state = static_cast<JobState>(i);
+    CAPTURE(to_string(job.state));
+    CHECK(can_reopen(job) == (job.state == JobState::failed || job.state == JobState::cancelled));
+  }
+}
+
+TEST_CASE("a job tried again goes on at the step that failed, at the end of its entity's line") {
+  Job failed = end_attempt(start_attempt(with_first_step_done(), lease, noon),
+                           end_of(Kind::rejected), terms, noon);
+  failed.place = 0;
+  failed.expires_at = noon + 1h;
+  const Job job = reopen(failed, {"acme", "*"}, 99, noon + 5s);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.cell == CellKey{"acme", "*"});
+  CHECK(job.place == 99);
+  CHECK(job.run_at == noon + 5s);
+  CHECK(job.expires_at == noon + 1h);
+  CHECK_FALSE(job.error);
+  CHECK_FALSE(job.finished_at);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1] == Step{});
+  CHECK(job.steps[2] == Step{});
+}
+
+TEST_CASE("a job tried again after it had expired does not expire any more") {
+  Job waiting = queued_job();
+  waiting.expires_at = noon + 1s;
+  const Job job = reopen(expire_waiting(waiting, noon + 1s), {"acme", "dns"}, 2, noon + 1s);
+  CHECK(job.state == JobState::queued);
+  CHECK_FALSE(job.expires_at);
+}
+
+TEST_CASE("a job tried again while its entity settles keeps its place, and waits for that") {
+  Job failed = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(60s));
+  REQUIRE(failed.state == JobState::failed);
+  REQUIRE(failed.settle_until == noon + 60s);
+  Job job = reopen(failed, {"acme", "dns"}, 99, noon + 1s);
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.next_attempt_at == noon + 60s);
+  CHECK(job.place == failed.place);
+  failed.place = 0;  // Its entity has been let go.
+  job = reopen(failed, {"acme", "dns"}, 99, noon + 61s);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.place == 99);
+  CHECK_FALSE(job.settle_until);
+}
+
+TEST_CASE("a job that was cancelled after its last step has nothing left to try") {
+  const Job cancelled =
+      end_attempt(request_cancel(running_job({"dns"})), end_of(Kind::succeeded), terms, noon);
+  REQUIRE(cancelled.state == JobState::cancelled);
+  const Job job = reopen(cancelled, {"acme", "dns"}, 99, noon + 1s);
+  CHECK(job.state == JobState::succeeded);
+  CHECK(job.finished_at == noon + 1s);
+}
+
 // --- Checkpoints -----------------------------------------------------------------------------
 
 TEST_CASE("no end of an attempt touches a step that had succeeded, or what it gave") {

@@ -50,6 +50,15 @@ TEST_CASE("a live lease is found by its name and by its job") {
   CHECK_FALSE(read_only.find({1, 2}));
 }
 
+TEST_CASE("the lease of a job is found while it is live") {
+  LeaseTable table;
+  add(table, {1, 1}, 10, start + 30s);
+  CHECK(table.lease_of(10) == Lease{1, 1});
+  CHECK_FALSE(table.lease_of(11));
+  table.remove({1, 1});
+  CHECK_FALSE(table.lease_of(10));
+}
+
 TEST_CASE("a lease of another epoch or counter is not live") {
   LeaseTable table;
   add(table, {2, 1}, 10, start + 30s);

@@ -66,6 +66,7 @@ http::Limits limits_of(const config::Limits& configured) {
   limits.uri_bytes_max = configured.uri_bytes_max;
   limits.body_bytes_max = configured.body_bytes_max;
   limits.stream_backlog_bytes_max = configured.stream_backlog_bytes_max;
+  limits.unsent_bytes_max = configured.unsent_bytes_max;
   limits.head_timeout = configured.head_timeout;
   limits.body_timeout = configured.body_timeout;
   limits.idle_timeout = configured.idle_timeout;

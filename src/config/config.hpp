@@ -73,6 +73,7 @@ struct Limits {
   milliseconds write_timeout{10000};
   std::size_t connections_max = 10'000;
   std::size_t stream_backlog_bytes_max = 256 << 10;
+  std::size_t unsent_bytes_max = 4 << 20;
 
   bool operator==(const Limits&) const = default;
 };

@@ -30,6 +30,7 @@ Limits read_limits(const json::Value& value, Faults& faults) {
   read_time(reader, "write_timeout_ms", 600'000, limits.write_timeout);
   read_size(reader, "max_connections", 1, 1'000'000, limits.connections_max);
   read_size(reader, "max_stream_backlog_bytes", 4 << 10, 64 << 20, limits.stream_backlog_bytes_max);
+  read_size(reader, "max_unsent_bytes", 64 << 10, 1 << 30, limits.unsent_bytes_max);
   reader.finish();
   return limits;
 }

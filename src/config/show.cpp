@@ -84,7 +84,8 @@ json::Value show(const Limits& limits) {
           {"idle_timeout_ms", limits.idle_timeout.count()},
           {"write_timeout_ms", limits.write_timeout.count()},
           {"max_connections", limits.connections_max},
-          {"max_stream_backlog_bytes", limits.stream_backlog_bytes_max}};
+          {"max_stream_backlog_bytes", limits.stream_backlog_bytes_max},
+          {"max_unsent_bytes", limits.unsent_bytes_max}};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "src/http/server_state.hpp"
 #include "src/http/socket.hpp"
 #include "src/http/stream_buffer.hpp"
+#include "src/http/unsent_answers.hpp"
 
 namespace celld::http {
 
@@ -32,8 +33,9 @@ struct PollerLoop {
   std::vector<std::shared_ptr<Task>> tasks;  ///< For the handler threads.
   std::vector<Connection*> unread;           ///< May have more to read, when the others had a turn.
   std::vector<Connection*> closed;           ///< To be freed, once nothing refers to them.
-  std::vector<Connection*> large_bodies{};   ///< Being read with room taken; the oldest first.
-  bool closing = false;                      ///< Connections close as soon as they are idle.
+  std::vector<Connection*> large_bodies;     ///< Being read with room taken; the oldest first.
+  UnsentAnswers unsent;
+  bool closing = false;  ///< Connections close as soon as they are idle.
 };
 
 /// Reads one request at a time, from the first byte to the last, hands it on, writes its answer,
@@ -107,6 +109,7 @@ class Connection : public DeadlineEntry {
 
   void leave_line();
   void flush();
+  void note_unsent(const Transfer& transfer);
   void finish_answer();
 
   void begin_answer_stream(Notice&& notice);
@@ -156,6 +159,7 @@ class Connection : public DeadlineEntry {
 
   std::string output_;
   std::size_t output_written_ = 0;
+  UnsentAnswers::Share unsent_;
   bool closes_ = false;  // After the output.
   std::shared_ptr<StreamBuffer> stream_;
   SteadyTime stream_sent_at_{};

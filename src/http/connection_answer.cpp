@@ -42,6 +42,7 @@ void Connection::flush() {
   }
   const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
   output_written_ += transfer.bytes;
+  note_unsent(transfer);
   if (transfer.outcome == Transfer::Outcome::failed) {
     abandon();
   } else if (transfer.outcome == Transfer::Outcome::done) {
@@ -49,6 +50,15 @@ void Connection::flush() {
   } else if (!armed()) {
     arm(DeadlineKind::write);
   }
+}
+
+/// Frees what was sent once that is the larger part, so that what is kept is what counts.
+void Connection::note_unsent(const Transfer& transfer) {
+  if (output_written_ > output_.size() / 2) {
+    output_ = output_.substr(output_written_);
+    output_written_ = 0;
+  }
+  loop_.unsent.note(*this, unsent_, output_.size(), transfer.bytes > 0);
 }
 
 // An answer that goes on. While the client takes all there is, `output_` is empty; what is written
@@ -93,6 +103,7 @@ void Connection::flush_stream() {
   output_written_ += transfer.bytes;
   if (transfer.bytes > 0) stream_sent_at_ = loop_.now;
   stream_->note_unsent(output_.size() - output_written_);
+  note_unsent(transfer);
   if (transfer.outcome != Transfer::Outcome::done) {
     if (transfer.bytes > 0 || armed() != DeadlineKind::write) arm(DeadlineKind::write);
     return;
@@ -192,6 +203,7 @@ void Connection::abandon() {
   state_ = State::closed;
   disarm();
   leave_line();
+  loop_.unsent.forget(unsent_);
   slot_->disconnect();
   if (stream_) stream_->close();
   drop_stream();

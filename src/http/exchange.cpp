@@ -74,7 +74,11 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, Str
   if (has_body(head, form)) {
     stream =
         std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms), chunked);
-    if (!head.body.empty()) notice.unwritten.append(stream->first(head.body));
+    if (!head.body.empty()) {
+      const std::string first = stream->first(head.body);
+      notice.unwritten.reserve(notice.unwritten.size() + first.size());
+      notice.unwritten.append(first);
+    }
     notice.kind = Notice::Kind::stream_begun;
     notice.stream = stream;
   }

@@ -48,7 +48,9 @@ Poller::Poller(std::shared_ptr<ServerState> server)
           std::vector<char>(read_bytes_max),
           {},
           {},
-          {}},
+          {},
+          {},
+          UnsentAnswers(server_->limits.unsent_bytes_max)},
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       spare_(spare_descriptor()) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
@@ -111,6 +113,7 @@ void Poller::run() {
     read_on();
     expire_deadlines();
     grant_room();
+    close_stalled();
     server_->pool.submit_all(loop_.tasks);
     free_closed();
   }
@@ -175,6 +178,10 @@ void Poller::grant_room() {
     if (!connection) return;
     connection->on_room(std::move(room));
   }
+}
+
+void Poller::close_stalled() {
+  while (auto* connection = loop_.unsent.excess()) connection->abandon();
 }
 
 /// What is put on the list meanwhile waits for the next round.

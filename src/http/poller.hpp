@@ -39,6 +39,7 @@ class Poller {
   void take_notices();
   std::optional<SteadyTime> next_give_up() const;
   void grant_room();
+  void close_stalled();
   void read_on();
   void expire_deadlines();
   void accept_clients();

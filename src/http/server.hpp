@@ -27,6 +27,9 @@ struct Limits {
   std::size_t uri_bytes_max = 4 << 10;
   std::size_t body_bytes_max = 1 << 20;              ///< Of requests that are not streamed.
   std::size_t stream_backlog_bytes_max = 256 << 10;  ///< Of an AnswerStream, not yet taken.
+  /// Of answers that clients have not taken, all together; beyond it, the connection that has taken
+  /// nothing for the longest is closed.
+  std::size_t unsent_bytes_max = 4 << 20;
   milliseconds head_timeout{5000};    ///< From the first byte of a request to its last header;
                                       ///< and before that, of a TLS handshake.
   milliseconds body_timeout{15000};   ///< From the last header to the end of the body.

@@ -210,7 +210,6 @@ class Readers(Siege):
             job.update(customer="filler", parameters={"text": text})
             self.wait_for_end(self.submit(job))
 
-    @breaks_the_memory_bound  # 55 MB: each keeps a piece, and one job of a megabyte is a piece.
     def test_large_answers_that_nobody_reads_do_not_fill_memory(self):
         """Pages of 8 MiB, asked for by clients that never read. Each is cut off after the write
         timeout; until then, what is kept for all of them together has a bound."""

@@ -81,6 +81,7 @@ TEST_CASE("without auth there are no tokens, no TLS and the documented limits") 
   CHECK(config.limits.write_timeout == milliseconds(10000));
   CHECK(config.limits.connections_max == 10000);
   CHECK(config.limits.stream_backlog_bytes_max == 262144);
+  CHECK(config.limits.unsent_bytes_max == 4194304);
 }
 
 TEST_CASE("auth without a token would shut everybody out") {
@@ -175,7 +176,7 @@ TEST_CASE("limits read as they say") {
   const Config config = good(R"("limits":{"max_head_bytes":2048,"max_headers":8,
       "max_uri_bytes":256,"max_body_bytes":4096,"head_timeout_ms":100,"body_timeout_ms":200,
       "idle_timeout_ms":300,"write_timeout_ms":400,"max_connections":1,
-      "max_stream_backlog_bytes":8192})");
+      "max_stream_backlog_bytes":8192,"max_unsent_bytes":65536})");
   CHECK(config.limits.head_bytes_max == 2048);
   CHECK(config.limits.headers_max == 8);
   CHECK(config.limits.uri_bytes_max == 256);
@@ -186,6 +187,7 @@ TEST_CASE("limits read as they say") {
   CHECK(config.limits.write_timeout == milliseconds(400));
   CHECK(config.limits.connections_max == 1);
   CHECK(config.limits.stream_backlog_bytes_max == 8192);
+  CHECK(config.limits.unsent_bytes_max == 65536);
 }
 
 TEST_CASE("a limit that would shut everybody out, or none at all, is a fault") {

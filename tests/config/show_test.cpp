@@ -57,7 +57,7 @@ constexpr std::string_view without_secrets = R"({
   "limits": {"max_head_bytes": 8192, "max_headers": 20, "max_uri_bytes": 2048,
              "max_body_bytes": 70000, "head_timeout_ms": 1001, "body_timeout_ms": 1002,
              "idle_timeout_ms": 1003, "write_timeout_ms": 1004, "max_connections": 100,
-             "max_stream_backlog_bytes": 70001},
+             "max_stream_backlog_bytes": 70001, "max_unsent_bytes": 70002},
   "retention_ms": 12345, "shutdown_grace_ms": 54321})";
 
 }  // namespace

@@ -245,6 +245,27 @@ TEST_CASE("a piece beyond the backlog is taken when nothing else waits, and a se
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
+TEST_CASE("who has taken nothing for the longest goes when clients leave too much untaken") {
+  // Sockets take up to ten megabytes of each answer: two leave less than the bound, three more.
+  constexpr std::size_t answer_bytes = 48 << 20;
+  Limits limits;
+  limits.unsent_bytes_max = 104 << 20;
+  EventServer server(limits);
+  auto reader = server.connect();
+  const auto read = server.begin(reader);
+  CHECK(read.write(std::string(answer_bytes, 'a')));
+  auto idler = server.connect();
+  const auto ignored = server.begin(idler);
+  CHECK(ignored.write(std::string(answer_bytes, 'a')));
+  for (std::size_t taken = 0; taken < (16 << 20);) taken += reader.receive_bytes().size();
+  auto last = server.connect();
+  const auto late = server.begin(last);
+  CHECK(late.write(std::string(answer_bytes, 'a')));
+  CHECK(eventually([&] { return !ignored.connected(); }));
+  CHECK(read.connected());
+  CHECK(late.connected());
+}
+
 TEST_CASE("a reader that catches up in time keeps its stream") {
   Limits limits;
   limits.stream_backlog_bytes_max = 32 << 20;

@@ -1,14 +1,15 @@
 #include "src/http/api/gateway.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "src/http/api/access.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
-#include "src/http/api/job_page.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/service_json.hpp"
 #include "src/http/api/waiters.hpp"
@@ -24,6 +25,7 @@ using http::Response;
 // How soon a client that has gone is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
 constexpr int cancel_attempts_max = 5;
+constexpr int reads_max = 2;  // Under way at once.
 
 Response json_response(int status, std::string body) {
   Response response;
@@ -124,6 +126,7 @@ class GatewayActor : public Gateway::base {
         [this](const PostCellState& order) { post_cell_state(order); },
         [this](const GetServices& order) { get_services(order); },
         [this](const CheckWaiters&) { check_waiters(); },
+        [this](const PieceTaken& event) { piece_taken(event.page.lock()); },
     };
   }
 
@@ -132,6 +135,8 @@ class GatewayActor : public Gateway::base {
     feed_.reset();
     dispatcher_ = nullptr;
     reader_ = nullptr;
+    waiting_reads_.clear();
+    pages_.clear();
   }
 
  private:
@@ -205,9 +210,8 @@ class GatewayActor : public Gateway::base {
   /// Goes on with the job that the order names, if there is one that the order may concern.
   template <class Order, class Then>
   void find_job(const Order& order, const Then& then) {
-    ask<cells::JobFound>(
-        reader_, cells::FindJob{order.id}, order.responder,
-        [order, then](const cells::JobFound& reply) {
+    read<cells::JobFound>(
+        cells::FindJob{order.id}, order.responder, [order, then](const cells::JobFound& reply) {
           if (reply.job && may_concern(order.only_customer, reply.job->spec->customer)) {
             then(reply.job);
           } else {
@@ -224,11 +228,32 @@ class GatewayActor : public Gateway::base {
         return order.responder.answer(json_response(200, job_list_json({}, 0)));
       list.filter.customer = asked;
     }
-    ask<cells::JobsListed>(
-        reader_, first_piece(list), order.responder,
-        [this, list, responder = order.responder](const cells::JobsListed& reply) {
-          answer_page(system(), reader_, list, reply, responder);
-        });
+    read_piece(std::make_shared<JobPage>(std::move(list), order.responder));
+  }
+
+  void read_piece(const std::shared_ptr<JobPage>& page) {
+    read<cells::JobsListed>(
+        page->next_piece(), page->responder(),
+        [this, page](const cells::JobsListed& piece) { send_piece(page, piece); },
+        [this, page] { pages_.erase(page); });
+  }
+
+  /// The stream tells us when it wants more, and must not keep itself alive by that.
+  void send_piece(const std::shared_ptr<JobPage>& page, const cells::JobsListed& piece) {
+    const std::weak_ptr<JobPage> weak = page;
+    const bool more =
+        page->send(piece, [weak, self = Gateway{this}] { caf::anon_send(self, PieceTaken{weak}); });
+    if (more) {
+      pages_.insert(page);
+    } else {
+      pages_.erase(page);
+    }
+  }
+
+  void piece_taken(const std::shared_ptr<JobPage>& page) {
+    if (!page) return;
+    if (page->connected()) return read_piece(page);
+    pages_.erase(page);
   }
 
   // --- Waiting for the end of a job ------------------------------------------------------------
@@ -358,6 +383,41 @@ class GatewayActor : public Gateway::base {
 
   // --- The engine ------------------------------------------------------------------------------
 
+  /// Asks the store for what may be large. It is read by one actor in any case, so that nobody
+  /// waits longer when only a few questions are under way; what is not read yet takes no memory.
+  template <class Reply, class Ask, class Then>
+  void read(
+      Ask question, const Responder& responder, const Then& then,
+      const std::function<void()>& otherwise = [] {}) {
+    if (!reader_) return responder.answer(to_response(not_attached()));
+    waiting_reads_.push_back([this, question = std::move(question), responder, then, otherwise] {
+      if (!responder.connected()) return otherwise();
+      ++reads_;
+      request(reader_, caf::infinite, question)
+          .then(
+              [this, then](const Reply& reply) {
+                --reads_;
+                then(reply);
+                start_reads();
+              },
+              [this, responder, otherwise](const caf::error&) {
+                --reads_;
+                responder.answer(to_response(store_unavailable()));
+                otherwise();
+                start_reads();
+              });
+    });
+    start_reads();
+  }
+
+  void start_reads() {
+    while (reads_ < reads_max && !waiting_reads_.empty()) {
+      const auto start = std::move(waiting_reads_.front());
+      waiting_reads_.pop_front();
+      start();
+    }
+  }
+
   template <class Reply, class Handle, class Ask, class Then>
   void ask(const Handle& whom, Ask question, const Responder& responder, const Then& then) {
     if (!whom) return responder.answer(to_response(not_attached()));
@@ -370,6 +430,9 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
+  int reads_ = 0;
+  std::deque<std::function<void()>> waiting_reads_;
+  std::set<std::shared_ptr<JobPage>> pages_;  ///< Of which more is to be sent.
   std::optional<FeedInlet> feed_;
   Waiters waiters_;
   std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters comes.

@@ -11,6 +11,7 @@
 
 #include "cells/actors/protocol.hpp"
 #include "src/http/api/event_feed.hpp"
+#include "src/http/api/job_page.hpp"
 #include "src/http/api/settings.hpp"
 #include "src/http/server.hpp"
 
@@ -98,6 +99,10 @@ struct GetServices {
 
 /// Look who has waited long enough, and who has gone.
 struct CheckWaiters {};
+/// A client has taken all that was sent of its page, or has gone.
+struct PieceTaken {
+  std::weak_ptr<JobPage> page;
+};
 
 }  // namespace celld::api
 
@@ -114,6 +119,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetServices)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PieceTaken)
 
 namespace celld::api {
 
@@ -123,7 +129,8 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<GetCell>, caf::reacts_to<GetCells>, caf::reacts_to<PutPool>,
-    caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>, caf::reacts_to<CheckWaiters>>;
+    caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>, caf::reacts_to<CheckWaiters>,
+    caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` tells how long the oldest job of a cell has been queued.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -1,20 +1,39 @@
-// Answers with a page of jobs: a short one at once, a long one in pieces, each made when the client
-// has taken the one before. So a client that asks for much and reads nothing takes no more memory
-// than one piece.
+// A page of jobs on its way to a client: a short one at once, a long one in pieces, each made when
+// the client has taken the one before. So a client that asks for much and reads nothing takes no
+// more memory than one piece.
 #pragma once
+
+#include <functional>
 
 #include "cells/ports/job_store.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
 
-/// What to ask the reader for first, where `page` is wanted.
-cells::ListJobs first_piece(cells::ListJobs page);
+/// For one thread. A page that goes before its end closes its connection, so that the client
+/// notices.
+class JobPage {
+ public:
+  JobPage(cells::ListJobs wanted, http::Responder responder);
+  ~JobPage();
+  JobPage(const JobPage&) = delete;
+  JobPage& operator=(const JobPage&) = delete;
 
-/// Answers with what the reader said to first_piece(page), and goes on with more if need be. A page
-/// that breaks off, because the store fails or celld stops, closes its connection.
-void answer_page(caf::actor_system& system, const cells::JobReader& reader,
-                 const cells::ListJobs& page, const cells::JobsListed& first,
-                 const http::Responder& responder);
+  const http::Responder& responder() const { return responder_; }
+  /// What to ask the reader for next.
+  cells::ListJobs next_piece() const;
+  /// Sends what the reader said to that. True: it takes another one, once `on_taken` has been
+  /// called, on any thread: the client has taken this one, or has gone.
+  bool send(const cells::JobsListed& piece, const std::function<void()>& on_taken);
+  /// The client is still there for the rest. Before the first piece: nobody knows.
+  bool connected() const { return stream_.connected(); }
+
+ private:
+  bool take(const cells::JobsListed& piece);
+
+  cells::ListJobs rest_;
+  const http::Responder responder_;
+  http::AnswerStream stream_;
+};
 
 }  // namespace celld::api

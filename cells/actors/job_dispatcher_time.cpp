@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t due_batch_max = 256;
 /// How long a wall-clock time may be slept through: a jump of that clock is noticed by then.
 constexpr milliseconds wall_check{1000};
+/// How long to wait before an abort that failed is asked for again.
+constexpr milliseconds abort_retry_delay{10};
 
 }  // namespace
 
@@ -32,6 +34,7 @@ std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
     return at.steady + std::clamp<milliseconds>(due - at.wall, milliseconds{0}, wall_check);
   };
   SteadyTime wake = at.steady + context_->options.go_ahead;
+  if (!orphans_.empty()) wake = at.steady + abort_retry_delay;
   if (const auto deadline = leases_.next_deadline()) wake = std::min(wake, *deadline);
   if (const auto expiry = leases_.next_expiry()) wake = std::min(wake, on_wall(*expiry));
   if (next_due_ && !advancing_ && !stopping_) wake = std::min(wake, on_wall(*next_due_));

@@ -21,10 +21,12 @@ void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
   calls.pending.erase(calls.pending.begin() + (&call - calls.pending.data()));
   if (outcome) {
     ended.promise.deliver(CallEnded{ended.call.lease, std::move(*outcome)});
+    for (auto& abort : ended.aborts) abort.deliver(CallAborted{ended.call.lease});
   } else {
-    ended.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    const auto died = caf::make_error(caf::sec::request_receiver_down);
+    ended.promise.deliver(died);
+    for (auto& abort : ended.aborts) abort.deliver(died);
   }
-  for (auto& abort : ended.aborts) abort.deliver(CallAborted{ended.call.lease});
 }
 
 ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,

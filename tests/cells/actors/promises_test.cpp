@@ -145,6 +145,20 @@ TEST_CASE("a provider that dies costs an attempt and no job") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("an attempt without a worker is over soon after its provider died, too") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const Lease lease = engine.call_of(job)->call.lease;
+  caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  engine.end_call(job, std::nullopt);  // While it is being aborted.
+  CHECK_FALSE(engine.call_of(job));
+  engine.pass(milliseconds{10});
+  REQUIRE(engine.call_of(job));
+  CHECK(engine.call_of(job)->call.lease > lease);
+}
+
 TEST_CASE("a provider that dies while it has no call is replaced, and the probe is told") {
   Fixture engine{1};
   engine.succeed(engine.submit("a"));

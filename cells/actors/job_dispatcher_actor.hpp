@@ -91,6 +91,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   // Moves between cells.
   void change_terms(ChangeTerms& message);
   bool is_ours(const JobSpec& spec) const;
+  bool is_leaving(const JobSpec& spec) const;
   caf::result<JobsReleased> release(const ReleaseJobs& message);
   void release_some(const StoredRoute& route);
   void released_some(const StoredRoute& route, const JobsMoved& result);

@@ -29,10 +29,16 @@ void JobDispatcherActor::change_terms(ChangeTerms& message) {
 /// Whether jobs like this one are to run in this cell. Some are for no cell at all: they wait where
 /// they are for a configuration that has one.
 bool JobDispatcherActor::is_ours(const JobSpec& spec) const {
+  if (is_leaving(spec)) return false;
   if (!terms_.routing) return true;
-  if (!releasing_.empty() && releasing_.contains({key_, spec.customer, spec.product})) return false;
   const auto route = terms_.routing->find(spec.customer, spec.product);
   return route && route->cell == key_;
+}
+
+/// The store may have moved such jobs already: what is decided about them here, they would be
+/// counted for twice.
+bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
+  return !releasing_.empty() && releasing_.contains({key_, spec.customer, spec.product});
 }
 
 // --- Letting go ----------------------------------------------------------------------------------

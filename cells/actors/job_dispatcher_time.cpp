@@ -119,8 +119,9 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
   arm(at);
 }
 
+/// One that goes to another cell expires there.
 void JobDispatcherActor::expire(const JobPtr& job, const Now& at) {
-  if (in_hand(job->id)) return;
+  if (in_hand(job->id) || is_leaving(*job->spec)) return;
   queue_.remove(*job);
   record(job, std::make_shared<const Job>(expire_waiting(*job, at.wall)));
 }

@@ -194,3 +194,26 @@ TEST_CASE("a service that changes ends the calls that it has begun with the prov
   CHECK_FALSE(is_alive(provider));
   fixture.succeed(after);
 }
+
+TEST_CASE("a job that expires while it goes to another cell is counted once") {
+  Fixture fixture;
+  JobRequest request = fixture.request("a");
+  request.expires_at = fixture.wall + std::chrono::hours{1};
+  fixture.set_state(CellState::paused);
+  const JobId id = fixture.submit(request);
+  REQUIRE(fixture.cell(everybody).queue.counts.unfinished() == 1);
+  fixture.wall += std::chrono::hours{2};
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
+  const auto& spec = *fixture.stored(id)->spec;
+  caf::anon_send(dispatcher, ReleaseJobs{spec.customer, spec.product});
+  caf::anon_send(dispatcher, SetCellState{CellState::active});  // It finds the job expired.
+  fixture.settle();
+  CHECK(fixture.state(id) == JobState::queued);
+  CHECK(fixture.stored(id)->cell == between_cells);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+
+  fixture.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(fixture.state(id) == JobState::failed);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+}

@@ -109,6 +109,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void fail_reload();
   std::vector<MaskedSize> masked() const;
   bool takes_services_of(const JobSpec& spec) const;
+  bool is_losing_services_of(const JobSpec& spec) const;
   void reroute(std::function<void()> then);
   void reroute_page(const ListRoutes& ask);
   void move_route(const StoredRoute& route);

@@ -69,6 +69,9 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
 caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
   const JobSpec& spec = *message.job->spec;
   auto target = enter_cell(spec.customer, spec.product);
+  if (!target.refusal && is_losing_services_of(spec)) {
+    target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
+  }
   if (target.refusal) {
     options_.probe->refused(*target.refusal);
     return RetryAnswered{nullptr, false, std::move(target.refusal)};

@@ -3,6 +3,7 @@
 // Services first, then the terms of every cell, then the jobs: when each cell has answered that it
 // knows its terms, whatever was submitted before is in the store, nobody hands out a job that is to
 // run elsewhere, and the routes of the store can be gone through.
+#include <algorithm>
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
@@ -43,9 +44,19 @@ void CellDispatcherActor::fail_reload() {
 
 /// Whether every service of the job is configured, and is to stay so.
 bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
-  return std::all_of(spec.services.begin(), spec.services.end(), [this](const auto& name) {
-    return services_->contains(name) && !(reload_ && reload_->order.services_gone.contains(name));
-  });
+  const auto configured = [this](const auto& name) { return services_->contains(name); };
+  return std::all_of(spec.services.begin(), spec.services.end(), configured) &&
+         !is_losing_services_of(spec);
+}
+
+/// Whether a service of the job may be about to go. A job that has ended keeps none; tried again
+/// now, it could have a call begun at a client that is about to end.
+bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
+  if (!reload_) return false;
+  const auto going = [this](const auto& name) {
+    return reload_->order.services_gone.contains(name);
+  };
+  return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
 /// From now on no job that needs them is taken. Those that were on their way to a dispatcher have

@@ -179,6 +179,21 @@ TEST_CASE("jobs that were held for a service go on when a reload brings it") {
   CHECK(fixture.call_of(id));
 }
 
+TEST_CASE("a job is not tried again while a service that it names goes") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+  const std::vector<CellRule> rules{rule("*", "*")};
+  caf::anon_send(fixture.engine(),
+                 Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  const auto refused = fixture.retry(id);
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
+  CHECK(fixture.state(id) == JobState::failed);
+  CHECK(fixture.retry(id).accepted);  // It is held until a reload brings the service back.
+  CHECK(fixture.state(id) == JobState::queued);
+}
+
 TEST_CASE("a service that changes ends the calls that it has begun with the provider of before") {
   Fixture fixture{2};
   const JobId before = fixture.submit("a");

@@ -233,9 +233,16 @@ void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
   request(store(), caf::infinite, RecordJob{before->lease, after})
       .then([this, after](const JobRecorded& result) { recorded(after, result); },
             [this, id = after->id](const caf::error&) {
+              store_failed();
               recording_over(id);
               answer_handed_back();
             });
+}
+
+/// Nobody knows what is on disk, and the daemon is about to end: a job that is in doubt must not be
+/// called for again before the next start has looked.
+void JobDispatcherActor::store_failed() {
+  stopping_ = true;
 }
 
 void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result) {

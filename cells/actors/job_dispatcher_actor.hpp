@@ -69,6 +69,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void completed(Lease lease, CallOutcome& outcome);
   RetryTerms terms(const Job& job);
   void record(const JobPtr& before, const JobPtr& after);
+  void store_failed();
   void recorded(const JobPtr& after, const JobRecorded& result);
   void offer(const JobPtr& job);
   void recording_over(JobId id);

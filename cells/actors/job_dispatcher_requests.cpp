@@ -117,6 +117,7 @@ void JobDispatcherActor::begin_cancel_waiting(JobId id) {
   request(store(), caf::infinite, CancelWaiting{id, key_, now().wall})
       .then([this, id](const WaitingCancelled& result) { waiting_cancelled(id, result); },
             [this, id](const caf::error&) {
+              store_failed();
               recording_.erase(id);
               fail_cancel(id);
               answer_handed_back();

@@ -93,7 +93,9 @@ void Fixture::start() {
   daemon_ = std::make_unique<Daemon>(config_);
   daemon_->self.emplace(daemon_->system);
   scheduler().clock().current_time += std::chrono::hours{1};
-  const auto store = celld::store::spawn_memory_store(daemon_->system, disk, {});
+  celld::store::MemoryStoreOptions store_options;
+  store_options.fail_commit = [this] { return store_fails; };
+  const auto store = celld::store::spawn_memory_store(daemon_->system, disk, store_options);
   daemon_->store = caf::actor_cast<caf::actor>(store);
   const auto watcher = daemon_->system.spawn(observer, &told_ended);
   daemon_->observer = caf::actor_cast<caf::actor>(watcher);

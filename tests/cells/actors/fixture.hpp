@@ -137,6 +137,7 @@ class Fixture {
   std::shared_ptr<Calls> calls = std::make_shared<Calls>();
   WallTime wall{std::chrono::hours{24 * 20'000}};
   std::set<JobId> told_ended;  ///< By JobChanged.
+  bool store_fails = false;    ///< At its next commit.
 
   /// Starts the daemon's engine again on the same disk, after it was killed without a word.
   void crash_and_restart();

@@ -296,3 +296,16 @@ TEST_CASE("a dispatcher that is replaced stays paused") {
   engine.set_state(CellState::active);
   CHECK(engine.call_of(job));
 }
+
+TEST_CASE("a job that is in doubt since the store failed is not handed out") {
+  Fixture engine{1};
+  engine.set_state(CellState::paused);
+  const JobId job = engine.submit("a");
+  engine.store_fails = true;
+  caf::anon_send(engine.engine(), CancelJob{engine.stored(job)});
+  engine.settle();
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(engine.recorder->dispatchers.back());
+  caf::anon_send(dispatcher, SetCellState{CellState::active});
+  engine.settle();
+  CHECK_FALSE(engine.call_of(job));
+}

@@ -111,6 +111,9 @@ void commit(Store self) {
   if (state.options.fail_commit && state.options.fail_commit()) {
     const std::string text = "the in-memory store was told to fail";
     state.failure = cannot_commit(text);
+    if (state.options.failed_commit_lands && state.options.failed_commit_lands()) {
+      state.disk->commit(state.jobs);
+    }
     state.answers.fail_all(*state.failure);
     if (state.options.on_fatal) state.options.on_fatal(text);
     return;

@@ -54,6 +54,8 @@ struct MemoryStoreOptions {
   std::function<bool()> fail_commit;
   /// Called once, when a commit has failed.
   std::function<void(std::string)> on_fatal;
+  /// Asked when a commit fails. True: it reached the disk all the same, which nobody is told.
+  std::function<bool()> failed_commit_lands;
 };
 
 /// A crash is an exit_reason::kill to the store: what was not committed is lost. Its actor system

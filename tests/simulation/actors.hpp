@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tests/simulation/world.hpp"
 
@@ -32,18 +33,18 @@ struct ClientReload {
 struct ClientDrain {
   milliseconds grace{};
 };
+/// List the cells.
+struct ClientAudit {};
 struct ProviderTick {
   SteadyTime at{};
 };
 
 /// What the client has seen; read by the driver.
 struct ClientState {
-  std::uint64_t submitted = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t failed = 0;
   bool drained = false;
   bool reloading = false;
-  bool reloaded = false;  ///< And not yet noticed by the driver.
+  bool reloaded = false;                         ///< And not yet noticed by the driver.
+  std::optional<std::vector<CellStatus>> cells;  ///< As last listed.
 };
 
 }  // namespace simulation
@@ -55,14 +56,15 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReload)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientDrain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientAudit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
 
 namespace simulation {
 
-/// A provider whose calls take 0 to 3 times their timeout or for ever, and succeed, fail in every
-/// way, or are ended by the provider itself. `gentle`: it only succeeds, soon.
-Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
-                        const bool* gentle);
+/// A provider whose calls take 0 to 1.5 times their timeout or for ever, and succeed, fail in every
+/// way, answer nonsense, or are ended by the provider itself; an abort may take a while. In a
+/// gentle world it only succeeds, soon.
+Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world);
 
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, std::shared_ptr<ClientState> state);

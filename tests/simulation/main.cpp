@@ -1,75 +1,82 @@
-// celld_simulation [--from SEED] [--seeds N] [--trace]
-// Runs the engine under a virtual clock and a seeded scheduler; exits 1 at the first violation.
+// Runs the engine under a virtual clock and a seeded scheduler; docs/simulation.md tells of it.
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
-#include "tests/simulation/run.hpp"
+#include "tests/simulation/campaign.hpp"
 
 namespace {
 
-constexpr std::uint64_t repeat_every = 100;  ///< Seeds that are run twice, for the same trace.
+constexpr const char* usage = R"(usage: %s [--from SEED] [--count N] [--seconds S] [--workers N]
+  [--summary FILE] [--trace] [--find]
+  [--jobs-max N] [--fault-events-max N] [--cells-max N] [--without FAULT]...
+Runs N seeds (100) from SEED (0) on, and stops at the first violation of a promise: prints it with
+the trace of a run that is as small as it could be made, and exits with 1.
+  --seconds S    begins no seed after so long
+  --workers N    processes that share the seeds
+  --summary FILE writes what was done there, as JSON
+  --trace        prints every event
+  --find         the other way round: exits with 0 if there is a violation, with 1 if there is none
+The rest bounds what a seed does; so does --without, which can be given several times: )";
 
-struct Arguments {
-  std::uint64_t from = 0;
-  std::uint64_t seeds = 100;
-  bool trace = false;
-};
-
-bool parse(int argc, char** argv, Arguments& arguments) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--trace") {
-      arguments.trace = true;
-    } else if ((name == "--from" || name == "--seeds") && i + 1 < argc) {
-      (name == "--from" ? arguments.from : arguments.seeds) = std::strtoull(argv[++i], nullptr, 10);
-    } else {
-      std::fprintf(stderr, "usage: %s [--from SEED] [--seeds N] [--trace]\n", argv[0]);
-      return false;
-    }
+int print_usage(const char* program) {
+  std::fprintf(stderr, usage, program);
+  for (std::size_t i = 0; i < simulation::fault_count; ++i) {
+    const auto name = to_string(static_cast<simulation::Fault>(i));
+    std::fprintf(stderr, "%s%.*s", i == 0 ? "" : ", ", static_cast<int>(name.size()), name.data());
   }
-  return true;
+  std::fputs(".\n", stderr);
+  return 2;
 }
 
-void report(const simulation::RunResult& result) {
-  for (const auto& line : result.trace) std::printf("%s\n", line.c_str());
-  for (const auto& violation : result.violations) {
-    std::printf("seed %llu violates %s\n", static_cast<unsigned long long>(result.seed),
-                violation.c_str());
+bool parse_number(std::string_view text, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// A flag, or what takes a value; false: neither.
+bool parse_flag(std::string_view name, simulation::CampaignOptions& options) {
+  if (name == "--trace") return options.trace = true;
+  if (name == "--find") return options.find = true;
+  return false;
+}
+
+bool parse_value(std::string_view name, std::string_view value,
+                 simulation::CampaignOptions& options) {
+  auto& caps = options.caps;
+  if (name == "--from") return parse_number(value, options.from);
+  if (name == "--count") return parse_number(value, options.count);
+  if (name == "--workers") return parse_number(value, options.workers) && options.workers > 0;
+  if (name == "--jobs-max") return parse_number(value, caps.jobs_max);
+  if (name == "--fault-events-max") return parse_number(value, caps.fault_events_max);
+  if (name == "--cells-max") return parse_number(value, caps.cells_max);
+  if (name == "--summary") {
+    options.summary = value;
+    return true;
   }
+  if (name == "--without") {
+    const auto fault = simulation::parse_fault(value);
+    if (fault) caps.without.insert(*fault);
+    return fault.has_value();
+  }
+  std::uint64_t seconds = 0;
+  if (name != "--seconds" || !parse_number(value, seconds)) return false;
+  options.time = std::chrono::seconds{seconds};
+  return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
-  if (!parse(argc, argv, arguments)) return 2;
-  std::uint64_t events = 0;
-  std::uint64_t calls = 0;
-  std::uint64_t jobs = 0;
-  std::uint64_t crashes = 0;
-  for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
-    const std::uint64_t seed = arguments.from + i;
-    const auto result = simulation::run_seed(seed, arguments.trace);
-    if (arguments.trace) report(result);
-    if (!result.violations.empty()) {
-      if (!arguments.trace) report(simulation::run_seed(seed, true));
-      return 1;
-    }
-    if (seed % repeat_every == 0 &&
-        simulation::run_seed(seed, false).trace_hash != result.trace_hash) {
-      std::printf("seed %llu gave two different traces\n", static_cast<unsigned long long>(seed));
-      return 1;
-    }
-    events += result.events;
-    calls += result.calls;
-    jobs += result.jobs;
-    crashes += result.crashes;
+  simulation::CampaignOptions options;
+  options.program = argv[0];
+  for (int i = 1; i < argc; ++i) {
+    if (parse_flag(argv[i], options)) continue;
+    if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], options)) return print_usage(argv[0]);
+    ++i;
   }
-  std::printf("%llu seeds: %llu events, %llu jobs, %llu calls, %llu crashes, no violation\n",
-              static_cast<unsigned long long>(arguments.seeds),
-              static_cast<unsigned long long>(events), static_cast<unsigned long long>(jobs),
-              static_cast<unsigned long long>(calls), static_cast<unsigned long long>(crashes));
-  return 0;
+  return simulation::run_campaign(options);
 }

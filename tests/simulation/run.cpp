@@ -1,236 +1,127 @@
 #include "tests/simulation/run.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include <caf/scheduler/test_coordinator.hpp>
-
-#include "cells/actors/cell_dispatcher.hpp"
-#include "cells/actors/retention.hpp"
-#include "src/store/memory_store.hpp"
-#include "tests/simulation/actors.hpp"
+#include "tests/simulation/clockwork.hpp"
+#include "tests/simulation/daemon.hpp"
+#include "tests/simulation/plan.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace simulation {
 namespace {
 
-constexpr int quiet_steps_max = 400'000;  ///< After the faults: enough to end all jobs.
+/// After the faults: enough to end all jobs.
+constexpr int quiet_steps_max = 400'000;
+constexpr std::chrono::minutes quiet_time_max{5};
+constexpr int audits_max = 50;
+constexpr int drain_steps_max = 50'000;
+constexpr milliseconds drain_allowance{1000};  ///< Beyond the grace.
 
-constexpr int kill_rounds_max = 20;
-constexpr std::size_t kill_events_max = 100'000;
-
-[[noreturn]] void give_up(const char* why) {
-  std::fprintf(stderr, "%s\n", why);
-  std::abort();
+/// So that another plan changes neither the workload nor the faults.
+enum class Stream : std::uint64_t { plan = 1, workload = 2, faults = 3 };
+std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
+  return seed * 4 + static_cast<std::uint64_t>(stream);
 }
 
-/// What one run has to work on, drawn from its seed.
-struct Plan {
-  std::uint32_t jobs = 0;
-  std::uint64_t fault_events = 0;  ///< How many events see faults.
-  std::uint64_t fault_rarity = 0;
-  std::uint64_t commit_delay_us = 0;
-  std::vector<CellRule> rules;
-  DispatchQueue::Limits window;
-  milliseconds settle{0};
-  milliseconds keep{};  ///< How long ended jobs are kept.
-};
+/// How often each fault is chosen, among those that happen at a moment.
+constexpr std::pair<Fault, std::uint64_t> moments[] = {
+    {Fault::crash, 4},      {Fault::store_error, 2},  {Fault::kill_dispatcher, 4},
+    {Fault::kill_pool, 4},  {Fault::kill_worker, 10}, {Fault::kill_provider, 4},
+    {Fault::kill_cell, 1},  {Fault::clock_jump, 4},   {Fault::drain, 4},
+    {Fault::cell_state, 8}, {Fault::resize, 24},      {Fault::reload, 11}};
 
-const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "east"};
-const std::vector<std::string> products = {"dns", "mail"};
-const std::vector<std::string> services = {"alpha", "beta", "gamma"};
-
-/// Cells that administrators resize, pause and drain; they come and go with reloads.
-const std::vector<CellKey> overridable = {{"acme", "dns"}, {"*", "*"}, {"acme", "*"}};
-
-CellQuota draw_quota(Dice& dice) {
-  CellQuota quota;
-  quota.pool_size = static_cast<std::uint32_t>(1 + dice.below(4));
-  quota.timeout = milliseconds{200 + dice.below(2000)};
-  quota.jobs_max = dice.one_in(3) ? 10 : 1000;
-  quota.retry = {static_cast<std::uint32_t>(1 + dice.below(4)), milliseconds{100},
-                 milliseconds{2000}};
-  return quota;
+Fault draw_moment(Dice& dice) {
+  std::uint64_t sum = 0;
+  for (const auto& [fault, weight] : moments) sum += weight;
+  std::uint64_t die = dice.below(sum);
+  for (const auto& [fault, weight] : moments) {
+    if (die < weight) return fault;
+    die -= weight;
+  }
+  return Fault::crash;
 }
-
-Plan draw_plan(Dice& dice) {
-  Plan plan;
-  plan.jobs = static_cast<std::uint32_t>(10 + dice.below(50));
-  plan.fault_events = 1000 + dice.below(4000);
-  plan.fault_rarity = 20 + dice.below(200);
-  plan.commit_delay_us = dice.one_in(4) ? 0 : 1 + dice.below(30'000);
-  plan.rules = {{"acme", "dns", false, false, draw_quota(dice)},
-                {"*", "mail", true, false, draw_quota(dice)},
-                {"*", "*", false, false, draw_quota(dice)}};
-  plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
-  plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
-  plan.keep = milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
-  return plan;
-}
-
-/// What a start or a reload says.
-struct Configuration {
-  std::vector<CellRule> rules;
-  std::set<std::string> services;
-};
-
-ServiceEntry service_entry(const std::shared_ptr<World>& world, const bool* gentle,
-                           milliseconds settle) {
-  return {
-      [world, gentle](caf::actor_system& system) { return spawn_provider(system, world, gentle); },
-      settle};
-}
-
-/// The actor system of one incarnation of the daemon, under CAF's test coordinator.
-class Daemon {
- public:
-  Daemon(const std::shared_ptr<World>& world, const Plan& plan, const Configuration& configuration,
-         const bool* gentle, std::uint64_t incarnation, SteadyTime start)
-      : world_(world), system_(configure(config_)) {
-    clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
-    const auto routing = std::make_shared<const Routing>(configuration.rules);
-    world->daemon_started(*routing);
-    celld::store::MemoryStoreOptions store_options;
-    store_options.commit_delay = [world, most = plan.commit_delay_us] {
-      return microseconds{most == 0 ? 0 : world->dice.below(most)};
-    };
-    EngineOptions options;
-    options.store = celld::store::spawn_memory_store(system_, world->disk, store_options);
-    store_ = options.store.address();
-    options.wall_clock = [world] { return world->now_wall; };
-    options.routing = routing;
-    for (const auto& name : configuration.services) {
-      options.services[name] = service_entry(world, gentle, plan.settle);
-    }
-    options.seed = incarnation;
-    options.window = plan.window;
-    options.idle_close = milliseconds{2000};
-    options.probe = world;
-    const auto retention = spawn_retention(system_, {options.store, options.wall_clock, plan.keep});
-    retention_ = retention.address();
-    const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
-    dispatcher_ = dispatcher.address();
-    client_ = spawn_client(system_, world, dispatcher, client_state_);
-  }
-
-  /// As a power cut: nothing more happens, and what was not committed is lost.
-  ~Daemon() {
-    clock().cancel_all();
-    kill_first(store_);
-    for (int round = 0; system_.registry().running() > 0; ++round) {
-      if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
-      kill_first(retention_);
-      kill_first(dispatcher_);
-      kill_first(client_.address());
-      for (const auto& [role, actors] : world_->actors) {
-        for (const auto& actor : actors) kill_first(actor);
-      }
-      if (scheduler().run(kill_events_max) == kill_events_max) {
-        give_up("actors that were killed go on for ever");
-      }
-      clock().cancel_all();
-    }
-  }
-
-  Daemon(const Daemon&) = delete;
-  Daemon& operator=(const Daemon&) = delete;
-
-  caf::scheduler::test_coordinator& scheduler() {
-    return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
-  }
-  caf::detail::test_actor_clock& clock() { return scheduler().clock(); }
-  SteadyTime now() {
-    return SteadyTime{
-        std::chrono::duration_cast<microseconds>(clock().current_time.time_since_epoch())};
-  }
-  const caf::actor& client() const { return client_; }
-  const ClientState& client_state() const { return *client_state_; }
-  void reload(Reconfigure order) {
-    client_state_->reloading = true;
-    caf::anon_send(client_, ClientReload{std::move(order)});
-  }
-  /// Whether a reload has come into force since the last call.
-  bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
-  bool dispatcher_alive() const {
-    return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr;
-  }
-
-  /// Whether anything can still happen, now or later.
-  bool alive() { return !scheduler().jobs.empty() || scheduler().has_pending_timeout(); }
-
- private:
-  static caf::actor_system_config& configure(caf::actor_system_config& config) {
-    config.set("scheduler.policy", caf::atom("testing"));
-    config.set("logger.file-verbosity", caf::atom("quiet"));
-    config.set("logger.console-verbosity", caf::atom("quiet"));
-    return config;
-  }
-
-  /// An exit that overtakes everything else in the mailbox.
-  static void kill_first(const caf::actor_addr& address) {
-    const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
-    if (!target) return;
-    target->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
-                    caf::make_message(caf::exit_msg{address, caf::exit_reason::kill}), nullptr);
-  }
-
-  std::shared_ptr<World> world_;
-  caf::actor_system_config config_;
-  caf::actor_system system_;
-  caf::actor_addr store_;
-  caf::actor_addr retention_;
-  caf::actor_addr dispatcher_;
-  caf::actor client_;
-  std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
-};
 
 /// Drives one run.
 class Driver {
  public:
-  Driver(std::uint64_t seed, bool keep_trace)
-      : world_(std::make_shared<World>(seed)), plan_(draw_plan(world_->dice)) {
+  Driver(std::uint64_t seed, const Caps& caps, bool keep_trace)
+      : world_(std::make_shared<World>(seed_of(seed, Stream{}))),
+        workload_(seed_of(seed, Stream::workload)),
+        faults_(seed_of(seed, Stream::faults)),
+        clockwork_(world_) {
+    Dice dice{seed_of(seed, Stream::plan)};
+    plan_ = draw_plan(dice, caps);
+    configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
-    configuration_ = full();
     world_->keep = plan_.keep;
+    world_->without = plan_.without;
   }
 
-  RunResult run(std::uint64_t seed) {
+  RunResult run() {
     start_daemon();
-    while (events_ < plan_.fault_events && sound()) {
-      if (jobs_left() && dice().one_in(8)) submit();
-      if (dice().one_in(plan_.fault_rarity)) fault();
-      if (dice().one_in(100)) change_mind();
-      if (!event()) advance(milliseconds{1 + dice().below(500)});
+    while (clockwork_.events() < plan_.fault_events && sound()) {
+      if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
+      if (workload_.one_in(100)) change_mind();
+      if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
+      step(milliseconds{1 + faults_.below(500)});
+      restart_if_over();
     }
     while (jobs_left() && sound()) {
       submit();
-      if (!event()) advance(milliseconds{1});
+      step(milliseconds{1});
     }
-    gentle_ = true;
-    await_reload();
-    reload(full());
-    await_reload();
-    for (const auto& cell : overridable) change_state(cell, CellState::active);
-    for (int i = 0; i < quiet_steps_max && sound() && !at_rest(); ++i) {
-      if (!event()) advance(milliseconds{100});
-    }
-    world_->check_all_ended();
+    come_to_rest();
     RunResult result{
-        seed,     world_->trace_hash, events_,      world_->calls, world_->accepted_jobs.size(),
-        crashes_, world_->violations, world_->trace};
+        world_->trace_hash, clockwork_.events(), world_->calls, world_->accepted_jobs.size(),
+        crashes_,           world_->violations,  world_->trace};
     daemon_.reset();
     return result;
   }
 
  private:
-  Dice& dice() { return world_->dice; }
   bool sound() const { return world_->violations.empty(); }
   bool jobs_left() const { return submitted_ < plan_.jobs; }
+
+  void start_daemon() {
+    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
+    clockwork_.tell_time(*daemon_);
+    over_in_.reset();
+  }
+
+  /// One event; when nothing is to come, some time passes.
+  void step(microseconds pause) {
+    if (!clockwork_.event(*daemon_)) clockwork_.advance(*daemon_, pause);
+  }
+
+  // --- The end ---------------------------------------------------------------------------------
+
+  /// The faults are over. Every job ends, also in cells that drain, and nothing is left behind.
+  void come_to_rest() {
+    world_->gentle = true;
+    world_->commit_fails = false;
+    if (is_ending()) restart();
+    await_reload();
+    reload(full_configuration(plan_));
+    await_reload();
+    for (const auto& cell : overridable_cells()) {
+      change_state(cell, faults_.one_in(4) ? CellState::draining : CellState::active);
+    }
+    const SteadyTime latest = latest_rest();
+    for (int i = 0; sound() && !at_rest(); ++i) {
+      if (i == quiet_steps_max || clockwork_.steady() > latest) break;
+      step(milliseconds{100});
+    }
+    if (sound()) world_->check_all_ended();
+    for (int i = 1; sound(); ++i) {
+      const std::string complaint = audit();
+      if (complaint.empty()) break;
+      if (i == audits_max) world_->violated("liveness", complaint);
+      for (int j = 0; j < 100; ++j) step(milliseconds{10});
+    }
+  }
 
   /// Every job has ended, as far as the disk knows.
   bool at_rest() const {
@@ -239,72 +130,25 @@ class Driver {
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }
 
-  Configuration full() const { return {plan_.rules, {services.begin(), services.end()}}; }
-
-  void start_daemon() {
-    daemon_.emplace(world_, plan_, configuration_, &gentle_, ++incarnation_, steady_);
-    tell_time();
+  /// What is due later because the wall clock went back may take longer.
+  SteadyTime latest_rest() const {
+    return clockwork_.steady() + quiet_time_max + (world_->latest_wall - world_->now_wall);
   }
 
-  void tell_time() {
-    const SteadyTime before = steady_;
-    steady_ = daemon_->now();
-    wall_ += std::chrono::duration_cast<microseconds>(steady_ - before);
-    world_->now_steady = steady_;
-    world_->now_wall = WallTime{std::chrono::duration_cast<milliseconds>(wall_)};
-    world_->latest_wall = std::max(world_->latest_wall, world_->now_wall);
-  }
-
-  /// One message of one actor, chosen by the seed; or, when nobody has one, the next timer.
-  bool event() {
-    auto& scheduler = daemon_->scheduler();
-    if (scheduler.jobs.empty()) {
-      if (!scheduler.has_pending_timeout()) return false;
-      scheduler.trigger_timeout();
-      tell_time();
-      world_->check_deadlines();
-      return true;
+  std::string audit() {
+    daemon_->audit();
+    for (int i = 0; i < quiet_steps_max && !daemon_->client_state().cells; ++i) {
+      step(milliseconds{100});
     }
-    if (dice().one_in(50)) advance(microseconds{dice().below(2000)});
-    if (scheduler.jobs.empty()) return true;
-    const std::size_t chosen = dice().below(scheduler.jobs.size());
-    const auto first = scheduler.jobs.begin();
-    std::rotate(first, first + static_cast<std::ptrdiff_t>(chosen),
-                first + static_cast<std::ptrdiff_t>(chosen) + 1);
-    scheduler.run_once();
-    ++events_;
-    world_->check_deadlines();
-    return true;
-  }
-
-  void advance(microseconds by) {
-    daemon_->clock().advance_time(by);
-    tell_time();
+    if (!daemon_->client_state().cells) return "the cells are not listed";
+    return world_->complaint_about(*daemon_->client_state().cells);
   }
 
   // --- Workload --------------------------------------------------------------------------------
 
   void submit() {
     submitted_ += 1;
-    JobRequest request;
-    JobSpec& spec = request.spec;
-    spec.customer = customers[dice().below(customers.size())];
-    spec.product = products[dice().below(products.size())];
-    spec.action = "create";
-    spec.entity = {"zone", "", std::string(1, static_cast<char>('a' + dice().below(4)))};
-    const std::size_t first = dice().below(services.size());
-    for (std::size_t i = 0; i <= dice().below(3); ++i) {
-      spec.services.push_back(services[(first + i) % services.size()]);
-    }
-    spec.priority = static_cast<int>(1 + dice().below(9));
-    if (dice().one_in(4)) request.delay = milliseconds{dice().below(5000)};
-    if (dice().one_in(6)) request.expires_at = world_->now_wall + milliseconds{dice().below(8000)};
-    if (dice().one_in(4)) {
-      const bool changed = dice().one_in(4);
-      request.idempotency = Idempotency{"key " + std::to_string(dice().below(20)),
-                                        spec.product + (changed ? " changed" : "")};
-    }
-    caf::anon_send(daemon_->client(), ClientSubmit{std::move(request)});
+    daemon_->tell_client(ClientSubmit{draw_request(plan_, workload_, world_->now_wall)});
   }
 
   /// Some client cancels some job, or wants it tried again.
@@ -312,113 +156,143 @@ class Driver {
     const auto& jobs = world_->disk->jobs();
     if (jobs.empty()) return;
     const auto chosen =
-        std::next(jobs.begin(), static_cast<std::ptrdiff_t>(dice().below(jobs.size())));
+        std::next(jobs.begin(), static_cast<std::ptrdiff_t>(workload_.below(jobs.size())));
     const JobPtr job = chosen->second.job;
-    if (is_ended(job->state) ? dice().one_in(10) : !dice().one_in(10)) {
-      caf::anon_send(daemon_->client(), ClientCancel{job});
+    const bool odd = workload_.one_in(10);
+    const bool cancel = is_ended(job->state) ? odd : !odd;
+    if (!world_->may(cancel ? Fault::cancel : Fault::retry)) return;
+    if (cancel) {
+      daemon_->tell_client(ClientCancel{job});
     } else {
-      caf::anon_send(daemon_->client(), ClientRetry{job});
+      daemon_->tell_client(ClientRetry{job});
     }
   }
 
   // --- Faults ----------------------------------------------------------------------------------
 
-  void fault() {
-    switch (dice().below(20)) {
-      case 0:
-        crash();
+  void inject(Fault fault) {
+    if (!world_->may(fault)) return;
+    switch (fault) {
+      case Fault::crash:
+        world_->note("power cut");
+        restart();
         break;
-      case 1:
+      case Fault::store_error:
+        world_->commit_fails = true;
+        break;
+      case Fault::kill_dispatcher:
         kill_one("dispatcher");
         break;
-      case 2:
+      case Fault::kill_pool:
         kill_one("pool");
         break;
-      case 3:
-        kill_one("provider");
-        break;
-      case 4:
-      case 5:
-      case 6:
+      case Fault::kill_worker:
         kill_one("worker");
         break;
-      case 7:
+      case Fault::kill_provider:
+        kill_one("provider");
+        break;
+      case Fault::kill_cell:
+        if (kill_one(faults_.one_in(2) ? "cell" : "service")) world_->dying();
+        break;
+      case Fault::clock_jump:
         jump_clock();
         break;
-      case 8:
+      case Fault::drain:
         drain_and_restart();
         break;
-      case 9:
-      case 10:
-        change_state(some_cell(), static_cast<CellState>(dice().below(3)));
+      case Fault::cell_state:
+        change_state(draw_cell(faults_), static_cast<CellState>(faults_.below(3)));
         break;
-      case 11:
-      case 12:
-      case 13:
-        reload(other_configuration());
-        break;
-      default:
+      case Fault::resize:
         resize();
+        break;
+      case Fault::reload:
+        reload(draw_configuration(plan_, faults_));
+        break;
+      default:  // The rest happens all the time.
         break;
     }
   }
 
-  void crash() {
-    world_->note("power cut");
-    crashes_ += 1;
-    restart();
-  }
-
-  /// Now and then somebody has changed the file meanwhile.
-  void restart() {
-    notice_reload();
-    daemon_.reset();
-    world_->daemon_crashed();
-    if (dice().one_in(3)) configuration_ = other_configuration();
-    start_daemon();
-  }
-
-  void kill_one(const std::string& role) {
+  /// As an exception in a handler ends an actor.
+  bool kill_one(const std::string& role) {
     auto& actors = world_->actors[role];
-    std::erase_if(actors, [](const caf::actor_addr& actor) {
-      return caf::actor_cast<caf::strong_actor_ptr>(actor) == nullptr;
+    std::erase_if(actors, [](const LiveActor& actor) {
+      return caf::actor_cast<caf::strong_actor_ptr>(actor.address) == nullptr;
     });
-    if (actors.empty()) return;
-    world_->note("kill " + role);
-    caf::anon_send_exit(actors[dice().below(actors.size())], caf::exit_reason::unhandled_exception);
+    if (actors.empty()) return false;
+    const LiveActor& chosen = actors[faults_.below(actors.size())];
+    world_->note("kill a " + role + " of " + to_string(chosen.cell));
+    if (role != "provider") world_->disturbed(chosen.cell);
+    caf::anon_send_exit(chosen.address, caf::exit_reason::unhandled_exception);
+    return true;
   }
 
   void jump_clock() {
-    world_->note("clock jump");
-    world_->clock_jumped = true;
-    const auto by = std::chrono::seconds{dice().below(60)};
-    wall_ += dice().one_in(2) ? by : -by;
-    tell_time();
+    const auto by = std::chrono::seconds{faults_.below(60)} * (faults_.one_in(2) ? 1 : -1);
+    world_->note("the clock jumps by " + std::to_string(by.count()) + " s");
+    clockwork_.jump_wall_clock(by);
+    clockwork_.tell_time(*daemon_);
   }
 
   void resize() {
-    const CellKey cell = some_cell();
+    const CellKey cell = draw_cell(faults_);
     std::optional<std::uint32_t> size;
-    if (!dice().one_in(5)) size = static_cast<std::uint32_t>(1 + dice().below(6));
-    caf::anon_send(daemon_->client(), ClientResize{cell, size});
+    if (!faults_.one_in(5)) size = static_cast<std::uint32_t>(1 + faults_.below(6));
+    world_->note("resize " + to_string(cell) + " to " +
+                 (size ? std::to_string(*size) : "what is configured"));
+    daemon_->tell_client(ClientResize{cell, size});
   }
 
-  const CellKey& some_cell() { return overridable[dice().below(overridable.size())]; }
-
-  /// Cells that go and come, templates among them, and now and then a service.
-  Configuration other_configuration() {
-    Configuration other;
-    for (const auto& rule : plan_.rules) {
-      if (!dice().one_in(3)) other.rules.push_back(rule);
-    }
-    if (dice().one_in(2)) other.rules.push_back({"acme", "*", false, false, draw_quota(dice())});
-    if (dice().one_in(3)) other.rules.push_back({"bolt", "dns", false, false, draw_quota(dice())});
-    if (dice().one_in(3)) other.rules.push_back({"*", "dns", true, false, draw_quota(dice())});
-    for (const auto& name : services) {
-      if (!dice().one_in(6)) other.services.insert(name);
-    }
-    return other;
+  void change_state(const CellKey& cell, CellState state) {
+    world_->note("let " + to_string(cell) + " be " + std::string(to_string(state)));
+    daemon_->tell_client(ClientChangeState{cell, state});
   }
+
+  // --- Restarts --------------------------------------------------------------------------------
+
+  /// Now and then somebody has changed the file meanwhile.
+  void restart() {
+    crashes_ += 1;
+    notice_reload();
+    daemon_.reset();
+    world_->daemon_crashed();
+    world_->commit_fails = false;
+    if (world_->may(Fault::reload) && faults_.one_in(3)) {
+      configuration_ = draw_configuration(plan_, faults_);
+    }
+    start_daemon();
+  }
+
+  bool is_ending() const { return world_->is_dying() || !daemon_->dispatcher_alive(); }
+
+  /// A daemon whose store has failed, or which lost an actor that it cannot replace, refuses what
+  /// it is asked for a while, ends, and is started again.
+  void restart_if_over() {
+    if (!is_ending()) return;
+    if (!world_->is_dying()) world_->violated("P5", "the daemon ends by itself");
+    if (!over_in_) over_in_ = faults_.below(200);
+    if (--*over_in_ <= 0) restart();
+  }
+
+  /// SIGTERM: the daemon stops by itself, and nothing may be left running.
+  void drain_and_restart() {
+    if (is_ending()) return;
+    const milliseconds grace{faults_.below(3000)};
+    world_->note("drain for " + std::to_string(grace.count()) + " ms");
+    const SteadyTime latest = clockwork_.steady() + grace + drain_allowance;
+    daemon_->tell_client(ClientDrain{grace});
+    for (int i = 0; !daemon_->client_state().drained && sound() && !world_->is_dying(); ++i) {
+      if (i == drain_steps_max || clockwork_.steady() > latest) {
+        world_->violated("P11", "the daemon does not stop");
+      }
+      step(milliseconds{10});
+    }
+    restart();
+  }
+
+  // --- Reloads ---------------------------------------------------------------------------------
 
   /// One at a time, as the daemon does it.
   void reload(const Configuration& next) {
@@ -427,8 +301,8 @@ class Driver {
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
-      if (!configuration_.services.contains(name) || dice().one_in(4)) {
-        order.services[name] = service_entry(world_, &gentle_, plan_.settle);
+      if (!configuration_.services.contains(name) || faults_.one_in(4)) {
+        order.services[name] = service_entry(world_, plan_);
       }
     }
     for (const auto& name : configuration_.services) {
@@ -441,7 +315,7 @@ class Driver {
   void await_reload() {
     for (int i = 0; sound() && daemon_->client_state().reloading; ++i) {
       if (i == quiet_steps_max) world_->violated("P12", "a reload does not come to its end");
-      if (!event()) advance(milliseconds{100});
+      step(milliseconds{100});
     }
   }
 
@@ -450,45 +324,29 @@ class Driver {
     if (daemon_->take_reloaded()) configuration_ = reloading_;
   }
 
-  void change_state(const CellKey& cell, CellState state) {
-    caf::anon_send(daemon_->client(), ClientChangeState{cell, state});
-  }
-
-  /// SIGTERM: the daemon stops by itself, and nothing may be left running.
-  void drain_and_restart() {
-    world_->note("drain");
-    caf::anon_send(daemon_->client(), ClientDrain{milliseconds{dice().below(3000)}});
-    for (std::uint64_t i = 0; i < 50'000 && !daemon_->client_state().drained && sound(); ++i) {
-      if (!event()) advance(milliseconds{10});
-    }
-    if (sound() && !daemon_->client_state().drained) world_->violated("P11", "it never stopped");
-    for (const auto& [id, stored] : world_->disk->jobs()) {
-      if (stored.job->state == JobState::running && sound()) {
-        world_->violated("P11", format_job_id(id) + " is still running after a stop");
-      }
-    }
-    restart();
-  }
-
   std::shared_ptr<World> world_;
+  Dice workload_;
+  Dice faults_;
+  Clockwork clockwork_;
   Plan plan_;
   Configuration configuration_;
   Configuration reloading_;
-  bool gentle_ = false;
   std::optional<Daemon> daemon_;
+  std::optional<std::int64_t> over_in_;  ///< Steps until a daemon that is ending has ended.
   std::uint64_t incarnation_ = 0;
-  std::uint64_t events_ = 0;
   std::uint64_t crashes_ = 0;
-  std::uint32_t submitted_ = 0;
-  SteadyTime steady_{std::chrono::hours{1}};
-  microseconds wall_ = std::chrono::hours{24 * 20'000};
+  std::uint64_t submitted_ = 0;
 };
 
 }  // namespace
 
-RunResult run_seed(std::uint64_t seed, bool keep_trace) {
-  Driver driver{seed, keep_trace};
-  return driver.run(seed);
+std::string RunResult::broken_promise() const {
+  return violations.empty() ? "" : violations.front().substr(0, violations.front().find(':'));
+}
+
+RunResult run_seed(std::uint64_t seed, const Caps& caps, bool keep_trace) {
+  Driver driver{seed, caps, keep_trace};
+  return driver.run();
 }
 
 }  // namespace simulation

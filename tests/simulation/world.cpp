@@ -1,6 +1,7 @@
 #include "tests/simulation/world.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace simulation {
 namespace {
@@ -11,11 +12,13 @@ std::string name(const Job& job) {
   return format_job_id(job.id);
 }
 
-}  // namespace
-
-EntityName entity_of(const Job& job) {
-  return {job.spec->customer, job.spec->product, job.spec->entity.type, job.spec->entity.id};
+std::string to_string(CallOutcome::Kind kind) {
+  constexpr std::array<const char*, 6> names = {"succeeded", "rejected", "retryable",
+                                                "throttled", "unknown",  "aborted"};
+  return names.at(static_cast<std::size_t>(kind));
 }
+
+}  // namespace
 
 World::World(std::uint64_t seed) : dice(seed) {
   disk->on_commit = [this](const JobPtr& before, const Job& after) { committed(before, after); };
@@ -36,12 +39,17 @@ void World::violated(const std::string& promise, const std::string& what) {
   violations.push_back(promise + ": " + what);
 }
 
+// --- Told by the client --------------------------------------------------------------------------
+
+/// What a failed commit would have made durable is not on disk: so this also tells of an
+/// acknowledgement after an error.
 void World::accepted(const JobPtr& job) {
   note("accepted " + name(*job));
   accepted_jobs.insert(job->id);
   if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
     violated("P1", name(*job) + " is not on disk");
   }
+  if (drained_) violated("P11", name(*job) + " is accepted after the stop");
 }
 
 void World::accepted_under(const Idempotency& idempotency, const Job& job) {
@@ -62,13 +70,41 @@ void World::cancel_accepted(const Job& job) {
   }
 }
 
-void World::change_asked(const CellKey& cell) {
-  changes_pending_[cell] += 1;
+void World::retry_accepted(const Job& job) {
+  note("retrying " + name(job));
+  if (++retries_accepted_[job.id] > reopened_[job.id]) {
+    violated("P1", name(job) + " is to be tried again, and that is not on disk");
+  }
 }
 
-void World::change_answered(const CellKey& cell) {
+std::uint64_t World::change_asked(const CellKey& cell) {
+  changes_pending_[cell] += 1;
+  return ++changes_asked_[cell];
+}
+
+void World::change_failed(const CellKey& cell) {
+  note("not changed: " + to_string(cell));
+  changes_pending_[cell] -= 1;
+}
+
+/// Nothing else was asked of the cell since.
+bool World::change_stands(const CellKey& cell, std::uint64_t number) {
   note("changed " + to_string(cell));
   changes_pending_[cell] -= 1;
+  return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
+}
+
+void World::resize_answered(const CellKey& cell, std::uint64_t number,
+                            const std::optional<std::uint32_t>& size) {
+  if (change_stands(cell, number) && override_of(cell).pool_size != size) {
+    violated("P1", to_string(cell) + " has a new size, and that is not on disk");
+  }
+}
+
+void World::state_answered(const CellKey& cell, std::uint64_t number, CellState state) {
+  if (change_stands(cell, number) && override_of(cell).state != state) {
+    violated("P1", to_string(cell) + " has a new state, and that is not on disk");
+  }
 }
 
 void World::reload_asked() {
@@ -103,6 +139,31 @@ void World::set_sizes(const Routing& routing) {
   });
 }
 
+CellOverride World::override_of(const CellKey& cell) const {
+  const auto found = disk->content().overrides.find(cell);
+  return found == disk->content().overrides.end() ? CellOverride{} : found->second;
+}
+
+/// What it was told to be, as far as that is known here.
+std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
+  if (const auto size = override_of(cell).pool_size) return size;
+  const auto found = configured_size_.find(cell);
+  return found == configured_size_.end() ? std::nullopt : std::optional{found->second};
+}
+
+void World::drained() {
+  note("drained");
+  drained_ = true;
+  if (!in_flight_.empty()) violated("P11", "a call is in flight after the stop");
+  for (const auto& [id, stored] : disk->jobs()) {
+    if (stored.job->state == JobState::running) {
+      violated("P11", format_job_id(id) + " is still running after the stop");
+    }
+  }
+}
+
+// --- Told by the providers -----------------------------------------------------------------------
+
 void World::call_started(const StartCall& call, const void* provider) {
   const Job& job = *call.job;
   calls += 1;
@@ -110,33 +171,35 @@ void World::call_started(const StartCall& call, const void* provider) {
        std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
   for (const auto& [lease, other] : in_flight_) {
     if (other.job->id == job.id) violated("P5", name(job) + " has two calls at once");
-    if (entity_of(*other.job) == entity_of(job)) {
+    if (entity_of(*other.job) == entity_of(job) && other.job->id != job.id) {
       violated("P6", name(job) + " and " + name(*other.job) + " call for one entity at once");
     }
   }
-  if (const auto stored = disk->jobs().find(job.id);
-      stored != disk->jobs().end() && is_ended(stored->second.job->state)) {
-    violated("P2", name(job) + " is called for after its end");
+  if (const auto stored = disk->jobs().find(job.id); stored != disk->jobs().end()) {
+    if (is_ended(stored->second.job->state)) {
+      violated("P2", name(job) + " is called for after its end");
+    } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
+      violated("P2", name(job) + " repeats a step that had succeeded");
+    }
   }
-  if (last_lease_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
-  last_lease_[job.id] = call.lease;
-  if (const auto kept = kept_until_.find(entity_of(job));
-      !clock_jumped && kept != kept_until_.end() && now_wall < kept->second) {
-    violated("P6", name(job) + " calls for an entity that is kept");
-  }
+  if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
+  last_call_[job.id] = call.lease;
   if (job.steps[job.step].attempts > job.spec->max_attempts) {
     violated("P2", name(job) + " is tried too often");
   }
   in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider};
 }
 
-void World::call_ended(Lease lease) {
-  in_flight_.erase(lease);
+void World::call_ended(Lease lease, CallAnswer answer) {
+  note("call over, lease " + to_string(lease) + ": " + to_string(answer.kind));
+  if (in_flight_.erase(lease) > 0) answers_[lease] = answer;
 }
 
 void World::provider_died(const void* provider) {
   std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
 }
+
+// --- Told by the driver --------------------------------------------------------------------------
 
 void World::daemon_started(const Routing& routing) {
   note("daemon started");
@@ -144,12 +207,17 @@ void World::daemon_started(const Routing& routing) {
 }
 
 void World::daemon_crashed() {
-  note("daemon crashed");
+  note("daemon ended");
   in_flight_.clear();
+  answers_.clear();
   live_.clear();
-  handed_out_at_.clear();
+  handed_out_.clear();
   changes_pending_.clear();
   reload_pending_ = false;
+  disturbed_.clear();
+  dying_ = false;
+  draining_ = false;
+  drained_ = false;
   actors.clear();
 }
 
@@ -159,6 +227,20 @@ void World::check_deadlines() {
       violated("P8", name(*call.job) + " is still called for after its deadline");
     }
   }
+  if (dying_) return;
+  for (const auto& [lease, given] : handed_out_) {
+    // Twice: a dispatcher that died has to be replaced before its successor can end the attempt.
+    if (now_steady > given.deadline + 2 * abort_allowance) {
+      violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
+    }
+  }
+}
+
+/// What a job that waits for a time waits for.
+std::string World::when(const Job& job) const {
+  const auto at =
+      job.state == JobState::scheduled ? job.run_at : job.next_attempt_at.value_or(now_wall);
+  return at == now_wall ? "" : ", due in " + std::to_string((at - now_wall).count()) + " ms";
 }
 
 void World::check_all_ended() {
@@ -173,7 +255,7 @@ void World::check_all_ended() {
       violated("liveness", name(job) + " of " + job.spec->customer + "/" + job.spec->product +
                                " is still " + std::string(to_string(job.state)) + " in " +
                                to_string(job.cell) + (stored.marks.head ? "" : ", behind others") +
-                               (stored.marks.held ? ", held" : ""));
+                               (stored.marks.held ? ", held" : "") + when(job));
     }
   }
   for (const auto& [cell, leases] : live_) {
@@ -181,95 +263,26 @@ void World::check_all_ended() {
   }
 }
 
-void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
-  actors[std::string(role)].push_back(actor.address());
-  if (role == "dispatcher") {  // Whatever its predecessor handed out is no lease of its own.
-    live_[cell].clear();
-  }
-}
-
-void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
-  note("handed out " + name(job) + " in " + to_string(job.cell));
-  auto& live = live_[job.cell];
-  live.insert(job.lease);
-  handed_out_at_[job.lease] = now_steady;
-  if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
-  if (changes_pending_[job.cell] == 0 && !reload_pending_) {
-    const auto found = disk->content().overrides.find(job.cell);
-    const auto change = found == disk->content().overrides.end() ? CellOverride{} : found->second;
-    const std::uint32_t target = change.pool_size.value_or(configured_size_[job.cell]);
-    if (change.state == CellState::paused) {
-      violated("pause", to_string(job.cell) + " starts a job while it is paused");
+std::string World::complaint_about(const std::vector<CellStatus>& cells) const {
+  for (const auto& cell : cells) {
+    if (cell.is_template) continue;
+    const auto& pool = cell.pool;
+    for (std::size_t state = 0; state < job_state_count; ++state) {
+      const auto jobs = cell.queue.counts.by_state[state];
+      if (jobs == 0) continue;
+      return to_string(cell.key) + " counts " + std::to_string(static_cast<std::int64_t>(jobs)) +
+             " jobs that are " + std::string(to_string(static_cast<JobState>(state)));
     }
-    if (target != 0 && live.size() > target) {
-      violated("P4", to_string(job.cell) + " started its " + std::to_string(live.size()) +
-                         "th job with a target of " + std::to_string(target));
+    if (pool.busy + pool.retiring > 0)
+      return to_string(cell.key) + " counts workers that have left";
+    if (pool.ready != pool.target) {
+      return to_string(cell.key) + " has " + std::to_string(pool.ready) + " workers of " +
+             std::to_string(pool.target);
     }
+    const auto size = size_of(cell.key);
+    if (size && pool.target != *size) return to_string(cell.key) + " forgot its size";
   }
-  if (!clock_jumped && job.run_at > now_wall) violated("P10", name(job) + " started too early");
-}
-
-void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
-  note("ended " + name(before) + " → " + std::string(to_string(after.state)));
-  live_[before.cell].erase(before.lease);
-  const auto start = handed_out_at_.find(before.lease);
-  if (start == handed_out_at_.end()) return;
-  if (cause == AbortCause::timeout && now_steady < start->second + before.spec->timeout) {
-    violated("P10", name(before) + " timed out too early");
-  }
-  handed_out_at_.erase(start);
-}
-
-void World::cell_restarted(const CellKey& cell) {
-  note("restarted " + to_string(cell));
-}
-
-void World::committed(const JobPtr& before, const Job& after) {
-  note("committed " + name(after) + " " + std::string(to_string(after.state)));
-  if (!before) return;
-  if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
-    reopened_or_violated(*before, after);
-  }
-  if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
-      after.state != JobState::cancelled) {
-    violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
-  }
-  if (after.settle_until && after.settle_until != before->settle_until) {
-    kept_until_[entity_of(after)] = *after.settle_until;
-  }
-  if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
-  for (std::size_t i = 0; i < after.steps.size(); ++i) {
-    if (before->steps[i].state == StepState::succeeded &&
-        after.steps[i].state != StepState::succeeded) {
-      violated("P2", name(after) + " lost a checkpoint");
-    }
-  }
-  if (!is_ended(before->state) && is_ended(after.state)) ended_jobs += 1;
-}
-
-/// Nobody can tell a job that was pruned too early from one that was lost.
-void World::pruned(const Job& job) {
-  note("pruned " + name(job));
-  if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
-  std::erase_if(named_, [&](const auto& named) { return named.second.first == job.id; });
-  if (!is_ended(job.state)) {
-    violated("retention", name(job) + " is pruned before its end");
-  } else if (job.place != 0) {
-    violated("retention", name(job) + " is pruned while it keeps its entity");
-  } else if (*job.finished_at + keep >= latest_wall) {
-    violated("retention", name(job) + " is pruned too early");
-  }
-}
-
-/// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.
-void World::reopened_or_violated(const Job& before, const Job& after) {
-  auto& asked = retries_asked_[after.id];
-  if (asked == 0 || before.state == JobState::succeeded) {
-    violated("P2", name(after) + " ended twice");
-  } else {
-    asked -= 1;
-    reopened_.insert(after.id);
-  }
+  return {};
 }
 
 }  // namespace simulation

@@ -5,34 +5,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cells/actors/engine_context.hpp"
 #include "src/store/memory_store.hpp"
+#include "tests/simulation/dice.hpp"
+#include "tests/simulation/entity_lines.hpp"
+#include "tests/simulation/faults.hpp"
 
 namespace simulation {
-
-using namespace cells;
-
-/// The random source of one run: the same seed gives the same run.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  /// Uniform in [0, below).
-  std::uint64_t below(std::uint64_t below) { return engine_() % below; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-/// (Customer, product, entity type, entity id).
-using EntityName = std::tuple<std::string, std::string, std::string, std::string>;
-EntityName entity_of(const Job& job);
 
 /// A call that a provider has been asked to make and that is not over.
 struct CallInFlight {
@@ -41,18 +25,39 @@ struct CallInFlight {
   const void* provider = nullptr;  ///< Which incarnation makes it.
 };
 
-/// Outlives crashes of the simulated daemon. Single-threaded, as the simulation is.
+/// What a provider said at the end of a call.
+struct CallAnswer {
+  CallOutcome::Kind kind{};
+  bool garbage = false;
+};
+
+/// A lease as the dispatcher gave it, until the dispatcher says that it is over.
+struct LiveHandOut {
+  JobId job = 0;
+  SteadyTime at{};
+  SteadyTime deadline{};
+};
+
+struct LiveActor {
+  CellKey cell;
+  caf::actor_addr address;
+};
+
+/// Outlives crashes of the simulated daemon. Single-threaded, as the simulation is. Violations are
+/// texts that begin with the name of the promise and a colon.
 class World : public EngineProbe {
  public:
   explicit World(std::uint64_t seed);
 
-  Dice dice;
+  Dice dice;                  ///< Of schedules and providers.
+  std::set<Fault> without;    ///< What does not happen.
+  bool gentle = false;        ///< Faults are over: providers only succeed, and soon.
+  bool commit_fails = false;  ///< The next commit of the store.
   std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
   std::vector<std::string> violations;
   std::uint64_t trace_hash = 1469598103934665603ULL;  ///< FNV-1a over the trace.
   bool keep_trace = false;
   std::vector<std::string> trace;
-  bool clock_jumped = false;
   milliseconds keep{};  ///< How long ended jobs are kept.
 
   /// Set by the driver before each event.
@@ -60,6 +65,7 @@ class World : public EngineProbe {
   WallTime now_wall{};
   WallTime latest_wall{};  ///< Whatever the clock jumped back since.
 
+  bool may(Fault fault) const { return !gentle && !without.contains(fault); }
   void note(const std::string& line);
   void violated(const std::string& promise, const std::string& what);
 
@@ -68,56 +74,102 @@ class World : public EngineProbe {
   void accepted_under(const Idempotency& idempotency, const Job& job);
   void cancel_accepted(const Job& job);
   void retry_asked(JobId id) { retries_asked_[id] += 1; }
-  void change_asked(const CellKey& cell);
-  void change_answered(const CellKey& cell);
+  void retry_accepted(const Job& job);
+  /// Returns a number to answer with.
+  std::uint64_t change_asked(const CellKey& cell);
+  void resize_answered(const CellKey& cell, std::uint64_t number,
+                       const std::optional<std::uint32_t>& size);
+  void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
+  void change_failed(const CellKey& cell);
   void reload_asked();
   void reload_answered(const Reconfigure& order, bool in_force);
+  void drained();
 
   // --- Told by the providers -------------------------------------------------------------------
   void call_started(const StartCall& call, const void* provider);
-  void call_ended(Lease lease);
+  void call_ended(Lease lease, CallAnswer answer);
   void provider_died(const void* provider);
 
   // --- Told by the driver ----------------------------------------------------------------------
   void daemon_started(const Routing& routing);
   void daemon_crashed();
+  /// An actor of this cell was killed: what ran there may be cut short.
+  void disturbed(const CellKey& cell) { disturbed_.insert(cell); }
+  /// The daemon is ending by itself, since its store failed or an actor died that it needs.
+  void dying() { dying_ = true; }
+  bool is_dying() const { return dying_; }
+  void drain_asked() { draining_ = true; }
   /// Called after every event.
   void check_deadlines();
   /// Called when everything has come to rest.
   void check_all_ended();
+  /// What is wrong with the cells of an engine in which everything has ended; empty: nothing.
+  std::string complaint_about(const std::vector<CellStatus>& cells) const;
 
   // --- EngineProbe -----------------------------------------------------------------------------
   void spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) override;
   void handed_out(const Job& job, std::size_t running, std::size_t max) override;
+  void attempt_ended(const Job&, AttemptEnd::Kind kind, AbortCause, microseconds) override {
+    last_end_ = kind;
+  }
   void lease_ended(const Job& before, const Job& after, AbortCause cause) override;
+  void job_ended(const Job& job) override;
+  void stale_report(const CellKey&, Lease) override { stale_reports += 1; }
   void cell_restarted(const CellKey& cell) override;
 
   /// Live actors of one role, by what was told of their birth; for fault injection.
-  std::map<std::string, std::vector<caf::actor_addr>> actors;
+  std::map<std::string, std::vector<LiveActor>> actors;
   std::set<JobId> accepted_jobs;
   std::uint64_t calls = 0;
-  std::uint64_t ended_jobs = 0;
+  std::uint64_t stale_reports = 0;
   std::set<JobId> pruned_jobs;
 
  private:
   void set_sizes(const Routing& routing);
+  std::optional<std::uint32_t> size_of(const CellKey& cell) const;
+  CellOverride override_of(const CellKey& cell) const;
+  std::string when(const Job& job) const;
+  bool change_stands(const CellKey& cell, std::uint64_t number);
+
+  void check_lease(const Job& job);
+  void check_line_and_times(const Job& job);
+  void check_bounds(const Job& job, std::size_t running, std::size_t max);
+  void check_outcome(const Job& before, const Job& after);
+  void check_cause(const Job& before, const Job& after, AbortCause cause);
+
   void committed(const JobPtr& before, const Job& after);
+  void check_checkpoints(const Job& before, const Job& after);
   void pruned(const Job& job);
   void reopened_or_violated(const Job& before, const Job& after);
 
   std::map<Lease, CallInFlight> in_flight_;
-  std::map<JobId, Lease> last_lease_;
+  std::map<Lease, CallAnswer> answers_;  ///< Of leases that are not over.
+  std::map<JobId, Lease> last_call_;
+  Lease last_lease_;                         ///< Of all that were ever given.
   std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
-  std::map<Lease, SteadyTime> handed_out_at_;
+  std::map<Lease, LiveHandOut> handed_out_;
+  AttemptEnd::Kind last_end_{};
+
   std::map<CellKey, std::uint32_t> configured_size_;  ///< Of cells that are no instances.
   std::map<CellKey, std::uint32_t> changes_pending_;
+  std::map<CellKey, std::uint64_t> changes_asked_;
   bool reload_pending_ = false;
+  std::set<CellKey> disturbed_;
+  bool dying_ = false;
+  bool draining_ = false;
+  bool drained_ = false;
+
   /// By customer and key: the job that was named, and the digest of its request.
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.
   std::map<JobId, std::uint32_t> retries_asked_;
-  std::set<JobId> reopened_;  ///< An answer about one of them may be about its life before.
+  std::map<JobId, std::uint32_t> retries_accepted_;
+  std::map<JobId, std::uint32_t> reopened_;  ///< An answer about one may be about its life before.
+  std::map<JobId, std::uint32_t> ends_;      ///< As committed.
+  std::map<JobId, std::uint32_t> ends_told_;
+  std::map<JobId, WallTime> not_before_;       ///< The next attempt.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
+  EntityLines lines_;
 };
 
 }  // namespace simulation

@@ -1,0 +1,173 @@
+#include "tests/simulation/campaign.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <vector>
+
+#include "tests/simulation/run.hpp"
+#include "tests/simulation/shrink.hpp"
+
+namespace simulation {
+namespace {
+
+constexpr std::uint64_t repeat_every = 100;  ///< Seeds that are run twice, for the same trace.
+
+/// Shared by all workers.
+struct Progress {
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<std::uint64_t> failures{0};
+  std::atomic<std::uint64_t> events{0};
+  std::atomic<std::uint64_t> jobs{0};
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> crashes{0};
+};
+
+unsigned long long number(const std::atomic<std::uint64_t>& value) {
+  return value.load();
+}
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignOptions& options) : options_(options) {
+    void* memory =
+        mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      std::perror("mmap");
+      std::abort();
+    }
+    progress_ = new (memory) Progress;
+  }
+
+  int run() {
+    if (options_.workers == 1) {
+      work();
+    } else if (!fork_workers()) {
+      return 1;
+    }
+    const bool broken = progress_->failures > 0;
+    if (options_.find) {
+      if (!broken) std::printf("no violation found in %llu seeds\n", number(progress_->done));
+      return broken ? 0 : 1;
+    }
+    std::printf("%llu seeds: %llu events, %llu jobs, %llu calls, %llu crashes, %llu violations\n",
+                number(progress_->done), number(progress_->events), number(progress_->jobs),
+                number(progress_->calls), number(progress_->crashes), number(progress_->failures));
+    return write_summary() && !broken ? 0 : 1;
+  }
+
+ private:
+  /// False: a worker did not come to its end.
+  bool fork_workers() {
+    std::vector<pid_t> children;
+    for (std::uint64_t i = 0; i < options_.workers; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        work();
+        std::fflush(stdout);
+        _exit(0);
+      }
+      if (child > 0) children.push_back(child);
+    }
+    bool all = children.size() == options_.workers;
+    for (const pid_t child : children) {
+      int status = 0;
+      all = waitpid(child, &status, 0) == child && status == 0 && all;
+    }
+    if (!all) std::printf("a worker died, or could not be started\n");
+    return all;
+  }
+
+  /// Takes the next seed until none is left, the time is over, or somebody has found something.
+  void work() {
+    while (progress_->failures == 0 && (!options_.time || elapsed() < *options_.time)) {
+      const std::uint64_t i = progress_->begun++;
+      if (i >= options_.count) return;
+      run_one(options_.from + i);
+      progress_->done += 1;
+    }
+  }
+
+  std::chrono::steady_clock::duration elapsed() const {
+    return std::chrono::steady_clock::now() - start_;
+  }
+
+  void run_one(std::uint64_t seed) {
+    const auto result = run_seed(seed, options_.caps, options_.trace);
+    progress_->events += result.events;
+    progress_->jobs += result.jobs;
+    progress_->calls += result.calls;
+    progress_->crashes += result.crashes;
+    if (options_.trace) print_trace(result);
+    if (!result.violations.empty()) {
+      if (progress_->failures++ == 0) report(seed, result);
+    } else if (seed % repeat_every == 0 &&
+               run_seed(seed, options_.caps, false).trace_hash != result.trace_hash) {
+      if (progress_->failures++ == 0) report_difference(seed);
+    }
+  }
+
+  // --- Telling ---------------------------------------------------------------------------------
+
+  void report(std::uint64_t seed, const RunResult& result) const {
+    const std::string promise = result.broken_promise();
+    if (options_.find) {
+      std::printf("found after %llu seeds: %s\n",
+                  static_cast<unsigned long long>(seed - options_.from + 1),
+                  result.violations.front().c_str());
+      return;
+    }
+    std::printf("seed %llu violates %s\n", static_cast<unsigned long long>(seed),
+                result.violations.front().c_str());
+    std::fflush(stdout);  // What follows takes a moment.
+    const Caps least = shrink(seed, options_.caps, promise);
+    if (!options_.trace) print_trace(run_seed(seed, least, true));
+    std::printf("the whole run:   %s\nthis small run:  %s\n", command(seed, options_.caps).c_str(),
+                command(seed, least).c_str());
+  }
+
+  void report_difference(std::uint64_t seed) const {
+    std::printf("seed %llu gave two different traces: %s\n", static_cast<unsigned long long>(seed),
+                command(seed, options_.caps).c_str());
+  }
+
+  std::string command(std::uint64_t seed, const Caps& caps) const {
+    return options_.program + " --from " + std::to_string(seed) + " --count 1 --trace" +
+           to_arguments(caps);
+  }
+
+  static void print_trace(const RunResult& result) {
+    for (const auto& line : result.trace) std::printf("%s\n", line.c_str());
+  }
+
+  bool write_summary() const {
+    if (options_.summary.empty()) return true;
+    std::ofstream file{options_.summary};
+    file << "{\"units\": " << progress_->done << ", \"failures\": " << progress_->failures
+         << ", \"figures\": {\"events\": " << progress_->events << ", \"jobs\": " << progress_->jobs
+         << ", \"calls\": " << progress_->calls << ", \"crashes\": " << progress_->crashes
+         << "}}\n";
+    file.close();
+    if (!file) std::fprintf(stderr, "cannot write %s\n", options_.summary.c_str());
+    return static_cast<bool>(file);
+  }
+
+  const CampaignOptions& options_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Progress* progress_ = nullptr;
+};
+
+}  // namespace
+
+int run_campaign(const CampaignOptions& options) {
+  return Campaign{options}.run();
+}
+
+}  // namespace simulation

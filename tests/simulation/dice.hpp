@@ -1,0 +1,21 @@
+// The random source of a run.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace simulation {
+
+/// The same seed gives the same run.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  /// Uniform in [0, below).
+  std::uint64_t below(std::uint64_t below) { return engine_() % below; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace simulation

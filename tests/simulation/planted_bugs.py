@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Mistakes that a programmer could make in the engine, to test the simulation with.
+
+Each is a change of one source file. The build, with CELLD_PLANTED_BUGS, compiles a changed copy of
+that file for each of them, and links it into a simulation of its own, which must find it; the
+engine's own sources know nothing of this.
+
+  planted_bugs.py list                        prints NAME;SOURCE for each, one a line
+  planted_bugs.py plant NAME ROOT OUTPUT      writes the changed copy of ROOT's source to OUTPUT
+  planted_bugs.py table                       prints them for the documentation
+"""
+
+import dataclasses
+import pathlib
+import sys
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    promise: str  # What it breaks; the simulation may see another one broken first.
+    mistake: str
+    source: str
+    changes: tuple[tuple[str, str], ...]  # Text that is there once, or more often, and what replaces it.
+
+
+BUGS = (
+    Bug(
+        "no-fencing",
+        "P3",
+        "a worker takes whatever answer comes for the end of the attempt that it has",
+        "cells/actors/job_worker.cpp",
+        ((
+            "    if (lease_ != lease) return;\n    lease_ = {};\n",
+            "    if (!lease_) return;\n    lease = std::exchange(lease_, {});\n",
+        ),),
+    ),
+    Bug(
+        "fencing-by-attempt",
+        "P3",
+        "a lease is named after the job, the step and the attempt, of which some are not counted",
+        "cells/actors/job_dispatcher.cpp",
+        ((
+            "  const Lease lease = context_->leases.next();\n",
+            "  const Lease lease{context_->leases.epoch(),\n"
+            "                    (job->id << 8) + (job->step << 4) + job->steps[job->step].attempts};\n",
+        ),),
+    ),
+    Bug(
+        "idle-worker-race",
+        "P5",
+        "a worker that was told to stop is still listed as ready",
+        "cells/actors/job_dispatcher.cpp",
+        (
+            ("  workers_.withdraw(worker);\n", ""),
+            (
+                "        return IdleWithdrawn{workers_.withdraw_idle(message.count)};\n",
+                "        auto idle = workers_.withdraw_idle(message.count);\n"
+                "        for (const auto& worker : idle) workers_.announce(worker);\n"
+                "        return IdleWithdrawn{std::move(idle)};\n",
+            ),
+        ),
+    ),
+    Bug(
+        "stale-rescue",
+        "P2",
+        "jobs that the store calls running and that have no lease here are queued again, also if "
+        "their end has been written meanwhile",
+        "cells/actors/job_dispatcher_time.cpp",
+        ((
+            "  tell_dry(at);\n}",
+            "  tell_dry(at);\n"
+            "  request(store(), caf::infinite, LoadCell{key_}).then([this](const CellLoaded& loaded) {\n"
+            "    for (const auto& job : loaded.running) {\n"
+            "      if (leases_.has_job(job->id)) continue;\n"
+            "      AttemptEnd end;\n"
+            "      end.kind = AttemptEnd::Kind::interrupted;\n"
+            "      record(job, std::make_shared<const Job>(\n"
+            "                      end_attempt(*job, end, terms(*job), now().wall)));\n"
+            "    }\n"
+            "  });\n"
+            "}",
+        ),),
+    ),
+    Bug(
+        "early-release",
+        "P6",
+        "an attempt that times out is over for the dispatcher before the abort is confirmed",
+        "cells/actors/job_dispatcher_time.cpp",
+        ((
+            "abort(lease, AbortCause::timeout);\n",
+            "{\n"
+            "    abort(lease, AbortCause::timeout);\n"
+            "    CallOutcome over;\n"
+            "    over.kind = CallOutcome::Kind::aborted;\n"
+            "    completed(lease, over);\n"
+            "  }\n",
+        ),),
+    ),
+    Bug(
+        "lost-checkpoint",
+        "P2",
+        "a job that is tried again begins with its first step",
+        "cells/model/job_machine.cpp",
+        ((
+            "  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};\n",
+            "  next.step = 0;\n  for (auto& step : next.steps) step = Step{};\n",
+        ),),
+    ),
+    Bug(
+        "lost-resize",
+        "P4",
+        "a restart starts its cells before it knows what was resized",
+        "cells/actors/cell_dispatcher.cpp",
+        (
+            ("    overrides_ = loaded.overrides;\n", ""),
+            (
+                "    for (const auto& [key, change] : loaded.overrides) start_instance(key);\n",
+                "    for (const auto& [key, change] : loaded.overrides) start_instance(key);\n"
+                "    overrides_ = loaded.overrides;\n",
+            ),
+        ),
+    ),
+    Bug(
+        "cancel-race",
+        "P2",
+        "an attempt that succeeds just before it would be aborted wins over the cancellation",
+        "cells/model/job_machine.cpp",
+        ((
+            "  if (next.cancel_requested) {\n",
+            "  if (next.cancel_requested && end.kind != Kind::succeeded) {\n",
+        ),),
+    ),
+    Bug(
+        "drain-forgets-scheduled",
+        "liveness",
+        "a cell that drains takes scheduled jobs for new ones",
+        "cells/actors/job_dispatcher_time.cpp",
+        (
+            (
+                "  if (advancing_ || stopping_) return;\n",
+                "  if (advancing_ || stopping_ || state_ == CellState::draining) return;\n",
+            ),
+            (
+                "  if (next_due_ && !advancing_ && !stopping_) wake",
+                "  if (next_due_ && !advancing_ && !stopping_ && state_ != CellState::draining) wake",
+            ),
+        ),
+    ),
+    Bug(
+        "one-too-many",
+        "P4",
+        "a job starts while as many run as may",
+        "cells/actors/job_dispatcher.cpp",
+        (("leases_.size() < running_max_", "leases_.size() <= running_max_"),),
+    ),
+    Bug(
+        "two-cells",
+        "P6",
+        "a cell hands out jobs that a reload is moving to another one",
+        "cells/actors/job_dispatcher.cpp",
+        (("    if (!in_hand(job->id) && !expired && is_ours(*job->spec)) {\n",
+          "    if (!in_hand(job->id) && !expired) {\n"),),
+    ),
+    Bug(
+        "stalled-window",
+        "liveness",
+        "the store looks at so many queued jobs of a customer, and leaves out those that follow "
+        "another one of their entity only then",
+        "src/store/memory_jobs.cpp",
+        (
+            (
+                "  if (is_runnable(job.state, stored.marks)) {\n",
+                "  if (job.state == JobState::queued || is_runnable(job.state, stored.marks)) {\n",
+            ),
+            (
+                "    for (const auto& [rank, job] : customer->second) {\n",
+                "    std::size_t looked_at = 0;\n"
+                "    for (const auto& [rank, job] : customer->second) {\n",
+            ),
+            (
+                "      if (best.jobs.size() >= std::max<std::size_t>(request.jobs_max, 1)) break;\n",
+                "      if (looked_at++ >= std::max<std::size_t>(request.jobs_max, 1)) break;\n"
+                "      if (!is_runnable(job->state, jobs_.at(job->id).marks)) continue;\n",
+            ),
+            ("    if (best.jobs.empty()) break;\n", "    if (best.jobs.empty()) continue;\n"),
+            (
+                "    best.complete = best.jobs.size() == customer->second.size();\n",
+                "    best.complete = best.jobs.size() < std::max<std::size_t>(request.jobs_max, 1);\n",
+            ),
+        ),
+    ),
+    Bug(
+        "hasty-replacement",
+        "P5",
+        "a dispatcher that died is replaced while the workers that it had are still there",
+        "cells/actors/cell.cpp",
+        ((
+            "    request(pool_, caf::infinite, KillWorkers{})\n"
+            "        .await([this](const WorkersKilled&) { replace(); },\n"
+            "               [this](const caf::error&) { replace(); });\n",
+            "    replace();\n",
+        ),),
+    ),
+    Bug(
+        "wall-clock-deadline",
+        "P10",
+        "deadlines go by the wall clock",
+        "cells/actors/engine_context.cpp",
+        (
+            ("caf::local_actor& self,", "caf::local_actor&,"),
+            (
+                "  const auto steady = self.clock().now().time_since_epoch();\n",
+                "  const auto steady = context.options.wall_clock().time_since_epoch();\n",
+            ),
+        ),
+    ),
+    Bug(
+        "hasty-stop",
+        "P11",
+        "a stop is told before the cells have handed back what still ran",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  handing_back_cells_ = cells_.size() + 1;\n", "  handing_back_cells_ = 1;\n"),),
+    ),
+    Bug(
+        "settle-ignored",
+        "P6",
+        "a retry after an unknown outcome waits for its backoff only",
+        "cells/model/job_machine.cpp",
+        (("  wait_until(job, now + std::max(delay, settle));\n", "  wait_until(job, now + delay);\n"),
+         ("  const milliseconds settle = outcome_unknown(end.kind) ? terms.settle : milliseconds{0};\n",
+          "")),
+    ),
+    Bug(
+        "late-timer",
+        "P8",
+        "the timer is not armed for the deadline of a job that is handed out",
+        "cells/actors/job_dispatcher.cpp",
+        (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),),
+    ),
+)
+
+
+def find(name):
+    for bug in BUGS:
+        if bug.name == name:
+            return bug
+    sys.exit(f"planted_bugs.py: there is no bug {name}")
+
+
+def plant(bug, root):
+    text = (pathlib.Path(root) / bug.source).read_text()
+    for before, after in bug.changes:
+        if before not in text:
+            sys.exit(f"planted_bugs.py: {bug.name}: {bug.source} does not have this any more, "
+                     f"so the bug needs another change:\n{before}")
+        text = text.replace(before, after)
+    return text
+
+
+def main(arguments):
+    if arguments == ["list"]:
+        for bug in BUGS:
+            print(f"{bug.name};{bug.source}")
+    elif arguments == ["table"]:
+        for bug in BUGS:
+            print(f"| `{bug.name}` | {bug.mistake} | {bug.promise} |")
+    elif len(arguments) == 4 and arguments[0] == "plant":
+        output = pathlib.Path(arguments[3])
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(plant(find(arguments[1]), arguments[2]))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,187 @@
+// What the world hears from the engine and from the disk.
+#include <algorithm>
+
+#include "tests/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+std::string name(const Job& job) {
+  return format_job_id(job.id);
+}
+
+}  // namespace
+
+void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
+  actors[std::string(role)].push_back({cell, actor.address()});
+}
+
+// --- A job is handed out -------------------------------------------------------------------------
+
+void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
+  note("handed out " + name(job) + " in " + to_string(job.cell) + " lease " + to_string(job.lease));
+  check_lease(job);
+  check_line_and_times(job);
+  live_[job.cell].insert(job.lease);
+  handed_out_[job.lease] = {job.id, now_steady, now_steady + job.spec->timeout};
+  check_bounds(job, running, max);
+  if (drained_) violated("P11", name(job) + " starts after the stop");
+}
+
+void World::check_lease(const Job& job) {
+  if (job.lease <= last_lease_) violated("P3", name(job) + " has a lease that is not new");
+  last_lease_ = std::max(last_lease_, job.lease);
+  for (const auto& [lease, given] : handed_out_) {
+    if (given.job == job.id) violated("P3", name(job) + " has two live leases");
+  }
+}
+
+/// The wall clock may have jumped back since the engine looked at it: what counts is whether it has
+/// ever been late enough.
+void World::check_line_and_times(const Job& job) {
+  if (const JobId head = lines_.head(entity_of(job)); head != job.id) {
+    violated("P6", name(job) + " starts before " + format_job_id(head) + ", which heads its line");
+  }
+  const auto kept = kept_until_.find(entity_of(job));
+  if (kept != kept_until_.end() && latest_wall < kept->second) {
+    violated("P6", name(job) + " starts for an entity that is kept");
+  }
+  if (job.run_at > latest_wall) violated("P10", name(job) + " starts too early");
+  const auto next = not_before_.find(job.id);
+  if (next != not_before_.end() && latest_wall < next->second) {
+    violated("P10", name(job) + " is tried again too early");
+  }
+}
+
+void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
+  if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
+  if (changes_pending_[job.cell] > 0 || reload_pending_) return;
+  if (override_of(job.cell).state == CellState::paused) {
+    violated("pause", to_string(job.cell) + " starts a job while it is paused");
+  }
+  const auto target = size_of(job.cell);
+  const std::size_t live = live_[job.cell].size();
+  if (target && live > *target) {
+    violated("P4", to_string(job.cell) + " starts its " + std::to_string(live) +
+                       "th job with a target of " + std::to_string(*target));
+  }
+}
+
+// --- An attempt is over --------------------------------------------------------------------------
+
+void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
+  note("ended " + name(before) + " lease " + to_string(before.lease) + " → " +
+       std::string(to_string(after.state)));
+  live_[before.cell].erase(before.lease);
+  check_outcome(before, after);
+  check_cause(before, after, cause);
+  handed_out_.erase(before.lease);
+  answers_.erase(before.lease);
+}
+
+/// An attempt is over when nothing of it is left, and it achieved what its provider says.
+void World::check_outcome(const Job& before, const Job& after) {
+  if (in_flight_.contains(before.lease)) {
+    violated("P5", name(before) + " is done with an attempt whose call goes on");
+  }
+  const auto answer = answers_.find(before.lease);
+  const bool succeeded =
+      answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
+  const bool kept = after.steps[before.step].state == StepState::succeeded;
+  if (kept && !succeeded) violated("P2", name(before) + " succeeded without its provider");
+  if (last_end_ == AttemptEnd::Kind::succeeded && succeeded && !answer->second.garbage && !kept) {
+    violated("P2", name(before) + " lost what its provider achieved");
+  }
+}
+
+void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
+  using Kind = AttemptEnd::Kind;
+  const std::uint32_t attempts = before.steps[before.step].attempts;
+  if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
+      after.steps[before.step].attempts + 1 != attempts) {
+    violated("P2", name(before) + " counts an attempt that was cut short");
+  }
+  const auto given = handed_out_.find(before.lease);
+  if (given == handed_out_.end()) return;  // Of a daemon before this one.
+  if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
+    violated("P10", name(before) + " timed out too early");
+  }
+  const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  if (cut_short && !draining_ && !dying_ && !disturbed_.contains(before.cell)) {
+    violated("P5", name(before) + " was cut short, though nothing had died");
+  }
+}
+
+// --- The disk ------------------------------------------------------------------------------------
+
+void World::cell_restarted(const CellKey& cell) {
+  note("restarted " + to_string(cell));
+}
+
+void World::job_ended(const Job& job) {
+  if (++ends_told_[job.id] > ends_[job.id]) {
+    violated("P2", name(job) + " is said to have ended, and that is not on disk");
+  }
+}
+
+void World::committed(const JobPtr& before, const Job& after) {
+  note("committed " + name(after) + " " + std::string(to_string(after.state)));
+  lines_.changed(before.get(), after);
+  if (after.state == JobState::retrying && after.next_attempt_at) {
+    not_before_[after.id] = *after.next_attempt_at;
+  } else {
+    not_before_.erase(after.id);
+  }
+  if (!before) return;
+  if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
+    reopened_or_violated(*before, after);
+  }
+  if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
+      after.state != JobState::cancelled) {
+    violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
+  }
+  if (after.settle_until && after.settle_until != before->settle_until) {
+    kept_until_[entity_of(after)] = *after.settle_until;
+  }
+  if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
+  check_checkpoints(*before, after);
+  if (is_ended(after.state) && !is_ended(before->state)) ends_[after.id] += 1;
+}
+
+void World::check_checkpoints(const Job& before, const Job& after) {
+  if (after.step < before.step) violated("P2", name(after) + " went back a step");
+  for (std::size_t i = 0; i < after.steps.size(); ++i) {
+    if (before.steps[i].state == StepState::succeeded &&
+        after.steps[i].state != StepState::succeeded) {
+      violated("P2", name(after) + " lost a checkpoint");
+    }
+  }
+}
+
+/// Nobody can tell a job that was pruned too early from one that was lost.
+void World::pruned(const Job& job) {
+  note("pruned " + name(job));
+  if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
+  std::erase_if(named_, [&](const auto& named) { return named.second.first == job.id; });
+  if (!is_ended(job.state)) {
+    violated("retention", name(job) + " is pruned before its end");
+  } else if (job.place != 0) {
+    violated("retention", name(job) + " is pruned while it keeps its entity");
+  } else if (*job.finished_at + keep >= latest_wall) {
+    violated("retention", name(job) + " is pruned too early");
+  }
+}
+
+/// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.
+void World::reopened_or_violated(const Job& before, const Job& after) {
+  auto& asked = retries_asked_[after.id];
+  if (asked == 0 || before.state == JobState::succeeded) {
+    violated("P2", name(after) + " ended twice");
+    return;
+  }
+  asked -= 1;
+  reopened_[after.id] += 1;
+  if (is_ended(after.state)) ends_[after.id] += 1;  // It had no step left.
+}
+
+}  // namespace simulation

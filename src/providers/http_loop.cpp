@@ -43,14 +43,16 @@ HttpLoop::~HttpLoop() {
 
 void HttpLoop::run() {
   while (!commands_.stop_requested()) {
-    for (auto& command : commands_.take()) {
+    auto commands = commands_.take();
+    // Before calls begin, too: one may use a connection on which something has come.
+    wait_and_dispatch(commands.empty() ? wait_ms() : 0);
+    end_finished();
+    for (auto& command : commands) {
       std::visit([this](auto& each) { carry_out(each); }, command);
     }
     fire_timers();
     end_finished();
     drop_empty_shards();
-    wait_and_dispatch();
-    end_finished();
   }
   end_all();
   commands_.close();
@@ -87,14 +89,22 @@ HttpShard& HttpLoop::shard_with_room() {
   return **place;
 }
 
-void HttpLoop::wait_and_dispatch() {
+void HttpLoop::wait_and_dispatch(int timeout_ms) {
   std::array<epoll_event, events_max> events;
-  const int ready = epoll_wait(epoll_fd_, events.data(), events_max, wait_ms());
-  for (int i = 0; i < ready; ++i) {
-    const auto& event = events[static_cast<std::size_t>(i)];
-    if (event.data.u64 == wake_data) continue;
-    const auto& shard = shards_[HttpShard::shard_of(event.data.u64)];
-    shard->on_ready(HttpShard::socket_of(event.data.u64), event.events);
+  const int ready = epoll_wait(epoll_fd_, events.data(), events_max, timeout_ms);
+  const auto last = events.begin() + std::max(ready, 0);
+  const auto first_in_use = std::partition(events.begin(), last, [](const epoll_event& event) {
+    return event.data.u64 != wake_data && HttpShard::is_idle(event.data.u64);
+  });
+  for (auto event = events.begin(); event != last; ++event) {
+    if (event->data.u64 == wake_data) continue;
+    const auto& shard = shards_[HttpShard::shard_of(event->data.u64)];
+    const int socket = HttpShard::socket_of(event->data.u64);
+    if (event < first_in_use) {
+      shard->on_idle_ready(socket);
+    } else {
+      shard->on_ready(socket, event->events);
+    }
   }
 }
 

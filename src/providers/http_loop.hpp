@@ -36,7 +36,7 @@ class HttpLoop {
   void carry_out(HttpCommandQueue::Start& start);
   void carry_out(HttpCommandQueue::Abort& abort);
   HttpShard& shard_with_room();
-  void wait_and_dispatch();
+  void wait_and_dispatch(int timeout_ms);
   int wait_ms() const;
   void fire_timers();
   void end_finished();

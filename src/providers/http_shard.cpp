@@ -1,7 +1,13 @@
 #include "src/providers/http_shard.hpp"
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <new>
 
 #include "src/providers/steady_now.hpp"
@@ -22,6 +28,29 @@ int to_curl(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) what |= CURL_CSELECT_OUT;
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) what |= CURL_CSELECT_ERR;
   return what;
+}
+
+/// Puts a connection that has ended in the place of one. The descriptor is libcurl's, which looks
+/// whether a kept connection has ended before it uses it.
+void replace_by_ended(int socket) {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) return;
+  ::close(pair[1]);
+  ::dup3(pair[0], socket, O_CLOEXEC);
+  ::close(pair[0]);
+}
+
+/// libcurl has others watched too, while it looks up a name.
+bool is_tcp(int socket) {
+  int protocol = 0;
+  socklen_t bytes = sizeof protocol;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) == 0 &&
+         protocol == IPPROTO_TCP;
+}
+
+bool has_input(int socket) {
+  char byte = 0;
+  return ::recv(socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 }  // namespace
@@ -60,6 +89,13 @@ void HttpShard::on_ready(int socket, std::uint32_t epoll_events) {
   curl_multi_socket_action(multi_, socket, to_curl(epoll_events), &running);
 }
 
+// What was not asked for is no answer to the next request, but libcurl 7 takes it for one, and the
+// job for done.
+void HttpShard::on_idle_ready(int socket) {
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
+  replace_by_ended(socket);
+}
+
 void HttpShard::on_time(cells::SteadyTime now) {
   if (!timer_ || *timer_ > now) return;
   timer_.reset();
@@ -83,21 +119,26 @@ void HttpShard::fit_cache() {
                     static_cast<long>(calls_ + idle_connections_max_));
 }
 
-int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void* watched) {
+// A socket that no call uses any more is either kept or about to be closed.
+int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
   auto& shard = *static_cast<HttpShard*>(self);
-  if (what == CURL_POLL_REMOVE) {
+  if (what != CURL_POLL_REMOVE) return shard.watch(socket, to_epoll(what), 0) ? 0 : -1;
+  if (!is_tcp(socket)) {
     epoll_ctl(shard.epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
-    return 0;
+  } else if (has_input(socket)) {
+    shard.on_idle_ready(socket);
+  } else {
+    shard.watch(socket, EPOLLIN | EPOLLRDHUP, idle_bit);
   }
-  epoll_event event{};
-  event.events = to_epoll(what);
-  event.data.u64 = std::uint64_t{shard.index_} << 32 | static_cast<std::uint32_t>(socket);
-  if (watched != nullptr && epoll_ctl(shard.epoll_fd_, EPOLL_CTL_MOD, socket, &event) == 0) {
-    return 0;
-  }
-  if (epoll_ctl(shard.epoll_fd_, EPOLL_CTL_ADD, socket, &event) != 0) return -1;
-  curl_multi_assign(shard.multi_, socket, self);  // Anything but null: it is watched.
   return 0;
+}
+
+bool HttpShard::watch(int socket, std::uint32_t events, std::uint64_t bits) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = std::uint64_t{index_} << 32 | bits | static_cast<std::uint32_t>(socket);
+  if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, socket, &event) == 0) return true;
+  return errno == ENOENT && epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
 int HttpShard::on_timer(CURLM*, long timeout_ms, void* self) {

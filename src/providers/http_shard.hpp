@@ -27,7 +27,9 @@ class HttpShard {
   static std::uint32_t shard_of(std::uint64_t data) {
     return static_cast<std::uint32_t>(data >> 32);
   }
-  static int socket_of(std::uint64_t data) { return static_cast<int>(data & 0xffff'ffff); }
+  static int socket_of(std::uint64_t data) { return static_cast<int>(data & 0x7fff'ffff); }
+  /// No call uses the socket. To be handled before others, as those may make libcurl close it.
+  static bool is_idle(std::uint64_t data) { return (data & idle_bit) != 0; }
 
   std::size_t calls() const { return calls_; }
   bool add(HttpCall& call);
@@ -35,6 +37,8 @@ class HttpShard {
   void remove(HttpCall& call);
 
   void on_ready(int socket, std::uint32_t epoll_events);
+  /// Something came on a kept connection, or its end: no call will use it again.
+  void on_idle_ready(int socket);
   /// When on_time() is to be called; nothing when it needs not.
   std::optional<cells::SteadyTime> next_time() const { return timer_; }
   void on_time(cells::SteadyTime now);
@@ -47,6 +51,9 @@ class HttpShard {
   std::optional<Finished> next_finished();
 
  private:
+  static constexpr std::uint64_t idle_bit = 0x8000'0000;
+
+  bool watch(int socket, std::uint32_t events, std::uint64_t bits);
   static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* watched);
   static int on_timer(CURLM* multi, long timeout_ms, void* self);
   void fit_cache();

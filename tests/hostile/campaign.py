@@ -1,0 +1,86 @@
+"""Meetings with hostile providers that chance puts together.
+
+    campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
+
+In one meeting a job each meets 16 hostilities at once, drawn and varied by the meeting's number:
+HTTP answers, connections and commands. Each job has to end with the documented error at its
+deadline at the latest, celld has to be what it was before, and jobs of three good services must not
+come to harm meanwhile. `CELLD_BINARY` names the program.
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("e2e", "attack"):
+    sys.path.insert(0, os.path.join(HERE, "..", folder))
+
+from ground import HOSTILITIES, Ground  # noqa: E402
+
+AT_ONCE = 16
+
+
+def draw(number):
+    return random.Random(f"hostilities {number}").sample(HOSTILITIES, AT_ONCE)
+
+
+def tell(number, hostilities, faults):
+    print(f"FAULT in meeting {number} with {', '.join(h.name for h in hostilities)}:")
+    for fault in faults:
+        print("   ", fault)
+    print(f"  again: CELLD_BINARY={os.environ['CELLD_BINARY']} "
+          f"python3 tests/hostile/campaign.py --from {number} --count 1", flush=True)
+
+
+def run(ground, options):
+    """(meetings, those with a fault)."""
+    until = time.monotonic() + options.seconds if options.seconds else float("inf")
+    done = failures = 0
+    while done < options.count and time.monotonic() < until:
+        number = options.first + done
+        hostilities = draw(number)
+        faults = ground.meet(hostilities, number)
+        if faults:
+            tell(number, hostilities, faults)
+            failures += 1
+        done += 1
+        if not ground.daemon.running():
+            break
+    return done, failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--from", dest="first", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1_000_000_000)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--summary")
+    options = parser.parse_args()
+    ground = Ground()
+    try:
+        done, failures = run(ground, options)
+        ends = ground.end()
+    finally:
+        ground.close()
+    if ends:
+        print("FAULT over all meetings:", *ends, sep="\n    ")
+    failures += bool(ends)
+    late = ground.lateness
+    print(f"{done} meetings with {AT_ONCE} hostilities each, {failures} with faults; most HTTP "
+          f"attempts were over {late.middle_ms('call'):.0f} ms after their deadline, most commands "
+          f"reaped {late.middle_ms('command'):.0f} ms after it, memory grew by "
+          f"{ground.grown / (1 << 20):.1f} MB at most; {ground.good_jobs} good jobs went on")
+    if options.summary:
+        with open(options.summary, "w", encoding="utf-8") as file:
+            json.dump({"units": done, "failures": failures,
+                       "figures": {"hostilities": done * AT_ONCE, "good jobs": ground.good_jobs,
+                                   "deadlines": sum(map(len, late.of_kind.values()))}}, file)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

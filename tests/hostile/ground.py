@@ -1,0 +1,281 @@
+"""A daemon whose providers are all hostile but for three, and what may not happen to these."""
+
+import collections
+import contextlib
+import datetime
+import os
+import random
+import shutil
+import socket
+import stat
+import tempfile
+import threading
+import time
+
+import leftovers
+from answers import ANSWERS
+from commands import COMMANDS
+from connections import CONNECTIONS, Ambush
+from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
+from provider import Provider, slow
+from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
+
+HOSTILITIES = ANSWERS + CONNECTIONS + COMMANDS
+GOOD_SERVICES = ("good", "fine", "demo")
+ANSWER_BYTES = 1 << 20  # Of one answer, at most.
+WARM_UP_JOBS = 25  # Of each good service.
+WARM_UP_BYTES = 900_000
+REAPED_S_MAX = 1.0 * SLOWDOWN
+# What an attempt may be late at all. Most of many are not: see Lateness.
+LATE_MS_EVER = 5000 * SLOWDOWN
+
+
+def parse(text):
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+
+
+class Neighbour(threading.Thread):
+    """Has one job after the other done by a good service."""
+
+    def __init__(self, ground, service, per_s=20, parameter_bytes=0):
+        super().__init__(daemon=True)
+        self.ground = ground
+        self.service = service
+        self.pause_s = 1 / per_s
+        self.parameter_bytes = parameter_bytes
+        self.ending = threading.Event()
+        self.jobs = []
+        self.start()
+
+    def run(self):
+        client = self.ground.daemon.client()
+        while not self.ending.wait(self.pause_s):
+            job = self.ground.job(self.service, "good", 20000, self.parameter_bytes)
+            answer = client.post("/v1/jobs", job, Prefer="wait=30").json
+            self.jobs.append((answer.get("state"), answer.get("id"), answer.get("error")))
+        client.close()
+
+    def leave(self):
+        """What harm its jobs came to."""
+        self.ending.set()
+        self.join(DEADLINE_S)
+        if self.is_alive():
+            return [f"the good service {self.service}: a job does not end"]
+        return [f"the good service {self.service}: harm came to {job}" for job in self.jobs
+                if job[0] != "succeeded"]
+
+
+class Lateness:
+    """How long after their deadline attempts were over. A busy machine makes one or the other
+    late, so the middle of them counts."""
+
+    def __init__(self):
+        self.of_kind = {"call": [], "command": []}
+
+    def note(self, hostility, job):
+        """What is wrong with this one, at once."""
+        step = job["steps"][0]
+        taken_ms = 1000 * (parse(step["finished_at"]) - parse(step["started_at"]))
+        late_ms = taken_ms - hostility.timeout_ms
+        if job["error"] and job["error"]["code"] == "timeout":
+            self.of_kind["command" if hostility in COMMANDS else "call"].append(max(0.0, late_ms))
+        return [f"over {late_ms:.0f} ms after its deadline"] if late_ms > LATE_MS_EVER else []
+
+    def middle_ms(self, kind):
+        values = sorted(self.of_kind[kind])
+        return values[len(values) // 2] if values else 0.0
+
+    def faults(self):
+        allowed_ms = {"call": 100 * SLOWDOWN, "command": 1000 * REAPED_S_MAX}
+        return [f"most {kind}s are over {self.middle_ms(kind):.0f} ms after their deadline"
+                for kind, most in allowed_ms.items() if self.middle_ms(kind) > most]
+
+
+class Ground:
+    """Each hostility is a service of its own, in one cell with all the others; the good services
+    have cells of theirs."""
+
+    def __init__(self, hostilities=HOSTILITIES):
+        self.hostilities = list(hostilities)
+        self.directory = tempfile.mkdtemp(prefix="celld-hostile-")
+        self.provider = Provider()
+        self.provider.always("/good", slow(0.01))
+        self.loners = {hostility.name: Provider() for hostility in self.hostilities
+                       if hostility.alone}
+        self.ambushes = {hostility.name: Ambush() for hostility in self.hostilities
+                         if hostility in CONNECTIONS}
+        self.numbers = iter(range(1 << 62))
+        self.lateness = Lateness()
+        self.grown = 0  # Bytes, at most.
+        self.good_jobs = 0
+        self.daemon = Daemon(self.config(), self.directory).start()
+        self.client = self.daemon.client()
+        self.settle()
+
+    def config(self):
+        services = {"good": {"type": "http", "url": self.provider.url + "/good"},
+                    "fine": self.command("fine", "echo '{}'"),
+                    "demo": {"type": "simulated", "latency_ms": {"min": 0, "max": 20}}}
+        services |= {hostility.name: self.service(hostility) for hostility in self.hostilities}
+        return {"services": services, "shutdown_grace_ms": 2000,
+                "cells": [{"customer": "hostile", "pool": {"size": 64}}, {"customer": "good"}]}
+
+    def service(self, hostility):
+        if hostility in COMMANDS:
+            return self.command(hostility.name, hostility.act)
+        if hostility in ANSWERS:
+            return {"type": "http", "url": f"{self.provider_of(hostility).url}/{hostility.name}"}
+        scheme, port = "https" if hostility.tls else "http", self.ambushes[hostility.name].port
+        return {"type": "http", "url": f"{scheme}://127.0.0.1:{port}/"}
+
+    def provider_of(self, hostility):
+        return self.loners.get(hostility.name, self.provider)
+
+    def command(self, name, script):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{script}\n")
+        os.chmod(path, stat.S_IRWXU)
+        return {"type": "command", "argv": [path], "env": {leftovers.MARK: self.directory}}
+
+    def job(self, service, customer, timeout_ms, parameter_bytes=0):
+        return {"customer": customer, "product": "any", "action": "create",
+                "entity": {"type": "zone", "id": f"e-{next(self.numbers)}"},
+                "services": [service], "parameters": {"text": "x" * parameter_bytes},
+                "timeout_ms": timeout_ms, "retry": {"max_attempts": 1}}
+
+    def settle(self):
+        """Notes what celld is like that has called each kind of service, and has as much in its
+        caches as large jobs bring there."""
+        neighbours = [Neighbour(self, service, 1000, WARM_UP_BYTES) for service in GOOD_SERVICES]
+        wait_until(lambda: all(len(neighbour.jobs) >= WARM_UP_JOBS for neighbour in neighbours), "good jobs")
+        faults = [fault for neighbour in neighbours for fault in neighbour.leave()]
+        wait_until(lambda: not leftovers.marked(self.directory), "their commands have gone")
+        self.supervisor = leftovers.offspring(self.daemon.process.pid)
+        self.client.get("/v1/jobs")  # What is opened for the first reader stays open.
+        self.descriptors = self.quiet_descriptors()
+        if faults or len(self.supervisor) != 1:
+            raise AssertionError(f"{faults} {leftovers.describe(self.supervisor)}")
+        gauge = Gauge(self.daemon.process.pid)
+        gauge.end()
+        self.memory = gauge.peak
+
+    def quiet_descriptors(self):
+        """Those that are left when nobody has a connection. celld keeps some to providers, and
+        lets go of what these have closed when it makes its next call."""
+        job_id = self.submit("good", "good", 20000)
+        wait_until(lambda: self.ended(job_id), "a good job ends")
+        self.hang_up()
+        time.sleep(0.1)
+        return leftovers.descriptors(self.daemon.process.pid)
+
+    # --- A meeting --------------------------------------------------------------------------------
+
+    def meet(self, hostilities, seed):
+        """A job meets each of them, all at once. Returns what went wrong, in words."""
+        rng = random.Random(seed)
+        for hostility in hostilities:
+            self.prepare(hostility, rng)
+        for server in [self.provider, *self.loners.values()]:
+            server.calls.clear()
+        gauge = Gauge(self.daemon.process.pid)
+        neighbours = [Neighbour(self, service) for service in GOOD_SERVICES]
+        jobs = [(hostility, self.submit(hostility.name, "hostile", hostility.timeout_ms,
+                                        hostility.parameter_bytes)) for hostility in hostilities]
+        faults = [f"{hostility.name}: {fault}" for hostility, job_id in jobs
+                  for fault in self.judge(hostility, job_id)]
+        for neighbour in neighbours:
+            faults += neighbour.leave()
+            self.good_jobs += len(neighbour.jobs)
+        gauge.end()
+        return faults + self.judge_memory(gauge, len(jobs)) + self.judge_processes() + self.judge_descriptors()
+
+    def prepare(self, hostility, rng):
+        if hostility in ANSWERS:
+            self.provider_of(hostility).always("/" + hostility.name, hostility.act(rng))
+        elif hostility in CONNECTIONS:
+            self.ambushes[hostility.name].act = hostility.act(rng)
+
+    def submit(self, *what):
+        answer = self.client.post("/v1/jobs", self.job(*what))
+        assert answer.status == 202, answer
+        return answer.json["id"]
+
+    def ended(self, job_id):
+        job = self.client.get(f"/v1/jobs/{job_id}").json
+        return job if job["state"] in ENDED else None
+
+    def judge(self, hostility, job_id):
+        try:
+            job = wait_until(lambda: self.ended(job_id), "the job ends")
+        except AssertionError:
+            return [f"job {job_id} does not end"]
+        fault = hostility.fault(job)
+        faults = [fault] if fault else []
+        if hostility in ANSWERS:
+            calls = len(self.provider_of(hostility).calls_of(job=job_id))
+            faults += [f"{calls} calls for one attempt"] if calls != 1 else []
+        return faults + self.lateness.note(hostility, job)
+
+    def judge_memory(self, gauge, met):
+        """Meanwhile each of them may have had one whole answer in memory."""
+        grown, peak = gauge.memory() - self.memory, gauge.peak - self.memory
+        self.grown = max(self.grown, grown)
+        if MEASURED and (grown > GROWTH_BYTES_MAX or peak > GROWTH_BYTES_MAX + met * ANSWER_BYTES):
+            return [f"memory grew by {grown >> 20} MB, and by {peak >> 20} MB meanwhile"]
+        return []
+
+    def judge_processes(self):
+        celld = self.daemon.process.pid
+
+        def all_gone():
+            return (leftovers.offspring(celld) - set(leftovers.escaped(self.directory))
+                    <= self.supervisor and
+                    set(leftovers.marked(self.directory)) <= set(leftovers.escaped(self.directory)))
+        try:
+            wait_until(all_gone, "all are reaped", REAPED_S_MAX)
+            return []
+        except AssertionError:
+            left = leftovers.offspring(celld) | set(leftovers.marked(self.directory))
+            return [f"processes are left: {leftovers.describe(left)}"]
+        finally:
+            leftovers.kill(leftovers.escaped(self.directory))
+            wait_until(lambda: not leftovers.marked(self.directory), "the servers have gone")
+
+    def judge_descriptors(self):
+        left = None
+        for _ in range(20):
+            left = self.quiet_descriptors() - self.descriptors
+            if not left:
+                return []
+        return [f"descriptors are left: {left}"]
+
+    def hang_up(self):
+        """Ends the test's own connection, and those that celld keeps to providers."""
+        self.client.close()
+        for server in self.servers():
+            for connection in server.connections.copy():
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def servers(self):
+        return [self.provider, *self.loners.values(), *self.ambushes.values()]
+
+    def end(self):
+        """What went wrong over all of it. celld has to stop in order."""
+        faults = self.lateness.faults()
+        try:
+            code = self.daemon.stop()
+            if code != 0:
+                faults.append(f"celld ended with {code}")
+        except AssertionError as error:
+            faults.append(str(error))
+        return faults
+
+    def close(self):
+        if self.daemon.running():
+            self.daemon.kill()
+        leftovers.kill(leftovers.marked(self.directory))
+        for server in self.servers():
+            server.close()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,51 @@
+"""What one hostility is, and how an attempt that meets it has to end."""
+
+import dataclasses
+import re
+
+# What interpret() of src/providers/ says of each end; {} is the service.
+# An attempt at its deadline is ended by its provider or, if that is slower, by its dispatcher.
+IN_TIME = r"|the attempt had not ended after \d+ ms"
+OUT_OF_TIME = ("timeout", r"{} did not answer in time\." + IN_TIME)
+NOT_REACHED_IN_TIME = ("timeout", r"{} could not be reached in time\." + IN_TIME)
+NOT_REACHED = ("communications_error", r"{} could not be reached: .+\.")
+BROKEN = ("communications_error",
+          r"The connection to {} ended before its answer was complete(: .+)?\.")
+NOT_HTTP = ("invalid_response", r"{} answered with something that is not HTTP\.")
+TOO_LARGE = ("invalid_response", r"{} answered with more than celld takes\.")
+NOT_JSON = ("invalid_response", r"{} answered with a body that is not a JSON object\.")
+KILLED_IN_TIME = ("timeout", r"{} did not end in time and was killed\." + IN_TIME)
+KILLED_TOO_LARGE = ("invalid_response", r"{} answered with more than celld takes and was killed\.")
+SUCCESS = (None, "")
+
+LARGE_BYTES = 300_000  # Of the parameters of a job: more than the buffers of a socket or a pipe.
+
+
+@dataclasses.dataclass(frozen=True)
+class Hostility:
+    """`act` is what the provider does: for an answer a function of a Random that makes a behaviour
+    of tests/e2e/provider.py, for a connection one that makes a function of the connection, for a
+    command the text of a shell script. `ends` are the (code, text) that are right."""
+
+    name: str
+    act: object
+    ends: tuple
+    parameter_bytes: int = 0     # How much its job sends along.
+    timeout_ms: int = 600
+    tls: bool = False            # The service's URL is https.
+    alone: bool = False          # What it says late would be heard by others at its port.
+
+    def fault(self, job):
+        """What is wrong with how the job ended; None when nothing is."""
+        error = job["error"]
+        got = (error["code"], error["message"]) if error else SUCCESS
+        state = "failed" if error else "succeeded"
+        right = job["state"] == state and any(
+            got[0] == code and re.fullmatch(text.replace("{}", re.escape(self.name)), got[1] or "")
+            for code, text in self.ends)
+        return None if right else f"ended {job['state']} with {got}, not as one of {self.ends}"
+
+
+def status(number, what=""):
+    return "invalid_response", (r"{} answered with HTTP status " + str(number) +
+                                r", which is neither a success nor an error\.") + what

@@ -253,7 +253,7 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   const Now at = now();
   tell(*context_, after);
   recording_over(after->id);
-  if (is_ended(after->state)) finished_rate_.count(at.steady);
+  if (is_ended(after->state)) note_ended(at);
   note_due(*after);
   if (!is_ended(after->state) && !is_ours(*after->spec)) {
     hand_over(*after);

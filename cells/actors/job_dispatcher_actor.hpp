@@ -13,6 +13,7 @@
 #include "cells/actors/job_dispatcher.hpp"
 #include "cells/actors/owed_answers.hpp"
 #include "cells/actors/worker_roster.hpp"
+#include "cells/model/admission.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
@@ -85,6 +86,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void go_ahead(const Now& at);
   void tell_dry(const Now& at);
   void note_due(const Job& job);
+  void note_ended(const Now& at);
   void advance(const Now& at);
   void advanced(const DueAdvanced& answer);
   void expire(const JobPtr& job, const Now& at);
@@ -134,6 +136,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::map<StoredRoute, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
+  TurnedAway turned_away_;
 
   std::optional<SteadyTime> armed_;
   std::optional<WallTime> next_due_;  ///< Of what the store keeps for later.

@@ -42,7 +42,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
   return refuse_full(key_, counts_.unfinished(), terms_.quota.jobs_max,
-                     finished_rate_.per_second(at.steady));
+                     finished_rate_.per_second(at.steady), turned_away_);
 }
 
 void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) {
@@ -130,7 +130,7 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
     const Now at = now();
     queue_.remove(*result.before);
     count(result.before.get(), result.after.get());
-    finished_rate_.count(at.steady);
+    note_ended(at);
     tell(*context_, result.after);
     note_due(*result.after);
     if (result.promoted) offer(result.promoted);

@@ -94,6 +94,11 @@ void JobDispatcherActor::note_due(const Job& job) {
   if (due) next_due_ = next_due_ ? std::min(*next_due_, *due) : *due;
 }
 
+void JobDispatcherActor::note_ended(const Now& at) {
+  finished_rate_.count(at.steady);
+  turned_away_.place_came_free();
+}
+
 void JobDispatcherActor::advance(const Now& at) {
   if (advancing_ || stopping_) return;
   advancing_ = true;

@@ -13,9 +13,11 @@ constexpr double retry_after_max_s = 3600;
 }  // namespace
 
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
-                                   std::uint64_t jobs_max, double finished_per_s) {
+                                   std::uint64_t jobs_max, double finished_per_s,
+                                   TurnedAway& turned_away) {
   if (unfinished < jobs_max) return std::nullopt;
-  const auto surplus = static_cast<double>(unfinished - jobs_max + 1);
+  const auto surplus = static_cast<double>(unfinished - jobs_max + 1) +
+                       static_cast<double>(turned_away.add(jobs_max));
   const double wait_s = finished_per_s > 0 ? surplus / finished_per_s : retry_after_unknown_s;
   Refusal refusal;
   refusal.kind = Refusal::Kind::queue_full;

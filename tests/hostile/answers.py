@@ -118,7 +118,6 @@ ANYTHING = (SUCCESS, OUT_OF_TIME, BROKEN, NOT_HTTP, TOO_LARGE, NOT_JSON, PROVIDE
             ("provider_rejected", ".*"), status(r"\d+"))
 
 
-ALONE = {"alone": True}
 ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for fields in (
     # Time.
     ("hangs", lambda rng: hang(), (OUT_OF_TIME,)),
@@ -151,7 +150,7 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
     ("floods-interim-answers", lambda rng: flood(b"", b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"),
      (TOO_LARGE,)),
     ("floods-continues", lambda rng: flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (TOO_LARGE,)),
-    ("floods-after-its-answer", lambda rng: flood(response(200, b"{}"), b"x" * 997), (SUCCESS,), ALONE),
+    ("floods-after-its-answer", lambda rng: flood(response(200, b"{}"), b"x" * 997), (SUCCESS,)),
 
     # Bombs.
     ("sends-a-gzip-bomb", lambda rng: answer(200, GZIP_BOMB, ["Content-Encoding: gzip"]),
@@ -170,7 +169,7 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
     # Lengths.
     ("announces-too-much", with_length(b"100"), (BROKEN,)),
     ("announces-too-little", with_length(b"2", b"{}" + b" HTTP/1.1 200 OK\r\n" * 9, True),
-     (SUCCESS,), ALONE),
+     (SUCCESS,)),
     ("announces-less-than-nothing", with_length(b"-2"), (NOT_HTTP,)),
     ("announces-no-number", with_length(b"2, 2"), (NOT_HTTP,)),
     ("announces-beyond-64-bits", with_length(b"18446744073709551617"), (TOO_LARGE,)),
@@ -195,7 +194,7 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
     ("never-wants-to-be-asked-again", lambda rng: answer(
         503, b"", ["Retry-After: 99999999999999999999"]), (PROVIDER_ERROR,)),
     ("answers-what-nobody-asked", lambda rng: afterwards(
-        response(500, b"{}"), rng.choice((0, 0.02))), (SUCCESS,), ALONE),
+        response(500, b"{}"), rng.choice((0, 0.02))), (SUCCESS,)),
 
     # Connections that end too soon, after the request was read.
     ("closes-before-it-answers", lambda rng: cut(b"", False), (BROKEN,)),

@@ -22,6 +22,8 @@ for folder in ("e2e", "attack"):
 from ground import HOSTILITIES, Ground  # noqa: E402
 
 AT_ONCE = 16
+# Until then celld comes to have in its caches and arenas what it will keep there.
+WARM_UP_MEETINGS = 10
 
 
 def draw(number):
@@ -37,49 +39,51 @@ def tell(number, hostilities, faults):
 
 
 def run(ground, options):
-    """(meetings, those with a fault)."""
-    until = time.monotonic() + options.seconds if options.seconds else float("inf")
-    done = failures = 0
+    """(meetings, the numbers of those with a fault)."""
+    until = time.monotonic() + options.seconds
+    done, failed = 0, []
     while done < options.count and time.monotonic() < until:
         number = options.first + done
         hostilities = draw(number)
         faults = ground.meet(hostilities, number)
         if faults:
             tell(number, hostilities, faults)
-            failures += 1
+            failed.append({"from": number, "count": 1})
         done += 1
+        if done == WARM_UP_MEETINGS:
+            ground.note_memory()
         if not ground.daemon.running():
             break
-    return done, failures
+    return done, failed
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--from", dest="first", type=int, default=1)
+    parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1_000_000_000)
-    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--summary")
     options = parser.parse_args()
     ground = Ground()
     try:
-        done, failures = run(ground, options)
+        done, failed = run(ground, options)
         ends = ground.end()
     finally:
         ground.close()
     if ends:
         print("FAULT over all meetings:", *ends, sep="\n    ")
-    failures += bool(ends)
+        failed.append({"from": options.first, "count": done})
     late = ground.lateness
-    print(f"{done} meetings with {AT_ONCE} hostilities each, {failures} with faults; most HTTP "
+    print(f"{done} meetings with {AT_ONCE} hostilities each, {len(failed)} with faults; most HTTP "
           f"attempts were over {late.middle_ms('call'):.0f} ms after their deadline, most commands "
           f"reaped {late.middle_ms('command'):.0f} ms after it, memory grew by "
           f"{ground.grown / (1 << 20):.1f} MB at most; {ground.good_jobs} good jobs went on")
     if options.summary:
         with open(options.summary, "w", encoding="utf-8") as file:
-            json.dump({"units": done, "failures": failures,
+            json.dump({"units": done, "failures": len(failed), "failed": failed,
                        "figures": {"hostilities": done * AT_ONCE, "good jobs": ground.good_jobs,
                                    "deadlines": sum(map(len, late.of_kind.values()))}}, file)
-    sys.exit(1 if failures else 0)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import struct
 import threading
 import time
 
-from hostility import (BROKEN, LARGE_BYTES, NOT_HTTP, NOT_REACHED, NOT_REACHED_IN_TIME, OUT_OF_TIME, SUCCESS,
+from hostility import (BROKEN, LARGE_BYTES, NOT_HTTP, NOT_REACHED, OUT_OF_TIME, SUCCESS,
                        TOO_LARGE, Hostility)
 from provider import hung_up
 
@@ -109,11 +109,11 @@ CONNECTIONS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) 
     ("answers-before-it-is-asked", lambda rng: say(
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), (SUCCESS, BROKEN)),
     ("floods-before-it-is-asked", lambda rng: flood, (NOT_HTTP, BROKEN, TOO_LARGE)),
-    ("hangs-in-its-handshake", lambda rng: swallow_and_wait, (NOT_REACHED_IN_TIME,), TLS),
+    ("hangs-in-its-handshake", lambda rng: swallow_and_wait, (OUT_OF_TIME,), TLS),
     ("resets-in-its-handshake", lambda rng: read_some(rng.randrange(1, 300), reset), UNREACHED,
      TLS),
     ("closes-in-its-handshake", lambda rng: read_some(rng.randrange(1, 300), end), UNREACHED, TLS),
     ("garbles-its-handshake", lambda rng: say(rng.choice(TLS_WORDS)),
-     (NOT_REACHED, NOT_REACHED_IN_TIME), TLS),
+     (NOT_REACHED, OUT_OF_TIME), TLS),
     ("floods-its-handshake", lambda rng: flood, UNREACHED, TLS),
 )]

@@ -93,27 +93,28 @@ class Lateness:
 
 class Ground:
     """Each hostility is a service of its own, in one cell with all the others; the good services
-    have cells of theirs."""
+    have another."""
 
     def __init__(self, hostilities=HOSTILITIES):
         self.hostilities = list(hostilities)
         self.directory = tempfile.mkdtemp(prefix="celld-hostile-")
         self.provider = Provider()
-        self.provider.always("/good", slow(0.01))
-        self.loners = {hostility.name: Provider() for hostility in self.hostilities
-                       if hostility.alone}
+        self.provider.always("/", slow(0.01))
+        # Each has a server of its own: what one says too late, no other must hear.
+        self.hostile_providers = {hostility.name: Provider() for hostility in self.hostilities
+                                  if hostility in ANSWERS}
         self.ambushes = {hostility.name: Ambush() for hostility in self.hostilities
                          if hostility in CONNECTIONS}
         self.numbers = iter(range(1 << 62))
         self.lateness = Lateness()
-        self.grown = 0  # Bytes, at most.
+        self.memory = self.grown = 0  # Bytes: before, and more than that, at most.
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()
         self.client = self.daemon.client()
         self.settle()
 
     def config(self):
-        services = {"good": {"type": "http", "url": self.provider.url + "/good"},
+        services = {"good": {"type": "http", "url": self.provider.url + "/"},
                     "fine": self.command("fine", "echo '{}'"),
                     "demo": {"type": "simulated", "latency_ms": {"min": 0, "max": 20}}}
         services |= {hostility.name: self.service(hostility) for hostility in self.hostilities}
@@ -124,12 +125,9 @@ class Ground:
         if hostility in COMMANDS:
             return self.command(hostility.name, hostility.act)
         if hostility in ANSWERS:
-            return {"type": "http", "url": f"{self.provider_of(hostility).url}/{hostility.name}"}
+            return {"type": "http", "url": self.hostile_providers[hostility.name].url + "/"}
         scheme, port = "https" if hostility.tls else "http", self.ambushes[hostility.name].port
         return {"type": "http", "url": f"{scheme}://127.0.0.1:{port}/"}
-
-    def provider_of(self, hostility):
-        return self.loners.get(hostility.name, self.provider)
 
     def command(self, name, script):
         path = os.path.join(self.directory, name)
@@ -148,7 +146,8 @@ class Ground:
         """Notes what celld is like that has called each kind of service, and has as much in its
         caches as large jobs bring there."""
         neighbours = [Neighbour(self, service, 1000, WARM_UP_BYTES) for service in GOOD_SERVICES]
-        wait_until(lambda: all(len(neighbour.jobs) >= WARM_UP_JOBS for neighbour in neighbours), "good jobs")
+        wait_until(lambda: all(len(neighbour.jobs) >= WARM_UP_JOBS for neighbour in neighbours),
+                   "good jobs end")
         faults = [fault for neighbour in neighbours for fault in neighbour.leave()]
         wait_until(lambda: not leftovers.marked(self.directory), "their commands have gone")
         self.supervisor = leftovers.offspring(self.daemon.process.pid)
@@ -156,9 +155,13 @@ class Ground:
         self.descriptors = self.quiet_descriptors()
         if faults or len(self.supervisor) != 1:
             raise AssertionError(f"{faults} {leftovers.describe(self.supervisor)}")
+        self.note_memory()
+
+    def note_memory(self):
+        """Growth counts from here on."""
         gauge = Gauge(self.daemon.process.pid)
         gauge.end()
-        self.memory = gauge.peak
+        self.memory, self.grown = gauge.peak, 0
 
     def quiet_descriptors(self):
         """Those that are left when nobody has a connection. celld keeps some to providers, and
@@ -176,8 +179,8 @@ class Ground:
         rng = random.Random(seed)
         for hostility in hostilities:
             self.prepare(hostility, rng)
-        for server in [self.provider, *self.loners.values()]:
-            server.calls.clear()
+        for provider in [self.provider, *self.hostile_providers.values()]:
+            provider.calls.clear()
         gauge = Gauge(self.daemon.process.pid)
         neighbours = [Neighbour(self, service) for service in GOOD_SERVICES]
         jobs = [(hostility, self.submit(hostility.name, "hostile", hostility.timeout_ms,
@@ -188,11 +191,12 @@ class Ground:
             faults += neighbour.leave()
             self.good_jobs += len(neighbour.jobs)
         gauge.end()
-        return faults + self.judge_memory(gauge, len(jobs)) + self.judge_processes() + self.judge_descriptors()
+        faults += self.judge_memory(gauge, len(jobs))
+        return faults + self.judge_processes() + self.judge_descriptors()
 
     def prepare(self, hostility, rng):
         if hostility in ANSWERS:
-            self.provider_of(hostility).always("/" + hostility.name, hostility.act(rng))
+            self.hostile_providers[hostility.name].always("/", hostility.act(rng))
         elif hostility in CONNECTIONS:
             self.ambushes[hostility.name].act = hostility.act(rng)
 
@@ -213,7 +217,7 @@ class Ground:
         fault = hostility.fault(job)
         faults = [fault] if fault else []
         if hostility in ANSWERS:
-            calls = len(self.provider_of(hostility).calls_of(job=job_id))
+            calls = len(self.hostile_providers[hostility.name].calls_of(job=job_id))
             faults += [f"{calls} calls for one attempt"] if calls != 1 else []
         return faults + self.lateness.note(hostility, job)
 
@@ -259,7 +263,7 @@ class Ground:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def servers(self):
-        return [self.provider, *self.loners.values(), *self.ambushes.values()]
+        return [self.provider, *self.hostile_providers.values(), *self.ambushes.values()]
 
     def end(self):
         """What went wrong over all of it. celld has to stop in order."""

@@ -72,6 +72,8 @@ HttpShard::~HttpShard() {
 }
 
 bool HttpShard::add(HttpCall& call) {
+  curl_easy_setopt(call.easy(), CURLOPT_CLOSESOCKETFUNCTION, &HttpShard::on_close);
+  curl_easy_setopt(call.easy(), CURLOPT_CLOSESOCKETDATA, this);
   if (curl_multi_add_handle(multi_, call.easy()) != CURLM_OK) return false;
   ++calls_;
   fit_cache();
@@ -131,6 +133,13 @@ int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void
     shard.watch(socket, EPOLLIN | EPOLLRDHUP, idle_bit);
   }
   return 0;
+}
+
+// A process that is just being started may hold the connection for a moment longer, and the epoll
+// set would with it.
+int HttpShard::on_close(void* self, curl_socket_t socket) {
+  epoll_ctl(static_cast<HttpShard*>(self)->epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
+  return ::close(socket);
 }
 
 bool HttpShard::watch(int socket, std::uint32_t events, std::uint64_t bits) {

@@ -55,6 +55,7 @@ class HttpShard {
 
   bool watch(int socket, std::uint32_t events, std::uint64_t bits);
   static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* watched);
+  static int on_close(void* self, curl_socket_t socket);
   static int on_timer(CURLM* multi, long timeout_ms, void* self);
   void fit_cache();
 

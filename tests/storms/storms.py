@@ -1,7 +1,6 @@
 """The storms: resizes, reloads of which half are invalid, and ten times as many jobs as fit."""
 
 import asyncio
-import itertools
 import math
 import random
 import time
@@ -116,12 +115,13 @@ class Resizes(Storm):
 
     def audit(self, jobs):
         """When a job began, it and those that ran were no more than a size then in force."""
-        first = 0
+        first = last = 0
         for at, running in beginnings(jobs):
             while first + 1 < len(self.resizes) and self.resizes[first + 1][1] < at - ON_THE_WAY_S:
                 first += 1
-            in_force = [size for _, _, size in itertools.takewhile(
-                lambda resize: resize[0] <= at + ON_THE_WAY_S, self.resizes[first:])]
+            while last < len(self.resizes) and self.resizes[last][0] <= at + ON_THE_WAY_S:
+                last += 1
+            in_force = [size for _, _, size in self.resizes[first:last]]
             self.expect(running <= max(in_force),
                         f"a pool was passed: {running} ran at {at}, sizes were {in_force}")
 

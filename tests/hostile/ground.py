@@ -1,7 +1,7 @@
 """A daemon whose providers are all hostile but for three, and what may not happen to these."""
 
-import collections
 import contextlib
+import json
 import datetime
 import os
 import random
@@ -23,9 +23,8 @@ from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 HOSTILITIES = ANSWERS + CONNECTIONS + COMMANDS
 GOOD_SERVICES = ("good", "fine", "demo")
 ANSWER_BYTES = 1 << 20  # Of one answer, at most.
-WARM_UP_JOBS = 25  # Of each good service.
+WARM_UP_JOBS = 20  # Of each good service.
 WARM_UP_BYTES = 900_000
-REAPED_S_MAX = 1.0 * SLOWDOWN
 # What an attempt may be late at all. Most of many are not: see Lateness.
 LATE_MS_EVER = 5000 * SLOWDOWN
 
@@ -37,20 +36,18 @@ def parse(text):
 class Neighbour(threading.Thread):
     """Has one job after the other done by a good service."""
 
-    def __init__(self, ground, service, per_s=20, parameter_bytes=0):
+    def __init__(self, ground, service):
         super().__init__(daemon=True)
         self.ground = ground
         self.service = service
-        self.pause_s = 1 / per_s
-        self.parameter_bytes = parameter_bytes
         self.ending = threading.Event()
         self.jobs = []
         self.start()
 
     def run(self):
         client = self.ground.daemon.client()
-        while not self.ending.wait(self.pause_s):
-            job = self.ground.job(self.service, "good", 20000, self.parameter_bytes)
+        while not self.ending.wait(0.05):
+            job = self.ground.job(self.service, "good", 20000)
             answer = client.post("/v1/jobs", job, Prefer="wait=30").json
             self.jobs.append((answer.get("state"), answer.get("id"), answer.get("error")))
         client.close()
@@ -69,8 +66,11 @@ class Lateness:
     """How long after their deadline attempts were over. A busy machine makes one or the other
     late, so the middle of them counts."""
 
+    MS_MAX = {"HTTP attempts": 100 * SLOWDOWN, "commands": 1000 * SLOWDOWN,
+              "processes of commands": 1000 * SLOWDOWN}
+
     def __init__(self):
-        self.of_kind = {"call": [], "command": []}
+        self.of_kind = {kind: [] for kind in self.MS_MAX}
 
     def note(self, hostility, job):
         """What is wrong with this one, at once."""
@@ -78,7 +78,8 @@ class Lateness:
         taken_ms = 1000 * (parse(step["finished_at"]) - parse(step["started_at"]))
         late_ms = taken_ms - hostility.timeout_ms
         if job["error"] and job["error"]["code"] == "timeout":
-            self.of_kind["command" if hostility in COMMANDS else "call"].append(max(0.0, late_ms))
+            kind = "commands" if hostility in COMMANDS else "HTTP attempts"
+            self.of_kind[kind].append(max(0.0, late_ms))
         return [f"over {late_ms:.0f} ms after its deadline"] if late_ms > LATE_MS_EVER else []
 
     def middle_ms(self, kind):
@@ -86,9 +87,12 @@ class Lateness:
         return values[len(values) // 2] if values else 0.0
 
     def faults(self):
-        allowed_ms = {"call": 100 * SLOWDOWN, "command": 1000 * REAPED_S_MAX}
-        return [f"most {kind}s are over {self.middle_ms(kind):.0f} ms after their deadline"
-                for kind, most in allowed_ms.items() if self.middle_ms(kind) > most]
+        return [f"most {kind} are over {self.middle_ms(kind):.0f} ms late"
+                for kind, most in self.MS_MAX.items() if self.middle_ms(kind) > most]
+
+    def __str__(self):
+        return ", ".join(f"{kind} over {self.middle_ms(kind):.0f} ms late (at most "
+                         f"{max(found):.0f} ms)" for kind, found in self.of_kind.items() if found)
 
 
 class Ground:
@@ -111,7 +115,7 @@ class Ground:
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()
         self.client = self.daemon.client()
-        self.settle()
+        self.descriptors = self.supervisor = None  # As settle() found them.
 
     def config(self):
         services = {"good": {"type": "http", "url": self.provider.url + "/"},
@@ -145,17 +149,22 @@ class Ground:
     def settle(self):
         """Notes what celld is like that has called each kind of service, and has as much in its
         caches as large jobs bring there."""
-        neighbours = [Neighbour(self, service, 1000, WARM_UP_BYTES) for service in GOOD_SERVICES]
-        wait_until(lambda: all(len(neighbour.jobs) >= WARM_UP_JOBS for neighbour in neighbours),
-                   "good jobs end")
-        faults = [fault for neighbour in neighbours for fault in neighbour.leave()]
+        for service in GOOD_SERVICES * WARM_UP_JOBS:
+            self.submit(service, "good", 60000, WARM_UP_BYTES)
+        wait_until(lambda: not self.unfinished(), "good jobs end")
         wait_until(lambda: not leftovers.marked(self.directory), "their commands have gone")
-        self.supervisor = leftovers.offspring(self.daemon.process.pid)
+        self.supervisor = wait_until(self.only_supervisor, "one process is left, the supervisor")
         self.client.get("/v1/jobs")  # What is opened for the first reader stays open.
         self.descriptors = self.quiet_descriptors()
-        if faults or len(self.supervisor) != 1:
-            raise AssertionError(f"{faults} {leftovers.describe(self.supervisor)}")
         self.note_memory()
+
+    def unfinished(self):
+        return sum(cell["queue"][state] for cell in self.client.get("/v1/cells").json["items"]
+                   for state in ("queued", "retrying", "running"))
+
+    def only_supervisor(self):
+        found = leftovers.offspring(self.daemon.process.pid)
+        return found if len(found) == 1 else None
 
     def note_memory(self):
         """Growth counts from here on."""
@@ -201,9 +210,15 @@ class Ground:
             self.ambushes[hostility.name].act = hostility.act(rng)
 
     def submit(self, *what):
-        answer = self.client.post("/v1/jobs", self.job(*what))
-        assert answer.status == 202, answer
-        return answer.json["id"]
+        """Not through the test's usual client: that looks closely at all that it gets, and here
+        jobs are large and clocks run."""
+        connection = self.client.connection
+        connection.request("POST", "/v1/jobs", json.dumps(self.job(*what)),
+                           {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 202, answer.status
+        return answer.headers["Location"].rpartition("/")[2]
 
     def ended(self, job_id):
         job = self.client.get(f"/v1/jobs/{job_id}").json
@@ -218,7 +233,7 @@ class Ground:
         faults = [fault] if fault else []
         if hostility in ANSWERS:
             calls = len(self.hostile_providers[hostility.name].calls_of(job=job_id))
-            faults += [f"{calls} calls for one attempt"] if calls != 1 else []
+            faults += [f"{calls} calls for one attempt"] if calls > 1 else []
         return faults + self.lateness.note(hostility, job)
 
     def judge_memory(self, gauge, met):
@@ -236,8 +251,11 @@ class Ground:
             return (leftovers.offspring(celld) - set(leftovers.escaped(self.directory))
                     <= self.supervisor and
                     set(leftovers.marked(self.directory)) <= set(leftovers.escaped(self.directory)))
+        began = time.monotonic()
         try:
-            wait_until(all_gone, "all are reaped", REAPED_S_MAX)
+            wait_until(all_gone, "all are reaped")
+            self.lateness.of_kind["processes of commands"].append(
+                1000 * (time.monotonic() - began))
             return []
         except AssertionError:
             left = leftovers.offspring(celld) | set(leftovers.marked(self.directory))

@@ -27,6 +27,8 @@ FILL_S = 0.5
 PEAK_S = 2.0
 NORMAL_S_MAX = 5.0 * SLOWDOWN
 GOODPUT_MIN = 0.9
+# With more processes waiting for each processor, it is the machine that is measured.
+LOAD_MAX = 8
 STORE_CACHE_BYTES = 32 << 20  # What the store keeps of its database, at most.
 FINISHED = re.compile(r'^celld_jobs_finished_total\{[^}]*\} (\d+)', re.M)
 
@@ -50,11 +52,19 @@ class Field:
         self.load = Submitter(self.daemon, **client)
         self.lone = []
         self.faults = []
+        self.unjudged = 0
         self.raging = False
 
     def expect(self, good, fault):
         if not good:
             self.faults.append(fault)
+
+    def expect_measured(self, good, fault):
+        """For what only a machine can keep that has room for it."""
+        if MEASURED and os.getloadavg()[0] <= LOAD_MAX * os.cpu_count():
+            self.expect(good, fault)
+        else:
+            self.unjudged += not good
 
     # --- Before ----------------------------------------------------------------------------------
 
@@ -106,8 +116,8 @@ class Field:
         await raging
         gauge.end()
         self.grown = gauge.peak - before
-        self.expect(self.stormy >= GOODPUT_MIN * self.peak or not MEASURED,
-                    f"{self.stormy:.0f} jobs/s in the storm, {self.peak:.0f} before it")
+        self.expect_measured(self.stormy >= GOODPUT_MIN * self.peak,
+                             f"{self.stormy:.0f} jobs/s in the storm, {self.peak:.0f} before it")
         stored = sum(os.path.getsize(os.path.join(self.daemon.data, name))
                      for name in ("celld.db", "celld.db-wal"))
         cached = min(STORE_CACHE_BYTES, stored)
@@ -124,15 +134,17 @@ class Field:
         expected_s = self.unfinished() / CAPACITY_PER_S
         await self.drain()
         self.drained_s = time.monotonic() - began
-        self.expect(self.drained_s <= expected_s + 1.5 * SLOWDOWN,
-                    f"the queue drained in {self.drained_s:.1f} s instead of {expected_s:.1f} s")
+        self.expect_measured(
+            self.drained_s <= expected_s + 1.5 * SLOWDOWN,
+            f"the queue drained in {self.drained_s:.1f} s instead of {expected_s:.1f} s")
         lone_s = await self.lone_job()
         while lone_s > self.lone_s + 0.25 and time.monotonic() - began < NORMAL_S_MAX:
             lone_s = await self.lone_job()
         self.normal_s = time.monotonic() - began
-        self.expect(self.normal_s <= NORMAL_S_MAX or not MEASURED,
-                    f"not as before after {self.normal_s:.1f} s: a lone job takes {lone_s:.2f} s, "
-                    f"{self.lone_s:.2f} s before")
+        self.expect_measured(
+            self.normal_s <= NORMAL_S_MAX,
+            f"not as before after {self.normal_s:.1f} s: a lone job takes {lone_s:.2f} s, "
+            f"{self.lone_s:.2f} s before")
 
     async def drain(self):
         give_up_at = time.monotonic() + DEADLINE_S

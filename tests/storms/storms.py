@@ -93,7 +93,8 @@ class Administrator:
 
 
 class Resizes(Storm):
-    """The pool's size goes up and down as a wave, with jumps; on average it stays the same."""
+    """The pool's size goes up and down as a wave, on average it stays the same; and for moments it
+    is much smaller."""
 
     name = "resizes"
 
@@ -108,7 +109,7 @@ class Resizes(Storm):
     async def resize(self):
         size = POOL + round(POOL / 2 * math.sin(2 * math.pi * (time.monotonic() - self.began) / 3))
         if self.random.random() < 0.05:
-            size = self.random.randint(POOL // 2, POOL * 3 // 2)
+            size = self.random.randint(1, size)
         sent = time.time()
         answer = await self.administrator.ask("PUT", "/v1/admin/cells/acme/*/pool", {"size": size})
         self.resizes.append((sent, time.time(), size))

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Meetings with hostile providers that chance puts together.
 
     campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
@@ -35,7 +36,7 @@ def tell(number, hostilities, faults):
     for fault in faults:
         print("   ", fault)
     print(f"  again: CELLD_BINARY={os.environ['CELLD_BINARY']} "
-          f"python3 tests/hostile/campaign.py --from {number} --count 1", flush=True)
+          f"tests/hostile/campaign.py --from {number} --count 1", flush=True)
 
 
 def run(ground, options):

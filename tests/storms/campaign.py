@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Storms, one after the other, each of a minute.
 
     campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE] [--length S]
@@ -31,7 +32,7 @@ def weather(number, length_s):
         storm.close()
     if faults:
         print(f"FAULT in storm {number}, {storm.name}: {len(faults)} of them", *faults[:10],
-              f"again: CELLD_BINARY={os.environ['CELLD_BINARY']} python3 tests/storms/campaign.py "
+              f"again: CELLD_BINARY={os.environ['CELLD_BINARY']} tests/storms/campaign.py "
               f"--from {number} --count 1 --length {length_s:g}", sep="\n    ", flush=True)
     else:
         print(f"storm {number}: {storm.report()}", flush=True)

@@ -107,7 +107,7 @@ class Resizes(Storm):
         self.administrator.client.close()
 
     async def resize(self):
-        size = POOL + round(POOL / 2 * math.sin(2 * math.pi * (time.monotonic() - self.began) / 3))
+        size = POOL + round(POOL / 5 * math.sin(2 * math.pi * (time.monotonic() - self.began) / 3))
         if self.random.random() < 0.05:
             size = self.random.randint(1, size)
         sent = time.time()

@@ -15,7 +15,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("e2e", "attack", "crash"):
+for folder in ("e2e", "attack"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 
 from storms import STORMS  # noqa: E402

@@ -6,6 +6,7 @@ machine: POOL / LATENCY_S. There are as many jobs at a time as it does in one an
 
 import asyncio
 import collections
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,6 @@ import tempfile
 import time
 
 from daemon import DEADLINE_S, SLOWDOWN, Daemon
-from load import all_jobs
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 from submitter import Submitter
 
@@ -159,7 +159,7 @@ class Field:
         """Nothing is lost, and nothing was answered that nobody should get."""
         self.expect(not self.load.strange, f"strange answers: {self.load.strange}")
         await self.load.close()
-        jobs = await all_jobs(self.daemon)
+        jobs = self.all_jobs()
         known = set(self.load.accepted) | set(self.lone)
         self.expect(len(known) == len(self.load.accepted) + len(self.lone), "an id was given twice")
         self.expect(set(jobs) == known,
@@ -170,6 +170,16 @@ class Field:
         self.audit(jobs.values())
         self.client.close()
         self.expect(self.daemon.stop() == 0, "celld did not stop in order")
+
+    def all_jobs(self):
+        """By id. Not through the test's usual client, which looks closely at each of them."""
+        jobs, cursor = {}, ""
+        while cursor is not None:
+            self.client.connection.request("GET", f"/v1/jobs?limit=1000{cursor}")
+            page = json.loads(self.client.connection.getresponse().read())
+            jobs |= {job["id"]: job for job in page["items"]}
+            cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"
+        return jobs
 
     def audit(self, jobs):
         """What else has to be true of them."""

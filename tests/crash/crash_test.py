@@ -25,7 +25,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 
 from daemon import Daemon  # noqa: E402
-from load import BROKEN, Load, all_jobs, unfinished  # noqa: E402
+from calls import Call  # noqa: E402
+from client import BROKEN, all_jobs, unfinished  # noqa: E402
+from faults import Faults  # noqa: E402
+from load import Load  # noqa: E402
 
 POOL_SIZE = 3
 CLIENTS = 24
@@ -37,9 +40,6 @@ DRAIN_DEADLINE_S = 240.0
 EXPECTED = {"ok": ("succeeded", None), "flaky": ("succeeded", None), "busy": ("succeeded", None),
             "reject": ("failed", "provider_rejected")}
 ENDED = ("succeeded", "failed", "cancelled")
-
-Call = collections.namedtuple("Call",
-                              "job service attempt cell entity began_at ended_at broken")
 
 
 class RecordingProvider:
@@ -53,24 +53,6 @@ class RecordingProvider:
         """Its log."""
         output, _ = self.process.communicate()
         return [Call(*json.loads(line)) for line in output.splitlines()]
-
-
-class Faults:
-    """Collects what is wrong; the first few of each kind are told."""
-
-    def __init__(self):
-        self.found = collections.defaultdict(list)
-
-    def expect(self, condition, kind, *details):
-        if not condition:
-            self.found[kind].append(details)
-
-    def report(self):
-        for kind, all_details in self.found.items():
-            print(f"FAULT: {kind}: {len(all_details)} times", file=sys.stderr)
-            for details in all_details[:5]:
-                print("   ", *details, file=sys.stderr)
-        return bool(self.found)
 
 
 def config(provider, cells):

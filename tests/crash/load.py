@@ -5,54 +5,10 @@ outcome, and is asked again.
 """
 
 import asyncio
-import json
 import random
 import time
 
-BROKEN = (OSError, asyncio.IncompleteReadError, ValueError, IndexError)
-
-
-class Connection:
-    """One keep-alive connection to whichever celld runs now."""
-
-    def __init__(self, daemon):
-        self.daemon = daemon
-        self.reader = self.writer = None
-
-    async def request(self, method, path, body=None):
-        """(status, document). Raises one of BROKEN when the outcome is unknown."""
-        try:
-            if self.writer is None:
-                self.reader, self.writer = await asyncio.open_connection(
-                    "127.0.0.1", self.daemon.port, limit=16 << 20)
-            payload = b"" if body is None else json.dumps(body).encode()
-            self.writer.write(f"{method} {path} HTTP/1.1\r\nHost: celld\r\n"
-                              "Content-Type: application/json\r\n"
-                              f"Content-Length: {len(payload)}\r\n\r\n".encode() + payload)
-            head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
-            status = int(head.split(b" ", 2)[1])
-            document = json.loads(await self.body(head))
-            if b"\r\nconnection: close" in head:
-                self.close()
-            return status, document
-        except BROKEN:
-            self.close()
-            raise
-
-    async def body(self, head):
-        if b"\r\ntransfer-encoding: chunked" not in head:
-            length = int(head.split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
-            return await self.reader.readexactly(length)
-        body = b""
-        while length := int(await self.reader.readuntil(b"\r\n"), 16):
-            body += (await self.reader.readexactly(length + 2))[:-2]
-        await self.reader.readexactly(2)
-        return body
-
-    def close(self):
-        if self.writer is not None:
-            self.writer.close()
-            self.writer = None
+from client import BROKEN, Connection
 
 
 class Load:
@@ -138,35 +94,3 @@ class Load:
                 possible = []
             possible.append((sent_at, size))
         return sizes | {s for b, s in possible if b <= until}
-
-
-async def all_jobs(daemon, **query):
-    """Every job that celld lists, by id."""
-    connection, jobs, cursor = Connection(daemon), {}, None
-    while True:
-        parameters = {"limit": 1000, **query, **({"cursor": cursor} if cursor else {})}
-        path = "/v1/jobs?" + "&".join(f"{name}={value}" for name, value in parameters.items())
-        status, page = await connection.request("GET", path)
-        assert status == 200, page
-        for job in page["items"]:
-            assert job["id"] not in jobs, f"{job['id']} is listed twice"
-            jobs[job["id"]] = job
-        cursor = page["next_cursor"]
-        if cursor is None:
-            connection.close()
-            return jobs
-
-
-async def unfinished(daemon):
-    connection, count, cursor = Connection(daemon), 0, None
-    while True:
-        status, page = await connection.request(
-            "GET", "/v1/cells?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
-        assert status == 200, page
-        for cell in page["items"]:
-            queue = cell["queue"]
-            count += sum(queue[name] for name in ("queued", "scheduled", "retrying", "running"))
-        cursor = page["next_cursor"]
-        if cursor is None:
-            connection.close()
-            return count

@@ -1,27 +1,42 @@
-"""A fast HTTP provider, a process of its own, that writes down when each call began and ended.
+"""A fast HTTP provider that writes down when each call began and ended.
 
-What it answers follows from the document alone, so that the test knows how each job must end:
-`parameters.outcome` is `ok`, `reject` (422), `flaky` (500 at the first attempt) or `busy` (429 at
-the first call of a step). `parameters.latency_ms` is how long a call takes.
+What it answers follows from the document alone, so that a test knows how each job must end:
+`parameters.outcome` is `ok` or `slow` (200), `reject` (422), `flaky` (500 at the first attempt),
+`busy` (429 at the first call of a step) or `hang` (no answer). `parameters.latency_ms` is how long a
+call takes. The header `X-Life`, if there is one, says which celld makes the call.
 
-Prints its port, then serves until its standard input closes, and then prints the log: one JSON
-array a line, [job, service, attempt, cell, entity, began_at, ended_at, broken]. Times are of
-CLOCK_MONOTONIC, which all processes share. `broken`: celld's connection went before the answer.
+As a program of its own it prints its port, serves until its standard input closes, and then prints
+its log: one JSON array a line, the members of a Call.
 """
 
 import asyncio
+import collections
+import dataclasses
 import json
+import re
+import select
 import sys
 import time
 
+import calls
+
 REASONS = {200: b"OK", 422: b"Unprocessable Content", 429: b"Too Many Requests",
            500: b"Internal Server Error"}
+LIFE = re.compile(rb"\r\nx-life: *(\d+)")
 
 
 class Provider:
     def __init__(self):
         self.log = []
         self.seen = set()
+        self.under_way = collections.defaultdict(set)  # By entity: connections.
+        self.port = None
+
+    async def serve(self):
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Connection(self), "127.0.0.1", 0, backlog=4096)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
 
     def status_of(self, document):
         outcome = document["parameters"]["outcome"]
@@ -36,20 +51,21 @@ class Provider:
             return 429
         return 200
 
-    def began(self, document):
-        entity = document["entity"]
-        cell = document["customer"] + "/" + document["product"]
-        record = [document["job"], document["service"], document["attempt"], cell,
-                  f"{cell}/{entity['type']}/{entity['id']}", time.monotonic(), None, False]
-        self.log.append(record)
-        return record
+    def began(self, document, life):
+        call = calls.began(document, life)
+        # The loop may have this call before the end of a connection that was closed earlier.
+        for connection in list(self.under_way[call.entity]):
+            if connection.hung_up():
+                connection.end(broken=True)
+        self.log.append(call)
+        return call
 
 
 class Connection(asyncio.Protocol):
     def __init__(self, provider):
         self.provider = provider
         self.received = b""
-        self.record = self.transport = None
+        self.call = self.transport = None
 
     def connection_made(self, transport):
         self.transport = transport
@@ -66,35 +82,51 @@ class Connection(asyncio.Protocol):
             return
         document = json.loads(self.received[body_at:body_at + length])
         self.received = self.received[body_at + length:]
-        self.record = self.provider.began(document)
-        asyncio.get_running_loop().call_later(document["parameters"]["latency_ms"] / 1000,
-                                              self.answer, document)
+        self.begin(document, int(LIFE.search(head)[1]) if b"\r\nx-life:" in head else 0)
 
-    def answer(self, document):
-        if self.record is None:
+    def begin(self, document, life):
+        self.call = self.provider.began(document, life)
+        self.provider.under_way[self.call.entity].add(self)
+        if document["parameters"]["outcome"] != "hang":
+            asyncio.get_running_loop().call_later(document["parameters"]["latency_ms"] / 1000,
+                                                  self.answer, document, self.call)
+
+    def answer(self, document, call):
+        if self.call is not call:
             return
         status = self.provider.status_of(document)
         body = json.dumps({"properties": {document["service"]: document["job"]}}).encode()
         # Before the answer leaves: celld may start its next call the moment it has read it.
-        self.record[6] = time.monotonic()
-        self.record = None
+        call.succeeded = status == 200
+        self.end(broken=False)
         self.transport.write(b"HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s" % (
             status, REASONS[status], len(body), body))
 
+    def hung_up(self):
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        return bool(poll.poll(0))
+
+    def end(self, broken):
+        if self.call is not None:
+            self.call.ended_at, self.call.broken = time.monotonic(), broken
+            self.provider.under_way[self.call.entity].discard(self)
+            self.call = None
+
+    def eof_received(self):
+        self.end(broken=True)
+
     def connection_lost(self, _):
-        if self.record is not None:
-            self.record[6], self.record[7] = time.monotonic(), True
-            self.record = None
+        self.end(broken=True)
 
 
 async def main():
     provider = Provider()
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(provider), "127.0.0.1", 0, backlog=4096)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await loop.run_in_executor(None, sys.stdin.read)
-    for record in provider.log:
-        print(json.dumps(record))
+    await provider.serve()
+    print(provider.port, flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    for call in provider.log:
+        print(json.dumps(dataclasses.astuple(call)))
 
 
 if __name__ == "__main__":

@@ -132,13 +132,17 @@ class Daemon:
             arguments = ["--listen", "127.0.0.1:0", "--data", self.data]
         return [os.environ["CELLD_BINARY"], "--config", self.config_path, *arguments]
 
-    def start(self):
+    def spawn(self):
+        """Without waiting until it serves."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
         environment.update(self.environment)
         with open(self.stderr_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log,
                                             stdin=subprocess.DEVNULL, env=environment,
                                             cwd=self.directory, pass_fds=self.pass_fds)
+
+    def start(self):
+        self.spawn()
         readable, _, _ = select.select([self.process.stdout], [], [], DEADLINE_S)
         line = self.process.stdout.readline().decode() if readable else ""
         prefix = "celld listening on http://"

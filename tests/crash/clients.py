@@ -1,0 +1,194 @@
+"""The clients of one round of crash cycles: they submit, cancel, retry, resize and reload, and write
+into a journal what they are told. All but the reloads follow from a seed.
+"""
+
+import asyncio
+import json
+import os
+import signal
+
+import client
+from client import BROKEN, Connection
+from ledger import ENDED
+
+SUBMITTERS = 6
+FIXED_CELLS = {f"c{i}/*": 3 for i in range(4)}  # Their pools are resized; no reload touches them.
+CUSTOMERS = [f"c{i}" for i in range(6)]
+SERVICES = [["one"], ["one", "two"], ["tool"], ["one", "tool"], ["tool", "two"]]
+OUTCOMES = {"ok": 66, "slow": 10, "flaky": 8, "busy": 6, "reject": 6, "hang": 4}
+HANG_TIMEOUT_MS = 150
+# Files that celld has to refuse.
+INVALID = ["{", '{"services": {}, "cells": [], "listen": 1}',
+           '{"services": {"x": {"type": "command", "argv": ["/nothing"]}}, "cells": [{}]}',
+           '{"services": {"x": {"type": "simulated"}}, "cells": [{"pool": {"size": 0}}]}',
+           '{"services": {"x": {"type": "simulated"}}, "cells": [{}], "what": 1}']
+
+
+class Clients:
+    def __init__(self, daemon, journal, configure):
+        self.daemon = daemon
+        self.journal = journal
+        self.configure = configure  # (variant) -> a valid configuration of this life.
+        self.random = None          # Of the cycle.
+        self.keys = 0
+        self.open = []              # Requests whose outcome is not known: (key, job).
+        self.on_sent = lambda: None
+        self.on_answered = lambda: None
+        self.watching = None        # The connection of the stream of events.
+        self.tasks = []
+        self.figures = {"answers": 0, "commands": 0, "resizes": 0, "reloads": 0, "invalid": 0}
+
+    def begin(self, random, budget):
+        """Until the daemon dies, or `budget` jobs are submitted."""
+        self.random = random
+        connection = lambda: Connection(self.daemon, self.on_sent)  # noqa: E731
+        jobs = self._jobs(budget)
+        work = [self._submit(connection(), jobs) for _ in range(SUBMITTERS)]
+        work += [self._command(connection()), self._resize(connection()),
+                 self._reload(connection()), self._watch(connection())]
+        self.tasks = [asyncio.create_task(self._until_broken(each)) for each in work]
+
+    async def end(self):
+        """After the daemon's death: waits until all have noticed."""
+        if self.watching is not None:
+            self.watching.close()
+        for task in self.tasks[SUBMITTERS:]:
+            task.cancel()
+        results = await asyncio.gather(*self.tasks, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    async def _until_broken(self, work):
+        try:
+            await work
+        except BROKEN:
+            pass
+
+    async def _ask(self, connection, method, path, body=None, expected=()):
+        status, answer = await connection.request(method, path, body)
+        self.figures["answers"] += 1
+        # A celld that stops refuses with 503.
+        self.journal.ledger.faults.expect(status in (*expected, 503),
+                                          "an answer no client should get", method, path, status,
+                                          json.dumps(answer)[:500])
+        return status, answer
+
+    # Jobs.
+
+    def _jobs(self, budget):
+        """Those whose outcome is open first."""
+        again, self.open = self.open, []
+        yield from again
+        for _ in range(budget):
+            self.keys += 1
+            key = f"k{self.keys}"
+            yield key, self._a_job(key)
+
+    def _a_job(self, key):
+        outcome = self.random.choices(list(OUTCOMES), OUTCOMES.values())[0]
+        job = {
+            "customer": self.random.choice(CUSTOMERS), "product": "dns", "action": "create",
+            "services": self.random.choices(SERVICES, (50, 15, 20, 8, 7))[0],
+            "entity": {"type": "zone", "id": f"e{self.random.randrange(10)}"},
+            "parameters": {"outcome": outcome, "latency_ms": self.random.randint(2, 40)},
+            "priority": self.random.randint(1, 9), "labels": {"key": key},
+        }
+        if outcome == "slow":
+            job["parameters"]["latency_ms"] = 250
+        if outcome == "hang":
+            job.update(timeout_ms=HANG_TIMEOUT_MS, retry={"max_attempts": 2})
+        return job
+
+    async def _submit(self, connection, jobs):
+        for key, job in jobs:
+            self.journal.note("submitting", key=key, job=job)
+            self.open.append((key, job))
+            wait = self.random.random() < 0.1
+            status, answer = await self._ask(
+                connection, "POST", "/v1/jobs", {**job, "idempotency_key": key}, (200, 202))
+            if status in (200, 202):
+                self.open.remove((key, job))
+                self.journal.note("accepted", key=key, id=answer["id"])
+                self.journal.note("saw", job=answer)
+                self.on_answered()
+            if wait:
+                await asyncio.sleep(self.random.random() * 0.05)
+        connection.close()
+
+    async def submit_open(self):
+        """Asks again until all is answered."""
+        connection = Connection(self.daemon)
+        while self.open:
+            await self._submit(connection, iter([self.open.pop(0)]))
+
+    # Cancellations and retries.
+
+    async def _command(self, connection):
+        while True:
+            await asyncio.sleep(self.random.random() * 0.03)
+            entries = list(self.journal.ledger.by_id.values())
+            if not entries:
+                continue
+            # Young jobs are more likely to be under way.
+            entry = entries[-min(self.random.randint(1, 40), len(entries))]
+            end = entry.ends.get(entry.settled)
+            if end is None:
+                await self._tell(connection, entry, "cancel", (200, 409))
+            elif end["state"] != "succeeded":
+                await self._tell(connection, entry, "retry", (202,))
+
+    async def _tell(self, connection, entry, what, expected):
+        self.journal.note("asking", id=entry.id, what=what)
+        status, job = await self._ask(connection, "POST", f"/v1/jobs/{entry.id}/{what}", {},
+                                      expected)
+        self.journal.note("told", id=entry.id, what=what, status=status)
+        if status in (200, 202):
+            self.journal.note("saw", job=job)
+            self.figures["commands"] += 1
+        self.on_answered()
+
+    # Administrators.
+
+    async def _resize(self, connection):
+        while True:
+            await asyncio.sleep(self.random.random() * 0.03)
+            cell, size = self.random.choice(list(FIXED_CELLS)), self.random.randint(1, 6)
+            self.journal.note("resizing", cell=cell, size=size)
+            status, _ = await self._ask(connection, "PUT", f"/v1/admin/cells/{cell}/pool",
+                                        {"size": size}, (202,))
+            if status == 202:
+                self.journal.note("resized", cell=cell, size=size)
+                self.figures["resizes"] += 1
+                self.on_answered()
+
+    async def _reload(self, connection):
+        while True:
+            await asyncio.sleep(self.random.random() * 0.15)
+            valid = self.random.random() < 0.6
+            text = (json.dumps(self.configure(self.random.randrange(8))) if valid
+                    else self.random.choice(INVALID))
+            replace(self.daemon.config_path, text)
+            self.figures["reloads" if valid else "invalid"] += 1
+            if self.random.random() < 0.5:
+                self.daemon.signal(signal.SIGHUP)
+            else:
+                await self._ask(connection, "POST", "/v1/admin/reload", {},
+                                (200,) if valid else (422,))
+                self.on_answered()
+
+    # Events.
+
+    async def _watch(self, connection):
+        """Notes each change that is on disk: all but that a job runs."""
+        self.watching = connection
+        async for event in client.events(connection):
+            if event["state"] in ENDED or event["steps"][0]["state"] == "succeeded":
+                self.journal.note("saw", job=event)
+
+
+def replace(path, text):
+    """Nobody reads half a file."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)

@@ -1,0 +1,212 @@
+"""One data directory through some lives of celld, from empty to drained: audited at the beginning of
+each life, and whole at the end.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+import time
+import uuid
+
+import audit
+import commands
+import journal
+from client import BROKEN, Connection, all_jobs, unfinished
+from clients import FIXED_CELLS, Clients, replace
+from daemon import SLOWDOWN, Daemon
+from recording_provider import Provider
+
+DRAIN_DEADLINE_S = 120.0 * SLOWDOWN
+STOP_DEADLINE_S = 30.0 * SLOWDOWN
+HOWS = {"kill": 60, "kill, and again at the start": 15, "stop": 15, "stop, then kill": 10}
+
+
+class Round:
+    """`begin` once, `cycle` as often as you like, `finish`; and `close` in any case."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.run = uuid.uuid4().hex
+        self.life = 0
+        self.journal = journal.Journal(os.path.join(directory, "journal"))
+        self.faults = self.journal.ledger.faults
+        self.provider = Provider()
+        self.server = self.daemon = self.clients = None
+        self.figures = dict.fromkeys(("kills", "stops", "jobs", "calls"), 0)
+
+    async def begin(self):
+        commands.install(self.directory)
+        self.server = await self.provider.serve()
+        self.daemon = Daemon(self.configuration(0), self.directory)
+        self.clients = Clients(self.daemon, self.journal, self.configuration)
+
+    def configuration(self, variant):
+        """The bits of `variant`, 0 to 7: which cells there are beside the fixed ones, and a detail.
+        A reload from one to the other moves jobs between cells."""
+        url = f"http://127.0.0.1:{self.provider.port}/"
+        life = {"X-Life": str(self.life)}
+        cells = [{"customer": name[:-2], "pool": {"size": size}}
+                 for name, size in FIXED_CELLS.items()]
+        cells += [{"customer": "c4"}] * (variant & 1)
+        cells += [{"customer": "c5", "product": "dns"}] * (variant >> 1 & 1)
+        return {
+            "services": {"one": {"type": "http", "url": url + "one", "headers": life},
+                         "two": {"type": "http", "url": url + "two", "headers": life,
+                                 "settle_ms": 20},
+                         "tool": commands.service(self.directory, self.run, self.life)},
+            "defaults": {"pool": {"size": 4}, "timeout_ms": 60000,
+                         "retry": {"max_attempts": 5, "backoff_ms": 10 + (variant >> 2) * 10,
+                                   "backoff_max_ms": 50}},
+            "cells": [*cells, {}],
+            "shutdown_grace_ms": 150,
+        }
+
+    # One life.
+
+    async def cycle(self, seed):
+        """A life from its start to its end, as the seed has it."""
+        chance = random.Random(seed)
+        how = chance.choices(list(HOWS), HOWS.values())[0]
+        await self.start(chance.randrange(8))
+        await self.audit_standing()
+        self.clients.begin(chance, chance.randint(20, 120))
+        await self.strike_at_a_moment(chance, "stop" if how.startswith("stop") else "kill")
+        await self.wait_for_death(how, chance)
+        await self.clients.end()
+        if how == "kill, and again at the start":
+            await self.kill_while_starting(chance)
+
+    def new_life(self, variant):
+        self.life += 1
+        self.daemon.environment = {"CRASH_RUN": self.run, "CRASH_LIFE": str(self.life)}
+        replace(self.daemon.config_path, json.dumps(self.configuration(variant)))
+        self.journal.note("began", life=self.life)
+
+    async def start(self, variant):
+        self.new_life(variant)
+        await asyncio.to_thread(self.daemon.start)
+        audit.audit_processes(self.journal.ledger, audit.processes_of(self.run), self.life)
+
+    async def strike_at_a_moment(self, chance, how):
+        """Anywhere in the load; often just when a request has been sent, or was answered."""
+        struck = asyncio.Event()
+
+        def strike():
+            if not struck.is_set():
+                struck.set()
+                self.journal.note("struck", life=self.life, how=how)
+                self.daemon.signal(signal.SIGKILL if how == "kill" else signal.SIGTERM)
+
+        def at(count):
+            left = iter(range(count))
+
+            def one_more():
+                if next(left, None) is None:
+                    strike()
+            return one_more
+        count = chance.randint(1, 150)
+        kind = chance.choice(("sent", "answered", "time"))
+        self.clients.on_sent = at(count) if kind == "sent" else lambda: None
+        self.clients.on_answered = at(count) if kind == "answered" else lambda: None
+        latest = asyncio.get_running_loop().call_later(chance.uniform(0.01, 0.4), strike)
+        await struck.wait()
+        latest.cancel()
+
+    async def wait_for_death(self, how, chance):
+        if how == "stop, then kill":
+            await asyncio.sleep(chance.uniform(0, 0.2))
+            self.daemon.signal(signal.SIGKILL)
+        if how == "stop":
+            code = await asyncio.to_thread(self.daemon.wait, STOP_DEADLINE_S)
+            self.faults.expect(code == 0, "a stop did not end with 0", code, self.daemon.log())
+            audit.audit_processes(self.journal.ledger, audit.processes_of(self.run), self.life + 1)
+        else:
+            await asyncio.to_thread(self.daemon.kill)
+        self.died("stop" if how == "stop" else "kill")
+
+    def died(self, how):
+        self.journal.note("died", life=self.life, how=how)
+        self.figures["stops" if how == "stop" else "kills"] += 1
+
+    async def kill_while_starting(self, chance):
+        self.new_life(chance.randrange(8))
+        self.daemon.spawn()
+        await asyncio.sleep(chance.uniform(0, 0.06))
+        self.journal.note("struck", life=self.life, how="kill")
+        await asyncio.to_thread(self.daemon.kill)
+        self.died("kill")
+
+    # What is looked at.
+
+    async def audit_standing(self, whole=False):
+        """While no client asks for anything."""
+        ledger = self.journal.ledger
+        jobs = await all_jobs(self.daemon)
+        for job in jobs.values():
+            self.journal.note("saw", job=job)
+        ledger.check_standing(jobs)
+        audit.audit_database(ledger, os.path.join(self.daemon.data, "celld.db"), jobs, whole)
+        audit.audit_sizes(ledger, await self.pool_sizes(), FIXED_CELLS, time.monotonic())
+        return jobs
+
+    async def pool_sizes(self):
+        connection = Connection(self.daemon)
+        status, page = await connection.request("GET", "/v1/cells?limit=1000")
+        connection.close()
+        assert status == 200, page
+        sizes = {f"{cell['customer']}/{cell['product']}": cell["pool"]["target"]
+                 for cell in page["items"]}
+        return {name: sizes[name] for name in FIXED_CELLS}
+
+    async def finish(self):
+        """A last life, in which everything ends."""
+        await self.start(0)
+        await self.audit_standing()
+        await self.clients.submit_open()
+        await self.drain()
+        jobs = await self.audit_standing(whole=True)
+        self.journal.note("struck", life=self.life, how="stop")
+        self.daemon.signal(signal.SIGTERM)
+        await self.wait_for_death("stop", random)
+        # What clients were told is what the file has.
+        ledger = journal.read(self.journal.file.name)
+        ledger.check_standing(jobs)
+        ledger.check_ends(jobs)
+        calls = self.provider.log + commands.read_log(ledger.faults, self.directory)
+        audit.audit_calls(ledger, calls, FIXED_CELLS)
+        self.faults.add(ledger.faults)
+        self.figures.update(self.clients.figures, jobs=len(jobs), calls=len(calls))
+
+    async def drain(self):
+        give_up_at = time.monotonic() + DRAIN_DEADLINE_S
+        while await self.still_unfinished() > 0:
+            if time.monotonic() > give_up_at:
+                raise AssertionError(f"not within {DRAIN_DEADLINE_S} s: every job has ended")
+            await asyncio.sleep(0.02)
+
+    async def still_unfinished(self):
+        try:
+            return await unfinished(self.daemon)
+        except BROKEN:
+            if not self.daemon.running():
+                raise
+            return 1
+
+    def close(self):
+        """Leaves no process."""
+        if self.daemon is not None and self.daemon.running():
+            self.daemon.kill()
+        if self.server is not None:
+            self.server.close()
+        self.journal.close()
+
+    def report(self):
+        """Whether something is wrong; and tells it."""
+        wrong = self.faults.report()
+        if wrong:
+            print(f"the journal, the data and celld's log are in {self.directory}",
+                  file=sys.stderr)
+        return wrong

@@ -19,8 +19,15 @@ class Call:
     succeeded: bool = False
 
 
-def began(document, life):
+def cell_of(document):
+    return document["customer"] + "/" + document["product"]
+
+
+def entity_of(document):
     entity = document["entity"]
-    cell = document["customer"] + "/" + document["product"]
-    return Call(document["job"], document["service"], document["attempt"], cell,
-                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic())
+    return f"{cell_of(document)}/{entity['type']}/{entity['id']}"
+
+
+def began(document, life):
+    return Call(document["job"], document["service"], document["attempt"], cell_of(document),
+                entity_of(document), life, time.monotonic())

@@ -2,18 +2,14 @@
 """Crash cycles: clients load a celld, which is killed or stopped at a random moment and started
 again; then everything that it told is held against what it has.
 
-    cycles.py [--from N] [--count N] [--seconds S] [--summary FILE]
-
 A cycle is one life of celld; its number is the seed of the load and of the moment of its end. Some
 cycles make a round: they share a data directory, and at its end everything drains and is audited
 once more. What ends early, after S seconds or by SIGINT or SIGTERM, drains and is audited as well.
 `CELLD_BINARY` names the program.
 """
 
-import argparse
 import asyncio
 import collections
-import json
 import os
 import shutil
 import signal
@@ -23,8 +19,9 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "campaigns")]
 
+import program  # noqa: E402
 from crash_round import Round  # noqa: E402
 
 CYCLES_OF_A_ROUND = 25
@@ -36,11 +33,12 @@ class Deadline:
 
     def __init__(self, seconds):
         self.at = time.monotonic() + (seconds or float("inf"))
+        self.interrupted = False
         for number in signal.SIGINT, signal.SIGTERM:
             asyncio.get_running_loop().add_signal_handler(number, self.come)
 
     def come(self):
-        self.at = 0
+        self.at, self.interrupted = 0, True
 
     def passed(self):
         return time.monotonic() >= self.at
@@ -58,8 +56,10 @@ async def run_round(first, count, deadline):
             await this.cycle(first + done - 1)
         await this.finish()
     except Exception:  # pylint: disable=broad-except
-        traceback.print_exc()
-        wrong = True
+        # From a terminal, SIGINT reaches celld, too.
+        wrong, done = not deadline.interrupted, 0 if deadline.interrupted else done
+        if wrong:
+            traceback.print_exc()
     finally:
         this.close()
         wrong |= this.report()
@@ -74,9 +74,10 @@ async def run_round(first, count, deadline):
 async def run(options):
     figures, failed, done = collections.Counter(), [], 0
     deadline = Deadline(options.seconds)
-    while done < options.count and (done == 0 or not deadline.passed()):
+    wanted = options.count or sys.maxsize
+    while done < wanted and (done == 0 or not deadline.passed()):
         first = options.first + done
-        count, more, wrong = await run_round(first, min(CYCLES_OF_A_ROUND, options.count - done),
+        count, more, wrong = await run_round(first, min(CYCLES_OF_A_ROUND, wanted - done),
                                              deadline)
         done += count
         figures.update(more)
@@ -84,27 +85,19 @@ async def run(options):
             failed.append({"from": first, "count": count})
             if len(failed) == FAILED_ROUNDS_MAX:
                 break
-    return {"units": done, "failures": len(failed), "failed": failed, "figures": dict(figures)}
+    return done, failed, figures
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--count", type=int, default=sys.maxsize)
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--summary")
-    options = parser.parse_args()
-    if options.count == sys.maxsize and options.seconds is None:
-        parser.error("--count or --seconds is missing")
+    found = program.options(__doc__)
+    if "CELLD_BINARY" not in os.environ:
+        sys.exit("CELLD_BINARY has to name the program")
     began_at = time.monotonic()
-    summary = asyncio.run(run(options))
-    if options.summary:
-        with open(options.summary, "w", encoding="utf-8") as file:
-            json.dump(summary, file)
-    print(f"{summary['units']} crash cycles in {time.monotonic() - began_at:.1f} s: " +
-          ", ".join(f"{value} {name}" for name, value in summary["figures"].items()) +
-          f"; {summary['failures']} failures")
-    sys.exit(1 if summary["failures"] else 0)
+    done, failed, figures = asyncio.run(run(found))
+    print(f"{done} crash cycles in {time.monotonic() - began_at:.1f} s: " +
+          ", ".join(f"{value} {name}" for name, value in figures.items()) +
+          f"; {len(failed)} failures")
+    program.finish(found, done, failed, figures)
 
 
 if __name__ == "__main__":

@@ -52,11 +52,11 @@ class Provider:
         return 200
 
     def began(self, document, life):
-        call = calls.began(document, life)
         # The loop may have this call before the end of a connection that was closed earlier.
-        for connection in list(self.under_way[call.entity]):
+        for connection in list(self.under_way[calls.entity_of(document)]):
             if connection.hung_up():
                 connection.end(broken=True)
+        call = calls.began(document, life)
         self.log.append(call)
         return call
 

@@ -1,0 +1,31 @@
+"""The campaigns of the tree. One more is one more entry."""
+
+from campaign import Campaign
+
+LIMITS = ("--from", "{from}", "--count", "{count}", "--seconds", "{seconds}",
+          "--summary", "{summary}")
+
+CAMPAIGNS = (
+    Campaign(
+        name="simulation", promises="P2-P6, P8, P10, P11",
+        what="the engine on a virtual clock, under schedules, faults and crashes that a seed decides",
+        unit="seeds", goal=1_000_000,
+        command=("build/celld_simulation", *LIMITS), needs=("build/celld_simulation",)),
+    Campaign(
+        name="crash", promises="P1-P6, P11, P12",
+        what="a celld under load that is killed or stopped at random moments and started again",
+        unit="cycles", goal=10_000,
+        command=("tests/crash/cycles.py", *LIMITS), needs=("build/celld",)),
+    Campaign(
+        name="fuzz", promises="P9, P12",
+        what="each of the fuzzers, from where the corpus has got to",
+        unit="seconds", goal=7 * 3600,
+        command=("tests/fuzz/campaign.py", *LIMITS), needs=("build-fuzz/fuzz_json",),
+        slice_min_s=10),
+    Campaign(
+        name="mutations", promises="P9",
+        what="mutants of proper requests over many connections, while others go on working",
+        unit="seconds", goal=3600,
+        command=("tests/attack/campaign.py", *LIMITS), needs=("build/celld",),
+        slice_min_s=10),
+)

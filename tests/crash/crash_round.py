@@ -17,6 +17,7 @@ import journal
 from client import BROKEN, Connection, all_jobs, unfinished
 from clients import FIXED_CELLS, Clients, replace
 from daemon import SLOWDOWN, Daemon
+from ledger import ENDED
 from recording_provider import Provider
 
 DRAIN_DEADLINE_S = 120.0 * SLOWDOWN
@@ -188,8 +189,10 @@ class Round:
             await asyncio.sleep(0.02)
 
     async def still_unfinished(self):
+        """By the counts, which are of what is decided, and then by what is on disk."""
         try:
-            return await unfinished(self.daemon)
+            return (await unfinished(self.daemon) or
+                    sum(job["state"] not in ENDED for job in (await all_jobs(self.daemon)).values()))
         except BROKEN:
             if not self.daemon.running():
                 raise

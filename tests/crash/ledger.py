@@ -97,10 +97,13 @@ class Ledger:
 
     def _saw(self, note):
         job = note["job"]
-        entry = self._entry_of(job)
+        entry = self.entries.get(job["labels"].get("key"))
         if entry is None:
+            self.faults.expect(False, "a job that nobody submitted", job)
             return True
-        news = False
+        news = entry.id != job["id"]
+        if news:
+            self._identify(entry, job["id"])
         for step in job["steps"]:
             if step["state"] == "succeeded" and step["service"] not in entry.steps_done:
                 entry.steps_done[step["service"]] = note["at"]
@@ -123,15 +126,6 @@ class Ledger:
                            list(entry.ends.values()))
         entry.settled, entry.settled_at = end, at
         return True
-
-    def _entry_of(self, job):
-        key = job["labels"].get("key")
-        entry = self.entries.get(key)
-        if entry is None:
-            self.faults.expect(False, "a job that nobody submitted", job)
-        elif entry.id != job["id"]:
-            self._identify(entry, job["id"])
-        return entry
 
     def _identify(self, entry, job_id):
         self.faults.expect(entry.id in (None, job_id), "one request became two jobs", entry.key,

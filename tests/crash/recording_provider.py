@@ -29,7 +29,7 @@ class Provider:
     def __init__(self):
         self.log = []
         self.seen = set()
-        self.under_way = collections.defaultdict(set)  # By entity: connections.
+        self.under_way = collections.defaultdict(set)  # By cell: connections.
         self.port = None
 
     async def serve(self):
@@ -53,7 +53,7 @@ class Provider:
 
     def began(self, document, life):
         # The loop may have this call before the end of a connection that was closed earlier.
-        for connection in list(self.under_way[calls.entity_of(document)]):
+        for connection in list(self.under_way[calls.cell_of(document)]):
             if connection.hung_up():
                 connection.end(broken=True)
         call = calls.began(document, life)
@@ -86,7 +86,10 @@ class Connection(asyncio.Protocol):
 
     def begin(self, document, life):
         self.call = self.provider.began(document, life)
-        self.provider.under_way[self.call.entity].add(self)
+        if self.hung_up():  # Before it was read: it was no call beside those of now.
+            self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None
+            return
+        self.provider.under_way[self.call.cell].add(self)
         if document["parameters"]["outcome"] != "hang":
             asyncio.get_running_loop().call_later(document["parameters"]["latency_ms"] / 1000,
                                                   self.answer, document, self.call)
@@ -110,7 +113,7 @@ class Connection(asyncio.Protocol):
     def end(self, broken):
         if self.call is not None:
             self.call.ended_at, self.call.broken = time.monotonic(), broken
-            self.provider.under_way[self.call.entity].discard(self)
+            self.provider.under_way[self.call.cell].discard(self)
             self.call = None
 
     def eof_received(self):

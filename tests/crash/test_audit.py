@@ -362,15 +362,18 @@ class Journals(Directory):
     def test_a_journal_reads_as_it_was_written(self):
         written = journal.Journal(self.path("journal"))
         written.note("began", life=LIFE)
-        written.note("submitting", key="k1", job=a_request())
+        for number in "12":
+            written.note("submitting", key="k" + number, job=a_request("k" + number))
         written.note("accepted", key="k1", id="j1")
+        written.note("saw", job=a_job("j2", labels={"key": "k2"}))  # Before its own answer.
+        written.note("asking", id="j2", what="cancel")
         written.note("saw", job=a_job(state="succeeded"))
         written.note("saw", job=a_job(state="succeeded"))
         written.close()
         read = journal.read(self.path("journal"))
         self.assertEqual(read.entries, written.ledger.entries)
         with open(self.path("journal"), encoding="utf-8") as file:
-            self.assertEqual(len(file.readlines()), 4)
+            self.assertEqual(len(file.readlines()), 7)
         read.check_standing({})
         self.assertIn("an accepted job is lost", read.faults.found)
 

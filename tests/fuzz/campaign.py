@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
 import program  # noqa: E402
 
 BUILD = os.path.realpath(os.path.join(HERE, "..", "..", "build-fuzz"))
+LIMITS = ("-timeout=10", "-rss_limit_mb=2048", "-malloc_limit_mb=512")  # As in run_fuzzer.
 TURN_S = 30
 
 
@@ -29,7 +30,7 @@ def still_broken(name):
     finds = os.path.join(BUILD, "finds", name)
     inputs = [os.path.join(finds, each) for each in os.listdir(finds)] if os.path.isdir(finds) else []
     return [path for path in sorted(inputs)
-            if subprocess.run([os.path.join(BUILD, "fuzz_" + name), path], check=False,
+            if subprocess.run([os.path.join(BUILD, "fuzz_" + name), *LIMITS, path], check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode]
 
 

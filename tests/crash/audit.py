@@ -9,10 +9,11 @@ import re
 import sqlite3
 
 from commands import COMMAND_SERVICE, TICK_S
+from daemon import SLOWDOWN
 from ledger import ENDED
 
 # Between celld's decision to begin a call and the provider's note of it.
-ON_THE_WAY_S = 2.0
+ON_THE_WAY_S = 5.0 * SLOWDOWN
 
 
 def audit_database(ledger, path, jobs, whole=False):

@@ -14,15 +14,15 @@ class Connection:
         self.on_sent = on_sent
         self.reader = self.writer = None
 
-    async def request(self, method, path, body=None):
-        """(status, document). Raises one of BROKEN when the outcome is unknown."""
+    async def request(self, method, path, body=None, header=""):
+        """(status, document). `header` is one line, with its end. Raises one of BROKEN when the outcome is unknown."""
         try:
             if self.writer is None:
                 self.reader, self.writer = await asyncio.open_connection(
                     "127.0.0.1", self.daemon.port, limit=16 << 20)
             payload = b"" if body is None else json.dumps(body).encode()
             self.writer.write(f"{method} {path} HTTP/1.1\r\nHost: celld\r\n"
-                              "Content-Type: application/json\r\n"
+                              f"Content-Type: application/json\r\n{header}"
                               f"Content-Length: {len(payload)}\r\n\r\n".encode() + payload)
             self.on_sent()
             head = (await self.reader.readuntil(b"\r\n\r\n")).lower()

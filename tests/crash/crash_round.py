@@ -20,7 +20,7 @@ from daemon import SLOWDOWN, Daemon
 from ledger import ENDED
 from recording_provider import Provider
 
-DRAIN_DEADLINE_S = 120.0 * SLOWDOWN
+DRAIN_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
 HOWS = {"kill": 60, "kill, and again at the start": 15, "stop": 15, "stop, then kill": 10}
 

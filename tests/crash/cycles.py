@@ -54,7 +54,8 @@ async def run_round(first, count, deadline):
         while done < count and not this.faults.found and (done == 0 or not deadline.passed()):
             done += 1
             await this.cycle(first + done - 1)
-        await this.finish()
+        if not this.faults.found:
+            await this.finish()
     except Exception:  # pylint: disable=broad-except
         # From a terminal, SIGINT reaches celld, too.
         wrong, done = not deadline.interrupted, 0 if deadline.interrupted else done

@@ -1,0 +1,45 @@
+"""The crash cycles as a whole: they find a celld that does not keep what it has promised."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Cycles(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="celld-cycles-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def run_cycles(self, before_celld, count):
+        """Of a celld before which, at each start, a shell does something. The output and summary."""
+        program = os.path.join(self.directory, "celld")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{before_celld}\nexec {os.environ['CELLD_BINARY']} \"$@\"\n")
+        os.chmod(program, stat.S_IRWXU)
+        summary = os.path.join(self.directory, "summary")
+        done = subprocess.run(
+            [sys.executable, os.path.join(HERE, "cycles.py"), "--count", str(count),
+             "--summary", summary], check=False, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "CELLD_BINARY": program, "TMPDIR": self.directory})
+        with open(summary, encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual(done.returncode, 1 if found["failures"] else 0, done.stdout)
+        return done.stdout, found
+
+    def test_the_cycles_find_a_celld_that_loses_what_it_wrote_last(self):
+        output, found = self.run_cycles("rm -f data/celld.db-wal data/celld.db-shm", 8)
+        self.assertGreater(found["failures"], 0, output)
+        self.assertIn("FAULT: an accepted job is lost", output)
+        self.assertIn("again: ", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The mutations as a campaign: a unit is a second of them. Every few seconds another seed begins, the
-number of its first unit, with a fresh celld: one that goes on fills its caches, and the test holds
-its memory against that of the beginning. `CELLD_BINARY` names the program.
+"""The mutations as a campaign: a unit is a second of them. Every few seconds another seed begins,
+the number of its first unit, with a fresh celld: one that goes on fills its caches, and the test
+holds its memory against that of the beginning. `CELLD_BINARY` names the program.
 """
 
 import os

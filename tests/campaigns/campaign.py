@@ -9,11 +9,11 @@ COUNT_MAX = 1_000_000_000  # As many as there is time for.
 class Campaign:
     """A program that tries something in numbered units, for as long as it is let.
 
-    `command` has places for {from} (the first unit's number), {count}, {seconds} (it ends at whichever
-    comes first) and {summary}: the file that the program writes at its end, a JSON object with
-    `units` (how many it did, those that failed included), `failures`, `figures` (names and integers,
-    added up over all runs) and, if it knows them, `failed`: a list of {"from", "count"} that repeat
-    one failure each. It exits with 0, or with 1 when there were failures.
+    `command` has places for {from} (the first unit's number), {count}, {seconds} (it ends at
+    whichever comes first) and {summary}: the file that the program writes at its end, a JSON object
+    with `units` (how many it did, those that failed included), `failures`, `figures` (names and
+    integers, added up over all runs) and, if it knows them, `failed`: a list of {"from", "count"}
+    that repeat one failure each. It exits with 0, or with 1 when there were failures.
     """
     name: str
     promises: str        # Of docs/reliability.md.

@@ -7,7 +7,8 @@ import sys
 
 def options(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first unit")
+    parser.add_argument("--from", type=int, default=0, dest="first",
+                        help="number of the first unit")
     parser.add_argument("--count", type=int, help="at most so many units")
     parser.add_argument("--seconds", type=float, help="begin no unit after so many seconds")
     parser.add_argument("--summary", help="file for the outcome, as JSON")

@@ -1,9 +1,9 @@
 """How far the campaigns have come: docs/campaigns.json.
 
 By campaign: `what`, `unit` and `goal`, for people; `done`, the units of all runs; `next`, the first
-unit of the next run; `seconds`; `figures`, added up; `failures`, all that there ever were; `failing`,
-those that have not been repeated with success on another commit; and `commits`, which did how many
-units, with or without changes beside the commit.
+unit of the next run; `seconds`; `figures`, added up; `failures`, all that there ever were;
+`failing`, those that have not been repeated with success on another commit; and `commits`, which
+did how many units, with or without changes beside the commit.
 """
 
 import json

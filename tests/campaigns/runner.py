@@ -12,6 +12,7 @@ import time
 import records
 from campaign import COUNT_MAX
 
+LOGS = os.path.join("build", "campaigns")  # Below the tree's root.
 ROUND_S = 600             # Each campaign gets its turn about that often.
 END_S = 300               # For what a program does after its time: a drain, an audit.
 TAIL_LINES = 40
@@ -122,14 +123,15 @@ def checked(summary):
 
 
 class Runner:
-    def __init__(self, campaigns, root, path, commit, tell=print):
+    def __init__(self, campaigns, root, path, commit, tell=print, clock=time.monotonic):
         self.campaigns = campaigns
         self.root = root
         self.path = path
         self.commit = commit
         self.tell = tell
+        self.clock = clock
         self.records = records.load(path, campaigns)
-        self.logs = os.path.join(root, "build", "campaigns")
+        self.logs = os.path.join(root, LOGS)
         self.environment = {"CELLD_BINARY": os.path.join(root, "build", "celld"),
                             "PYTHONDONTWRITEBYTECODE": "1", **os.environ}
         self.failures = []  # Of this run: what to tell at its end.
@@ -145,8 +147,8 @@ class Runner:
         slice_s = self._slice_s(seconds)
         self.tell(f"{len(self.campaigns)} campaigns for {seconds / 60:g} minutes, in turns of "
                   f"{slice_s} s, at commit {self.commit}. Whatever fails is told with the command "
-                  f"that repeats it, kept in {os.path.relpath(self.path, self.root)}, and ends this "
-                  "run with 1.")
+                  f"that repeats it, kept in {os.path.relpath(self.path, self.root)}, and ends "
+                  "this run with 1.")
         for campaign in self.campaigns:
             self.tell(f"  {campaign.name}: {campaign.what} ({campaign.promises}); "
                       f"{self._progress(campaign)}")
@@ -160,11 +162,11 @@ class Runner:
 
     def _take_turns(self, seconds, slice_s):
         """False when it was interrupted. Every campaign gets at least one turn."""
-        ends_at = time.monotonic() + seconds
+        ends_at = self.clock() + seconds
         first_turn = True
-        while first_turn or time.monotonic() < ends_at:
+        while first_turn or self.clock() < ends_at:
             for campaign in self.campaigns:
-                if not first_turn and time.monotonic() >= ends_at:
+                if not first_turn and self.clock() >= ends_at:
                     break
                 if not self._take_turn(campaign, max(slice_s, campaign.slice_min_s)):
                     return False

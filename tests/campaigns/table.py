@@ -8,7 +8,7 @@ LIMITS = ("--from", "{from}", "--count", "{count}", "--seconds", "{seconds}",
 CAMPAIGNS = (
     Campaign(
         name="simulation", promises="P2-P6, P8, P10, P11",
-        what="the engine on a virtual clock, under schedules, faults and crashes that a seed decides",
+        what="the engine on a virtual clock, under schedules, faults and crashes of a seed",
         unit="seeds", goal=1_000_000,
         command=("build/celld_simulation", *LIMITS), needs=("build/celld_simulation",)),
     Campaign(

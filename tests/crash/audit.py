@@ -94,7 +94,7 @@ def audit_processes(ledger, processes, life):
 
 
 def audit_sizes(ledger, targets, configured, now):
-    """`targets`: the size of each pool as celld shows it, by cell. `configured`: what it is at first."""
+    """`targets`: the size of each pool as celld shows it, by cell. `configured`: as at first."""
     for cell, target in targets.items():
         allowed = ledger.sizes_in_force(cell, configured[cell], now, now)
         ledger.faults.expect(target in allowed, "an answered resize is lost", cell, target, allowed)

@@ -15,7 +15,8 @@ class Connection:
         self.reader = self.writer = None
 
     async def request(self, method, path, body=None, header=""):
-        """(status, document). `header` is one line, with its end. Raises one of BROKEN when the outcome is unknown."""
+        """(status, document). `header` is a line with its end. Raises one of BROKEN when the
+        outcome is unknown."""
         try:
             if self.writer is None:
                 self.reader, self.writer = await asyncio.open_connection(

@@ -1,5 +1,5 @@
-"""The clients of one round of crash cycles: they submit, cancel, retry, resize and reload, and write
-into a journal what they are told. All but the reloads follow from a seed.
+"""The clients of one round of crash cycles: they submit, cancel, retry, resize and reload, and
+write into a journal what they are told. What they ask for follows from a seed.
 """
 
 import asyncio

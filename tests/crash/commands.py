@@ -1,8 +1,9 @@
 """The `command` service of the crash cycles: one script, which notes each begin and end.
 
-It holds a lock for its entity as long as it or any process that it left behind lives; who finds the
-lock taken notes an overlap. `parameters.outcome` says what it does, as for the HTTP provider: `slow`
-takes long and leaves a child behind, `hang` ignores SIGTERM and never ends, nor does its child.
+It holds a lock for its entity as long as it or any process that it left behind lives; who finds
+the lock taken notes an overlap. `parameters.outcome` says what it does, as for the HTTP provider:
+`slow` takes long and leaves a child behind, `hang` ignores SIGTERM and never ends, nor does its
+child.
 """
 
 import os
@@ -80,8 +81,8 @@ def read_log(faults, directory):
         if note == "overlap":
             faults.expect(False, "a command began while one for its entity had not gone", line)
         elif note == "begin":
-            call = Call(job, COMMAND_SERVICE, int(attempt), cell, f"{cell}/{kind}/{entity}", int(life),
-                        at + TICK_S, ended_at=at, broken=True)
+            call = Call(job, COMMAND_SERVICE, int(attempt), cell, f"{cell}/{kind}/{entity}",
+                        int(life), at + TICK_S, ended_at=at, broken=True)
             calls.append(call)
             under_way[job] = call
         else:

@@ -1,5 +1,5 @@
-"""One data directory through some lives of celld, from empty to drained: audited at the beginning of
-each life, and whole at the end.
+"""One data directory through some lives of celld, from empty to drained: audited at the beginning
+of each life, and whole at the end.
 """
 
 import asyncio
@@ -191,8 +191,11 @@ class Round:
     async def still_unfinished(self):
         """By the counts, which are of what is decided, and then by what is on disk."""
         try:
-            return (await unfinished(self.daemon) or
-                    sum(job["state"] not in ENDED for job in (await all_jobs(self.daemon)).values()))
+            count = await unfinished(self.daemon)
+            if count == 0:
+                jobs = await all_jobs(self.daemon)
+                count = sum(job["state"] not in ENDED for job in jobs.values())
+            return count
         except BROKEN:
             if not self.daemon.running():
                 raise

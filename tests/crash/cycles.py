@@ -67,8 +67,8 @@ async def run_round(first, count, deadline):
         if not wrong:
             shutil.rmtree(directory, ignore_errors=True)
     if wrong:
-        print(f"cycle {first + done - 1} failed; again: {sys.argv[0]} --from {first} --count {done}",
-              flush=True)
+        print(f"cycle {first + done - 1} failed; again: {sys.argv[0]} --from {first} "
+              f"--count {done}", flush=True)
     return done, this.figures, wrong
 
 

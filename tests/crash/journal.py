@@ -1,12 +1,10 @@
 """What clients were told by celld, written down as it comes: one JSON object a line, in a file.
 
-| note | members | |
-|---|---|---|
-| `began`, `struck`, `died` | `life`, `how` | a celld serves; it is about to be ended; it has ended |
-| `submitting`, `accepted` | `key`, `job`; `key`, `id` | a job under an idempotency key, and its 202 or 200 |
-| `asking`, `told` | `id`, `what` (`cancel`, `retry`), `status` | a command about a job, and its answer |
-| `resizing`, `resized` | `cell`, `size` | |
-| `saw` | `job` | the job, in any answer, that celld says is on disk |
+- `began` (life), `struck`, `died` (life, how): a celld starts; it is ended by us; it has ended.
+- `submitting` (key, job), `accepted` (key, id): a job under an idempotency key; its 202 or 200.
+- `asking`, `told` (id, what, status): a cancel or retry of a job; its answer.
+- `resizing`, `resized` (cell, size): a new size for a pool; its 202.
+- `saw` (job): the job, in any answer or event, so that celld has it on disk.
 
 Each has `at`, of CLOCK_MONOTONIC. What has no answer is what a crash has left open.
 """

@@ -148,8 +148,8 @@ class Ledger:
 
     def _check_sent(self, entry, job):
         for name, value in entry.sent.items():
-            self.faults.expect(job.get(name) == value or name == "retry", "a job is not what was sent",
-                               entry.id, name, value, job.get(name))
+            self.faults.expect(job.get(name) == value or name == "retry",
+                               "a job is not what was sent", entry.id, name, value, job.get(name))
 
     def _check_standing(self, entry, job):
         ended = job["state"] in ENDED
@@ -157,7 +157,7 @@ class Ledger:
             self.faults.expect(ended and job["finished_at"] == entry.settled,
                                "an ended job goes on", entry.ends[entry.settled], job)
         elif ended:
-            # An unanswered retry came to nothing; when the end was told first does not count any more.
+            # An unanswered retry came to nothing; when the end was told first counts no more.
             entry.settled, entry.settled_at = job["finished_at"], float("inf")
         self.faults.expect(not ended or job["finished_at"] not in entry.void,
                            "an answered retry is lost", job)

@@ -2,8 +2,8 @@
 
 What it answers follows from the document alone, so that a test knows how each job must end:
 `parameters.outcome` is `ok` or `slow` (200), `reject` (422), `flaky` (500 at the first attempt),
-`busy` (429 at the first call of a step) or `hang` (no answer). `parameters.latency_ms` is how long a
-call takes. The header `X-Life`, if there is one, says which celld makes the call.
+`busy` (429 at the first call of a step) or `hang` (no answer). `parameters.latency_ms` is how long
+a call takes. The header `X-Life`, if there is one, says which celld makes the call.
 
 As a program of its own it prints its port, serves until its standard input closes, and then prints
 its log: one JSON array a line, the members of a Call.

@@ -1,4 +1,4 @@
-"""The audits find what is wrong: each of these tests tells a ledger a story, and doctors its end."""
+"""The audits find what is wrong: each of these tests tells a ledger a story and doctors its end."""
 
 import contextlib
 import copy

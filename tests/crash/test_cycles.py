@@ -18,7 +18,7 @@ class Cycles(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def run_cycles(self, before_celld, count):
-        """Of a celld before which, at each start, a shell does something. The output and summary."""
+        """Of a celld before each start of which a shell does something: the output and summary."""
         program = os.path.join(self.directory, "celld")
         with open(program, "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\n{before_celld}\nexec {os.environ['CELLD_BINARY']} \"$@\"\n")

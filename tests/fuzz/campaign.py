@@ -28,8 +28,8 @@ def fuzzers():
 def still_broken(name):
     """The inputs, found earlier, that break the fuzzer's promise even now."""
     finds = os.path.join(BUILD, "finds", name)
-    inputs = [os.path.join(finds, each) for each in os.listdir(finds)] if os.path.isdir(finds) else []
-    return [path for path in sorted(inputs)
+    names = sorted(os.listdir(finds)) if os.path.isdir(finds) else []
+    return [path for path in (os.path.join(finds, each) for each in names)
             if subprocess.run([os.path.join(BUILD, "fuzz_" + name), *LIMITS, path], check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode]
 

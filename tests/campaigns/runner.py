@@ -1,6 +1,7 @@
 """Runs campaigns in turns, each from where it stopped, and keeps their records."""
 
 import dataclasses
+import itertools
 import json
 import os
 import shlex
@@ -161,17 +162,15 @@ class Runner:
         return max(1, int(seconds / turns / len(self.campaigns)))
 
     def _take_turns(self, seconds, slice_s):
-        """False when it was interrupted. Every campaign gets at least one turn."""
+        """False when it was interrupted. Every campaign gets at least one whole turn."""
         ends_at = self.clock() + seconds
-        first_turn = True
-        while first_turn or self.clock() < ends_at:
+        for turn in itertools.count():
             for campaign in self.campaigns:
-                if not first_turn and self.clock() >= ends_at:
-                    break
-                if not self._take_turn(campaign, max(slice_s, campaign.slice_min_s)):
+                left_s = slice_s if turn == 0 else min(slice_s, int(ends_at - self.clock()))
+                if left_s < 1:
+                    return True
+                if not self._take_turn(campaign, max(left_s, campaign.slice_min_s)):
                     return False
-            first_turn = False
-        return True
 
     def _take_turn(self, campaign, seconds):
         record = self.records[campaign.name]

@@ -90,8 +90,10 @@ class Counting(Campaigns):
         looks = itertools.count()  # The clock goes on by a second whenever it is looked at.
         runner = Runner([self.campaign(GOOD), self.campaign(GOOD, "other")], self.root, self.path,
                         COMMIT, self.told.append, clock=lambda: next(looks))
-        self.assertTrue(runner.run(5))
-        self.assertEqual([self.record(name)["done"] for name in ("fake", "other")], [20, 20])
+        self.assertTrue(runner.run(6))
+        self.assertEqual([self.record(name)["done"] for name in ("fake", "other")], [40, 30])
+        self.assertIn("== fake: units from 10 on, for 3 s", self.told)
+        self.assertIn("== fake: units from 30 on, for 1 s", self.told)
 
     def test_what_is_tried_is_told_before_it_is_tried(self):
         self.run_once(GOOD)

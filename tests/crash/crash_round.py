@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sys
 import time
 import uuid
 
@@ -208,11 +207,3 @@ class Round:
         if self.server is not None:
             self.server.close()
         self.journal.close()
-
-    def report(self):
-        """Whether something is wrong; and tells it."""
-        wrong = self.faults.report()
-        if wrong:
-            print(f"the journal, the data and celld's log are in {self.directory}",
-                  file=sys.stderr)
-        return wrong

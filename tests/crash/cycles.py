@@ -63,12 +63,13 @@ async def run_round(first, count, deadline):
             traceback.print_exc()
     finally:
         this.close()
-        wrong |= this.report()
+        wrong |= this.faults.report()
         if not wrong:
             shutil.rmtree(directory, ignore_errors=True)
     if wrong:
         print(f"cycle {first + done - 1} failed; again: {sys.argv[0]} --from {first} "
-              f"--count {done}", flush=True)
+              f"--count {done}\n"
+              f"its journal, its data and celld's log are in {directory}", flush=True)
     return done, this.figures, wrong
 
 

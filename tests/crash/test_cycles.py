@@ -40,6 +40,11 @@ class Cycles(unittest.TestCase):
         self.assertIn("FAULT: an accepted job is lost", output)
         self.assertIn("again: ", output)
 
+    def test_the_cycles_find_a_celld_that_leaves_a_process_behind(self):
+        output, found = self.run_cycles("sleep 20 >/dev/null 2>&1 &", 2)
+        self.assertGreater(found["failures"], 0, output)
+        self.assertIn("FAULT: a process outlived its celld", output)
+
 
 if __name__ == "__main__":
     unittest.main()

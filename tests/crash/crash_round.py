@@ -120,16 +120,20 @@ class Round:
             await asyncio.sleep(chance.uniform(0, 0.2))
             self.daemon.signal(signal.SIGKILL)
         if how == "stop":
-            code = await asyncio.to_thread(self.daemon.wait, STOP_DEADLINE_S)
-            self.faults.expect(code == 0, "a stop did not end with 0", code, self.daemon.log())
+            await asyncio.to_thread(self.daemon.wait, STOP_DEADLINE_S)
+            self.died("stop", 0)
             audit.audit_processes(self.journal.ledger, audit.processes_of(self.run), self.life + 1)
         else:
             await asyncio.to_thread(self.daemon.kill)
-        self.died("stop" if how == "stop" else "kill")
+            self.died("kill", -signal.SIGKILL, *([0] if how == "stop, then kill" else []))
 
-    def died(self, how):
+    def died(self, how, *codes):
+        """It has ended with one of these codes, or by itself."""
         self.journal.note("died", life=self.life, how=how)
         self.figures["stops" if how == "stop" else "kills"] += 1
+        code = self.daemon.process.returncode
+        self.faults.expect(code in codes, "celld did not end as it was told to", how, code,
+                           self.daemon.log())
 
     async def kill_while_starting(self, chance):
         self.new_life(chance.randrange(8))
@@ -137,7 +141,7 @@ class Round:
         await asyncio.sleep(chance.uniform(0, 0.06))
         self.journal.note("struck", life=self.life, how="kill")
         await asyncio.to_thread(self.daemon.kill)
-        self.died("kill")
+        self.died("kill", -signal.SIGKILL)
 
     # What is looked at.
 

@@ -97,6 +97,9 @@ class Connection(asyncio.Protocol):
     def answer(self, document, call):
         if self.call is not call:
             return
+        if self.hung_up():
+            self.end(broken=True)
+            return
         status = self.provider.status_of(document)
         body = json.dumps({"properties": {document["service"]: document["job"]}}).encode()
         # Before the answer leaves: celld may start its next call the moment it has read it.

@@ -45,6 +45,11 @@ class Cycles(unittest.TestCase):
         self.assertGreater(found["failures"], 0, output)
         self.assertIn("FAULT: a process outlived its celld", output)
 
+    def test_the_cycles_find_a_celld_that_ends_by_itself(self):
+        # While it starts, serves or is told to end: each of them is found.
+        output, found = self.run_cycles("(sleep 0.15; kill -ABRT $$) >/dev/null 2>&1 &", 12)
+        self.assertGreater(found["failures"], 0, output)
+
 
 if __name__ == "__main__":
     unittest.main()

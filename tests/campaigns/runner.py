@@ -31,10 +31,14 @@ class Commit:
 
 
 def commit_of(root, records_path):
-    """What is tried. The records themselves do not count as a change."""
+    """What is tried. The records themselves do not count as a change. Raises records.Invalid."""
     def git(*arguments):
-        return subprocess.run(["git", "-C", root, *arguments], check=True, text=True,
-                              capture_output=True).stdout.strip()
+        try:
+            return subprocess.run(["git", "-C", root, *arguments], check=True, text=True,
+                                  capture_output=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError) as error:
+            why = getattr(error, "stderr", None) or error
+            raise records.Invalid(f"counts are kept by commit, and git says: {why}") from None
     changes = git("status", "--porcelain", "--", ".",
                   f":(exclude){os.path.relpath(records_path, root)}")
     return Commit(git("rev-parse", "--short", "HEAD"), not changes)

@@ -14,7 +14,7 @@ import unittest.mock
 import records
 from campaign import Campaign
 from daemon import wait_until
-from runner import Commit, Runner
+from runner import Commit, Runner, commit_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMMIT = Commit("aaaaaaa", True)
@@ -262,6 +262,24 @@ class Records(Campaigns):
         self.run_once(GOOD)
         self.assertTrue(self.runner(self.campaign(GOOD, "another")).run(0.001))
         self.assertEqual(self.record("fake")["done"], 10)
+
+    @unittest.skipUnless(shutil.which("git"), "counts are kept where there is git")
+    def test_a_commit_has_changes_when_more_than_the_records_is_changed(self):
+        def git(*arguments):
+            subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b",
+                            *arguments], check=True, capture_output=True)
+        git("init")
+        git("commit", "--allow-empty", "-m", "first")
+        records.save(self.path, {})
+        clean = commit_of(self.root, self.path)
+        self.assertTrue(clean.clean)
+        self.assertRegex(str(clean), "^[0-9a-f]{7,}$")
+        self.campaign(GOOD)
+        self.assertEqual(str(commit_of(self.root, self.path)), f"{clean.name} with changes")
+
+    def test_where_there_is_no_commit_the_error_says_so(self):
+        with self.assertRaisesRegex(records.Invalid, "counts are kept by commit, and git says: "):
+            commit_of(self.root, self.path)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ import os
 import re
 import sqlite3
 
-from commands import COMMAND_SERVICE, TICK_S
+from commands import TICK_S
 from daemon import SLOWDOWN
 from ledger import ENDED
 
 # Between celld's decision to begin a call and the provider's note of it.
 ON_THE_WAY_S = 5.0 * SLOWDOWN
+# Between celld's closing a connection and the provider's note of it: a system under load.
+HUNG_UP_S = 1.0 * SLOWDOWN
 
 
 def audit_database(ledger, path, jobs, whole=False):
@@ -152,10 +154,10 @@ def _end_of(ledger, call):
 
 
 def _seen_beside(ledger, before, call):
-    """Whether `before` had surely not ended when `call` began. That celld has hung up on an HTTP
-    call is noted when the next one begins, but may be noted late beside a command."""
-    return (_end_of(ledger, before) > call.began_at and
-            not (before.broken and call.service == COMMAND_SERVICE))
+    """Whether `before` had surely not ended when `call` began. A provider may hear late that celld
+    has hung up on it."""
+    late_s = HUNG_UP_S if before.broken else 0
+    return _end_of(ledger, before) - late_s > call.began_at
 
 
 def _audit_entities(ledger, calls):

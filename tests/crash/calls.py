@@ -19,15 +19,8 @@ class Call:
     succeeded: bool = False
 
 
-def cell_of(document):
-    return document["customer"] + "/" + document["product"]
-
-
-def entity_of(document):
-    entity = document["entity"]
-    return f"{cell_of(document)}/{entity['type']}/{entity['id']}"
-
-
 def began(document, life):
-    return Call(document["job"], document["service"], document["attempt"], cell_of(document),
-                entity_of(document), life, time.monotonic())
+    entity = document["entity"]
+    cell = document["customer"] + "/" + document["product"]
+    return Call(document["job"], document["service"], document["attempt"], cell,
+                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic())

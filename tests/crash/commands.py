@@ -12,7 +12,6 @@ import time
 
 from calls import Call
 
-COMMAND_SERVICE = "tool"
 TICK_S = 0.01  # What a shell can read a clock by without a process.
 
 # Nothing but flock and sleep is a process of its own: a run takes a millisecond or two.
@@ -81,7 +80,7 @@ def read_log(faults, directory):
         if note == "overlap":
             faults.expect(False, "a command began while one for its entity had not gone", line)
         elif note == "begin":
-            call = Call(job, COMMAND_SERVICE, int(attempt), cell, f"{cell}/{kind}/{entity}",
+            call = Call(job, "tool", int(attempt), cell, f"{cell}/{kind}/{entity}",
                         int(life), at + TICK_S, ended_at=at, broken=True)
             calls.append(call)
             under_way[job] = call

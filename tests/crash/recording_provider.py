@@ -10,7 +10,6 @@ its log: one JSON array a line, the members of a Call.
 """
 
 import asyncio
-import collections
 import dataclasses
 import json
 import re
@@ -29,7 +28,6 @@ class Provider:
     def __init__(self):
         self.log = []
         self.seen = set()
-        self.under_way = collections.defaultdict(set)  # By cell: connections.
         self.port = None
 
     async def serve(self):
@@ -50,15 +48,6 @@ class Provider:
         if outcome == "busy" and first:
             return 429
         return 200
-
-    def began(self, document, life):
-        # The loop may have this call before the end of a connection that was closed earlier.
-        for connection in list(self.under_way[calls.cell_of(document)]):
-            if connection.hung_up():
-                connection.end(broken=True)
-        call = calls.began(document, life)
-        self.log.append(call)
-        return call
 
 
 class Connection(asyncio.Protocol):
@@ -85,11 +74,11 @@ class Connection(asyncio.Protocol):
         self.begin(document, int(LIFE.search(head)[1]) if b"\r\nx-life:" in head else 0)
 
     def begin(self, document, life):
-        self.call = self.provider.began(document, life)
+        self.call = calls.began(document, life)
+        self.provider.log.append(self.call)
         if self.hung_up():  # Before it was read: it was no call beside those of now.
             self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None
             return
-        self.provider.under_way[self.call.cell].add(self)
         if document["parameters"]["outcome"] != "hang":
             asyncio.get_running_loop().call_later(document["parameters"]["latency_ms"] / 1000,
                                                   self.answer, document, self.call)
@@ -116,7 +105,6 @@ class Connection(asyncio.Protocol):
     def end(self, broken):
         if self.call is not None:
             self.call.ended_at, self.call.broken = time.monotonic(), broken
-            self.provider.under_way[self.call.cell].discard(self)
             self.call = None
 
     def eof_received(self):

@@ -211,6 +211,12 @@ class Calls(Case):
         self.assert_calls(story, [a_call(), a_call("j2", 1.4, 1.6)],
                           "two calls for one entity at once")
 
+    def test_the_audit_knows_that_providers_hear_late_of_a_call_that_was_given_up(self):
+        for late, kinds in (0.5, []), (1.5, ["two calls for one entity at once"]):
+            story = Story().accept().accept("j2", "k2")
+            given_up = a_call(ended_at=2.0 + late * audit.HUNG_UP_S, broken=True, succeeded=False)
+            self.assert_calls(story, [given_up, a_call("j2", 2.0, 2.1)], *kinds)
+
     def test_the_audit_knows_that_calls_end_with_their_celld(self):
         story = Story().accept().accept("j2", "k2").die()
         self.assert_calls(story, [a_call(ended_at=99.0, broken=True, succeeded=False),

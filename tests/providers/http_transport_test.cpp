@@ -1,6 +1,10 @@
 // The calls of the HTTP transport: begun, ended, aborted, and the connections they use.
 #include "src/providers/http_transport.hpp"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -160,6 +164,29 @@ TEST_CASE("an abort closes the socket, ends the call once, and is then confirmed
   CHECK(result.get().end == End::aborted);
   CHECK(closed.get_future().get());
   CHECK(Clock::now() - begin < tolerance);
+}
+
+TEST_CASE("an abort closes the connection even while a fork has copies of all descriptors") {
+  std::promise<void> taken;
+  std::promise<bool> closed;
+  MisbehavingProvider provider([&](Connection& connection) {
+    connection.read_request();
+    taken.set_value();
+    closed.set_value(connection.wait_closed(10s));
+  });
+  Calls calls;
+  const auto lease = calls.next_lease();
+  auto result = calls.start(lease, request_to(provider.url()));
+  REQUIRE(taken.get_future().wait_for(patience) == std::future_status::ready);
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    for (;;) ::pause();
+  }
+  REQUIRE(fork > 0);
+  CHECK(calls.abort(lease).wait_for(patience) == std::future_status::ready);
+  CHECK(closed.get_future().get());
+  ::kill(fork, SIGKILL);
+  ::waitpid(fork, nullptr, 0);
 }
 
 TEST_CASE("an abort of an unknown lease is confirmed") {

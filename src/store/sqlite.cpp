@@ -19,12 +19,18 @@ void Connection::execute(const char* sql) {
 
 std::int64_t Connection::query_integer(const char* sql) {
   Statement statement{*this, sql};
-  return statement.step() ? statement.integer(0) : 0;
+  if (!statement.step()) return 0;
+  const auto value = statement.integer(0);
+  statement.finish();
+  return value;
 }
 
 std::string Connection::query_text(const char* sql) {
   Statement statement{*this, sql};
-  return statement.step() ? std::string{statement.text(0)} : std::string{};
+  if (!statement.step()) return "";
+  std::string value{statement.text(0)};
+  statement.finish();
+  return value;
 }
 
 void Connection::fail(std::string_view doing) const {
@@ -78,6 +84,11 @@ bool Statement::step() {
 void Statement::run() {
   step();
   reset();
+}
+
+void Statement::finish() {
+  while (step()) {
+  }
 }
 
 // The code that a reset returns is the one of the step before it, which was reported then.

@@ -27,7 +27,8 @@ class Connection {
 
   /// Runs statements that return nothing.
   void execute(const char* sql);
-  /// The first column of the first row.
+  /// The first column of the first row; the statement is run to its end, where what it has written
+  /// is committed.
   std::int64_t query_integer(const char* sql);
   std::string query_text(const char* sql);
   int changes() const { return sqlite3_changes(handle_.get()); }
@@ -62,6 +63,8 @@ class Statement {
   bool step();
   /// Steps once, to the end, and resets.
   void run();
+  /// After a row: steps to the end, past all others.
+  void finish();
   void reset();
 
   bool is_null(int column) const { return type(column) == SQLITE_NULL; }

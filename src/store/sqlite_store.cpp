@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -19,26 +20,42 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// Creates the directory, and makes its name as durable as what will be in it. Returns an error.
+/// Makes what was created in a directory durable. Returns an error.
+std::string sync_directory(const std::filesystem::path& directory) {
+  const auto failed = [&] {
+    return "cannot sync " + directory.string() + ": " + std::system_category().message(errno);
+  };
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return failed();
+  const bool synced = ::fsync(descriptor) == 0;
+  std::string error = synced ? "" : failed();
+  ::close(descriptor);
+  return error;
+}
+
+/// Creates the directory and those above it that are missing, each as durable as what will be in
+/// it. Returns an error.
 std::string make_directory(const std::filesystem::path& directory) {
   std::error_code failed;
-  const bool created = std::filesystem::create_directories(directory, failed);
-  if (failed) return "cannot create " + directory.string() + ": " + failed.message();
-  if (!created) return "";
-  const auto parent = std::filesystem::absolute(directory).lexically_normal().parent_path();
-  const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
+  if (std::filesystem::is_directory(directory, failed)) return "";
+  const auto parent = directory.parent_path();
+  if (parent != directory) {
+    if (auto error = make_directory(parent); !error.empty()) return error;
   }
-  return "";
+  std::filesystem::create_directory(directory, failed);
+  if (failed) return "cannot create " + directory.string() + ": " + failed.message();
+  return sync_directory(parent);
 }
 
 }  // namespace
 
 std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& options) {
   const std::filesystem::path directory{options.data_directory};
-  if (auto error = make_directory(directory); !error.empty()) return error;
+  const auto whole = std::filesystem::absolute(directory).lexically_normal();
+  if (auto error = make_directory(whole.has_filename() ? whole : whole.parent_path());
+      !error.empty()) {
+    return error;
+  }
   std::string error;
   auto lock = FileLock::acquire((directory / "celld.lock").string(), error);
   if (!lock) return error;

@@ -337,7 +337,8 @@ class RunningEngine final : public Engine {
     self->request(dispatcher, caf::infinite, cells::ListCells{std::nullopt, 1})
         .receive([](const cells::CellsListed&) {},
                  [&](const caf::error& error) {
-                   failure = StartFailure{3, "the store cannot be read: " + system_.render(error)};
+                   const auto reason = events_.failure().value_or(system_.render(error));
+                   failure = StartFailure{3, "the store failed: " + reason};
                  });
     return failure;
   }

@@ -50,6 +50,11 @@ void Events::fail(Kind kind, std::string detail) {
   [[maybe_unused]] const auto written = ::write(failures_, &one, sizeof one);
 }
 
+std::optional<std::string> Events::failure() const {
+  const std::lock_guard lock{mutex_};
+  return failed_ ? std::optional{failure_.detail} : std::nullopt;
+}
+
 void Events::ask_reload(api::ReloadAnswer answer) {
   {
     const std::lock_guard lock{mutex_};

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "src/http/api/reload.hpp"
@@ -33,6 +34,9 @@ class Events {
   /// From any thread; the first failure counts.
   void fail(Kind kind, std::string detail);
 
+  /// The detail of the first failure, if there was one. From any thread.
+  std::optional<std::string> failure() const;
+
   /// From any thread.
   void ask_reload(api::ReloadAnswer answer);
 
@@ -43,7 +47,7 @@ class Events {
   int signals_ = -1;   ///< A signalfd.
   int failures_ = -1;  ///< An eventfd.
   int reloads_ = -1;   ///< An eventfd that counts what is in `asked_`.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Event failure_;
   bool failed_ = false;
   std::deque<api::ReloadAnswer> asked_;

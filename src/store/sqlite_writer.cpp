@@ -121,8 +121,9 @@ class Writer {
 
   void fail(const std::string& text) {
     failure_ = cannot_commit(text);
-    answers_.fail_all(*failure_);
+    // First the reason: whoever gets an error ends, and is asked why.
     if (const auto& tell = database_->options().on_fatal) tell(text);
+    answers_.fail_all(*failure_);
   }
 
   bool has_changes() const {

@@ -11,6 +11,7 @@ everything that it had answered for. `CELLD_BINARY` names the program.
 """
 
 import argparse
+import calendar
 import collections
 import json
 import os
@@ -21,9 +22,11 @@ import struct
 import sys
 import time
 
-from shimmed import (BROKEN, ENDED, Daemon, ShimmedDaemon, a_config, replay, scratch_directory)
+from shimmed import (BROKEN, DATA, ENDED, Daemon, ShimmedDaemon, a_config, replay,
+                     scratch_directory)
 
 # A checkpoint is made at 4,000 pages; a frame of the log has a page and 24 bytes.
+SPREAD = 7919  # Prime, so that a sample goes through all units.
 PREPARED_LOG_BYTES = 3930 * (4096 + 24)
 EXIT_DEADLINE_S = 30.0
 RETENTION_MS = 86_400_000
@@ -64,19 +67,22 @@ def stopped_at_ms(log):
         if '"stopped"' in line:
             text = json.loads(line)["time"]
             seconds = time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
-            import calendar
             return calendar.timegm(seconds) * 1000 + int(text[20:23])
     return None
 
 
 def prepare(directory):
-    """A data directory of a celld that was killed, with a write-ahead log that is nearly full."""
+    """The data directory of a celld that was killed, with a write-ahead log that is nearly full, and
+    the ids of its jobs."""
     os.mkdir(directory)
     daemon = Daemon(a_config(RETENTION_MS), directory)
     daemon.start()
     client = daemon.client()
+    jobs = []
     for number in range(40):
-        assert client.post("/v1/jobs", a_small_job(f"old-{number}", "quick")).status == 202
+        answer = client.post("/v1/jobs", a_small_job(f"old-{number}", "quick"))
+        assert answer.status == 202, answer
+        jobs.append(answer.json["id"])
     size = 0
     log = os.path.join(daemon.data, "celld.db-wal")
     while os.path.getsize(log) < PREPARED_LOG_BYTES:
@@ -84,7 +90,7 @@ def prepare(directory):
         assert client.put("/v1/admin/cells/acme/*/pool", {"size": size}).status == 202
     client.close()
     daemon.kill()
-    return daemon.data
+    return daemon.data, jobs
 
 
 def a_small_job(entity, service, **changes):
@@ -163,17 +169,19 @@ class Run:
         self.daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory,
                                     FAULT=plan.fault.format(at),
                                     COUNT=os.path.join(self.directory, "count"))
+        self.old_jobs = prepared[1] if plan.prepared else []
         self.base = os.path.join(self.directory, "base")
         os.mkdir(self.base)
         if plan.prepared:
-            shutil.copytree(prepared, os.path.join(self.base, "data"))
-            shutil.copytree(prepared, self.daemon.data)
+            shutil.copytree(prepared[0], os.path.join(self.base, DATA))
+            shutil.copytree(prepared[0], self.daemon.data)
         self.wrong = []
         self.code = None
         self.fault = None
         self.served = False
+        self.calls = 0
 
-    def calls(self):
+    def counted(self):
         with open(os.path.join(self.directory, "count"), encoding="ascii") as file:
             return int(file.read() or 0)
 
@@ -188,6 +196,7 @@ class Run:
         self.check_end()
         self.check_promises()
         self.check_restart()
+        self.calls = self.counted()
         if not self.wrong:
             shutil.rmtree(self.directory)
 
@@ -261,5 +270,93 @@ class Run:
         if code != 0:
             self.wrong.append(said)
             return {}
-        return {job: "" if ended == "-" else ended
-                for job, ended in (line.split() for line in said.splitlines())}
+        owed = {job: "" for job in self.old_jobs}
+        owed.update({job: "" if ended == "-" else ended
+                     for job, ended in (line.split() for line in said.splitlines())})
+        return owed
+
+
+class Campaign:
+    def __init__(self, options):
+        self.options = options
+        self.directory = scratch_directory()
+        self.plans = [plan for plan in PLANS if options.plan in (None, plan.name)]
+        self.prepared = None
+        if any(plan.prepared for plan in self.plans):
+            self.prepared = prepare(os.path.join(self.directory, "old"))
+        self.figures = collections.Counter()
+        self.failures = self.done = 0
+        self.units = self.all_units()
+
+    def all_units(self):
+        """Every (plan, N), found by a run of each plan in which nothing fails."""
+        calls = {}
+        for plan in self.plans:
+            kind = (plan.prepared, plan.fault.split(":")[0])
+            if kind not in calls:
+                run = Run(plan, 1 << 60, self.prepared)
+                run.whole()
+                self.judge(run, -1)
+                calls[kind] = run.calls
+        most = {plan: calls[plan.prepared, plan.fault.split(":")[0]] for plan in self.plans}
+        for plan in self.plans:
+            print(f"{plan.name}: {most[plan]} calls")
+        return [(plan, at) for at in range(1, max(most.values()) + 1)
+                for plan in self.plans if at <= most[plan]]
+
+    def run(self):
+        ends_at = None if self.options.seconds is None else time.monotonic() + self.options.seconds
+        while self.done < self.options.count:
+            if ends_at is not None and time.monotonic() >= ends_at:
+                break
+            number = self.options.first + self.done
+            place = number * SPREAD if self.options.spread else number
+            plan, at = self.units[place % len(self.units)]
+            run = Run(plan, at, self.prepared)
+            run.whole()
+            self.judge(run, number)
+            self.done += 1
+        shutil.rmtree(self.directory)
+
+    def judge(self, run, number):
+        self.figures["hit"] += run.fault is not None
+        self.figures["exit_3"] += run.code == 3
+        self.figures["exit_3_at_start"] += run.code == 3 and not run.served
+        self.figures["went_on"] += run.code == 0 and run.fault is not None
+        if not run.wrong:
+            return
+        self.failures += 1
+        failed = run.fault[1] if run.fault else "nothing"
+        print(f"FAILURE: unit {number}: {run.plan.name}, call {run.at} ({failed} failed), kept in "
+              f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' --from {run.at - 1} "
+              "--count 1")
+        for wrong in run.wrong:
+            print("   ", str(wrong)[:500], flush=True)
+
+    def report(self):
+        print(f"{self.done} runs ({len(self.units)} make a pass): {self.figures['hit']} in which a "
+              f"call failed; after {self.figures['exit_3']} of these celld ended with 3 "
+              f"({self.figures['exit_3_at_start']} while starting), after {self.figures['went_on']} "
+              f"it could go on; {self.failures} failures")
+        if self.options.summary:
+            with open(self.options.summary, "w", encoding="utf-8") as file:
+                json.dump({"units": self.done, "failures": self.failures,
+                           "figures": dict(self.figures)}, file)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--count", type=int, default=1 << 40)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--summary")
+    parser.add_argument("--spread", action="store_true")
+    parser.add_argument("--plan", choices=[plan.name for plan in PLANS])
+    campaign = Campaign(parser.parse_args())
+    campaign.run()
+    campaign.report()
+    return 0 if campaign.failures == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,5 @@
 // celld_power_cuts --log FILE --scratch DIR [--from N] [--count N] [--retention-ms N]
-//                  [--base DIR] [--export N] [--at-fault | --at-end] [--summary FILE]
+//                  [--base DIR] [--export N | --owed | --at-fault | --at-end] [--summary FILE]
 //
 // Follows a log of the shim, cuts the power at points of it, and opens the store on what may then
 // be on disk. Disks are numbered: four for each cut, the first of them with nothing lost; the
@@ -16,6 +16,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -34,7 +35,7 @@ using namespace celld::disk;
 constexpr std::uint64_t disks_per_cut = 4;
 constexpr std::size_t faults_told_max = 5;
 /// Where celld keeps its data below the watched directory.
-constexpr const char* data_directory = "data";
+constexpr const char* data_directory = "var/data";
 
 struct Arguments {
   std::string log;
@@ -47,11 +48,16 @@ struct Arguments {
   std::optional<std::uint64_t> exported;
   bool at_fault = false;
   bool at_end = false;
+  bool owed = false;
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
+    if (name == "--owed") {
+      arguments.owed = true;
+      continue;
+    }
     if (name == "--at-fault" || name == "--at-end") {
       (name == "--at-end" ? arguments.at_end : arguments.at_fault) = true;
       continue;
@@ -233,16 +239,21 @@ Tally check_one(const Arguments& arguments, const std::vector<Record>& log) {
   return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size()};
 }
 
-/// Prints what must be on it: id and, where it was told, the state at the end.
+/// A line each: id and, where it was told, the state at the end.
+void print_owed(const std::map<cells::JobId, PromisedJob>& jobs) {
+  for (const auto& [id, job] : jobs) {
+    std::printf("%s %s\n", cells::format_job_id(id).c_str(), job.ended.value_or("-").c_str());
+  }
+}
+
+/// And prints the jobs that must be on it.
 void export_disk(const Arguments& arguments, const std::vector<Record>& log) {
   Walk walk{arguments, log};
   walk.to(CutPoints{log}.of_cut(*arguments.exported / disks_per_cut));
   StateCheck check{arguments.scratch, data_directory, arguments.retention_ms};
   check.check(walk.disk().after({}), walk.promises(), true, walk.wall_ms());
   check.write(walk.disk().after(cut_of(*arguments.exported)));
-  for (const auto& [id, job] : walk.promises().jobs()) {
-    std::printf("%s %s\n", cells::format_job_id(id).c_str(), job.ended.value_or("-").c_str());
-  }
+  print_owed(walk.promises().jobs());
 }
 
 void write_summary(const std::string& path, const Tally& tally) {
@@ -255,6 +266,12 @@ int run(const Arguments& arguments) {
   const LogFile log{arguments.log};
   if (arguments.exported) {
     export_disk(arguments, log.records());
+    return 0;
+  }
+  if (arguments.owed) {
+    Walk walk{arguments, log.records()};
+    walk.promise_all();
+    print_owed(walk.promises().jobs());
     return 0;
   }
   const bool one = arguments.at_fault || arguments.at_end;

@@ -18,7 +18,7 @@ import shutil
 import sys
 import time
 
-from shimmed import Daemon, ShimmedDaemon, a_config, replay, scratch_directory
+from shimmed import DATA, Daemon, ShimmedDaemon, a_config, replay, scratch_directory
 from workload import Workload
 
 DISKS_OF_A_LOAD = 1000
@@ -53,8 +53,9 @@ def start_on(directory, daemon, number):
     if code != 0:
         return [owed]
     # Nothing is removed while we look.
-    started = Daemon(a_config(), disk)
-    started.write_config(a_config(retention_ms=86_400_000))
+    os.makedirs(disk, exist_ok=True)
+    started = Daemon(a_config(retention_ms=86_400_000), disk)
+    started.data = os.path.join(disk, DATA)
     started.start()
     client = started.client()
     faults = []

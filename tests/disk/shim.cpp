@@ -111,8 +111,9 @@ int syncing(long call, int descriptor) {
     ticket = state.next_ticket();
     state.log(RecordKind::sync_begin, file.object, ticket);
   }
-  if (state.sync_delay().count() > 0) {  // As a disk that takes its time.
-    ::poll(nullptr, 0, static_cast<int>(state.sync_delay().count()));
+  // As a disk that takes its time.
+  if (const auto delay = state.sync_delay(); delay.count() > 0) {
+    ::poll(nullptr, 0, static_cast<int>(delay.count()));
   }
   const int code = static_cast<int>(::syscall(call, descriptor));
   if (code == 0 && !state.is_lost(ticket)) {

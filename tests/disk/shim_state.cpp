@@ -35,11 +35,10 @@ std::int64_t number_of(const char* variable) {
 }
 
 /// Not through open(), which is the shim's own.
-int open_to_append(const char* variable, int flags) {
+int open_outside(const char* variable, int flags) {
   const auto path = text_of(variable);
   if (path.empty()) return -1;
-  return static_cast<int>(
-      ::syscall(SYS_openat, AT_FDCWD, path.data(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path.data(), flags | O_CLOEXEC, 0600));
 }
 
 [[noreturn]] void refuse(const char* variable) {
@@ -66,9 +65,9 @@ ShimState& ShimState::get() {
 
 ShimState::ShimState()
     : root_(text_of("CELLD_DISK_ROOT")),
-      log_(open_to_append("CELLD_DISK_LOG", O_APPEND)),
-      count_(open_to_append("CELLD_DISK_COUNT", 0)),
-      sync_delay_(number_of("CELLD_DISK_SYNC_MS")),
+      log_(open_outside("CELLD_DISK_LOG", O_WRONLY | O_CREAT | O_APPEND)),
+      count_(open_outside("CELLD_DISK_COUNT", O_WRONLY | O_CREAT)),
+      sync_delay_(open_outside("CELLD_DISK_SYNC_MS", O_RDONLY)),
       syncs_lost_(number_of("CELLD_DISK_SYNC_LOST")) {
   if (const char* fault = std::getenv("CELLD_DISK_FAULT")) parse_fault(fault);
   if (const auto bytes = number_of("CELLD_DISK_BYTES_MAX")) bytes_max_ = bytes;
@@ -124,6 +123,12 @@ int ShimState::fault(CallKind kind, std::string_view name) {
     return 0;
   }
   return fault_.error;
+}
+
+std::chrono::milliseconds ShimState::sync_delay() const {
+  std::array<char, 20> text{};
+  if (sync_delay_ >= 0) ::syscall(SYS_pread64, sync_delay_, text.data(), text.size() - 1, 0);
+  return std::chrono::milliseconds{std::atoll(text.data())};
 }
 
 void ShimState::count(std::uint64_t calls) const {

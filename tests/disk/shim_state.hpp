@@ -9,7 +9,7 @@
 //                         `once`, or `on`: every later call of that kind fails as well
 //   CELLD_DISK_COUNT      a file that at each call gets how many of KIND there were
 //   CELLD_DISK_BYTES_MAX  files that would grow beyond this together fail with ENOSPC
-//   CELLD_DISK_SYNC_MS    each sync takes so much longer
+//   CELLD_DISK_SYNC_MS    a file with a number, read at each sync: it takes so much longer
 //   CELLD_DISK_SYNC_LOST  N: each N-th sync is not in the log, as if the disk only said it were
 //   done
 #pragma once
@@ -65,7 +65,7 @@ class ShimState {
   std::int64_t next_ticket() { return ++tickets_; }
 
   bool is_lost(std::int64_t sync) const { return syncs_lost_ != 0 && sync % syncs_lost_ == 0; }
-  std::chrono::milliseconds sync_delay() const { return sync_delay_; }
+  std::chrono::milliseconds sync_delay() const;
 
  private:
   ShimState();
@@ -87,7 +87,7 @@ class ShimState {
   int count_ = -1;
   Fault fault_;
   std::optional<std::int64_t> bytes_max_;
-  std::chrono::milliseconds sync_delay_{0};
+  int sync_delay_ = -1;  ///< The file that has it.
   std::int64_t syncs_lost_ = 0;
 
   std::mutex mutex_;

@@ -22,6 +22,9 @@ from daemon import Daemon  # noqa: E402
 BESIDE = os.path.dirname(os.environ["CELLD_BINARY"])
 SHIM = os.environ.get("CELLD_DISK_SHIM", os.path.join(BESIDE, "celld_disk_shim.so"))
 POWER_CUTS = os.environ.get("CELLD_POWER_CUTS", os.path.join(BESIDE, "celld_power_cuts"))
+# Below the watched directory; it takes two new directories to get there.
+DATA = os.path.join("var", "data")
+BROKEN = (OSError, http.client.HTTPException)
 ENDED = ("succeeded", "failed", "cancelled")
 
 
@@ -40,6 +43,7 @@ class ShimmedDaemon(Daemon):
         self.watched = os.path.join(directory, "disk")
         os.mkdir(self.watched)
         super().__init__(config, self.watched)
+        self.data = os.path.join(self.watched, DATA)
         self.stderr_path = os.path.join(directory, "celld.log")
         self.disk_log = os.path.join(directory, "disk.log")
         self.shim(**settings)
@@ -89,9 +93,6 @@ class QuickClient:
 
     def close(self):
         self.connection.close()
-
-
-BROKEN = (OSError, http.client.HTTPException)
 
 
 def replay(log, scratch, *arguments):

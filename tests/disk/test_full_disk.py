@@ -1,0 +1,82 @@
+"""A disk that fills up: celld ends with 3, says so, and has all that it answered for once there is
+room again."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from daemon import Daemon
+from shimmed import BROKEN, ShimmedDaemon, a_config, scratch_directory
+
+RETENTION_MS = 86_400_000
+ROOM_BYTES = 6 << 20
+
+
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        self.directory = scratch_directory()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def fill(self, daemon):
+        """Submits until celld ends; the ids of the jobs that were answered with 202."""
+        daemon.start()
+        self.addCleanup(lambda: daemon.running() and daemon.kill())
+        client = ShimmedDaemon.quick_client(daemon)
+        accepted, refused = [], 0
+        try:
+            while refused < 1000:
+                job = {"customer": "acme", "product": "dns", "action": "create",
+                       "entity": {"type": "zone", "id": f"e{len(accepted)}"},
+                       "services": ["quick"], "parameters": {"text": "x" * 20_000}}
+                status, document = client.request("POST", "/v1/jobs", job)
+                if status == 202:
+                    self.assertEqual(refused, 0, "a job was accepted after one was refused")
+                    accepted.append(document["id"])
+                else:
+                    self.assertEqual(status, 503, document)
+                    refused += 1
+        except BROKEN:
+            pass  # It has ended.
+        client.close()
+        self.assertEqual(daemon.wait(), 3)
+        self.assertIn("the store failed, nothing more is accepted", daemon.log())
+        self.assertRegex(daemon.log(), "full|disk I/O error")
+        self.assertTrue(accepted)
+        return accepted
+
+    def check(self, daemon, accepted):
+        daemon.start()
+        client = ShimmedDaemon.quick_client(daemon)
+        for job in accepted:
+            self.assertEqual(client.request("GET", f"/v1/jobs/{job}")[0], 200, job)
+        client.close()
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_a_full_disk_ends_celld_and_loses_nothing(self):
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory, BYTES_MAX=ROOM_BYTES)
+        accepted = self.fill(daemon)
+        daemon.environment = {}
+        self.check(daemon, accepted)
+
+    def test_a_full_file_system_ends_celld_and_loses_nothing(self):
+        mounted = os.path.join(self.directory, "small")
+        os.mkdir(mounted)
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={ROOM_BYTES}", "celld-test", mounted]
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest("a file system cannot be mounted here: " + done.stderr.strip())
+        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=True)
+        daemon = Daemon(a_config(RETENTION_MS), self.directory)
+        daemon.data = os.path.join(mounted, "data")
+        accepted = self.fill(daemon)
+        # As long as there is no room, it does not start, and says why.
+        with self.assertRaisesRegex(AssertionError, "full|disk I/O error|No space"):
+            daemon.start()
+        self.assertEqual(daemon.process.returncode, 3)
+        subprocess.run(["mount", "-o", "remount,size=200m", mounted], check=True)
+        self.check(daemon, accepted)
+
+
+if __name__ == "__main__":
+    unittest.main()

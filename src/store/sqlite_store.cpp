@@ -70,6 +70,10 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
   } catch (const SqliteFailure& failure) {
     return "cannot use the database " + store.path_ + ": " + failure.what();
   }
+  // The files of the database are there by now. SQLite makes their names durable as well, and keeps
+  // it to itself when that fails.
+  error = sync_directory(std::filesystem::path{store.path_}.parent_path());
+  if (!error.empty()) return error;
   return store;
 }
 

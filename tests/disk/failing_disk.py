@@ -43,6 +43,7 @@ PLANS = [Plan(f"{start}, {kind} {error} {span}", start == "old", f"{kind}:{{}}:{
                                    ("read", "EIO", "once"))]
 # What may go wrong with the store before it is open, or in it, is told in one of these ways.
 REASONS = re.compile(r"disk I/O error|database or disk is full|unable to open database file|"
+                     r"attempt to write a readonly database|database disk image is malformed|"
                      r"Input/output error|No space left on device|locking protocol|"
                      r"file is not a database|does not support a write-ahead log")
 
@@ -136,8 +137,7 @@ class Script:
         self.submit("later", "quick", delay_ms=20)
         failing = self.submit("failing", "flaky", retry={"max_attempts": 1})
         waiting = self.submit("waiting", "quick", delay_ms=60_000)
-        if waiting:
-            self.ask("POST", waiting + "/cancel")
+        if waiting and self.ask("POST", waiting + "/cancel"):
             self.ask("POST", waiting + "/retry")
         self.ask("PUT", "/v1/admin/cells/acme/*/pool", {"size": 3})
         self.ask("POST", "/v1/admin/cells/acme/*/pause")
@@ -212,13 +212,15 @@ class Run:
 
     def may_go_on(self):
         """Whether celld may do without what failed: the copy of a backup, a look by a reader, the
-        removal of a file, or the tidying up after everything was stopped in good order."""
+        removal of a file, another sync of the directory after its own, or the tidying up after
+        everything was stopped in good order."""
         faults = faults_of(self.daemon.disk_log)
         if not faults:
             return False
         wall_ms, text = faults[0]
         stopped_ms = stopped_at_ms(self.daemon.whole_log())
-        return ("celld-backup.partial" in text or text.startswith(("read ", "open ", "unlink "))
+        return ("celld-backup.partial" in text
+                or text.startswith(("read ", "open ", "unlink ", f"sync {DATA} "))
                 or (stopped_ms is not None and wall_ms >= stopped_ms - 1))
 
     def check_end(self):

@@ -182,7 +182,7 @@ class RunningEngine final : public Engine {
     self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
                   cells::Drain{config_.shutdown_grace})
         .receive([](const cells::Drained&) {},
-                 [&](const caf::error& error) { failure = system_.render(error); });
+                 [&](const caf::error& error) { failure = reason_of(error); });
     refuse_all();
     return failure;
   }
@@ -330,6 +330,11 @@ class RunningEngine final : public Engine {
     return scraper;
   }
 
+  /// Whoever answers with an error has mostly ended for want of the store: then why that failed.
+  std::string reason_of(const caf::error& error) const {
+    return events_.failure().value_or(system_.render(error));
+  }
+
   /// Its answer says that it has taken up what the store has.
   std::optional<StartFailure> await_dispatcher(const cells::CellDispatcher& dispatcher) {
     std::optional<StartFailure> failure;
@@ -337,8 +342,7 @@ class RunningEngine final : public Engine {
     self->request(dispatcher, caf::infinite, cells::ListCells{std::nullopt, 1})
         .receive([](const cells::CellsListed&) {},
                  [&](const caf::error& error) {
-                   const auto reason = events_.failure().value_or(system_.render(error));
-                   failure = StartFailure{3, "the store failed: " + reason};
+                   failure = StartFailure{3, "the store failed: " + reason_of(error)};
                  });
     return failure;
   }

@@ -4,10 +4,11 @@
     failing_disk.py [--from N] [--count N] [--seconds S] [--summary FILE] [--spread] [--plan NAME]
 
 A unit is one run. Units go through the plans in turn (what fails, from which directory it starts),
-and through the calls of each; when all have failed once, they begin anew. --spread takes units that
-lie far apart, for a sample. After a failure, nothing may be answered with success that was not on
-disk before; celld ends with 3 and says why; and started again on the same directory, it has
-everything that it had answered for. `CELLD_BINARY` names the program.
+and through the calls of each; when all have failed once, that was a pass, and they begin anew.
+Without --count and --seconds, a whole pass is made. --spread takes units that lie far apart, for a
+sample. After a failure, nothing may be answered with success that was not on disk before; celld ends
+with 3 and says why; and started again on the same directory, it has everything that it had answered
+for. `CELLD_BINARY` names the program.
 """
 
 import argparse
@@ -107,6 +108,7 @@ class Script:
         self.daemon = daemon
         self.client = daemon.quick_client(timeout_s=EXIT_DEADLINE_S)
         self.jobs = []
+        self.retried = set()  # Perhaps, if that was not answered.
         self.unexpected = []
         self.refused = 0
 
@@ -138,7 +140,7 @@ class Script:
         failing = self.submit("failing", "flaky", retry={"max_attempts": 1})
         waiting = self.submit("waiting", "quick", delay_ms=60_000)
         if waiting and self.ask("POST", waiting + "/cancel"):
-            self.ask("POST", waiting + "/retry")
+            self.retry(waiting)
         self.ask("PUT", "/v1/admin/cells/acme/*/pool", {"size": 3})
         self.ask("POST", "/v1/admin/cells/acme/*/pause")
         self.ask("POST", "/v1/admin/cells/acme/*/resume")
@@ -157,7 +159,11 @@ class Script:
                     break
                 time.sleep(0.002)
         if failing:
-            self.ask("POST", failing + "/retry", statuses=(200, 202, 409))
+            self.retry(failing)
+
+    def retry(self, path):
+        self.retried.add(path.rpartition("/")[2])
+        self.ask("POST", path + "/retry", statuses=(202, 409))
 
 
 class Run:
@@ -180,6 +186,7 @@ class Run:
         self.fault = None
         self.served = False
         self.calls = 0
+        self.retried = set()
 
     def counted(self):
         with open(os.path.join(self.directory, "count"), encoding="ascii") as file:
@@ -203,6 +210,7 @@ class Run:
     def work(self):
         script = Script(self.daemon)
         script.run()
+        self.retried = script.retried
         if self.daemon.running():
             self.daemon.signal(signal.SIGTERM)
         self.code = self.daemon.wait(EXIT_DEADLINE_S)
@@ -273,7 +281,7 @@ class Run:
             self.wrong.append(said)
             return {}
         owed = {job: "" for job in self.old_jobs}
-        owed.update({job: "" if ended == "-" else ended
+        owed.update({job: "" if ended == "-" or job in self.retried else ended
                      for job, ended in (line.split() for line in said.splitlines())})
         return owed
 
@@ -308,7 +316,10 @@ class Campaign:
 
     def run(self):
         ends_at = None if self.options.seconds is None else time.monotonic() + self.options.seconds
-        while self.done < self.options.count:
+        count = self.options.count
+        if count is None:
+            count = len(self.units) if ends_at is None else 1 << 40
+        while self.done < count:
             if ends_at is not None and time.monotonic() >= ends_at:
                 break
             number = self.options.first + self.done
@@ -349,7 +360,7 @@ class Campaign:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--count", type=int, default=1 << 40)
+    parser.add_argument("--count", type=int)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--summary")
     parser.add_argument("--spread", action="store_true")

@@ -26,8 +26,8 @@ import time
 from shimmed import (BROKEN, DATA, ENDED, Daemon, ShimmedDaemon, a_config, replay,
                      scratch_directory)
 
-# A checkpoint is made at 4,000 pages; a frame of the log has a page and 24 bytes.
 SPREAD = 7919  # Prime, so that a sample goes through all units.
+# A checkpoint is made at 4,000 pages; a frame of the log has a page and 24 bytes.
 PREPARED_LOG_BYTES = 3930 * (4096 + 24)
 EXIT_DEADLINE_S = 30.0
 RETENTION_MS = 86_400_000

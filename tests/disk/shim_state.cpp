@@ -128,7 +128,7 @@ int ShimState::fault(CallKind kind, std::string_view name) {
 std::chrono::milliseconds ShimState::sync_delay() const {
   std::array<char, 20> text{};
   if (sync_delay_ >= 0) ::syscall(SYS_pread64, sync_delay_, text.data(), text.size() - 1, 0);
-  return std::chrono::milliseconds{std::atoll(text.data())};
+  return std::chrono::milliseconds{std::strtoll(text.data(), nullptr, 10)};
 }
 
 void ShimState::count(std::uint64_t calls) const {

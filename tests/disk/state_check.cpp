@@ -46,7 +46,7 @@ std::string name_of_state(int state) {
 
 }  // namespace
 
-StateCheck::StateCheck(std::string scratch, std::string data, std::int64_t retention_ms)
+StateCheck::StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms)
     : scratch_(std::move(scratch)),
       data_(scratch_ + "/" + data),
       database_(data_ + "/celld.db"),

@@ -17,7 +17,7 @@ class StateCheck {
  public:
   /// States are written below `scratch`, which is emptied; the store is at `data` in each.
   /// Ended jobs are kept for `retention_ms`.
-  StateCheck(std::string scratch, std::string data, std::int64_t retention_ms);
+  StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms);
 
   /// What is wrong. `complete`: nothing was lost, so that the jobs that are not there have been
   /// removed for their age; they are forgotten.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "src/store/schema.hpp"
 #include "src/store/sqlite.hpp"
@@ -183,6 +184,27 @@ TEST_CASE("a full disk is an error to everybody, told once, and never an acknowl
   // The rest was rolled back or never begun; what was granted is there.
   CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") ==
         static_cast<std::int64_t>(granted));
+}
+
+TEST_CASE("the reason of a failure is told before anybody is answered with an error") {
+  std::promise<void> answered;
+  auto is_answered = answered.get_future();
+  bool told_first = false;
+  SqliteOptions options;
+  options.database_pages_max = 200;
+  options.on_fatal = [&](const std::string&) {
+    told_first = is_answered.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout;
+  };
+  SqliteUnderTest under_test{options};
+  caf::scoped_actor self{under_test.system()};
+  bool refused = false;
+  for (JobId id = 1; !refused && id < 20'000; ++id) {
+    self->request(under_test.store(), std::chrono::seconds{60}, InsertJob{job_of(id)})
+        .receive([](const JobInserted&) {}, [&](const caf::error&) { refused = true; });
+  }
+  answered.set_value();
+  REQUIRE(refused);
+  CHECK(told_first);
 }
 
 TEST_CASE("the log is checkpointed when it is long, and stays short") {

@@ -57,11 +57,25 @@ std::optional<std::string> Events::failure() const {
 
 void Events::ask_reload(api::ReloadAnswer answer) {
   {
-    const std::lock_guard lock{mutex_};
+    std::unique_lock lock{mutex_};
+    if (refuses_reloads_) {
+      lock.unlock();
+      return answer(api::ReloadRefused{});
+    }
     asked_.push_back(std::move(answer));
   }
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(reloads_, &one, sizeof one);
+}
+
+void Events::refuse_reloads() {
+  std::deque<api::ReloadAnswer> asked;
+  {
+    const std::lock_guard lock{mutex_};
+    refuses_reloads_ = true;
+    asked.swap(asked_);
+  }
+  for (const auto& answer : asked) answer(api::ReloadRefused{});
 }
 
 Events::Event Events::wait() {

@@ -40,6 +40,9 @@ class Events {
   /// From any thread.
   void ask_reload(api::ReloadAnswer answer);
 
+  /// Nobody waits for events any more: reloads that were asked for, or will be, are refused.
+  void refuse_reloads();
+
   /// Waits for the next event.
   Event wait();
 
@@ -50,6 +53,7 @@ class Events {
   mutable std::mutex mutex_;
   Event failure_;
   bool failed_ = false;
+  bool refuses_reloads_ = false;
   std::deque<api::ReloadAnswer> asked_;
 };
 

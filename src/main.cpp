@@ -232,6 +232,7 @@ int serve(Engine& engine, Events& events, logs::Log& log, const Arguments& argum
         continue;
       case Events::Kind::stop: {
         log.write({Level::info, "stopping"});
+        events.refuse_reloads();
         service_manager::stopping(engine.drain_longest() + stop_margin);
         const std::string failure = engine.drain();
         if (failure.empty()) {

@@ -58,6 +58,12 @@ TEST_CASE("a reload is answered when somebody has done it, and others are served
       "restart_required": ["/store"]})"));
 }
 
+TEST_CASE("a reload that a stop forestalls is refused as all that comes then") {
+  const auto response = reload_response(ReloadRefused{});
+  CHECK(response.status == 503);
+  CHECK(body_of(response)["type"] == "/problems/draining");
+}
+
 TEST_CASE("a reload of a file with faults is a problem that has all of them") {
   const std::vector<json::Fault> faults = {{"", "cannot be read"}, {"/cells/0/x", "is unknown"}};
   const auto response = reload_response(faults);

@@ -55,6 +55,9 @@ http::Response reload_response(const ReloadOutcome& outcome) {
                         .detail = "The configuration stays as it was: the file has faults.",
                         .errors = *faults});
   }
+  if (std::holds_alternative<ReloadRefused>(outcome)) {
+    return to_response({.kind = ProblemKind::draining, .detail = "celld is stopping."});
+  }
   http::Response response;
   response.status = 200;
   response.body = reload_json(std::get<ReloadReport>(outcome));

@@ -18,8 +18,11 @@ struct ReloadReport {
       masked;  ///< Configured sizes that an override keeps from counting.
 };
 
+/// celld is stopping, and did not look at the file.
+struct ReloadRefused {};
+
 /// With faults, nothing was changed.
-using ReloadOutcome = std::variant<ReloadReport, std::vector<json::Fault>>;
+using ReloadOutcome = std::variant<ReloadReport, std::vector<json::Fault>, ReloadRefused>;
 
 /// Called once, from any thread.
 using ReloadAnswer = std::function<void(const ReloadOutcome&)>;

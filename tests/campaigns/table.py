@@ -17,6 +17,28 @@ CAMPAIGNS = (
         unit="cycles", goal=10_000,
         command=("tests/crash/cycles.py", *LIMITS), needs=("build/celld",)),
     Campaign(
+        name="power", promises="P1-P3",
+        what="the disks that a power cut may leave of a celld under load, opened again",
+        unit="disks", goal=100_000,
+        command=("tests/disk/power_cuts.py", *LIMITS),
+        needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so")),
+    Campaign(
+        name="failing", promises="P1, P2",
+        what="a celld for which each call to its disk fails in turn",
+        unit="runs", goal=10_000,
+        command=("tests/disk/failing_disk.py", *LIMITS),
+        needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so")),
+    Campaign(
+        name="hostile", promises="P5, P8, P9",
+        what="providers that do their worst, many at once, beside good ones",
+        unit="meetings", goal=1000,
+        command=("tests/hostile/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
+    Campaign(
+        name="storms", promises="P4, P9, P12",
+        what="a minute each of resizes, of reloads, and of overload",
+        unit="storms", goal=30,
+        command=("tests/storms/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
+    Campaign(
         name="fuzz", promises="P9, P12",
         what="each of the fuzzers, from where the corpus has got to",
         unit="seconds", goal=7 * 3600,

@@ -15,6 +15,7 @@ import records
 from campaign import Campaign
 from daemon import wait_until
 from runner import Commit, Runner, commit_of
+from table import CAMPAIGNS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMMIT = Commit("aaaaaaa", True)
@@ -106,6 +107,16 @@ class Counting(Campaigns):
             pass
         gone = Campaign("b", "P1", "x", "units", 1, (), needs=("there", "gone"))
         self.assertEqual(self.runner(there, gone).missing(), [("b", "gone")])
+
+    def test_the_table_names_programs_that_are_there_or_are_built(self):
+        root = os.path.realpath(os.path.join(HERE, "..", ".."))
+        self.assertEqual(len({campaign.name for campaign in CAMPAIGNS}), len(CAMPAIGNS))
+        for campaign in CAMPAIGNS:
+            program, *arguments = campaign.command_line(12, 34, 56, "/summary")
+            self.assertEqual(arguments, ["--from", "12", "--count", "34", "--seconds", "56",
+                                         "--summary", "/summary"], campaign)
+            self.assertTrue(program in campaign.needs or
+                            os.access(os.path.join(root, program), os.X_OK), program)
 
 
 class Failing(Campaigns):

@@ -179,6 +179,7 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
   if (!service) {
     queue_.ended(job->spec->customer, microseconds{0});
     send(store(), HoldJob{job->id});
+    held_ = true;
     return;
   }
   const Lease lease = context_->leases.next();

@@ -143,6 +143,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool advancing_ = false;
   std::optional<SteadyTime> idle_since_;  ///< As of a tick.
   bool told_dry_ = false;
+  bool held_ = false;  ///< A job was, for want of a service, under these terms.
   bool stopping_ = false;
   OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;

@@ -16,9 +16,11 @@ constexpr std::size_t moved_batch_max = 1000;
 
 }  // namespace
 
-/// Jobs that were held may have been let go.
+/// Jobs that were held may have been let go; what was held here since then has to be, before the
+/// store is asked for more.
 void JobDispatcherActor::change_terms(ChangeTerms& message) {
   terms_ = std::move(message.terms);
+  if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
   told_dry_ = false;
   queue_.expect_more();
   const Now at = now();

@@ -182,8 +182,9 @@ JobRequest Fixture::request(const std::string& entity, std::vector<std::string> 
 }
 
 template <class Answer, class Question>
-Answer Fixture::ask(Question question) {
+Answer Fixture::ask(Question question, const std::function<void()>& meanwhile) {
   auto pending = self()->request(engine(), caf::infinite, std::move(question));
+  if (meanwhile) meanwhile();
   settle();
   Answer answer;
   pending.receive([&](Answer& received) { answer = std::move(received); },
@@ -222,12 +223,13 @@ bool Fixture::has_cell(const CellKey& key) {
 }
 
 Reconfigured Fixture::reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed,
-                                  std::set<std::string> gone) {
+                                  std::set<std::string> gone,
+                                  const std::function<void()>& meanwhile) {
   Reconfigure order;
   order.routing = std::make_shared<const Routing>(std::move(rules));
   for (const auto& name : changed) order.services[name] = service_entry();
   order.services_gone = std::move(gone);
-  return ask<Reconfigured>(std::move(order));
+  return ask<Reconfigured>(std::move(order), meanwhile);
 }
 
 CellStatus Fixture::cell(const CellKey& key) {

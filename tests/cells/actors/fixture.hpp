@@ -2,6 +2,7 @@
 // happen, and time stands still until it is advanced.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -119,9 +120,11 @@ class Fixture {
   JobState state(JobId id) const { return stored(id)->state; }
   void set_state(CellState state);
   bool has_cell(const CellKey& key);
-  /// With new or changed services, and services that go.
+  /// With new or changed services, and services that go. `meanwhile` is called when the engine has
+  /// been asked and before it has begun.
   Reconfigured reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed = {},
-                           std::set<std::string> gone = {});
+                           std::set<std::string> gone = {},
+                           const std::function<void()>& meanwhile = {});
   CellStatus cell(const CellKey& key = {"*", "*"});
 
   /// The call that is in flight for a job.
@@ -157,7 +160,7 @@ class Fixture {
     std::optional<caf::scoped_actor> self;
   };
   template <class Answer, class Question>
-  Answer ask(Question question);
+  Answer ask(Question question, const std::function<void()>& meanwhile = {});
   void start();
   void kill();
   ServiceEntry service_entry() const;

@@ -179,6 +179,20 @@ TEST_CASE("jobs that were held for a service go on when a reload brings it") {
   CHECK(fixture.call_of(id));
 }
 
+TEST_CASE("a job that is held while the reload that brings its service is under way goes on") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
+  fixture.set_state(CellState::paused);
+  fixture.retry(id);
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
+  fixture.reconfigure({rule("*", "*")}, {"billing"}, {},
+                      [&] { caf::anon_send(dispatcher, SetCellState{CellState::active}); });
+  fixture.set_state(CellState::active);
+  CHECK(fixture.call_of(id));
+}
+
 TEST_CASE("a job is not tried again while a service that it names goes") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));

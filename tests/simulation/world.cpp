@@ -7,6 +7,8 @@ namespace simulation {
 namespace {
 
 constexpr milliseconds abort_allowance{100};  // Promise P8.
+/// The wall clock is looked at once a second.
+constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -187,7 +189,7 @@ void World::call_started(const StartCall& call, const void* provider) {
   if (job.steps[job.step].attempts > job.spec->max_attempts) {
     violated("P2", name(job) + " is tried too often");
   }
-  in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider};
+  in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider, std::nullopt};
 }
 
 void World::call_ended(Lease lease, CallAnswer answer) {
@@ -228,11 +230,23 @@ void World::check_deadlines() {
     }
   }
   if (dying_) return;
+  for (auto& [lease, call] : in_flight_) check_expiry(call);
   for (const auto& [lease, given] : handed_out_) {
     // Twice: a dispatcher that died has to be replaced before its successor can end the attempt.
     if (now_steady > given.deadline + 2 * abort_allowance) {
       violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
     }
+  }
+}
+
+void World::check_expiry(CallInFlight& call) {
+  const auto& expires_at = call.job->expires_at;
+  if (!expires_at || now_wall < *expires_at) {
+    call.expired_since.reset();
+  } else if (!call.expired_since) {
+    call.expired_since = now_steady;
+  } else if (now_steady > *call.expired_since + expiry_allowance) {
+    violated("P10", name(*call.job) + " is still called for after it expired");
   }
 }
 

@@ -23,6 +23,7 @@ struct CallInFlight {
   JobPtr job;
   SteadyTime deadline{};
   const void* provider = nullptr;  ///< Which incarnation makes it.
+  std::optional<SteadyTime> expired_since{};
 };
 
 /// What a provider said at the end of a call.
@@ -128,6 +129,7 @@ class World : public EngineProbe {
   void set_sizes(const Routing& routing);
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
+  void check_expiry(CallInFlight& call);
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
 

@@ -193,6 +193,17 @@ class Run:
             return int(file.read() or 0)
 
     def whole(self):
+        try:
+            self.each_step()
+        except (AssertionError, *BROKEN) as error:  # It hangs, or breaks off what it should answer.
+            self.wrong.append(repr(error))
+            if self.daemon.running():
+                self.daemon.kill()
+        self.calls = self.counted()
+        if not self.wrong:
+            shutil.rmtree(self.directory)
+
+    def each_step(self):
         self.served = self.daemon.try_start()
         if self.served:
             self.work()
@@ -203,9 +214,6 @@ class Run:
         self.check_end()
         self.check_promises()
         self.check_restart()
-        self.calls = self.counted()
-        if not self.wrong:
-            shutil.rmtree(self.directory)
 
     def work(self):
         script = Script(self.daemon)

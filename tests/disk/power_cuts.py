@@ -56,7 +56,10 @@ def start_on(directory, daemon, number):
     os.makedirs(disk, exist_ok=True)
     started = Daemon(a_config(retention_ms=86_400_000), disk)
     started.data = os.path.join(disk, DATA)
-    started.start()
+    try:
+        started.start()
+    except AssertionError as error:
+        return [f"the whole celld does not start on disk {number}: {error}"]
     client = started.client()
     faults = []
     for line in owed.splitlines():

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Failing disks: a celld does a bit of everything while the N-th call to its disk fails, for each N.
+"""Failing disks: a celld does a bit of everything while the N-th call to its disk fails, for all N.
 
     failing_disk.py [--from N] [--count N] [--seconds S] [--summary FILE] [--spread] [--plan NAME]
 
 A unit is one run. Units go through the plans in turn (what fails, from which directory it starts),
 and through the calls of each; when all have failed once, that was a pass, and they begin anew.
 Without --count and --seconds, a whole pass is made. --spread takes units that lie far apart, for a
-sample. After a failure, nothing may be answered with success that was not on disk before; celld ends
-with 3 and says why; and started again on the same directory, it has everything that it had answered
-for. `CELLD_BINARY` names the program.
+sample. After a failure, nothing may be answered with success that was not on disk before; celld
+ends with 3 and says why; and started again on the same directory, it has everything that it had
+answered for. `CELLD_BINARY` names the program.
 """
 
 import argparse
@@ -23,14 +23,10 @@ import struct
 import sys
 import time
 
-from shimmed import (BROKEN, DATA, ENDED, Daemon, ShimmedDaemon, a_config, replay,
-                     scratch_directory)
+from bit_of_everything import EXIT_DEADLINE_S, RETENTION_MS, Script, prepare
+from shimmed import BROKEN, DATA, ShimmedDaemon, a_config, replay, scratch_directory
 
 SPREAD = 7919  # Prime, so that a sample goes through all units.
-# A checkpoint is made at 4,000 pages; a frame of the log has a page and 24 bytes.
-PREPARED_LOG_BYTES = 3930 * (4096 + 24)
-EXIT_DEADLINE_S = 30.0
-RETENTION_MS = 86_400_000
 FAULT_RECORD = 11
 RECORD = struct.Struct("<IIqqQ")
 
@@ -71,99 +67,6 @@ def stopped_at_ms(log):
             seconds = time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
             return calendar.timegm(seconds) * 1000 + int(text[20:23])
     return None
-
-
-def prepare(directory):
-    """The data directory of a celld that was killed, with a write-ahead log that is nearly full, and
-    the ids of its jobs."""
-    os.mkdir(directory)
-    daemon = Daemon(a_config(RETENTION_MS), directory)
-    daemon.start()
-    client = daemon.client()
-    jobs = []
-    for number in range(40):
-        answer = client.post("/v1/jobs", a_small_job(f"old-{number}", "quick"))
-        assert answer.status == 202, answer
-        jobs.append(answer.json["id"])
-    size = 0
-    log = os.path.join(daemon.data, "celld.db-wal")
-    while os.path.getsize(log) < PREPARED_LOG_BYTES:
-        size = size % 20 + 1
-        assert client.put("/v1/admin/cells/acme/*/pool", {"size": size}).status == 202
-    client.close()
-    daemon.kill()
-    return daemon.data, jobs
-
-
-def a_small_job(entity, service, **changes):
-    return {"customer": "acme", "product": "dns", "action": "create",
-            "entity": {"type": "zone", "id": entity}, "services": [service], **changes}
-
-
-class Script:
-    """What one celld is asked to do, one request after the other. What is answered with success is
-    the shim's to write down; here only that no answer is one that should not be."""
-
-    def __init__(self, daemon):
-        self.daemon = daemon
-        self.client = daemon.quick_client(timeout_s=EXIT_DEADLINE_S)
-        self.jobs = []
-        self.retried = set()  # Perhaps, if that was not answered.
-        self.unexpected = []
-        self.refused = 0
-
-    def ask(self, method, path, body=None, statuses=(200, 202)):
-        """The answer's document, or nothing when there is none."""
-        try:
-            status, document = self.client.request(method, path, body)
-        except BROKEN:
-            self.refused += 1
-            return None
-        if status in statuses:
-            return document
-        if status == 503:
-            self.refused += 1
-        else:
-            self.unexpected.append((method, path, status, document))
-        return None
-
-    def submit(self, entity, service, **changes):
-        job = self.ask("POST", "/v1/jobs", a_small_job(entity, service, **changes))
-        if job is not None:
-            self.jobs.append(job["id"])
-        return job and f"/v1/jobs/{job['id']}"
-
-    def run(self):
-        for number in range(6):
-            self.submit(f"e{number}", "quick", parameters={"text": "x" * 2000})
-        self.submit("later", "quick", delay_ms=20)
-        failing = self.submit("failing", "flaky", retry={"max_attempts": 1})
-        waiting = self.submit("waiting", "quick", delay_ms=60_000)
-        if waiting and self.ask("POST", waiting + "/cancel"):
-            self.retry(waiting)
-        self.ask("PUT", "/v1/admin/cells/acme/*/pool", {"size": 3})
-        self.ask("POST", "/v1/admin/cells/acme/*/pause")
-        self.ask("POST", "/v1/admin/cells/acme/*/resume")
-        self.ask("POST", "/v1/admin/reload")
-        self.ask("GET", "/v1/admin/backup", statuses=(200, 503))
-        self.submit("last", "slow")
-        self.wait_for_ends(failing)
-        self.client.close()
-
-    def wait_for_ends(self, failing):
-        give_up_at = time.monotonic() + EXIT_DEADLINE_S
-        for job in self.jobs:
-            while self.daemon.running() and time.monotonic() < give_up_at:
-                seen = self.ask("GET", f"/v1/jobs/{job}")
-                if seen is not None and seen["state"] in ENDED:
-                    break
-                time.sleep(0.002)
-        if failing:
-            self.retry(failing)
-
-    def retry(self, path):
-        self.retried.add(path.rpartition("/")[2])
-        self.ask("POST", path + "/retry", statuses=(202, 409))
 
 
 class Run:
@@ -304,6 +207,7 @@ class Campaign:
             self.prepared = prepare(os.path.join(self.directory, "old"))
         self.figures = collections.Counter()
         self.failures = self.done = 0
+        self.failed = []
         self.units = self.all_units()
 
     def all_units(self):
@@ -347,22 +251,29 @@ class Campaign:
         if not run.wrong:
             return
         self.failures += 1
+        if number >= 0:
+            self.failed.append({"from": number, "count": 1})
         failed = run.fault[1] if run.fault else "nothing"
         print(f"FAILURE: unit {number}: {run.plan.name}, call {run.at} ({failed} failed), kept in "
-              f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' --from {run.at - 1} "
-              "--count 1")
+              f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' "
+              f"--from {run.at - 1} --count 1")
         for wrong in run.wrong:
             print("   ", str(wrong)[:500], flush=True)
 
     def report(self):
-        print(f"{self.done} runs ({len(self.units)} make a pass): {self.figures['hit']} in which a "
-              f"call failed; after {self.figures['exit_3']} of these celld ended with 3 "
-              f"({self.figures['exit_3_at_start']} while starting), after {self.figures['went_on']} "
-              f"it could go on; {self.failures} failures")
+        figures = self.figures
+        print(f"{self.done} runs ({len(self.units)} make a pass): {figures['hit']} in which a call "
+              f"failed; after {figures['exit_3']} of these celld ended with 3 "
+              f"({figures['exit_3_at_start']} while starting), after {figures['went_on']} it could "
+              f"go on; {self.failures} failures")
         if self.options.summary:
             with open(self.options.summary, "w", encoding="utf-8") as file:
                 json.dump({"units": self.done, "failures": self.failures,
-                           "figures": dict(self.figures)}, file)
+                           "failed": self.failed, "figures": {
+                               "calls that failed": figures["hit"],
+                               "ends with 3": figures["exit_3"],
+                               "ends with 3 while starting": figures["exit_3_at_start"],
+                               "failures that celld could do without": figures["went_on"]}}, file)
 
 
 def main():

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Power cuts: a celld works under a shim that logs what it does to its disk; the replayer makes up
-disks that a cut may leave behind, opens the store on each, and looks for every job that was answered
-with 202. On some of them, the whole celld is started.
+disks that a cut may leave behind, opens the store on each, and looks for every job that was
+answered with 202. On some of them, the whole celld is started.
 
     power_cuts.py [--from N] [--count N] [--seconds S] [--summary FILE] [--lost-syncs N]
 
 A unit is a disk. A load gives a log, from which a thousand disks are made. --lost-syncs is the
-control: each N-th sync has not happened (1: none has, as with `synchronous=OFF`), and it is a failure
-when no job is lost.
+control: each N-th sync has not happened (1: none has, as with `synchronous=OFF`), and it is a
+failure when no job is lost.
 `CELLD_BINARY` names the program.
 """
 
@@ -24,7 +24,7 @@ from workload import Workload
 DISKS_OF_A_LOAD = 1000
 LOAD_S = 2.0
 RETENTION_MS = 1000
-WHOLE_STARTS = 2
+BLOCK = 200  # Disks that are made at once; on one of them the whole celld is started.
 
 
 def make_log(directory, seed, lost_syncs=0):
@@ -86,38 +86,51 @@ class Campaign:
         return self.done < self.options.count
 
     def load(self):
-        """One load, and the disks that are made from it."""
-        first = self.options.first + self.done
-        count = min(DISKS_OF_A_LOAD - first % DISKS_OF_A_LOAD, self.options.count - self.done)
+        """One load, and the disks that are made from it, as long as there is time."""
+        number = (self.options.first + self.done) // DISKS_OF_A_LOAD
         directory = scratch_directory()
-        daemon, accepted, faults = make_log(directory, first // DISKS_OF_A_LOAD,
-                                            self.options.lost_syncs)
-        summary = os.path.join(directory, "summary.json")
-        code, said = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
-                            "--count", count, "--retention-ms", RETENTION_MS, "--summary", summary)
-        print(said, end="", flush=True)
-        if code == 2:
-            raise SystemExit(2)
-        for number in range(first, first + count, max(1, count // WHOLE_STARTS)):
-            if not self.options.lost_syncs:
-                faults += start_on(directory, daemon, number + 1)
-                self.starts += 1
-        with open(summary, encoding="utf-8") as file:
-            figures = json.load(file)
-        self.add(count, accepted, figures, faults)
-        if faults or (figures["failures"] and not self.options.lost_syncs):
+        daemon, accepted, faults = make_log(directory, number, self.options.lost_syncs)
+        self.loads += 1
+        self.accepted += accepted
+        failures = self.tell(faults)
+        begun = False
+        while not begun or (self.goes_on() and self.next_disk() // DISKS_OF_A_LOAD == number):
+            begun = True
+            failures += self.block(directory, daemon)
+        if failures and not self.options.lost_syncs:
             print(f"the log of this load is kept in {directory}")
         else:
             shutil.rmtree(directory)
 
-    def add(self, count, accepted, figures, faults):
+    def next_disk(self):
+        return self.options.first + self.done
+
+    def block(self, directory, daemon):
+        """Some of the disks of a load; how many failed."""
+        first = self.next_disk()
+        count = min(BLOCK - first % BLOCK, self.options.count - self.done)
+        summary = os.path.join(directory, "summary.json")
+        code, said = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
+                            "--count", count, "--retention-ms", RETENTION_MS, "--summary", summary)
+        print(said, end="", flush=True)
+        if code not in (0, 1):
+            raise SystemExit(code)
+        with open(summary, encoding="utf-8") as file:
+            figures = json.load(file)
+        failures = figures["failures"]
+        if not self.options.lost_syncs:
+            failures += self.tell(start_on(directory, daemon, first + 1))
+            self.starts += 1
+        self.looked_for += figures["figures"]["jobs_looked_for"]
+        self.failures += figures["failures"]
+        self.done += count
+        return failures
+
+    def tell(self, faults):
         for fault in faults:
             print(f"FAILURE: {fault}")
-        self.done += count
-        self.loads += 1
-        self.accepted += accepted
-        self.looked_for += figures["figures"]["jobs_looked_for"]
-        self.failures += figures["failures"] + len(faults)
+        self.failures += len(faults)
+        return len(faults)
 
     def report(self):
         print(f"{self.done} disks after {self.loads} loads with {self.accepted} accepted jobs: "
@@ -126,9 +139,9 @@ class Campaign:
         if self.options.summary:
             with open(self.options.summary, "w", encoding="utf-8") as file:
                 json.dump({"units": self.done, "failures": self.failures,
-                           "figures": {"loads": self.loads, "accepted_jobs": self.accepted,
-                                       "jobs_looked_for": self.looked_for,
-                                       "celld_starts": self.starts}}, file)
+                           "figures": {"loads": self.loads, "jobs accepted": self.accepted,
+                                       "times a job was looked for": self.looked_for,
+                                       "starts of a whole celld": self.starts}}, file)
 
 
 def main():

@@ -25,6 +25,7 @@ POWER_CUTS = os.environ.get("CELLD_POWER_CUTS", os.path.join(BESIDE, "celld_powe
 # Below the watched directory; it takes two new directories to get there.
 DATA = os.path.join("var", "data")
 BROKEN = (OSError, http.client.HTTPException)
+TEXT_BYTES = (0, 10, 10, 10, 100, 100, 100, 500, 500, 6000)
 ENDED = ("succeeded", "failed", "cancelled")
 
 
@@ -125,7 +126,7 @@ def a_job(chance: random.Random):
     job = {"customer": chance.choice(("acme", "evil", "other")),
            "product": chance.choice(("dns", "mail")), "action": "create",
            "entity": {"type": "zone", "id": f"e{chance.randrange(200)}"}, "services": services,
-           "parameters": {"text": "x" * chance.choice((0, 10, 10, 10, 100, 100, 100, 500, 500, 6000))},
+           "parameters": {"text": "x" * chance.choice(TEXT_BYTES)},
            "priority": chance.randint(1, 9)}
     if chance.random() < 0.2:
         job["labels"] = {"ticket": f"T-{chance.randrange(50)}"}

@@ -19,8 +19,8 @@ PAUSE_S = 0.1
 BODY_BYTES = 20_000
 LIVEZ_S = 0.05  # Or twice the time under the same load on a fast disk, if that takes long.
 FAST_S = 0.7
-# 60 requests of 20 kB wait, each in some copies (received, read, to be written); and the heaps of the
-# threads grow with the first load that they see.
+# 60 requests of 20 kB wait, each in some copies (received, read, to be written); and the heaps of
+# the threads grow with the first load that they see.
 MEMORY_BYTES_MAX = 48 << 20
 RETENTION_MS = 86_400_000
 

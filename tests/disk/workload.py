@@ -1,6 +1,6 @@
 """A load that makes celld do to its disk all that it ever does: jobs that are submitted, run, fail,
-are cancelled, retried and removed; pools that are resized, cells that are paused; reloads; a backup;
-a stop and a start; and enough of it that the write-ahead log begins anew more than once.
+are cancelled, retried and removed; pools that are resized, cells that are paused; reloads; backups;
+and enough of it that the write-ahead log begins anew more than once.
 """
 
 import random

@@ -39,6 +39,13 @@ def tell(number, hostilities, faults):
           f"tests/hostile/campaign.py --from {number} --count 1", flush=True)
 
 
+def meet(ground, hostilities, number):
+    try:
+        return ground.meet(hostilities, number)
+    except Exception as error:  # Most likely celld is gone: that is to be told like any other.
+        return [f"{error!r}; celld's log:\n{ground.daemon.log()}"]
+
+
 def run(ground, options):
     """(meetings, the numbers of those with a fault)."""
     until = time.monotonic() + options.seconds
@@ -46,7 +53,7 @@ def run(ground, options):
     while done < options.count and time.monotonic() < until:
         number = options.first + done
         hostilities = draw(number)
-        faults = ground.meet(hostilities, number)
+        faults = meet(ground, hostilities, number)
         if faults:
             tell(number, hostilities, faults)
             failed.append({"from": number, "count": 1})

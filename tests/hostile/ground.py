@@ -1,8 +1,8 @@
 """A daemon whose providers are all hostile but for three, and what may not happen to these."""
 
 import contextlib
-import json
 import datetime
+import json
 import os
 import random
 import shutil

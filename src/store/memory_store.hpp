@@ -55,7 +55,7 @@ struct MemoryStoreOptions {
   /// Called once, when a commit has failed.
   std::function<void(std::string)> on_fatal;
   /// Asked when a commit fails. True: it reached the disk all the same, which nobody is told.
-  std::function<bool()> failed_commit_lands;
+  std::function<bool()> failed_commit_lands{};
 };
 
 /// A crash is an exit_reason::kill to the store: what was not committed is lost. Its actor system

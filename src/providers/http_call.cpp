@@ -1,8 +1,5 @@
 #include "src/providers/http_call.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -126,9 +123,7 @@ bool HttpCall::set_callbacks() {
          set(easy_, CURLOPT_WRITEFUNCTION, &HttpCall::on_body) &&     //
          set(easy_, CURLOPT_WRITEDATA, this) &&                       //
          set(easy_, CURLOPT_PREREQFUNCTION, &HttpCall::on_before_send) &&
-         set(easy_, CURLOPT_PREREQDATA, this) &&
-         // The connection may outlive the call.
-         set(easy_, CURLOPT_CLOSESOCKETFUNCTION, &HttpCall::on_close);
+         set(easy_, CURLOPT_PREREQDATA, this);
 }
 
 std::size_t HttpCall::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -163,13 +158,6 @@ std::size_t HttpCall::on_body(char* data, std::size_t size, std::size_t count, v
 int HttpCall::on_before_send(void* self, char*, char*, int, int) {
   auto& call = *static_cast<HttpCall*>(self);
   return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
-}
-
-// A process that celld is starting has a copy of each descriptor until it executes its program. A
-// connection that is only closed would stay open as long, beside the entity's next call.
-int HttpCall::on_close(void*, curl_socket_t socket) {
-  ::shutdown(socket, SHUT_RDWR);
-  return ::close(socket);
 }
 
 // libcurl takes a head that the connection's end cuts short for a whole one, and a length that is

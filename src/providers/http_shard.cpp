@@ -135,10 +135,12 @@ int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void
   return 0;
 }
 
-// A process that is just being started may hold the connection for a moment longer, and the epoll
-// set would with it.
+// A process that is being started has a copy of each descriptor until it executes its program. A
+// connection that was only closed would stay open as long, beside the entity's next call, and in
+// the epoll set.
 int HttpShard::on_close(void* self, curl_socket_t socket) {
   epoll_ctl(static_cast<HttpShard*>(self)->epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
+  ::shutdown(socket, SHUT_RDWR);
   return ::close(socket);
 }
 

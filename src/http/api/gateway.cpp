@@ -233,7 +233,7 @@ class GatewayActor : public Gateway::base {
 
   void read_piece(const std::shared_ptr<JobPage>& page) {
     read<cells::JobsListed>(
-        page->next_piece(), page->responder(),
+        page->ask_piece(), page->responder(),
         [this, page](const cells::JobsListed& piece) { send_piece(page, piece); },
         [this, page] { pages_.erase(page); });
   }
@@ -251,7 +251,7 @@ class GatewayActor : public Gateway::base {
   }
 
   void piece_taken(const std::shared_ptr<JobPage>& page) {
-    if (!page) return;
+    if (!page || page->asked()) return;
     if (page->connected()) return read_piece(page);
     pages_.erase(page);
   }

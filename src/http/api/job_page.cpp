@@ -22,31 +22,35 @@ JobPage::~JobPage() {
   if (stream_.connected()) stream_.break_off();
 }
 
-cells::ListJobs JobPage::next_piece() const {
+cells::ListJobs JobPage::ask_piece() {
+  asked_ = true;
   cells::ListJobs piece = rest_;
   piece.bytes_max = std::min(piece.bytes_max, piece_bytes_max);
   return piece;
 }
 
 bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& on_taken) {
+  asked_ = false;
   const bool more = take(piece);
-  const bool begun = stream_.connected();
   http::Response response;
   std::string& text = response.body;
-  if (!begun) text = job_list_head();
-  append_job_items(text, piece.jobs, begun);
+  if (!begun_) text = job_list_head();
+  append_job_items(text, piece.jobs, begun_);
   if (!more) append_job_list_tail(text, piece.next);
-  if (begun) {
+  if (begun_) {
     if (!stream_.write(text)) return false;
     if (!more) stream_.end();
-  } else if (more) {
-    http::StreamTerms terms;
-    terms.on_taken = [on_taken](std::uint64_t) { on_taken(); };
-    stream_ = responder_.begin_stream(response, std::move(terms));
-  } else {
-    responder_.answer(std::move(response));
+    return more;
   }
-  return more;
+  begun_ = true;
+  if (!more) {
+    responder_.answer(std::move(response));
+    return false;
+  }
+  http::StreamTerms terms;
+  terms.on_taken = [on_taken](std::uint64_t) { on_taken(); };
+  stream_ = responder_.begin_stream(response, std::move(terms));
+  return stream_.connected();
 }
 
 /// Takes a piece off what is wanted; true: there is more to come.

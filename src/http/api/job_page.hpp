@@ -20,11 +20,13 @@ class JobPage {
   JobPage& operator=(const JobPage&) = delete;
 
   const http::Responder& responder() const { return responder_; }
-  /// What to ask the reader for next.
-  cells::ListJobs next_piece() const;
+  /// What to ask the reader for next: once for each piece.
+  cells::ListJobs ask_piece();
   /// Sends what the reader said to that. True: it takes another one, once `on_taken` has been
-  /// called, on any thread: the client has taken this one, or has gone.
+  /// called, on any thread: the client has taken this one, or has gone. It may be called again.
   bool send(const cells::JobsListed& piece, const std::function<void()>& on_taken);
+  /// A piece was asked for, and has not come yet.
+  bool asked() const { return asked_; }
   /// The client is still there for the rest. Before the first piece: nobody knows.
   bool connected() const { return stream_.connected(); }
 
@@ -34,6 +36,8 @@ class JobPage {
   cells::ListJobs rest_;
   const http::Responder responder_;
   http::AnswerStream stream_;
+  bool asked_ = false;
+  bool begun_ = false;  ///< Something of it has been sent.
 };
 
 }  // namespace celld::api

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -51,10 +50,6 @@ constexpr std::chrono::milliseconds last_lines_patience{2000};
 
 /// As many clients as the configuration allows by default, and as many calls again.
 constexpr rlim_t descriptors_expected = 32'768;
-
-/// What is as large is given back to the system as soon as it is not needed. Left to itself, glibc
-/// keeps room for the next once it has seen something large.
-constexpr int large_block_bytes = 256 << 10;
 
 struct Arguments {
   std::string config_path;
@@ -319,7 +314,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }
-  ::mallopt(M_MMAP_THRESHOLD, large_block_bytes);
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
   if (!take_socket(arguments)) return exit_bad_configuration;

@@ -210,7 +210,7 @@ class Readers(Siege):
             job.update(customer="filler", parameters={"text": text})
             self.wait_for_end(self.submit(job))
 
-    @breaks_the_memory_bound  # 27 MB: what is read and written until the poller has looked at it.
+    @breaks_the_memory_bound  # 25 to 45 MB: what is written until the poller has looked at it.
     def test_large_answers_that_nobody_reads_do_not_fill_memory(self):
         """Pages of 8 MiB, asked for by clients that never read. Each is cut off after the write
         timeout; until then, what is kept for all of them together has a bound."""

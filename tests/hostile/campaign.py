@@ -10,16 +10,16 @@ come to harm meanwhile. `CELLD_BINARY` names the program.
 """
 
 import argparse
-import json
 import os
 import random
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("e2e", "attack"):
+for folder in ("e2e", "attack", "campaigns"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 
+import program  # noqa: E402
 from ground import HOSTILITIES, Ground  # noqa: E402
 
 AT_ONCE = 16
@@ -85,12 +85,8 @@ def main():
     print(f"{done} meetings with {AT_ONCE} hostilities each, {len(failed)} with faults; most "
           f"{ground.lateness}; memory grew by {ground.grown / (1 << 20):.1f} MB at most; "
           f"{ground.good_jobs} good jobs went on")
-    if options.summary:
-        with open(options.summary, "w", encoding="utf-8") as file:
-            json.dump({"units": done, "failures": len(failed), "failed": failed,
-                       "figures": {"hostilities met": done * AT_ONCE,
-                                   "good jobs beside them": ground.good_jobs}}, file)
-    sys.exit(1 if failed else 0)
+    program.finish(options, done, failed, {"hostilities met": done * AT_ONCE,
+                                           "good jobs beside them": ground.good_jobs})
 
 
 if __name__ == "__main__":

@@ -6,48 +6,12 @@
 #include <vector>
 
 #include "tests/catch.hpp"
-#include "tests/http/fixture.hpp"
+#include "tests/http/event_server.hpp"
 
 namespace celld::http::test {
 namespace {
 
 using namespace std::string_literals;
-
-Response events(std::string first = {}) {
-  return Response{200, "text/event-stream", std::move(first), {{"Cache-Control", "no-store"}}};
-}
-
-/// A server whose GET /events hands its stream to the test.
-struct EventServer : TestServer {
-  explicit EventServer(Limits limits = {}, StreamTerms stream_terms = {})
-      : TestServer(limits), terms(std::move(stream_terms)) {
-    server.route("GET", "/events", [this](const Request& request, const Responder& responder) {
-      streams.put(responder.begin_stream(events(request.header("x-first").value_or("")), terms));
-    });
-    start();
-  }
-  ~EventServer() { server.stop(milliseconds(0)); }
-  EventServer(const EventServer&) = delete;
-  EventServer& operator=(const EventServer&) = delete;
-
-  /// The stream that answers the request that `client` is made to send.
-  AnswerStream begin(Client& client, std::string_view headers = {}) {
-    REQUIRE(client.send(request_text("GET", "/events", {}, headers)));
-    auto stream = streams.take();
-    REQUIRE(stream);
-    return *stream;
-  }
-
-  StreamTerms terms;
-  Events<AnswerStream> streams;
-};
-
-Limits with_write_timeout(milliseconds timeout) {
-  Limits limits;
-  limits.write_timeout = timeout;
-  return limits;
-}
-
 TEST_CASE("a stream arrives in order, piece by piece, and its connection goes on") {
   EventServer server;
   auto client = server.connect();
@@ -214,58 +178,6 @@ TEST_CASE("neither the idle nor the write timeout cuts a stream that has nothing
   CHECK(client.receive_chunk() == "event");
 }
 
-TEST_CASE("a slow reader loses its connection, not our memory") {
-  Limits limits;
-  limits.stream_backlog_bytes_max = 64 << 10;
-  EventServer server(limits);
-  auto client = server.connect();
-  const auto stream = server.begin(client);
-  const std::string piece(16 << 10, 'a');
-  std::size_t taken = 0;
-  while (stream.write(piece) && taken < (256 << 20)) taken += piece.size();
-  CHECK(taken < (256 << 20));
-  CHECK_FALSE(stream.connected());
-  CHECK_FALSE(stream.write("a"));
-  stream.end();
-  CHECK(eventually([&] { return server.server.connections() == 0; }));
-  const auto seen = client.receive_to_end();
-  CHECK_FALSE((seen && seen->ends_with("\r\n0\r\n\r\n")));
-}
-
-TEST_CASE("a piece beyond the backlog is taken when nothing else waits, and a second is not") {
-  Limits limits;
-  limits.stream_backlog_bytes_max = 64 << 10;
-  EventServer server(limits);
-  auto client = server.connect();
-  const auto stream = server.begin(client);
-  REQUIRE(client.receive(true));
-  const std::string large(32 << 20, 'a');
-  CHECK(stream.write(large));
-  CHECK_FALSE(stream.write("a"));
-  CHECK(eventually([&] { return server.server.connections() == 0; }));
-}
-
-TEST_CASE("who has taken nothing for the longest goes when clients leave too much untaken") {
-  // Sockets take up to ten megabytes of each answer: two leave less than the bound, three more.
-  constexpr std::size_t answer_bytes = 48 << 20;
-  Limits limits;
-  limits.unsent_bytes_max = 104 << 20;
-  EventServer server(limits);
-  auto reader = server.connect();
-  const auto read = server.begin(reader);
-  CHECK(read.write(std::string(answer_bytes, 'a')));
-  auto idler = server.connect();
-  const auto ignored = server.begin(idler);
-  CHECK(ignored.write(std::string(answer_bytes, 'a')));
-  for (std::size_t taken = 0; taken < (16 << 20);) taken += reader.receive_bytes().size();
-  auto last = server.connect();
-  const auto late = server.begin(last);
-  CHECK(late.write(std::string(answer_bytes, 'a')));
-  CHECK(eventually([&] { return !ignored.connected(); }));
-  CHECK(read.connected());
-  CHECK(late.connected());
-}
-
 TEST_CASE("a reader that catches up in time keeps its stream") {
   Limits limits;
   limits.stream_backlog_bytes_max = 32 << 20;
@@ -290,17 +202,6 @@ TEST_CASE("a reader that catches up in time keeps its stream") {
   }
   CHECK(in_order);
   CHECK(read == written);
-}
-
-TEST_CASE("a client that takes nothing for the write timeout is closed") {
-  Limits limits = with_write_timeout(milliseconds(100));
-  limits.stream_backlog_bytes_max = 64 << 20;
-  EventServer server(limits);
-  auto client = server.connect();
-  const auto stream = server.begin(client);
-  CHECK(stream.write(std::string(32 << 20, 'a')));
-  CHECK(eventually([&] { return !stream.connected(); }));
-  CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
 TEST_CASE("a client that has closed its sending side still gets its stream") {

@@ -9,15 +9,15 @@ many seconds it lasts. `CELLD_BINARY` names the program.
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("e2e", "attack"):
+for folder in ("e2e", "attack", "campaigns"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 
+import program  # noqa: E402
 from storms import STORMS  # noqa: E402
 
 
@@ -57,11 +57,7 @@ def main():
         refused += storm.load.statuses[429] + storm.load.statuses[503]
         if not withstood:
             failed.append({"from": number, "count": 1})
-    if options.summary:
-        with open(options.summary, "w", encoding="utf-8") as file:
-            json.dump({"units": done, "failures": len(failed), "failed": failed,
-                       "figures": {"jobs taken": taken, "jobs refused": refused}}, file)
-    sys.exit(1 if failed else 0)
+    program.finish(options, done, failed, {"jobs taken": taken, "jobs refused": refused})
 
 
 if __name__ == "__main__":

@@ -132,14 +132,13 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
   return message;
 }
 
-std::string chunk_of(std::string_view data) {
+void append_chunk(std::string& message, std::string_view data) {
   std::array<char, 16> digits{};
   const auto converted =
       std::to_chars(digits.data(), digits.data() + digits.size(), data.size(), 16);
-  std::string chunk;
-  chunk.reserve(data.size() + digits.size() + 4);
-  chunk.append(digits.data(), converted.ptr).append("\r\n");
-  return chunk.append(data).append("\r\n");
+  message.reserve(message.size() + data.size() + digits.size() + 4);
+  message.append(digits.data(), converted.ptr).append("\r\n");
+  message.append(data).append("\r\n");
 }
 
 }  // namespace celld::http

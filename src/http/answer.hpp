@@ -29,8 +29,8 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
 /// Whether an answer of that form has a body at all.
 bool has_body(const Response& response, const AnswerTerms& terms);
 
-/// `data` as one chunk (RFC 9112, section 7.1); `data` must not be empty.
-std::string chunk_of(std::string_view data);
+/// Appends `data` as one chunk (RFC 9112, section 7.1); `data` must not be empty.
+void append_chunk(std::string& message, std::string_view data);
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 }  // namespace celld::http

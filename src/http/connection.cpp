@@ -121,13 +121,17 @@ bool Connection::wants_input() const {
          (state_ == State::reading_body && !body_held_back_ && !waits_for_room_);
 }
 
+/// What may have to wait for room takes no more until it has it than shows that it needs some.
+std::size_t Connection::read_size() const {
+  const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
+                        body_bytes_ > BodyRoom::small_bytes_max;
+  return may_wait ? BodyRoom::small_bytes_max + 1 - task_->body().size() : loop_.scratch.size();
+}
+
 /// One read, so that a client that sends without end does not keep the others waiting.
 void Connection::read_some() {
   if (!readable_ || !wants_input()) return;
-  // What may have to wait for room takes little until it has it.
-  const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
-                        body_bytes_ > BodyRoom::small_bytes_max;
-  const auto size = may_wait ? BodyRoom::small_bytes_max : loop_.scratch.size();
+  const auto size = read_size();
   const auto transfer = socket_.read(loop_.scratch.data(), size);
   using enum Transfer::Outcome;
   if (shaking_hands_ && !shake_hands(transfer.outcome)) return;
@@ -292,7 +296,7 @@ void Connection::take_body(std::string_view& input) {
 /// A body that is not small goes on when it has its room.
 void Connection::take_room(std::unique_ptr<BodyRoom::Share> room) {
   waits_for_room_ = !room;
-  if (waits_for_room_) return;
+  if (waits_for_room_) return task_->body().shrink_to_fit();
   room_since_ = loop_.now;
   task_->body().reserve(body_bytes_);  // Growing by doubling would take twice the room.
   task_->hold_room(std::move(room));

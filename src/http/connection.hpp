@@ -88,6 +88,7 @@ class Connection : public DeadlineEntry {
 
   void on_writable();
   bool wants_input() const;
+  std::size_t read_size() const;
   void read_some();
   bool shake_hands(Transfer::Outcome outcome);
   void take_input(std::string_view data);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/http/connection.hpp"
+#include "src/http/release.hpp"
 
 namespace celld::http {
 namespace {
@@ -55,7 +56,7 @@ void Connection::flush() {
 /// Frees what was sent once that is the larger part, so that what is kept is what counts.
 void Connection::note_unsent(const Transfer& transfer) {
   if (output_written_ > output_.size() / 2) {
-    output_ = output_.substr(output_written_);
+    replace_freeing(output_, output_.substr(output_written_));
     output_written_ = 0;
   }
   loop_.unsent.note(*this, unsent_, output_.size(), transfer.bytes > 0);
@@ -72,7 +73,7 @@ void Connection::begin_answer_stream(Notice&& notice) {
   stream_ = std::move(notice.stream);
   ++loop_.server->streams;
   output_ = std::move(notice.unwritten);
-  input_ = std::string(pending());
+  replace_freeing(input_, std::string(pending()));
   input_taken_ = 0;
   socket_.expect_acknowledgement_within(loop_.server->limits.write_timeout);
   flush_stream();
@@ -89,7 +90,7 @@ void Connection::on_stream_notice(Notice::Kind kind) {
 
 void Connection::send_stream() {
   auto taken = stream_->take();
-  output_ = std::move(taken.bytes);
+  replace_freeing(output_, std::move(taken.bytes));
   if (!taken.ended) return flush_stream();
   drop_stream();
   flush();
@@ -108,7 +109,7 @@ void Connection::flush_stream() {
     if (transfer.bytes > 0 || armed() != DeadlineKind::write) arm(DeadlineKind::write);
     return;
   }
-  output_ = std::string();
+  release(output_);
   output_written_ = 0;
   if (armed() != DeadlineKind::heartbeat) await_heartbeat();
   stream_->note_taken();
@@ -127,7 +128,7 @@ void Connection::send_heartbeat() {
   const auto& terms = stream_->terms();
   const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
   if (loop_.now < stream_sent_at_ + interval) return await_heartbeat();
-  output_ = stream_->framed(terms.heartbeat);
+  stream_->append_framed(terms.heartbeat, output_);
   flush_stream();
 }
 
@@ -146,7 +147,7 @@ void Connection::drop_stream() {
 void Connection::finish_answer() {
   disarm();
   slot_->end_turn();
-  output_ = std::string();
+  release(output_);
   output_written_ = 0;
   drop_request();
   if (closes_) return linger();
@@ -172,7 +173,7 @@ void Connection::await_request() {
   discarded_bytes_ = 0;
   read_requests();
   if (state_ == State::reading_head && pending().empty()) {
-    if (input_.capacity() > idle_capacity_max) input_ = std::string();
+    if (input_.capacity() > idle_capacity_max) release(input_);
     arm(DeadlineKind::idle);
   }
   read_on();
@@ -185,7 +186,7 @@ void Connection::linger() {
   shut_down_pending_ = !socket_.shut_down_writing();
   if (input_ended_) return abandon();
   state_ = State::lingering;
-  input_ = std::string();
+  release(input_);
   input_taken_ = 0;
   discarded_bytes_ = 0;
   arm(DeadlineKind::linger);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/http/release.hpp"
 #include "src/http/stream_buffer.hpp"
 
 namespace celld::http {
@@ -54,7 +55,7 @@ void AnswerSlot::deliver(const Response& response) {
     const auto transfer = socket_.write(notice.unwritten);
     notice.failed = transfer.outcome == Transfer::Outcome::failed;
     if (transfer.bytes == notice.unwritten.size()) {
-      notice.unwritten = std::string();
+      release(notice.unwritten);
     } else {
       notice.unwritten.erase(0, transfer.bytes);
     }
@@ -75,9 +76,7 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, Str
     stream =
         std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms), chunked);
     if (!head.body.empty()) {
-      const std::string first = stream->first(head.body);
-      notice.unwritten.reserve(notice.unwritten.size() + first.size());
-      notice.unwritten.append(first);
+      stream->append_first(head.body, notice.unwritten);
     }
     notice.kind = Notice::Kind::stream_begun;
     notice.stream = stream;

@@ -5,6 +5,8 @@
 
 #include <malloc.h>
 
+#include "src/http/release.hpp"
+
 namespace celld::http {
 namespace {
 
@@ -41,7 +43,7 @@ void RequestTask::run() noexcept {
     exchange->refuse(500, "the request failed");
   }
   if (request_.body.size() >= large_body_bytes) {
-    request_.body = {};
+    release(request_.body);
     ::malloc_trim(0);
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/http/answer.hpp"
+#include "src/http/release.hpp"
 
 namespace celld::http {
 
@@ -17,7 +18,7 @@ bool StreamBuffer::write(std::string_view data) {
   const auto kept_bytes = written_.size() + unsent_bytes_;
   if (kept_bytes > 0 && kept_bytes + data.size() > slot_->state().limits.stream_backlog_bytes_max) {
     overrun_ = true;
-    written_ = std::string();
+    release(written_);
     slot_->notify(Notice::Kind::stream_overrun, turn_);
     return false;
   }
@@ -44,9 +45,9 @@ bool StreamBuffer::connected() const {
   return !ended_ && !overrun_ && slot_->is_current(turn_);
 }
 
-std::string StreamBuffer::first(std::string_view data) {
+void StreamBuffer::append_first(std::string_view data, std::string& answer) {
   total_bytes_ = data.size();
-  return framed(data);
+  append_framed(data, answer);
 }
 
 StreamBuffer::Taken StreamBuffer::take() {
@@ -59,7 +60,7 @@ StreamBuffer::Taken StreamBuffer::take() {
     written = std::exchange(written_, std::string());
     unsent_bytes_ = written.size();
   }
-  if (!written.empty()) taken.bytes = framed(written);
+  if (!written.empty()) append_framed(written, taken.bytes);
   if (taken.ended && chunked_) taken.bytes.append(last_chunk);
   return taken;
 }
@@ -91,13 +92,17 @@ void StreamBuffer::close() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     bytes = total_bytes_ - written_.size();
-    written_ = std::string();
+    release(written_);
   }
   if (terms_.on_taken) terms_.on_taken(bytes);
 }
 
-std::string StreamBuffer::framed(std::string_view data) const {
-  return chunked_ ? chunk_of(data) : std::string(data);
+void StreamBuffer::append_framed(std::string_view data, std::string& answer) const {
+  if (chunked_) {
+    append_chunk(answer, data);
+  } else {
+    answer.append(data);
+  }
 }
 
 /// Called with the lock held.

@@ -36,8 +36,8 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
     std::string bytes;   ///< Framed, ready to send.
     bool ended = false;  ///< And they are the last.
   };
-  /// The first piece, framed; to be called before any other.
-  std::string first(std::string_view data);
+  /// Appends the first piece, framed; to be called before any other.
+  void append_first(std::string_view data, std::string& answer);
   /// All that was written since the last time. It counts as kept until `note_unsent` says less.
   Taken take();
   void note_unsent(std::size_t bytes);
@@ -48,8 +48,8 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   /// Nobody will take anything any more.
   void close();
   const StreamTerms& terms() const { return terms_; }
-  /// `data` as a piece of this answer.
-  std::string framed(std::string_view data) const;
+  /// Appends `data` as a piece of this answer.
+  void append_framed(std::string_view data, std::string& answer) const;
 
  private:
   void announce();

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 
 import wire
 from daemon import DEADLINE_S, Daemon, EndToEnd, wait_until
@@ -30,11 +29,6 @@ VICTIM_RATE = 100
 # memory and of threads, and leave the measuring to the others.
 MEASURED = not os.environ.get("CELLD_SANITIZE")
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def breaks_the_memory_bound(test):
-    """Marks a test that fails because of GROWTH_BYTES_MAX, wherever that is measured."""
-    return unittest.expectedFailure(test) if MEASURED else test
 
 
 class Victim:

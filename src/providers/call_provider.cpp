@@ -1,0 +1,124 @@
+#include "src/providers/call_provider.hpp"
+
+#include <map>
+#include <utility>
+
+namespace celld::providers {
+
+// From whoever makes the calls to the provider.
+
+/// The call under `lease` has ended like this.
+struct ServiceCallEnded {
+  cells::Lease lease;
+  ServiceCalls::Outcome outcome;
+};
+
+/// There is no call under `lease`; one for each abort that was asked for.
+struct ServiceCallGone {
+  cells::Lease lease;
+};
+
+}  // namespace celld::providers
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::ServiceCallEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::ServiceCallGone)
+
+namespace celld::providers {
+namespace {
+
+using CallProviderHandle =
+    cells::Provider::extend<caf::reacts_to<ServiceCallEnded>, caf::reacts_to<ServiceCallGone>>;
+
+/// What a call under a lease comes to that has one already.
+cells::CallOutcome second_call() {
+  cells::CallOutcome outcome;
+  outcome.kind = cells::CallOutcome::Kind::aborted;
+  outcome.code = "cancelled";
+  outcome.message = "There is a call under this lease already.";
+  return outcome;
+}
+
+class CallProvider : public CallProviderHandle::base {
+ public:
+  CallProvider(caf::actor_config& config, std::shared_ptr<const ServiceCalls> calls)
+      : CallProviderHandle::base(config), calls_(std::move(calls)) {}
+
+  behavior_type make_behavior() override {
+    calls_->prepare();
+    return {
+        [this](const cells::StartCall& call) { return start(call); },
+        [this](const cells::AbortCall& call) { return abort(call.lease); },
+        [this](const ServiceCallEnded& ended) { finish(ended); },
+        [this](const ServiceCallGone& gone) { confirm(gone.lease); },
+    };
+  }
+
+  /// Whoever waits gets an error, not an outcome: the calls end soon, but have not yet. An
+  /// AbortCall to a successor is confirmed when they have.
+  void on_exit() override {
+    for (const auto& [lease, promise] : started_) calls_->abort(lease, [] {});
+    for (auto& [lease, promise] : std::exchange(started_, {})) refuse(promise);
+    for (auto& [lease, promise] : std::exchange(aborting_, {})) refuse(promise);
+  }
+
+ private:
+  using Started = caf::typed_response_promise<cells::CallEnded>;
+  using Aborting = caf::typed_response_promise<cells::CallAborted>;
+
+  caf::result<cells::CallEnded> start(const cells::StartCall& call) {
+    auto promise = make_response_promise<cells::CallEnded>();
+    const auto lease = call.lease;
+    if (!started_.emplace(lease, promise).second) {
+      promise.deliver(cells::CallEnded{lease, second_call()});
+      return promise;
+    }
+    calls_->start(call, [self = handle(), lease](ServiceCalls::Outcome outcome) {
+      caf::anon_send(self, ServiceCallEnded{lease, std::move(outcome)});
+    });
+    return promise;
+  }
+
+  caf::result<cells::CallAborted> abort(const cells::Lease& lease) {
+    auto promise = make_response_promise<cells::CallAborted>();
+    aborting_.emplace(lease, promise);
+    calls_->abort(lease,
+                  [self = handle(), lease] { caf::anon_send(self, ServiceCallGone{lease}); });
+    return promise;
+  }
+
+  void finish(const ServiceCallEnded& ended) {
+    const auto position = started_.find(ended.lease);
+    if (position == started_.end()) return;
+    auto promise = std::move(position->second);
+    started_.erase(position);
+    promise.deliver(cells::CallEnded{ended.lease, ended.outcome()});
+  }
+
+  void confirm(const cells::Lease& lease) {
+    const auto position = aborting_.find(lease);
+    if (position == aborting_.end()) return;
+    auto promise = std::move(position->second);
+    aborting_.erase(position);
+    promise.deliver(cells::CallAborted{lease});
+  }
+
+  template <typename Promise>
+  static void refuse(Promise& promise) {
+    promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+  }
+
+  CallProviderHandle handle() { return CallProviderHandle{this}; }
+
+  const std::shared_ptr<const ServiceCalls> calls_;
+  std::map<cells::Lease, Started> started_;
+  std::multimap<cells::Lease, Aborting> aborting_;
+};
+
+}  // namespace
+
+cells::Provider spawn_call_provider(caf::actor_system& system,
+                                    std::shared_ptr<const ServiceCalls> calls) {
+  return system.spawn<CallProvider>(std::move(calls));
+}
+
+}  // namespace celld::providers

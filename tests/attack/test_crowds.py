@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import resource
 import time
 import unittest
@@ -159,6 +160,9 @@ class Floods(Siege):
 
 
 class Scarcity(Siege):
+    @unittest.skipIf("undefined" in os.environ.get("CELLD_SANITIZE", ""),
+                     "that sanitizer takes an object for invalid when it gets no descriptor to look "
+                     "at it with")
     def test_a_daemon_without_descriptors_goes_on_when_some_are_free_again(self):
         """More clients than the system lets it have descriptors; fewer than its own limit."""
         self.start_siege()

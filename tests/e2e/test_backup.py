@@ -182,7 +182,8 @@ class Backup(BackupTest):
         self.assertEqual(self.client.get(PATH).status, 200)
         before = resident()
         taker = self.take_slowly()
-        self.assertLess(resident() - before, 8 << 20)
+        if not os.environ.get("CELLD_SANITIZE"):  # Those keep what was freed for a while.
+            self.assertLess(resident() - before, 8 << 20)
         taken = 0
         while piece := taker.recv(1 << 20):
             taken += len(piece)

@@ -19,6 +19,7 @@ caf::actor_id id_of(caf::resumable* job) {
 bool Clockwork::event(Daemon& daemon) {
   auto& scheduler = daemon.scheduler();
   if (scheduler.jobs.empty()) {
+    world_->check_idle_cells();
     if (!scheduler.has_pending_timeout()) return false;
     scheduler.trigger_timeout();
     tell_time(daemon);

@@ -56,7 +56,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(*routing);
+  world->daemon_started(*routing, configuration.services);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));

@@ -9,6 +9,8 @@ namespace {
 constexpr milliseconds abort_allowance{100};  // Promise P8.
 /// The wall clock is looked at once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
+/// For a commit or two, and a look at the wall clock.
+constexpr milliseconds idle_max{1200};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -119,6 +121,8 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
   reload_pending_ = false;
   if (!in_force) return;
   set_sizes(*order.routing);
+  for (const auto& [name, service] : order.services) services_.insert(name);
+  for (const auto& name : order.services_gone) services_.erase(name);
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || reopened_.contains(id)) continue;
@@ -132,6 +136,7 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
 
 /// Cells that leave keep the size that they had.
 void World::set_sizes(const Routing& routing) {
+  routing_ = routing;
   for (const auto& [key, rule] : routing.rules()) {
     if (!rule.is_template()) configured_size_[key] = rule.quota.pool_size;
   }
@@ -203,8 +208,14 @@ void World::provider_died(const void* provider) {
 
 // --- Told by the driver --------------------------------------------------------------------------
 
-void World::daemon_started(const Routing& routing) {
+void World::disturbed(const CellKey& cell) {
+  disturbed_.insert(cell);
+  idle_since_.erase(cell);
+}
+
+void World::daemon_started(const Routing& routing, const std::set<std::string>& services) {
   note("daemon started");
+  services_ = services;
   set_sizes(routing);
 }
 
@@ -217,6 +228,7 @@ void World::daemon_crashed() {
   changes_pending_.clear();
   reload_pending_ = false;
   disturbed_.clear();
+  idle_since_.clear();
   dying_ = false;
   draining_ = false;
   drained_ = false;
@@ -237,6 +249,41 @@ void World::check_deadlines() {
       violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
     }
   }
+}
+
+/// Its time has come, its service is there, and nobody is before it in its entity's line.
+bool World::is_runnable(const Job& job) const {
+  const bool waits = job.state == JobState::queued || job.state == JobState::scheduled ||
+                     job.state == JobState::retrying;
+  if (!waits || job.cancel_requested || job.run_at > now_wall) return false;
+  if (job.expires_at && *job.expires_at <= now_wall) return false;
+  if (job.next_attempt_at && *job.next_attempt_at > now_wall) return false;
+  if (lines_.head(entity_of(job)) != job.id) return false;
+  const auto kept = kept_until_.find(entity_of(job));
+  if (kept != kept_until_.end() && kept->second > now_wall) return false;
+  const auto route = routing_->find(job.spec->customer, job.spec->product);
+  return services_.contains(job.spec->services[job.step]) && route && route->cell == job.cell;
+}
+
+bool World::may_start_one(const CellKey& cell) {
+  if (changes_pending_[cell] > 0 || override_of(cell).state == CellState::paused) return false;
+  const auto size = size_of(cell);
+  return size && live_[cell].size() < *size;
+}
+
+void World::check_idle_cells() {
+  std::set<CellKey> idle;
+  if (!dying_ && !draining_ && !reload_pending_) {
+    for (const auto& [id, stored] : disk->jobs()) {
+      const Job& job = *stored.job;
+      if (!is_runnable(job) || !may_start_one(job.cell)) continue;
+      idle.insert(job.cell);
+      const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
+      if (now_steady <= since + idle_max) continue;
+      violated("P7", name(job) + " waits though " + to_string(job.cell) + " could start it");
+    }
+  }
+  std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
 }
 
 void World::check_expiry(CallInFlight& call) {

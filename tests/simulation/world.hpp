@@ -92,16 +92,18 @@ class World : public EngineProbe {
   void provider_died(const void* provider);
 
   // --- Told by the driver ----------------------------------------------------------------------
-  void daemon_started(const Routing& routing);
+  void daemon_started(const Routing& routing, const std::set<std::string>& services);
   void daemon_crashed();
   /// An actor of this cell was killed: what ran there may be cut short.
-  void disturbed(const CellKey& cell) { disturbed_.insert(cell); }
+  void disturbed(const CellKey& cell);
   /// The daemon is ending by itself, since its store failed or an actor died that it needs.
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
   void drain_asked() { draining_ = true; }
   /// Called after every event.
   void check_deadlines();
+  /// Called when no actor has anything to do before time goes on.
+  void check_idle_cells();
   /// Called when everything has come to rest.
   void check_all_ended();
   /// What is wrong with the cells of an engine in which everything has ended; empty: nothing.
@@ -130,6 +132,8 @@ class World : public EngineProbe {
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
   void check_expiry(CallInFlight& call);
+  bool is_runnable(const Job& job) const;
+  bool may_start_one(const CellKey& cell);
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
 
@@ -156,6 +160,10 @@ class World : public EngineProbe {
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, std::uint64_t> changes_asked_;
   bool reload_pending_ = false;
+  std::optional<Routing> routing_;
+  std::set<std::string> services_;
+  /// Cells in which a job could run and does not, and since when.
+  std::map<CellKey, SteadyTime> idle_since_;
   std::set<CellKey> disturbed_;
   bool dying_ = false;
   bool draining_ = false;

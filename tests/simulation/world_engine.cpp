@@ -23,6 +23,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   check_lease(job);
   check_line_and_times(job);
   live_[job.cell].insert(job.lease);
+  idle_since_.erase(job.cell);
   handed_out_[job.lease] = {job.id, now_steady, now_steady + job.spec->timeout};
   check_bounds(job, running, max);
   if (drained_) violated("P11", name(job) + " starts after the stop");

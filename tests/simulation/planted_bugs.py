@@ -238,6 +238,17 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),),
     ),
+    Bug(
+        "window-runs-empty",
+        "P7",
+        "the store is not asked for more of a customer's jobs when few of them are left in memory",
+        "cells/model/dispatch_queue.cpp",
+        ((
+            "  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) "
+            "feed(name, customer);\n}",
+            "}",
+        ),),
+    ),
 )
 
 

@@ -79,6 +79,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
 }
 
 Daemon::~Daemon() {
+  world_->dying();
   clock().cancel_all();
   kill_first(store_);
   for (int round = 0; system_.registry().running() > 0; ++round) {

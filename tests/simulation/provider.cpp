@@ -27,7 +27,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   }
 
   void on_exit() override {
-    if (world_) world_->provider_died(this);
+    if (world_) world_->provider_ended(id());
     for (auto& [lease, call] : calls_) {
       call.started.deliver(caf::make_error(caf::sec::request_receiver_down));
       for (auto& asked : call.aborting) {
@@ -52,7 +52,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   // --- Calls -----------------------------------------------------------------------------------
 
   caf::result<CallEnded> start(const StartCall& call) {
-    world_->call_started(call, this);
+    world_->call_started(call, id());
     auto promise = make_response_promise<CallEnded>();
     const microseconds takes = duration(call.timeout);
     calls_.emplace(call.lease, Call{promise, {}});

@@ -224,7 +224,11 @@ class Driver {
     if (actors.empty()) return false;
     const LiveActor& chosen = actors[faults_.below(actors.size())];
     world_->note("kill a " + role + " of " + to_string(chosen.cell));
-    if (role != "provider") world_->disturbed(chosen.cell);
+    if (role == "provider") {
+      world_->provider_killed(chosen.address.id());
+    } else {
+      world_->disturbed(chosen.cell);
+    }
     caf::anon_send_exit(chosen.address, caf::exit_reason::unhandled_exception);
     return true;
   }

@@ -171,7 +171,7 @@ void World::drained() {
 
 // --- Told by the providers -----------------------------------------------------------------------
 
-void World::call_started(const StartCall& call, const void* provider) {
+void World::call_started(const StartCall& call, caf::actor_id provider) {
   const Job& job = *call.job;
   calls += 1;
   note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
@@ -202,8 +202,12 @@ void World::call_ended(Lease lease, CallAnswer answer) {
   if (in_flight_.erase(lease) > 0) answers_[lease] = answer;
 }
 
-void World::provider_died(const void* provider) {
-  std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
+void World::provider_ended(caf::actor_id provider) {
+  const auto calls_cut =
+      std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
+  if (calls_cut > 0 && !dying_ && !killed_providers_.contains(provider)) {
+    violated("P5", "a provider is ended while it has calls");
+  }
 }
 
 // --- Told by the driver --------------------------------------------------------------------------
@@ -229,6 +233,7 @@ void World::daemon_crashed() {
   reload_pending_ = false;
   disturbed_.clear();
   idle_since_.clear();
+  killed_providers_.clear();
   dying_ = false;
   draining_ = false;
   drained_ = false;

@@ -22,7 +22,7 @@ namespace simulation {
 struct CallInFlight {
   JobPtr job;
   SteadyTime deadline{};
-  const void* provider = nullptr;  ///< Which incarnation makes it.
+  caf::actor_id provider = 0;  ///< Which incarnation makes it.
   std::optional<SteadyTime> expired_since{};
 };
 
@@ -87,16 +87,18 @@ class World : public EngineProbe {
   void drained();
 
   // --- Told by the providers -------------------------------------------------------------------
-  void call_started(const StartCall& call, const void* provider);
+  void call_started(const StartCall& call, caf::actor_id provider);
   void call_ended(Lease lease, CallAnswer answer);
-  void provider_died(const void* provider);
+  void provider_ended(caf::actor_id provider);
 
   // --- Told by the driver ----------------------------------------------------------------------
   void daemon_started(const Routing& routing, const std::set<std::string>& services);
   void daemon_crashed();
   /// An actor of this cell was killed: what ran there may be cut short.
   void disturbed(const CellKey& cell);
-  /// The daemon is ending by itself, since its store failed or an actor died that it needs.
+  void provider_killed(caf::actor_id provider) { killed_providers_.insert(provider); }
+  /// The daemon is ending, since its store failed, an actor died that it needs, or the power is
+  /// cut.
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
   void drain_asked() { draining_ = true; }
@@ -165,6 +167,7 @@ class World : public EngineProbe {
   /// Cells in which a job could run and does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
   std::set<CellKey> disturbed_;
+  std::set<caf::actor_id> killed_providers_;
   bool dying_ = false;
   bool draining_ = false;
   bool drained_ = false;

@@ -164,8 +164,8 @@ class Log::Impl {
   }
 
   const Settings settings_;
-  std::shared_ptr<spdlog::details::thread_pool> queue_;  // Goes last, once all is written.
-  std::shared_ptr<Sink> sink_;
+  std::shared_ptr<Sink> sink_;  // Goes after the queue, whose thread may still be writing to it.
+  std::shared_ptr<spdlog::details::thread_pool> queue_;
   std::shared_ptr<spdlog::async_logger> logger_;
   std::atomic<std::uint64_t> handed_over_{0};
   std::mutex floods_mutex_;

@@ -158,7 +158,7 @@ class Daemon:
 
     def log(self):
         with open(self.stderr_path, encoding="utf-8", errors="replace") as file:
-            return file.read()[-6000:]
+            return file.read()[-60000:]
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -19,6 +19,7 @@ PAUSE_S = 0.1
 BODY_BYTES = 20_000
 LIVEZ_S = 0.05  # Or twice the time under the same load on a fast disk, if that takes long.
 FAST_S = 0.7
+COMMIT_PATIENCE_S = 5.0
 # 60 requests of 20 kB wait, each in some copies (received, read, to be written); and the heaps of
 # the threads grow with the first load that they see.
 MEMORY_BYTES_MAX = 48 << 20
@@ -133,6 +134,28 @@ class SlowDisk(unittest.TestCase):
 
     def test_a_sync_of_10_s_keeps_nobody_waiting_but_its_clients(self):
         self.check(10_000, 4.0)
+
+    def test_nobody_is_kept_waiting_behind_a_commit_that_takes_seconds(self):
+        job = {"customer": "acme", "product": "dns", "action": "create", "services": ["quick"],
+               "entity": {"type": "zone", "id": "e"}}
+        answers = []
+
+        def submit():
+            client = self.daemon.quick_client(timeout_s=DEADLINE_S * 2)
+            answers.append(client.request("POST", "/v1/jobs", job))
+            client.close()
+        self.delay(9000)
+        first = threading.Thread(target=submit)
+        first.start()
+        time.sleep(COMMIT_PATIENCE_S + 0.5)
+        submit()
+        self.assertTrue(first.is_alive(), "the first waits for the disk")
+        [(status, problem)] = answers
+        self.assertEqual((status, problem["type"]), (503, "/problems/store-unavailable"))
+        self.delay(0)
+        first.join()
+        submit()
+        self.assertEqual([status for status, _ in answers], [503, 202, 202])
 
     def test_a_stop_on_a_slow_disk_ends_in_its_time(self):
         client = self.daemon.quick_client()

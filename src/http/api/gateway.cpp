@@ -12,6 +12,7 @@
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/service_json.hpp"
+#include "src/http/api/submissions_under_way.hpp"
 #include "src/http/api/waiters.hpp"
 
 namespace celld::api {
@@ -143,9 +144,12 @@ class GatewayActor : public Gateway::base {
   // --- Jobs ------------------------------------------------------------------------------------
 
   void post_job(PostJob& order) {
+    auto share = under_way_.admit(order.request.spec.parameters.size(), clock().now());
+    if (!share) return order.responder.answer(to_response(store_behind()));
     ask<cells::JobSubmitted>(
         dispatcher_, cells::SubmitJob{std::move(order.request)}, order.responder,
-        [this, wait = order.wait, responder = order.responder](const cells::JobSubmitted& reply) {
+        [this, wait = order.wait, responder = order.responder,
+         share = std::move(share)](const cells::JobSubmitted& reply) {
           if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
           const bool waits = wait && wait->count() > 0 && !cells::is_ended(reply.job->state);
           if (!waits)
@@ -430,6 +434,7 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
+  SubmissionsUnderWay under_way_;
   int reads_ = 0;
   std::deque<std::function<void()>> waiting_reads_;
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Of which more is to be sent.

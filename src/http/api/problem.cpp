@@ -170,6 +170,14 @@ Problem store_unavailable() {
   return problem;
 }
 
+Problem store_behind() {
+  Problem problem{
+      .kind = ProblemKind::store_unavailable,
+      .detail = "Earlier submissions still wait for the disk. Nothing of this one was kept."};
+  problem.retry_after = milliseconds(5000);
+  return problem;
+}
+
 int status_of(ProblemKind kind) {
   return row_of(kind).status;
 }

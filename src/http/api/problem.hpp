@@ -73,6 +73,8 @@ Problem not_found(std::string detail);
 Problem problem_of(const cells::Refusal& refusal);
 /// The engine answered with an error: nothing is known to be on disk.
 Problem store_unavailable();
+/// The store has so much to write, or needs so long for it, that nothing of the request was kept.
+Problem store_behind();
 
 int status_of(ProblemKind kind);
 std::string_view slug_of(ProblemKind kind);

@@ -22,7 +22,7 @@ def keeps_its_connection(session):
         accepted = session.post(f"{base}/v1/jobs", json=job(f"requests-{i}"), timeout=30)
         assert accepted.status_code == 202, accepted.text
     pools = session.get_adapter(base).poolmanager.pools
-    pool = pools[pools.keys()[0]]
+    pool = pools[next(iter(pools.keys()))]
     assert (pool.num_connections, pool.num_requests) == (1, 100), pool.num_connections
 
 

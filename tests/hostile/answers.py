@@ -159,7 +159,7 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
         200, gzip.compress(GZIP_BOMB), ["Content-Encoding: gzip, gzip, deflate, br"]),
      (NOT_JSON,)),
     ("sends-a-gzip-bomb-as-its-transfer", lambda rng: raw(
-        OK + b"Transfer-Encoding: gzip\r\n\r\n" + GZIP_BOMB), (TOO_LARGE, BROKEN)),
+        OK + b"Transfer-Encoding: gzip\r\n\r\n" + GZIP_BOMB), (TOO_LARGE, BROKEN, NOT_HTTP)),
     ("sends-a-million-values", lambda rng: answer(200, NODES_BOMB), (NOT_JSON,)),
     ("sends-a-million-brackets", lambda rng: answer(200, DEPTH_BOMB), (NOT_JSON,)),
     ("sends-too-many-properties", lambda rng: answer(200, PROPERTIES_BOMB),

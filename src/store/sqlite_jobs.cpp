@@ -56,9 +56,10 @@ SqliteJobs::SqliteJobs(Connection& connection)
       select_turns_(connection,
                     "SELECT id, turn, place FROM jobs INDEXED BY jobs_turn WHERE cell = ?1"
                     " AND origin = ?2 AND turn < 10 ORDER BY turn, place"),
-      select_ended_(connection,
-                    "SELECT id, labels, finished_at FROM jobs INDEXED BY jobs_ended WHERE turn IS NULL"
-                    " AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
+      select_ended_(
+          connection,
+          "SELECT id, labels, finished_at FROM jobs INDEXED BY jobs_ended WHERE turn IS NULL"
+          " AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
       delete_job_(connection, "DELETE FROM jobs WHERE id = ?1"),
       delete_label_(connection,
                     "DELETE FROM job_labels WHERE name = ?1 AND value = ?2 AND job = ?3"),

@@ -1,29 +1,14 @@
 #include "src/providers/command_provider.hpp"
 
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "src/providers/command_outcome.hpp"
 #include "src/providers/http_document.hpp"
+#include "src/providers/secrets.hpp"
 
 namespace celld::providers {
 namespace {
-
-/// What must not come back in a message: the values of the environment, and each longer word of
-/// them, because a secret may have several lines and be quoted by one.
-std::vector<std::string> secrets_of(const config::CommandService& service) {
-  constexpr std::size_t word_bytes_min = 8;
-  std::vector<std::string> secrets;
-  for (const auto& [name, secret] : service.environment) {
-    secrets.push_back(secret.value);
-    std::istringstream words(secret.value);
-    for (std::string word; words >> word;) {
-      if (word.size() >= word_bytes_min) secrets.push_back(word);
-    }
-  }
-  return secrets;
-}
 
 std::shared_ptr<const CommandProgram> program_of(const config::CommandService& service) {
   auto program = std::make_shared<CommandProgram>();
@@ -41,7 +26,7 @@ class CommandServiceCalls : public ServiceCalls,
                       std::shared_ptr<CommandCalls> calls, WallClock wall_clock)
       : name_(std::move(name)),
         program_(program_of(service)),
-        secrets_(secrets_of(service)),
+        secrets_(secrets_of(service.environment)),
         calls_(std::move(calls)),
         wall_clock_(std::move(wall_clock)) {}
 

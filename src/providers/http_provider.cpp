@@ -1,29 +1,14 @@
 #include "src/providers/http_provider.hpp"
 
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "src/providers/http_document.hpp"
 #include "src/providers/http_outcome.hpp"
+#include "src/providers/secrets.hpp"
 
 namespace celld::providers {
 namespace {
-
-/// What must not come back in a message: the values of the configured headers, and each longer word
-/// of them, because a provider may quote "Bearer …" without its first word.
-std::vector<std::string> secrets_of(const config::HttpService& service) {
-  constexpr std::size_t word_bytes_min = 8;
-  std::vector<std::string> secrets;
-  for (const auto& [name, secret] : service.headers) {
-    secrets.push_back(secret.value);
-    std::istringstream words(secret.value);
-    for (std::string word; words >> word;) {
-      if (word.size() >= word_bytes_min) secrets.push_back(word);
-    }
-  }
-  return secrets;
-}
 
 class HttpServiceCalls : public ServiceCalls,
                          public std::enable_shared_from_this<HttpServiceCalls> {
@@ -32,7 +17,7 @@ class HttpServiceCalls : public ServiceCalls,
                    std::shared_ptr<HttpCommandQueue> calls, WallClock wall_clock)
       : name_(std::move(name)),
         service_(std::move(service)),
-        secrets_(secrets_of(service_)),
+        secrets_(secrets_of(service_.headers)),
         calls_(std::move(calls)),
         wall_clock_(std::move(wall_clock)) {}
 

@@ -7,7 +7,11 @@ build_packages=(
   libcaf-dev nlohmann-json3-dev libcpp-httplib-dev libsqlite3-dev libcurl4-openssl-dev
   libcli11-dev libspdlog-dev libssl-dev libuv1-dev libsystemd-dev prometheus-cpp-dev
 )
-test_packages=(catch2 curl python3 nodejs npm golang-go python3-requests wrk systemd prometheus)
+# What people type at a celld that scripts/run has started.
+run_packages=(curl)
+test_packages=(
+  "${run_packages[@]}" catch2 python3 nodejs npm golang-go python3-requests wrk systemd prometheus
+)
 # Each release's own version of clang: 14 and 19.
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.

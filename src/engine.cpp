@@ -170,7 +170,8 @@ class RunningEngine final : public Engine {
   }
 
   std::chrono::milliseconds drain_longest() const override {
-    return hand_over_grace + config_.shutdown_grace + last_answers_grace;
+    return hand_over_grace + config_.shutdown_grace + cells::hand_back_patience +
+           last_answers_grace;
   }
 
   std::string drain() override {
@@ -181,7 +182,7 @@ class RunningEngine final : public Engine {
     caf::scoped_actor self{system_};
     self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
                   cells::Drain{config_.shutdown_grace})
-        .receive([](const cells::Drained&) {},
+        .receive([this](const cells::Drained& drained) { warn_of_unconfirmed(drained); },
                  [&](const caf::error& error) { failure = reason_of(error); });
     refuse_all();
     return failure;
@@ -207,6 +208,16 @@ class RunningEngine final : public Engine {
     if (!lock) return StartFailure{3, error};
     commands_.emplace(std::move(lock));
     return std::nullopt;
+  }
+
+  /// As long as such a command lives, its supervisor keeps the next celld from starting.
+  void warn_of_unconfirmed(const cells::Drained& drained) {
+    for (const auto& [cell, calls] : drained.unconfirmed) {
+      logs::Line line{logs::Level::warning,
+                      "calls have not ended, though they were told to; their jobs stay running, "
+                      "and are done again by the next celld when nothing of the calls is left"};
+      log_.write(line.text("cell", to_string(cell)).number("calls", calls));
+    }
   }
 
   /// Puts cells and services in force; nothing to complain of, or what keeps them from it.

@@ -57,8 +57,9 @@ class Engine {
   /// Stops as promise P11 says. A listening socket that celld was given is left to its successor
   /// first: for a moment, requests on open connections are served, and their answers say that the
   /// connection closes. From then on nothing is admitted; returns when everything that could finish
-  /// within the configured grace has, the rest is handed back, and all is on disk. The text is an
-  /// error; empty: all went well.
+  /// within the configured grace has, the rest is handed back, and all is on disk. What does not
+  /// end when it is told to stays `running`, after a warning. The text is an error; empty: all went
+  /// well.
   virtual std::string drain() = 0;
 
   /// After the store has failed: every request in hand gets its 503 now.

@@ -52,6 +52,7 @@ void CellDispatcherActor::on_exit() {
   }
   services_ = nullptr;
   fail_reload();
+  owed_.fail();
   drained_.fail();
   options_ = {};
   context_ = nullptr;
@@ -225,24 +226,38 @@ void CellDispatcherActor::cell_stopped() {
   if (--stopping_cells_ == 0) hand_back();
 }
 
-/// Also when nothing runs any more: the answer says that every end is recorded.
+/// Also when nothing runs any more: the answer says that every end is recorded. A cell that does
+/// not answer in time has calls that may never end.
 void CellDispatcherActor::hand_back() {
   if (handing_back_) return;
   handing_back_ = true;
   handing_back_cells_ = cells_.size() + 1;
   for (const auto& [key, entry] : cells_) {
-    request(entry.cell, caf::infinite, HandBack{})
+    request(entry.cell, hand_back_patience, HandBack{})
         .then([this](const HandedBack& answer) { cell_handed_back(answer.count); },
-              [this](const caf::error&) { cell_handed_back(0); });
+              [this, key = key, cell = entry.cell](const caf::error&) {
+                count_unconfirmed(key, cell);
+              });
   }
   cell_handed_back(0);
 }
 
+void CellDispatcherActor::count_unconfirmed(const CellKey& key, const Cell& cell) {
+  request(cell, caf::infinite, DescribeCell{key})
+      .then(
+          [this, key](const CellDescribed& described) {
+            const auto running = described.status->queue.counts[JobState::running];
+            if (running > 0) drained_so_far_.unconfirmed[key] = running;
+            cell_handed_back(0);
+          },
+          [this](const caf::error&) { cell_handed_back(0); });
+}
+
 void CellDispatcherActor::cell_handed_back(std::size_t count) {
-  handed_back_ += count;
+  drained_so_far_.handed_back += count;
   if (--handing_back_cells_ > 0) return;
   request(options_.store, caf::infinite, FlushStore{})
-      .then([this](const StoreFlushed&) { drained_.deliver(Drained{handed_back_}); },
+      .then([this](const StoreFlushed&) { drained_.deliver(drained_so_far_); },
             [this](const caf::error&) { drained_.fail(); });
 }
 

@@ -67,11 +67,12 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<Drained> drain(milliseconds grace);
   void cell_stopped();
   void hand_back();
+  void count_unconfirmed(const CellKey& key, const Cell& cell);
   void cell_handed_back(std::size_t count);
 
   // Jobs.
   caf::result<JobSubmitted> submit(SubmitJob& message);
-  void refuse_unless_held(const FindKeyHolder& question, Refusal refusal,
+  void refuse_unless_held(const FindKeyHolder& question, std::optional<Refusal> refusal,
                           caf::typed_response_promise<JobSubmitted> promise);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_homeless(const JobPtr& job);
@@ -110,6 +111,10 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::vector<MaskedSize> masked() const;
   bool takes_services_of(const JobSpec& spec) const;
   bool is_losing_services_of(const JobSpec& spec) const;
+  bool is_undecided(const JobSpec& spec) const;
+  template <class Answer, class Message>
+  caf::result<Answer> ask_when_decided(Message message);
+  void decided();
   void reroute(std::function<void()> then);
   void reroute_page(const ListRoutes& ask);
   void move_route(const StoredRoute& route);
@@ -126,7 +131,10 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< Of each template.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
-  std::shared_ptr<Reload> reload_;         ///< Null: none is under way.
+  std::shared_ptr<Reload> reload_;  ///< Null: none is under way.
+  /// Requests that wait until it is decided whether services go.
+  std::vector<std::function<void()>> undecided_;
+  OpenPromises owed_;
   bool rerouted_ = false;                  ///< The routing is another than at the start.
   std::size_t rerouting_ = 0;              ///< What is missing of a page of routes.
   std::optional<ListRoutes> next_routes_;  ///< The page after it, if there is one.
@@ -137,7 +145,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::size_t stopping_cells_ = 0;
   bool handing_back_ = false;
   std::size_t handing_back_cells_ = 0;
-  std::size_t handed_back_ = 0;
+  Drained drained_so_far_;
   OwedAnswers<Drained> drained_;
 };
 
@@ -163,6 +171,18 @@ void CellDispatcherActor::put(Entry& entry, Message message,
   entry.held.emplace_back([this, message = std::move(message), then = std::move(then), fail] {
     request(caf::actor_cast<CellDispatcher>(this), caf::infinite, message).then(then, fail);
   });
+}
+
+/// Asks ourselves again when it is decided whether services go.
+template <class Answer, class Message>
+caf::result<Answer> CellDispatcherActor::ask_when_decided(Message message) {
+  auto promise = make_response_promise<Answer>();
+  undecided_.emplace_back([this, owed = owed_.add(promise), message = std::move(message)] {
+    request(caf::actor_cast<CellDispatcher>(this), caf::infinite, message)
+        .then([this, owed](Answer& answer) { owed_.deliver(owed, std::move(answer)); },
+              [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
+  });
+  return promise;
 }
 
 }  // namespace cells

@@ -24,14 +24,22 @@ std::optional<CellStatus> CellDispatcherActor::describe_template(const CellKey& 
 caf::result<CellDescribed> CellDispatcherActor::describe(const CellKey& key) {
   const auto found = cells_.find(key);
   if (found == cells_.end()) return CellDescribed{describe_template(key)};
-  return delegate(found->second.cell, DescribeCell{key});
+  auto promise = make_response_promise<CellDescribed>();
+  const auto owed = owed_.add(promise);
+  request(found->second.cell, caf::infinite, DescribeCell{key})
+      .then([this, owed](CellDescribed& described) { owed_.deliver(owed, std::move(described)); },
+            [this, owed, key](caf::error& error) {
+              if (cells_.contains(key)) return owed_.deliver(owed, std::move(error));
+              owed_.deliver(owed, CellDescribed{describe_template(key)});  // It has closed.
+            });
+  return promise;
 }
 
 /// Gathers the answers of one page of cells.
 struct CellDispatcherActor::Gathering {
   std::map<CellKey, CellStatus> cells;
   std::size_t missing = 0;
-  bool more = false;
+  std::optional<CellKey> more_after;
   caf::typed_response_promise<CellsListed> promise;
 };
 
@@ -56,8 +64,9 @@ caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {
   }
   auto gathering = std::make_shared<Gathering>();
   gathering->promise = make_response_promise<CellsListed>();
-  gathering->more = keys.size() > message.limit;
+  const bool more = keys.size() > message.limit;
   while (keys.size() > message.limit) keys.erase(std::prev(keys.end()));
+  if (more && !keys.empty()) gathering->more_after = *keys.rbegin();
   gathering->missing = keys.size() + 1;
   for (const auto& key : keys) gather(key, gathering);
   gathered(*gathering);
@@ -83,7 +92,7 @@ void CellDispatcherActor::gather(const CellKey& key, const std::shared_ptr<Gathe
 void CellDispatcherActor::gathered(Gathering& gathering) {
   if (--gathering.missing > 0) return;
   CellsListed listed;
-  listed.more = gathering.more;
+  listed.more_after = std::move(gathering.more_after);
   for (auto& [key, status] : gathering.cells) listed.cells.push_back(std::move(status));
   gathering.promise.deliver(std::move(listed));
 }
@@ -117,12 +126,15 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
 
 // --- Changes by an administrator -----------------------------------------------------------------
 
+// A cell that is asked whether it may close has the last word: if it does, nothing is changed, and
+// nothing is to be remembered for the next cell of its key.
+
 caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message) {
   const auto found = cells_.find(message.cell);
   CellOverride change = override_of(message.cell);
   change.pool_size = message.size;
   if (found == cells_.end()) return resize_template(message.cell, change);
-  remember_override(message.cell, change);
+  if (!found->second.closing) remember_override(message.cell, change);
   return pass_on<CellDescribed>(found->second, message);
 }
 
@@ -146,7 +158,7 @@ caf::result<CellDescribed> CellDispatcherActor::change_state(const ChangeCellSta
   if (found == cells_.end()) return CellDescribed{describe_template(message.cell)};
   CellOverride change = override_of(message.cell);
   change.state = message.state;
-  remember_override(message.cell, change);
+  if (!found->second.closing) remember_override(message.cell, change);
   return pass_on<CellDescribed>(found->second, message);
 }
 

@@ -16,6 +16,12 @@ Refusal refusal(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
 /// A refusal is the last word only if the idempotency key, where there is one, is new.
 caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
+  if (message.only_replay) {
+    auto promise = make_response_promise<JobSubmitted>();
+    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt, promise);
+    return promise;
+  }
+  if (is_undecided(spec)) return ask_when_decided<JobSubmitted>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);
   if (!target.refusal && !takes_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
@@ -30,13 +36,13 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   auto promise = make_response_promise<JobSubmitted>();
   const FindKeyHolder question{spec.customer, *message.request.idempotency};
   if (target.refusal) {
-    refuse_unless_held(question, std::move(*target.refusal), promise);
+    refuse_unless_held(question, std::move(target.refusal), promise);
     return promise;
   }
   put<JobSubmitted>(*target.entry, std::move(message), promise,
                     [this, question, promise](JobSubmitted& answer) mutable {
                       if (answer.refusal) {
-                        refuse_unless_held(question, std::move(*answer.refusal), promise);
+                        refuse_unless_held(question, std::move(answer.refusal), promise);
                       } else {
                         promise.deliver(std::move(answer));
                       }
@@ -44,7 +50,9 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, Refusal refusal,
+/// Without a refusal, the asker has one of its own.
+void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
+                                             std::optional<Refusal> refusal,
                                              caf::typed_response_promise<JobSubmitted> promise) {
   request(options_.store, caf::infinite, question)
       .then(
@@ -52,8 +60,9 @@ void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, Refu
             if (holder.job && holder.same_request) {
               promise.deliver(JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {
-              if (holder.job) refusal = refuse_reused_key(refusal.cell);
-              options_.probe->refused(refusal);
+              if (holder.job)
+                refusal = refuse_reused_key(refusal ? refusal->cell : holder.job->cell);
+              if (refusal) options_.probe->refused(*refusal);
               promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
             }
           },
@@ -68,6 +77,7 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
 
 caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
   const JobSpec& spec = *message.job->spec;
+  if (is_undecided(spec)) return ask_when_decided<RetryAnswered>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);
   if (!target.refusal && is_losing_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);

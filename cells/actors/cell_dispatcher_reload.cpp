@@ -20,12 +20,13 @@ struct CellDispatcherActor::Reload {
   caf::typed_response_promise<Reconfigured> promise;
   std::size_t missing = 0;  ///< Answers of cells, and the asking itself.
   std::vector<ServiceClient> leaving;
+  bool is_decided = false;  ///< Nothing refuses it any more.
 };
 
 caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
   if (reload_ || draining_) return caf::make_error(caf::sec::runtime_error, "not now");
   auto promise = make_response_promise<Reconfigured>();
-  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}});
+  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}, false});
   if (reload_->order.services_gone.empty()) {
     change_services();
   } else {
@@ -59,6 +60,16 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
+/// Whether a service of the job goes if nothing refuses the reload. Until that is known the job is
+/// neither taken, as it may need what goes, nor refused, as everything may stay.
+bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
+  return is_losing_services_of(spec) && !reload_->is_decided;
+}
+
+void CellDispatcherActor::decided() {
+  for (const auto& ask_again : std::exchange(undecided_, {})) ask_again();
+}
+
 /// From now on no job that needs them is taken. Those that were on their way to a dispatcher have
 /// come to the store when it answers.
 void CellDispatcherActor::await_insertions() {
@@ -84,14 +95,18 @@ void CellDispatcherActor::check_needs() {
             }
             reload_->promise.deliver(Reconfigured{std::move(needs.jobs), {}});
             reload_ = nullptr;
+            decided();
           },
           [this](caf::error& error) {
             reload_->promise.deliver(std::move(error));
             reload_ = nullptr;
+            decided();
           });
 }
 
 void CellDispatcherActor::change_services() {
+  reload_->is_decided = true;
+  decided();
   auto services = std::make_shared<Services>(*services_);
   for (const auto& name : reload_->order.services_gone) {
     const auto found = services->find(name);

@@ -159,7 +159,7 @@ void JobDispatcherActor::orphan_ended(Lease lease) {
 // --- Dispatching ---------------------------------------------------------------------------------
 
 void JobDispatcherActor::dispatch(const Now& at) {
-  const bool may_start = !stopping_ && state_ != CellState::paused;
+  const bool may_start = starts_jobs() && state_ != CellState::paused;
   while (may_start && workers_.any_ready() && leases_.size() < running_max_) {
     const JobPtr job = queue_.take();
     if (!job) break;
@@ -172,6 +172,12 @@ void JobDispatcherActor::dispatch(const Now& at) {
     }
   }
   fetch();
+}
+
+/// What waits in a cell that is not configured goes elsewhere, or waits for another configuration:
+/// it would be read again and again, for nothing.
+bool JobDispatcherActor::starts_jobs() const {
+  return !stopping_ && !terms_.leaving;
 }
 
 void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
@@ -284,7 +290,7 @@ void JobDispatcherActor::offer(const JobPtr& job) {
 
 /// Asks the store for what the window misses.
 void JobDispatcherActor::fetch() {
-  const auto wanted = stopping_ ? std::nullopt : queue_.next_fetch();
+  const auto wanted = starts_jobs() ? queue_.next_fetch() : std::nullopt;
   if (!wanted) return;
   request(store(), caf::infinite,
           FetchRunnable{key_, wanted->customer, wanted->after, wanted->customers_max,

@@ -66,6 +66,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   // Dispatching.
   void dispatch(const Now& at);
+  bool starts_jobs() const;
   void hand_out(const JobPtr& job, const Now& at);
   void completed(Lease lease, CallOutcome& outcome);
   RetryTerms terms(const Job& job);

@@ -42,7 +42,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
   return refuse_full(key_, counts_.unfinished(), terms_.quota.jobs_max,
-                     finished_rate_.per_second(at.steady), turned_away_);
+                     finished_rate_.pace(at.steady), turned_away_);
 }
 
 void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) {

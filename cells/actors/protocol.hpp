@@ -29,9 +29,11 @@ namespace cells {
 /// is accepted: whose it is comes before every reason to refuse.
 struct SubmitJob {
   JobRequest request;
+  /// The asker refuses it if its key, which it has, is new: then nothing is accepted.
+  bool only_replay = false;
 };
 struct JobSubmitted {
-  JobPtr job;  ///< Null when refused.
+  JobPtr job;  ///< Null when refused, here or by the asker.
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The job was there: it was accepted for the same request before.
 };
@@ -71,8 +73,9 @@ struct ListCells {
   std::optional<std::string> customer{};  ///< Only cells whose key names it; `*` does not.
 };
 struct CellsListed {
-  std::vector<CellStatus> cells;
-  bool more = false;
+  std::vector<CellStatus> cells;  ///< Without one that has just closed.
+  /// Others come after this key, the last of those asked; none: there are no more.
+  std::optional<CellKey> more_after;
 };
 
 /// Make the pool of a cell this big until told otherwise; none: as configured. Answered after it is
@@ -119,13 +122,18 @@ struct KeepEnded {
   milliseconds keep{};
 };
 
+/// How long a stop waits, beyond the grace, for calls that it has ended to confirm that.
+inline constexpr milliseconds hand_back_patience{5000};
+
 /// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
-/// back to the queue, and flush the store.
+/// back to the queue, and flush the store. The job of a call that does not confirm its end stays
+/// `running` there.
 struct Drain {
   milliseconds grace{};
 };
 struct Drained {
   std::size_t handed_back = 0;
+  std::map<CellKey, std::uint64_t> unconfirmed{};  ///< Calls, by the cells of their jobs.
 };
 
 // --- From the engine to whoever watches --------------------------------------------------------
@@ -518,7 +526,8 @@ using CellDispatcher = caf::typed_actor<
     caf::reacts_to<JobsLeft>,
     /// From a cell: looks whether it holds jobs of others.
     caf::reacts_to<CellRestarted>,
-    /// Stops every cell gracefully, hands back what is left when the grace is over, flushes.
+    /// Stops every cell gracefully, hands back what is left when the grace is over, flushes. Waits
+    /// for no call longer than that and hand_back_patience.
     caf::replies_to<Drain>::with<Drained>,
     /// From an instance of a template or a cell that leaves: it may be closed until its next job.
     caf::reacts_to<CellRanDry>,

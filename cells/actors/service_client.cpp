@@ -4,6 +4,7 @@
 #include <iterator>
 #include <list>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cells/actors/owed_answers.hpp"
@@ -11,6 +12,8 @@
 
 namespace cells {
 namespace {
+
+constexpr std::size_t over_max = 10'000;
 
 /// Owns the service's provider, and those before it that still have calls under way.
 class ServiceClientActor : public ServiceClient::base {
@@ -78,6 +81,11 @@ class ServiceClientActor : public ServiceClient::base {
 
   caf::result<CallEnded> begin(StartCall& message) {
     const Lease lease = message.lease;
+    if (over_.contains(lease)) {
+      CallOutcome outcome;
+      outcome.kind = CallOutcome::Kind::aborted;
+      return CallEnded{lease, std::move(outcome)};
+    }
     auto promise = make_response_promise<CallEnded>();
     const auto provider = providers_.begin();
     provider->calls += 1;
@@ -106,17 +114,26 @@ class ServiceClientActor : public ServiceClient::base {
   }
 
   /// Whoever began the call aborts it. The answer takes the same way as that of the call, so that
-  /// it does not overtake an end that came before. Of a lease that nobody here knows, nothing is
-  /// under way.
+  /// it does not overtake an end that came before. A lease that is not known here may be one of a
+  /// provider that has died: its successor confirms when what that has left is over.
   caf::result<CallAborted> abort(const AbortCall& message) {
     const auto found = calls_.find(message.lease);
-    if (found == calls_.end()) return CallAborted{message.lease};
+    if (found == calls_.end()) note_over(message.lease);
+    const auto provider = found == calls_.end() ? providers_.begin() : found->second.provider;
     auto promise = make_response_promise<CallAborted>();
     const auto owed = aborting_.add(promise);
-    request(found->second.provider->handle, caf::infinite, message)
+    request(provider->handle, caf::infinite, message)
         .then([this, owed](const CallAborted& aborted) { aborting_.deliver(owed, aborted); },
               [this, owed](caf::error& error) { aborting_.deliver(owed, std::move(error)); });
     return promise;
+  }
+
+  /// A worker that outlives its dispatcher and its pool for a moment may still begin a call whose
+  /// end is confirmed to their successors: it comes too late. Leases ascend, so the first is the
+  /// oldest.
+  void note_over(Lease lease) {
+    over_.insert(lease);
+    if (over_.size() > over_max) over_.erase(over_.begin());
   }
 
   /// The newest stays; an older one goes with its last call.
@@ -146,6 +163,7 @@ class ServiceClientActor : public ServiceClient::base {
   std::shared_ptr<EngineProbe> probe_;
   Providers providers_;
   std::map<Lease, Call> calls_;
+  std::set<Lease> over_;  ///< Of which no call begins any more.
   OpenPromises aborting_;
   RateMeter ended_rate_;
 };

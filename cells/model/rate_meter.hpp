@@ -1,7 +1,9 @@
 // How often something happens, over the last ten seconds.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 
 #include "cells/model/time.hpp"
@@ -12,7 +14,7 @@ namespace cells {
 class RateMeter {
  public:
   void count(SteadyTime now, std::uint64_t events = 1) {
-    turn(now);
+    if (per_second(now) == 0) since_ = now;
     buckets_[static_cast<std::size_t>(second_ % window_s)] += events;
   }
 
@@ -22,6 +24,15 @@ class RateMeter {
     std::uint64_t sum = 0;
     for (const auto bucket : buckets_) sum += bucket;
     return static_cast<double>(sum) / window_s;
+  }
+
+  /// The pace of what began less than the window ago: events after the first one, by the time since
+  /// then, of which a second counts at least. Of one event, or in the long run, as `per_second`.
+  double pace(SteadyTime now) {
+    const double mean = per_second(now);
+    const double seconds = std::max(std::chrono::duration<double>(now - since_).count(), 1.0);
+    if (seconds >= window_s) return mean;
+    return std::max(mean, (mean * window_s - 1) / seconds);
   }
 
  private:
@@ -40,6 +51,7 @@ class RateMeter {
 
   std::array<std::uint64_t, window_s> buckets_{};
   std::int64_t second_ = 0;
+  SteadyTime since_{};  ///< The first event after an empty window.
 };
 
 }  // namespace cells

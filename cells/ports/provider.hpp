@@ -64,7 +64,7 @@ namespace cells {
 
 /// One per configured service, shared by all cells. Never blocks. Answers each StartCall exactly
 /// once, at most 100 ms after its timeout. An AbortCall for a lease that it does not know is
-/// answered at once.
+/// answered at once, unless a provider before it that died has left something of such a call.
 using Provider = caf::typed_actor<
     /// Makes the call; answered when it has ended.
     caf::replies_to<StartCall>::with<CallEnded>,

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -35,6 +38,33 @@ void synchronise_directory(const std::string& path) {
   ::close(fd);
 }
 
+// --- Being interrupted ---------------------------------------------------------------------------
+
+/// What a signal handler is to remove: there is one such file at a time.
+std::atomic<const char*> partial_file{nullptr};
+static_assert(std::atomic<const char*>::is_always_lock_free);
+
+/// Only what POSIX lets a handler do. The signal is blocked until it returns, and then ends us.
+void remove_partial_file(int signal) {
+  if (const char* path = partial_file.load()) ::unlink(path);
+  ::raise(signal);
+}
+
+/// Whoever ignores a signal, as `nohup` does, goes on ignoring it.
+void watch_signals() {
+  constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action{};
+  action.sa_handler = remove_partial_file;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigemptyset(&action.sa_mask);
+  for (const int signal : signals) ::sigaddset(&action.sa_mask, signal);
+  for (const int signal : signals) {
+    struct sigaction before{};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
+      ::sigaction(signal, &action, nullptr);
+  }
+}
+
 }  // namespace
 
 WholeFile::WholeFile(std::string path, bool replace)
@@ -47,6 +77,7 @@ WholeFile::~WholeFile() {
   if (fd_ < 0) return;
   ::close(fd_);
   ::unlink(partial_path_.c_str());
+  partial_file = nullptr;
 }
 
 void WholeFile::write(std::string_view data) {
@@ -63,6 +94,7 @@ void WholeFile::complete() {
   if (fd_ < 0) open();
   if (::fsync(fd_) != 0) throw unwritable(partial_path_);
   rename();
+  partial_file = nullptr;
   ::close(std::exchange(fd_, -1));
   synchronise_directory(path_);
 }
@@ -70,8 +102,12 @@ void WholeFile::complete() {
 /// What an earlier run has left is replaced, not followed.
 void WholeFile::open() {
   ::unlink(partial_path_.c_str());
+  watch_signals();
+  partial_file = partial_path_.c_str();
   fd_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd_ < 0) throw unwritable(partial_path_);
+  if (fd_ >= 0) return;
+  partial_file = nullptr;
+  throw unwritable(partial_path_);
 }
 
 void WholeFile::rename() {

@@ -6,7 +6,8 @@
 
 namespace celld::cli {
 
-/// Until then it is PATH.partial, for its owner's eyes alone. Every member throws a Failure.
+/// Until then it is PATH.partial, for its owner's eyes alone. SIGINT, SIGTERM and SIGHUP remove
+/// that before they end the program. Every member throws a Failure. One at a time.
 class WholeFile {
  public:
   /// Without `replace`, refuses a path where something is.

@@ -186,11 +186,17 @@ void Connection::take_input(std::string_view data) {
   }
   if (state_ == State::reading_body) {
     take_body(data);
-    if (state_ == State::handling) input_.append(data);
+    if (state_ == State::handling) keep_input(data);
     return;
   }
-  input_.append(data);
+  keep_input(data);
   read_requests();
+}
+
+/// What has been served goes first: there may always be the start of another request behind it.
+void Connection::keep_input(std::string_view data) {
+  input_.erase(0, std::exchange(input_taken_, 0));
+  input_.append(data);
 }
 
 void Connection::on_input_end() {

@@ -92,6 +92,7 @@ class Connection : public DeadlineEntry {
   void read_some();
   bool shake_hands(Transfer::Outcome outcome);
   void take_input(std::string_view data);
+  void keep_input(std::string_view data);
   void on_input_end();
   std::string_view pending() const { return std::string_view(input_).substr(input_taken_); }
 

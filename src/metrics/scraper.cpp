@@ -67,7 +67,7 @@ class ScraperActor : public Scraper::base {
         found->second.oldest_queued_s = 0;
       }
     }
-    if (page.more && !page.cells.empty()) return ask_page(page.cells.back().key);
+    if (page.more_after) return ask_page(page.more_after);
     ask_ages();
   }
 

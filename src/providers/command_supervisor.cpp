@@ -18,6 +18,7 @@ namespace {
 using Kind = CommandFrame::Kind;
 
 constexpr std::uint64_t orphans_look_ms = 5;
+constexpr std::uint64_t send_again_ms = 5;
 
 CommandEnd end_of(const CommandFrame& frame) {
   if (frame.kind == Kind::exited) return {CommandEnd::Kind::exited, frame.value};
@@ -48,7 +49,8 @@ CommandSupervisor::CommandSupervisor(uv_loop_t& loop, int lock, Ended ended)
       lock_(lock),
       ended_(std::move(ended)),
       orphans_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }),
-      ends_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }) {}
+      ends_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }),
+      again_timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }) {}
 
 // --- The process -------------------------------------------------------------------------------
 
@@ -125,19 +127,33 @@ void CommandSupervisor::flush() {
     const auto& next = outgoing_.front();
     const int failure = send_frame(socket_.get(), next.frame, next.descriptors);
     if (failure == EAGAIN || failure == EWOULDBLOCK) return;
-    // A supervisor that is gone says so by itself. Without room for descriptors under way, the
-    // command is not begun.
-    if (failure != 0 && failure != EPIPE && failure != ECONNRESET &&
-        next.frame.kind == Kind::start) {
+    // A supervisor that is gone says so by itself. Without room for descriptors under way, or for
+    // anything, the command is not begun; but one that runs has to be killed.
+    if (failure != 0 && failure != EPIPE && failure != ECONNRESET) {
+      if (next.frame.kind == Kind::kill) return send_again_soon();
       end(next.frame.id, {CommandEnd::Kind::not_begun, failure});
     }
     outgoing_.pop_front();
   }
 }
 
+/// The kernel has no memory for it: that the socket could be written to says nothing.
+void CommandSupervisor::send_again_soon() {
+  uv_timer_start(
+      again_timer_.get(),
+      [](uv_timer_t* timer) {
+        auto& self = *static_cast<CommandSupervisor*>(timer->data);
+        self.flush();
+        self.watch();
+      },
+      send_again_ms, 0);
+}
+
 void CommandSupervisor::watch() {
   if (!poll_) return;
-  const int wanted = outgoing_.empty() ? UV_READABLE : UV_READABLE | UV_WRITABLE;
+  const auto* again = reinterpret_cast<const uv_handle_t*>(again_timer_.get());
+  const bool can_send = !outgoing_.empty() && uv_is_active(again) == 0;
+  const int wanted = can_send ? UV_READABLE | UV_WRITABLE : UV_READABLE;
   uv_poll_start(poll_.get(), wanted, [](uv_poll_t* poll, int status, int events) {
     static_cast<CommandSupervisor*>(poll->data)->on_socket(status, events);
   });

@@ -55,6 +55,7 @@ class CommandSupervisor {
   void send_later(Outgoing outgoing);
   void flush();
   void watch();
+  void send_again_soon();
   void on_socket(int status, int events);
   void on_frame(const CommandFrame& frame);
   void end(std::uint64_t id, CommandEnd end);
@@ -78,6 +79,7 @@ class CommandSupervisor {
   bool has_adopted_ = false;
   std::vector<std::pair<std::uint64_t, CommandEnd>> ends_;  ///< To be told.
   Uv<uv_timer_t> ends_timer_;
+  Uv<uv_timer_t> again_timer_;  ///< For the first of `outgoing_`.
 };
 
 }  // namespace celld::providers

@@ -37,7 +37,9 @@ void Routes::load_routes(Connection& connection) {
                 "SELECT cell, origin, scheduled, queued, running, retrying, compensating,"
                 " settling, runnable FROM routes"};
   while (row.step()) {
-    auto& in = cells_.at(row.integer(0));
+    const auto known = cells_.find(row.integer(0));
+    if (known == cells_.end()) throw SqliteFailure("a count of jobs names an unknown cell");
+    auto& in = known->second;
     auto& loaded = route(row.integer(0), row.integer(1));
     for (int state = 0; state < 5; ++state) {
       const auto count = static_cast<std::uint64_t>(row.integer(2 + state));

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
 import program  # noqa: E402
 
 SECONDS_OF_A_SEED = 8
+FAILURES_MAX = 3
 
 
 def mutate(seed, seconds):
@@ -30,19 +31,27 @@ def mutate(seed, seconds):
     return int(conversations[1]) if conversations else 0, done.returncode == 0
 
 
-def main():
-    found = program.options(__doc__)
-    ends_at = time.monotonic() + (found.seconds or float("inf"))
-    done, failed, conversations = 0, [], 0
-    while done < (found.count or sys.maxsize) and (done == 0 or time.monotonic() < ends_at):
-        first = found.first + done
-        more, well = mutate(first, SECONDS_OF_A_SEED)
+def work(options, outcome):
+    ends_at, first = time.monotonic() + options.seconds, options.first
+    while outcome.units < options.count and (first == options.first or time.monotonic() < ends_at):
+        began_at = time.monotonic()
+        conversations, well = mutate(first, SECONDS_OF_A_SEED)
         if not well:
-            failed.append({"from": first, "count": SECONDS_OF_A_SEED})
-        done += SECONDS_OF_A_SEED
-        conversations += more
-    print(f"{conversations} conversations of mutants in {done} s, {len(failed)} failures")
-    program.finish(found, done, failed, {"conversations": conversations})
+            outcome.fail(first, SECONDS_OF_A_SEED)
+        # What fails may have ended early.
+        outcome.add(SECONDS_OF_A_SEED if well else
+                    min(SECONDS_OF_A_SEED, int(time.monotonic() - began_at)),
+                    {"conversations": conversations})
+        if len(outcome.failed) == FAILURES_MAX:
+            break
+        first += SECONDS_OF_A_SEED
+    print(f"{outcome.figures['conversations']} conversations of mutants in {outcome.units} s, "
+          f"{len(outcome.failed)} failures")
+
+
+def main():
+    options = program.options(__doc__)
+    program.run(options, lambda outcome: work(options, outcome))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,30 @@ class Pipelining(Siege):
                 pass  # Nobody takes it any more, or the connection is gone.
             greedy.close()
 
+    def test_a_client_that_is_always_in_the_middle_of_its_next_request_takes_one_buffer(self):
+        self.start_siege()
+        long_one = request("GET", "/livez", b"", "X-Padding: " + 15_000 * "p")
+        batch = long_one[2:] + 3 * long_one + long_one[:2]
+        with self.siege(), wire.connect(self.daemon) as connection:
+            connection.settimeout(30)
+            connection.sendall(long_one[:2])
+            answers = connection.makefile("rb")
+            for _ in range(1000):  # 60 MB of requests.
+                connection.sendall(batch)
+                for _ in range(4):
+                    self.assertEqual(self.read_answer(answers), 200)
+
+    def read_answer(self, file):
+        """The status of one that has a Content-Length."""
+        status = int(file.readline().split()[1])
+        length = 0
+        while (line := file.readline()) != b"\r\n":
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        self.assertEqual(len(file.read(length)), length)
+        return status
+
 
 class Smuggling(Siege):
     def test_a_body_is_never_taken_for_a_request(self):

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import threading
@@ -271,19 +272,41 @@ class BackupFiles(BackupTest):
             self.assertIn("is not what was sent", done.stderr)
             self.assertEqual(os.listdir(self.directory), [])
 
-    def test_a_backup_that_breaks_off_is_none(self):
+    def begin_to_send(self, then):
+        """The URL of a server that sends a piece of a backup to each client, and calls `then`."""
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
 
         def serve():
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nSQLite")
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(4096)
+                        connection.sendall(
+                            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nSQLite")
+                        then()
         threading.Thread(target=serve, daemon=True).start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def test_a_backup_that_breaks_off_is_none(self):
+        url = self.begin_to_send(lambda: None)
         self.run_cellctl("backup", self.file, code=UNAVAILABLE, CELLD_URL=url)
         self.assertEqual(os.listdir(self.directory), [])
+
+    def test_a_backup_that_is_interrupted_leaves_nothing(self):
+        gone = threading.Semaphore(0)
+        url = self.begin_to_send(lambda: gone.acquire(timeout=DEADLINE_S))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Who runs the tests may ignore it, and what they start would inherit that.
+            before = signal.signal(number, signal.SIG_DFL)
+            process = self.begin("backup", self.file, CELLD_URL=url)
+            signal.signal(number, before)
+            wait_until(lambda: os.path.exists(self.file + ".partial"), "a piece is written")
+            process.send_signal(number)
+            self.assertEqual(process.wait(DEADLINE_S), -number, "it dies of the signal")
+            self.assertEqual(os.listdir(self.directory), [])
+            gone.release()
 
 
 if __name__ == "__main__":

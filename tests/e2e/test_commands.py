@@ -1,5 +1,7 @@
 """Services that are commands: what they are given, how they end, and what outlives whom."""
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -167,6 +169,10 @@ class Ends(Commands):
         with open(self.path("go"), "w", encoding="utf-8"):
             pass
 
+    def let_go_on(self, pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
     def supervisor(self):
         return parent_of(self.running_pids()[0])
 
@@ -246,6 +252,31 @@ class Ends(Commands):
         self.restart()
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
+
+    def test_a_supervisor_that_does_not_answer_does_not_hold_up_a_stop(self):
+        self.start_with(self.alone(), shutdown_grace_ms=300)
+        job_id = self.submit(a_job(retry={"max_attempts": 1}))
+        pids = self.running_pids()
+        supervisor = self.supervisor()
+        os.kill(supervisor, signal.SIGSTOP)
+        self.addCleanup(self.assert_dead, [*pids, supervisor])
+        self.addCleanup(self.let_go_on, supervisor)
+        asked_at = time.monotonic()
+        self.assertEqual(self.daemon.stop(), 0)
+        self.assertLess(time.monotonic() - asked_at, 20 * SLOWDOWN)
+        warning, = [line for line in map(json.loads, self.daemon.log().splitlines())
+                    if "calls have not ended" in line["message"]]
+        self.assertEqual((warning["cell"], warning["calls"]), ("*/*", 1), warning)
+        self.assertTrue(all(alive(pid) for pid in pids))
+        self.go()
+        with open(os.path.join(self.daemon.data, "supervisor.lock"), encoding="utf-8") as lock:
+            with self.assertRaises(BlockingIOError, msg="the next celld has to wait"):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.let_go_on(supervisor)
+        self.restart()
+        job = self.wait_for_end(job_id)
+        self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
+        self.assertEqual(self.lines("twice"), [])
 
     def test_the_supervisor_holds_nothing_of_celld_but_the_lock_of_its_commands(self):
         self.start_with(self.alone())

@@ -296,6 +296,73 @@ class Services(ReloadTest):
         self.assert_each_called_once([before])
 
 
+class Replays(ReloadTest):
+    """Of a request that the configuration of now would refuse."""
+
+    def post(self, job, key="k-1", **headers):
+        return self.client.post("/v1/jobs", job, **{"Idempotency-Key": key}, **headers)
+
+    def check_replay(self, job, refusal, config):
+        first = self.post(job)
+        self.assertEqual(first.status, 202, first)
+        self.wait_for_end(first.json["id"])
+        self.reload(config)
+        again = self.post(job)
+        self.assertEqual((again.status, again.json.get("id")), (200, first.json["id"]), again)
+        self.assertEqual(again.headers["idempotent-replayed"], "true")
+        for _ in range(2):  # Nothing is remembered of a refusal.
+            fresh = self.post(job, "k-2")
+            self.assert_problem(fresh, 422, refusal)
+            self.assertEqual(fresh.json, self.client.post("/v1/jobs", job).json)
+        other = self.post(job | {"priority": 6})
+        self.assert_problem(other, 422, "idempotency-key-reused")
+        faulty = self.post(job | {"priority": 0})
+        self.assert_problem(faulty, 422, "invalid-request")
+        self.assertIn("/priority", faulty.pointers)
+        self.reload()
+        self.assertEqual(self.post(job, "k-2").status, 202)
+
+    def test_a_timeout_that_has_become_too_long(self):
+        self.start()
+        self.check_replay(a_job(timeout_ms=60000), "invalid-request", a_config(
+            self.provider, cells=[{"timeout_ms": 1000, "timeout_max_ms": 1000}]))
+
+    def test_a_cell_that_has_gone(self):
+        self.start()
+        self.check_replay(a_job(), "no-cell",
+                          a_config(self.provider, cells=[{"customer": "bolt"}]))
+
+    def test_a_service_that_has_gone(self):
+        self.start()
+        without = a_config(self.provider)
+        del without["services"]["billing"]
+        self.check_replay(a_job(services=["dns", "billing"]), "invalid-request", without)
+
+    def test_all_three_at_once(self):
+        self.start()
+        without = a_config(self.provider, cells=[{"customer": "bolt"}])
+        del without["services"]["billing"]
+        self.check_replay(a_job(services=["billing"], timeout_ms=60000), "invalid-request", without)
+
+    def test_who_waits_for_the_end_is_answered_at_the_end(self):
+        self.start()
+        gate = self.provider.hold("/dns")
+        first = self.post(a_job())
+        self.wait_for_running(1)
+        self.reload(cells=[{"customer": "bolt"}])
+        answers = []
+        client = self.daemon.client()
+        thread = threading.Thread(target=lambda: answers.append(client.post(
+            "/v1/jobs", a_job(), **{"Idempotency-Key": "k-1", "Prefer": "wait=30"})))
+        thread.start()
+        stays(lambda: not answers, "the waiting client is not answered")
+        gate.let_all()
+        thread.join()
+        client.close()
+        self.assertEqual((answers[0].status, answers[0].json["id"], answers[0].json["state"]),
+                         (200, first.json["id"], "succeeded"))
+
+
 class Settings(ReloadTest):
     def test_replaced_tokens_count_at_once(self):
         config = a_config(self.provider, auth={"tokens": [a_token("old")]})

@@ -136,6 +136,15 @@ TEST_CASE("two Authorization headers are as good as none") {
         "unauthorized");
 }
 
+TEST_CASE("without tokens a page whose name points here is refused") {
+  const Headers rebound = {{"host", "evil.example:8080"}, {"origin", "http://evil.example:8080"}};
+  CHECK(outcome(AccessControl(), rebound) == "foreign-origin");
+  CHECK(outcome(AccessControl(), {{"host", "evil.example"}}, Scope::admin) == "foreign-origin");
+  CHECK(outcome(AccessControl(), {{"host", "evil.example"}}, std::nullopt) == "in");
+  CHECK(outcome(AccessControl(), {{"host", "localhost:8080"}}) == "in");
+  CHECK(outcome(control(), {{"host", "celld.example"}, {"authorization", "Bearer all"}}) == "in");
+}
+
 TEST_CASE("a foreign page is refused whatever token it has") {
   const Headers foreign = {{"host", "celld"}, {"origin", "http://evil.example"}};
   Headers with_token = foreign;

@@ -238,9 +238,10 @@ TEST_CASE("a cell is described with the age of its oldest queued job") {
 TEST_CASE("a list of cells gathers the age of each") {
   Daemon daemon;
   daemon.script->list = [](const cells::ListCells& message) {
-    if (message.after) return cells::CellsListed{{}, false};
+    if (message.after) return cells::CellsListed{};
     return cells::CellsListed{
-        {status_of_cell("a", 1), status_of_cell("b", 0), status_of_cell("c", 1)}, true};
+        {status_of_cell("a", 1), status_of_cell("b", 0), status_of_cell("c", 1)},
+        cells::CellKey{"c", "*"}};
   };
   daemon.script->oldest = [](const cells::FindOldestQueued& message) {
     return cells::OldestQueued{
@@ -318,13 +319,38 @@ TEST_CASE("a replayed submission is answered 200 and says so") {
   CHECK(daemon.last_request.idempotency->key == "k");
 }
 
-TEST_CASE("who waits for a job that was there before is answered even if it has just ended") {
+TEST_CASE("what the configuration refuses is told only if the engine knows no job of that key") {
+  Daemon daemon;
+  const std::string job = std::string(good_job).replace(good_job.find("\"dns\"]"), 5, "\"gone\"");
+  const Answer without_key = post(daemon, job);
+  CHECK(without_key.status == 422);
+  const auto submit = daemon.script->submit;
+  daemon.script->submit = [](const cells::SubmitJob& message) {
+    CHECK(message.only_replay);
+    return cells::JobSubmitted{};
+  };
+  const Answer fresh = post(daemon, job, {{"Idempotency-Key", "k"}});
+  CHECK(fresh.status == 422);
+  CHECK(fresh.body == without_key.body);
+  daemon.script->submit = [submit](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = true;
+    return reply;
+  };
+  const Answer held = post(daemon, job, {{"Idempotency-Key", "k"}});
+  CHECK(held.status == 200);
+  CHECK(held.header("Idempotent-Replayed") == "true");
+}
+
+TEST_CASE("who waits for a job is answered even if its end came before the answer") {
+  const bool replayed = GENERATE(false, true);
+  CAPTURE(replayed);
   Daemon daemon;
   const auto submit = daemon.script->submit;
   JobPtr submitted;
   daemon.script->submit = [&](const cells::SubmitJob& message) {
     auto reply = submit(message);
-    reply.replayed = true;
+    reply.replayed = replayed;
     submitted = reply.job;
     return reply;
   };
@@ -334,6 +360,30 @@ TEST_CASE("who waits for a job that was there before is answered even if it has 
   const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}, {"Prefer", "wait=30"}});
   CHECK(answer.status == 200);
   CHECK(answer.body["state"] == "succeeded");
+}
+
+TEST_CASE("who follows a job again is told of an end that is on disk and has not been told") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  const JobPtr ended = in_state(job, JobState::succeeded);
+  daemon.script->find = [ended](const cells::FindJob&) { return cells::JobFound{ended}; };
+  const auto follow = [&](const httplib::Headers& headers) {
+    return daemon.client().Get("/v1/jobs/" + cells::format_job_id(job->id) + "/events", headers);
+  };
+  const auto id_in = [](const std::string& events) {
+    const std::string id = events.substr(events.rfind("id: ") + 4);
+    return id.substr(0, id.find('\n'));
+  };
+  daemon.tell(in_state(job, JobState::running));
+  const std::string running = id_in(follow({})->body);
+  auto again = std::async(std::launch::async, [&] { return follow({{"Last-Event-ID", running}}); });
+  CHECK(again.wait_for(milliseconds(100)) == std::future_status::timeout);
+  daemon.tell(ended);
+  const auto told = again.get();
+  meet_on_stage();
+  REQUIRE(told);
+  CHECK(told->body.find("succeeded") != std::string::npos);
+  CHECK(follow({{"Last-Event-ID", id_in(told->body)}})->status == 204);
 }
 
 TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {

@@ -50,6 +50,18 @@ TEST_CASE("a malformed preference is as good as none") {
     CHECK_FALSE(wait(prefer));
 }
 
+TEST_CASE("a host is a domain unless it is an address, a single label, or below localhost") {
+  const auto domain = [](const std::string& host) {
+    return api::names_a_domain(with({{"host", host}}));
+  };
+  for (const char* host : {"evil.example", "evil.example:8080", "Evil.Example.", "a.b:1"})
+    CHECK(domain(host));
+  for (const char* host : {"localhost", "LOCALHOST:8080", "celld", "127.0.0.1", "127.0.0.1:8080",
+                           "[::1]", "[::1]:8080", "a.localhost:80", "localhost.", ""})
+    CHECK_FALSE(domain(host));
+  CHECK_FALSE(api::names_a_domain(with({})));
+}
+
 TEST_CASE("a page of another site is foreign") {
   const auto foreign = [](const std::string& origin) {
     return api::is_foreign(with({{"host", "Localhost:8080"}, {"origin", origin}}));

@@ -28,12 +28,14 @@ cells::JobRequest accepted(std::string_view body) {
     for (const auto& fault : problem->errors) UNSCOPED_INFO(fault.pointer << ": " << fault.detail);
     FAIL(problem->detail);
   }
-  return std::get<cells::JobRequest>(std::move(result));
+  auto& submission = std::get<Submission>(result);
+  CHECK_FALSE(submission.refusal_if_new);
+  return std::move(submission.request);
 }
 
 Problem refused(std::string_view body, Faults before = {}) {
   auto result = parse_submission(body, rules(), {.faults = std::move(before)});
-  if (std::holds_alternative<cells::JobRequest>(result)) FAIL("accepted: " << body);
+  if (std::holds_alternative<Submission>(result)) FAIL("accepted: " << body);
   return std::get<Problem>(std::move(result));
 }
 
@@ -197,11 +199,11 @@ TEST_CASE("an idempotency key comes in the body or in a header") {
   const std::string reordered =
       R"({"services": ["dns"], "entity":{"id":"example.com","type":"zone"},)"
       R"( "action":"create","product":"dns","customer":"acme"})";
-  CHECK(std::get<cells::JobRequest>(with_header(reordered, "a.B_9:-")).idempotency == in_body);
+  CHECK(std::get<Submission>(with_header(reordered, "a.B_9:-")).request.idempotency == in_body);
   const auto other = accepted(job_with(R"(,"priority":6,"idempotency_key":"a.B_9:-")")).idempotency;
   CHECK(other->digest != in_body->digest);
   const auto both = with_header(job_with(R"(,"idempotency_key":"k")"), "k");
-  CHECK(std::holds_alternative<cells::JobRequest>(both));
+  CHECK(std::holds_alternative<Submission>(both));
   const auto differing = with_header(job_with(R"(,"idempotency_key":"k")"), "other");
   CHECK(std::get<Problem>(differing).errors ==
         Faults{{"/idempotency_key", "is another than the header Idempotency-Key has"}});
@@ -234,6 +236,46 @@ TEST_CASE("a job that no cell matches is refused as such") {
   const Problem both = refused(body + R"(,"priority":0})");
   CHECK(both.kind == ProblemKind::invalid_request);
   CHECK(both.errors.size() == 2);
+}
+
+TEST_CASE("under a key, what the configuration decides waits for what the store says of the key") {
+  const std::string key = R"(,"idempotency_key":"k")";
+  const auto compare = [&key](std::string body) {
+    INFO(body);
+    const Problem without_key = refused(body);
+    body.insert(body.size() - 1, key);
+    const auto parsed = parse_submission(body, rules());
+    const auto* submission = std::get_if<Submission>(&parsed);
+    REQUIRE(submission);
+    REQUIRE(submission->refusal_if_new);
+    CHECK(submission->refusal_if_new->kind == without_key.kind);
+    CHECK(submission->refusal_if_new->errors == without_key.errors);
+    REQUIRE(submission->request.idempotency);
+    // The digest is that of the same request where the configuration takes it.
+    SubmissionRules lax = rules();
+    cells::CellRule all;
+    all.quota.timeout_max = milliseconds(60000);
+    lax.services.insert("gone");
+    lax.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{all});
+    const auto taken = parse_submission(body, lax);
+    CHECK_FALSE(std::get<Submission>(taken).refusal_if_new);
+    CHECK(std::get<Submission>(taken).request.idempotency == submission->request.idempotency);
+  };
+  const auto job = [](const std::string& customer, const std::string& services,
+                      const std::string& more = "") {
+    return R"({"customer":")" + customer + R"(","product":"dns","action":"a",)" +
+           R"("entity":{"type":"t","id":"i"},"services":[)" + services + "]" + more + "}";
+  };
+  compare(job("acme", R"("dns")", R"(,"timeout_ms":5001)"));
+  compare(job("acme", R"("gone","dns")"));
+  compare(job("acme", R"("gone")", R"(,"timeout_ms":5001)"));
+  compare(job("other", R"("dns")"));
+  compare(job("other", R"("gone")"));
+  // What is wrong by itself is the last word, with all the faults.
+  const Faults both = faults_with(R"(,"timeout_ms":5001,"priority":0)" + key);
+  CHECK(both.size() == 2);
+  CHECK(refused(job("acme", R"("gone")", R"(,"priority":0)" + key)).errors.size() == 2);
+  CHECK(refused(job("other", R"("dns")", R"(,"priority":0)" + key)).errors.size() == 2);
 }
 
 TEST_CASE("faults of the rest of the request come first") {

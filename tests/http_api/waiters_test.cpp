@@ -7,15 +7,19 @@ using std::chrono::seconds;
 
 namespace {
 
-cells::JobPtr job(cells::JobId id, cells::JobState state) {
+cells::JobPtr job(cells::JobId id, cells::JobState state, std::size_t bytes = 2) {
+  cells::JobSpec spec;
+  spec.parameters.assign(bytes, ' ');
   auto made = std::make_shared<cells::Job>();
   made->id = id;
   made->state = state;
+  made->spec = std::make_shared<const cells::JobSpec>(std::move(spec));
   return made;
 }
 
-Waiter waiter(cells::JobId id) {
-  return {job(id, cells::JobState::queued), celld::http::Responder(nullptr), seconds(1), false};
+Waiter waiter(cells::JobId id, std::size_t bytes = 2) {
+  return {job(id, cells::JobState::queued, bytes), celld::http::Responder(nullptr), seconds(1),
+          false};
 }
 
 Waiters::Time at(int s) {
@@ -62,4 +66,21 @@ TEST_CASE("waiters are given back at their deadlines, with the latest form of th
   CHECK(waiters.next_deadline() == at(30));
   CHECK(waiters.take_all().size() == 1);
   CHECK(waiters.size() == 0);
+}
+
+TEST_CASE("what is kept for waiters is bounded, and one job of any size may be waited for") {
+  constexpr auto bytes_max = Waiters::bytes_max;
+  const auto fits = [](const Waiters& waiters, std::size_t bytes) {
+    return waiters.has_room_for(*job(9, cells::JobState::queued, bytes));
+  };
+  Waiters waiters;
+  CHECK(fits(waiters, 2 * bytes_max));
+  waiters.add(waiter(1, bytes_max - 10), at(10));
+  CHECK(fits(waiters, 10));
+  CHECK_FALSE(fits(waiters, 11));
+  waiters.add(waiter(2, 10), at(20));
+  CHECK_FALSE(fits(waiters, 1));
+  waiters.take_expired(at(10));
+  CHECK(fits(waiters, bytes_max - 10));
+  CHECK_FALSE(fits(waiters, bytes_max - 9));
 }

@@ -1,10 +1,15 @@
 // What becomes of commands when their supervisor, or celld itself, is gone.
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -27,12 +32,40 @@ std::string hang_and_tell(const std::string& pids) {
   return "sleep 1000 & echo $! >> " + pids + "; echo $$ >> " + pids + "; wait";
 }
 
+/// How many messages the kernel has no memory for.
+std::atomic<int> sends_to_fail = 0;
+
 bool is_locked(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
   return ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 }  // namespace
+
+/// In place of libc's, for the whole program.
+extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
+  if (sends_to_fail > 0) {
+    --sends_to_fail;
+    errno = ENOBUFS;
+    return -1;
+  }
+  return ::syscall(SYS_sendmsg, socket, message, flags);
+}
+
+TEST_CASE("a kill that the kernel has no memory for is sent again") {
+  const test::Directory directory;
+  Commands commands;
+  const auto pids = directory / "pids";
+  const auto lease = commands.next_lease();
+  auto result = commands.start(lease, script(hang_and_tell(pids)));
+  const auto running = test::wait_for_numbers(pids, 2);
+  sends_to_fail = 3;
+  auto gone = commands.abort(lease);
+  REQUIRE(gone.wait_for(test::command_patience) == std::future_status::ready);
+  CHECK(sends_to_fail == 0);
+  CHECK(result.get().end == End::aborted);
+  for (const auto pid : running) CHECK_FALSE(test::exists(pid));
+}
 
 TEST_CASE("when its supervisor is killed a command is lost with its group, and another begins") {
   const test::Directory directory;

@@ -1,6 +1,7 @@
 // The simulated outside: providers that misbehave, and a client.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,6 +42,7 @@ struct ProviderTick {
 
 /// What the client has seen; read by the driver.
 struct ClientState {
+  std::uint64_t unanswered = 0;  ///< Questions.
   bool drained = false;
   bool reloading = false;
   bool reloaded = false;                         ///< And not yet noticed by the driver.

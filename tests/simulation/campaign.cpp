@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -28,7 +29,22 @@ struct Progress {
   std::atomic<std::uint64_t> jobs{0};
   std::atomic<std::uint64_t> calls{0};
   std::atomic<std::uint64_t> crashes{0};
+  std::atomic<std::uint64_t> stops{0};
+  std::atomic<std::uint64_t> failing_seed{0};  ///< The first that was found.
+  std::atomic<bool> interrupted{false};
 };
+
+Progress* progress_to_interrupt = nullptr;
+
+/// Ctrl-C and SIGTERM: no seed is begun any more, and what was done is told.
+void interrupt_by_signals(Progress& progress) {
+  progress_to_interrupt = &progress;
+  struct sigaction action = {};
+  action.sa_handler = [](int) { progress_to_interrupt->interrupted = true; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
 
 unsigned long long number(const std::atomic<std::uint64_t>& value) {
   return value.load();
@@ -44,6 +60,7 @@ class Campaign {
       std::abort();
     }
     progress_ = new (memory) Progress;
+    interrupt_by_signals(*progress_);
   }
 
   int run() {
@@ -57,9 +74,12 @@ class Campaign {
       if (!broken) std::printf("no violation found in %llu seeds\n", number(progress_->done));
       return broken ? 0 : 1;
     }
-    std::printf("%llu seeds: %llu events, %llu jobs, %llu calls, %llu crashes, %llu violations\n",
-                number(progress_->done), number(progress_->events), number(progress_->jobs),
-                number(progress_->calls), number(progress_->crashes), number(progress_->failures));
+    std::printf(
+        "%llu seeds: %llu events, %llu jobs, %llu calls, %llu crashes, %llu stops, %llu "
+        "violations\n",
+        number(progress_->done), number(progress_->events), number(progress_->jobs),
+        number(progress_->calls), number(progress_->crashes), number(progress_->stops),
+        number(progress_->failures));
     return write_summary() && !broken ? 0 : 1;
   }
 
@@ -87,7 +107,8 @@ class Campaign {
 
   /// Takes the next seed until none is left, the time is over, or somebody has found something.
   void work() {
-    while (progress_->failures == 0 && (!options_.time || elapsed() < *options_.time)) {
+    while (progress_->failures == 0 && !progress_->interrupted &&
+           (!options_.time || elapsed() < *options_.time)) {
       const std::uint64_t i = progress_->begun++;
       if (i >= options_.count) return;
       run_one(options_.from + i);
@@ -105,13 +126,20 @@ class Campaign {
     progress_->jobs += result.jobs;
     progress_->calls += result.calls;
     progress_->crashes += result.crashes;
+    progress_->stops += result.stops;
     if (options_.trace) print_trace(result);
     if (!result.violations.empty()) {
-      if (progress_->failures++ == 0) report(seed, result);
+      if (is_first_failure(seed)) report(seed, result);
     } else if (seed % repeat_every == 0 &&
                run_seed(seed, options_.caps, false).trace_hash != result.trace_hash) {
-      if (progress_->failures++ == 0) report_difference(seed);
+      if (is_first_failure(seed)) report_difference(seed);
     }
+  }
+
+  bool is_first_failure(std::uint64_t seed) {
+    if (progress_->failures++ > 0) return false;
+    progress_->failing_seed = seed;
+    return true;
   }
 
   // --- Telling ---------------------------------------------------------------------------------
@@ -151,8 +179,12 @@ class Campaign {
     if (options_.summary.empty()) return true;
     std::ofstream file{options_.summary};
     file << "{\"units\": " << progress_->done << ", \"failures\": " << progress_->failures
-         << ", \"figures\": {\"events\": " << progress_->events << ", \"jobs\": " << progress_->jobs
-         << ", \"calls\": " << progress_->calls << ", \"crashes\": " << progress_->crashes
+         << ", \"failed\": [";
+    if (progress_->failures > 0)
+      file << "{\"from\": " << progress_->failing_seed << ", \"count\": 1}";
+    file << "], \"figures\": {\"events\": " << progress_->events
+         << ", \"jobs\": " << progress_->jobs << ", \"calls\": " << progress_->calls
+         << ", \"crashes\": " << progress_->crashes << ", \"stops\": " << progress_->stops
          << "}}\n";
     file.close();
     if (!file) std::fprintf(stderr, "cannot write %s\n", options_.summary.c_str());

@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "tests/simulation/actors.hpp"
@@ -24,91 +26,99 @@ class Client : public caf::event_based_actor {
         [this](const ClientChangeState& message) { change_state(message); },
         [this](const ClientReload& message) { reload(message.order); },
         [this](const ClientAudit&) { audit(); },
-        [this](const ClientDrain& message) {
-          world_->drain_asked();
-          request(dispatcher_, caf::infinite, Drain{message.grace})
-              .then(
-                  [this](const Drained&) {
-                    world_->drained();
-                    state_->drained = true;
-                  },
-                  [](const caf::error&) {});
-        },
+        [this](const ClientDrain& message) { drain(message.grace); },
     };
   }
 
   void on_exit() override { dispatcher_ = nullptr; }
 
  private:
-  void submit(JobRequest job) {
-    const auto idempotency = job.idempotency;
-    request(dispatcher_, caf::infinite, SubmitJob{std::move(job)})
+  /// What is neither answered nor refused stays in `unanswered`.
+  template <class Answer, class Question, class Then>
+  void ask(Question question, const Then& then, const std::function<void()>& refused = [] {}) {
+    state_->unanswered += 1;
+    request(dispatcher_, caf::infinite, std::move(question))
         .then(
-            [this, idempotency](const JobSubmitted& answer) {
-              if (!answer.job) return;
-              world_->accepted(answer.job);
-              if (idempotency) world_->accepted_under(*idempotency, *answer.job);
+            [this, then](const Answer& answer) {
+              state_->unanswered -= 1;
+              then(answer);
             },
-            [](const caf::error&) {});
+            [this, refused](const caf::error&) {
+              state_->unanswered -= 1;
+              refused();
+            });
+  }
+
+  void submit(JobRequest job) {
+    ask<JobSubmitted>(SubmitJob{job},
+                      [this, idempotency = job.idempotency](const JobSubmitted& answer) {
+                        if (!answer.job) return;
+                        world_->accepted(answer.job);
+                        if (idempotency) world_->accepted_under(*idempotency, *answer.job);
+                      });
   }
 
   void cancel(const JobPtr& job) {
-    request(dispatcher_, caf::infinite, CancelJob{job})
-        .then(
-            [this](const CancelAnswered& answer) {
-              if (answer.accepted) world_->cancel_accepted(*answer.job);
-            },
-            [](const caf::error&) {});
+    ask<CancelAnswered>(CancelJob{job}, [this](const CancelAnswered& answer) {
+      if (answer.accepted) world_->cancel_accepted(*answer.job);
+    });
   }
 
   void retry(const JobPtr& job) {
     world_->retry_asked(job->id);
-    request(dispatcher_, caf::infinite, RetryJob{job})
-        .then(
-            [this](const RetryAnswered& answer) {
-              if (answer.accepted) world_->retry_accepted(*answer.job);
-            },
-            [](const caf::error&) {});
+    ask<RetryAnswered>(RetryJob{job}, [this](const RetryAnswered& answer) {
+      if (answer.accepted) world_->retry_accepted(*answer.job);
+    });
   }
 
   void resize(const ClientResize& asked) {
-    const auto number = world_->change_asked(asked.cell);
-    request(dispatcher_, caf::infinite, ResizePool{asked.cell, asked.size})
-        .then(
-            [this, asked, number](const CellDescribed& answer) {
-              if (!answer.status) return world_->change_failed(asked.cell);
-              world_->resize_answered(asked.cell, number, asked.size);
-            },
-            [this, asked](const caf::error&) { world_->change_failed(asked.cell); });
+    change(asked.cell, ResizePool{asked.cell, asked.size}, [this, asked](std::uint64_t number) {
+      world_->resize_answered(asked.cell, number, asked.size);
+    });
   }
 
   void change_state(const ClientChangeState& asked) {
-    const auto number = world_->change_asked(asked.cell);
-    request(dispatcher_, caf::infinite, ChangeCellState{asked.cell, asked.state})
-        .then(
-            [this, asked, number](const CellDescribed& answer) {
-              if (!answer.status) return world_->change_failed(asked.cell);
-              world_->state_answered(asked.cell, number, asked.state);
-            },
-            [this, asked](const caf::error&) { world_->change_failed(asked.cell); });
+    change(asked.cell, ChangeCellState{asked.cell, asked.state},
+           [this, asked](std::uint64_t number) {
+             world_->state_answered(asked.cell, number, asked.state);
+           });
+  }
+
+  template <class Question, class Then>
+  void change(const CellKey& cell, Question question, const Then& then) {
+    const auto number = world_->change_asked(cell);
+    ask<CellDescribed>(
+        std::move(question),
+        [this, cell, number, then](const CellDescribed& answer) {
+          if (!answer.status) return world_->change_refused(cell);
+          then(number);
+        },
+        [this, cell] { world_->change_unknown(cell); });
   }
 
   void reload(const Reconfigure& order) {
     world_->reload_asked();
-    request(dispatcher_, caf::infinite, order)
-        .then(
-            [this, order](const Reconfigured& answer) {
-              state_->reloading = false;
-              world_->reload_answered(order, answer.needed.empty());
-              if (answer.needed.empty()) state_->reloaded = true;
-            },
-            [this](const caf::error&) { state_->reloading = false; });
+    ask<Reconfigured>(
+        order,
+        [this, order](const Reconfigured& answer) {
+          state_->reloading = false;
+          world_->reload_answered(order, answer.needed.empty());
+          if (answer.needed.empty()) state_->reloaded = true;
+        },
+        [this] { state_->reloading = false; });
+  }
+
+  void drain(milliseconds grace) {
+    world_->drain_asked();
+    ask<Drained>(Drain{grace}, [this](const Drained&) {
+      world_->drained();
+      state_->drained = true;
+    });
   }
 
   void audit() {
-    request(dispatcher_, caf::infinite, ListCells{std::nullopt, cells_listed_max})
-        .then([this](CellsListed& answer) { state_->cells = std::move(answer.cells); },
-              [](const caf::error&) {});
+    ask<CellsListed>(ListCells{std::nullopt, cells_listed_max},
+                     [this](const CellsListed& answer) { state_->cells = answer.cells; });
   }
 
   static constexpr std::size_t cells_listed_max = 1000;

@@ -28,6 +28,7 @@ class Clockwork {
 
  private:
   std::size_t choose(Daemon& daemon);
+  bool is_starved(caf::actor_id id) const;
 
   std::shared_ptr<World> world_;
   SteadyTime steady_{std::chrono::hours{1}};
@@ -35,6 +36,7 @@ class Clockwork {
   std::uint64_t events_ = 0;
   caf::actor_id starved_ = 0;  ///< Does not get to run while anybody else can.
   std::uint64_t starved_until_ = 0;
+  SteadyTime starved_until_time_{};  ///< Until then time passes for it.
 };
 
 }  // namespace simulation

@@ -5,7 +5,7 @@ Each is a change of one source file. The build, with CELLD_PLANTED_BUGS, compile
 that file for each of them, and links it into a simulation of its own, which must find it; the
 engine's own sources know nothing of this.
 
-  planted_bugs.py list                        prints NAME;SOURCE for each, one a line
+  planted_bugs.py list                        prints NAME,SOURCE,SEEN_AS for each, one a line
   planted_bugs.py plant NAME ROOT OUTPUT      writes the changed copy of ROOT's source to OUTPUT
   planted_bugs.py table                       prints them for the documentation
 """
@@ -18,7 +18,8 @@ import sys
 @dataclasses.dataclass(frozen=True)
 class Bug:
     name: str
-    promise: str  # What it breaks; the simulation may see another one broken first.
+    promise: str  # What it breaks.
+    seen_as: str  # What the simulation sees broken first: a regular expression.
     mistake: str
     source: str
     changes: tuple[tuple[str, str], ...]  # Text that is there once, or more often, and what replaces it.
@@ -28,6 +29,7 @@ BUGS = (
     Bug(
         "no-fencing",
         "P3",
+        "P5",
         "a worker takes whatever answer comes for the end of the attempt that it has",
         "cells/actors/job_worker.cpp",
         ((
@@ -37,6 +39,7 @@ BUGS = (
     ),
     Bug(
         "fencing-by-attempt",
+        "P3",
         "P3",
         "a lease is named after the job, the step and the attempt, of which some are not counted",
         "cells/actors/job_dispatcher.cpp",
@@ -48,6 +51,7 @@ BUGS = (
     ),
     Bug(
         "idle-worker-race",
+        "P5",
         "P5",
         "a worker that was told to stop is still listed as ready",
         "cells/actors/job_dispatcher.cpp",
@@ -64,6 +68,7 @@ BUGS = (
     Bug(
         "stale-rescue",
         "P2",
+        "P2|P5",
         "jobs that the store calls running and that have no lease here are queued again, also if "
         "their end has been written meanwhile",
         "cells/actors/job_dispatcher_time.cpp",
@@ -85,6 +90,7 @@ BUGS = (
     Bug(
         "early-release",
         "P6",
+        "P5",
         "an attempt that times out is over for the dispatcher before the abort is confirmed",
         "cells/actors/job_dispatcher_time.cpp",
         ((
@@ -100,6 +106,7 @@ BUGS = (
     Bug(
         "lost-checkpoint",
         "P2",
+        "P2",
         "a job that is tried again begins with its first step",
         "cells/model/job_machine.cpp",
         ((
@@ -110,6 +117,7 @@ BUGS = (
     Bug(
         "lost-resize",
         "P4",
+        "P4|pause",
         "a restart starts its cells before it knows what was resized",
         "cells/actors/cell_dispatcher.cpp",
         (
@@ -124,6 +132,7 @@ BUGS = (
     Bug(
         "cancel-race",
         "P2",
+        "P1|P2",
         "an attempt that succeeds just before it would be aborted wins over the cancellation",
         "cells/model/job_machine.cpp",
         ((
@@ -134,6 +143,7 @@ BUGS = (
     Bug(
         "drain-forgets-scheduled",
         "liveness",
+        "P7",
         "a cell that drains takes scheduled jobs for new ones",
         "cells/actors/job_dispatcher_time.cpp",
         (
@@ -150,6 +160,7 @@ BUGS = (
     Bug(
         "one-too-many",
         "P4",
+        "P4",
         "a job starts while as many run as may",
         "cells/actors/job_dispatcher.cpp",
         (("leases_.size() < running_max_", "leases_.size() <= running_max_"),),
@@ -157,14 +168,21 @@ BUGS = (
     Bug(
         "two-cells",
         "P6",
-        "a cell hands out jobs that a reload is moving to another one",
-        "cells/actors/job_dispatcher.cpp",
-        (("    if (!in_hand(job->id) && !expired && is_ours(*job->spec)) {\n",
-          "    if (!in_hand(job->id) && !expired) {\n"),),
+        "P6",
+        "a job that a reload moves heads its entity's line in its new cell",
+        "src/store/memory_jobs.cpp",
+        ((
+            "    change(stored, std::move(job), stored.marks);\n    ++answer.moved;\n",
+            "    auto marks = stored.marks;\n"
+            "    marks.head = true;\n"
+            "    change(stored, std::move(job), marks);\n"
+            "    ++answer.moved;\n",
+        ),),
     ),
     Bug(
         "stalled-window",
         "liveness",
+        "P7",
         "the store looks at so many queued jobs of a customer, and leaves out those that follow "
         "another one of their entity only then",
         "src/store/memory_jobs.cpp",
@@ -191,19 +209,8 @@ BUGS = (
         ),
     ),
     Bug(
-        "hasty-replacement",
-        "P5",
-        "a dispatcher that died is replaced while the workers that it had are still there",
-        "cells/actors/cell.cpp",
-        ((
-            "    request(pool_, caf::infinite, KillWorkers{})\n"
-            "        .await([this](const WorkersKilled&) { replace(); },\n"
-            "               [this](const caf::error&) { replace(); });\n",
-            "    replace();\n",
-        ),),
-    ),
-    Bug(
         "wall-clock-deadline",
+        "P10",
         "P10",
         "deadlines go by the wall clock",
         "cells/actors/engine_context.cpp",
@@ -218,12 +225,14 @@ BUGS = (
     Bug(
         "hasty-stop",
         "P11",
+        "P11",
         "a stop is told before the cells have handed back what still ran",
         "cells/actors/cell_dispatcher.cpp",
         (("  handing_back_cells_ = cells_.size() + 1;\n", "  handing_back_cells_ = 1;\n"),),
     ),
     Bug(
         "settle-ignored",
+        "P6",
         "P6",
         "a retry after an unknown outcome waits for its backoff only",
         "cells/model/job_machine.cpp",
@@ -234,12 +243,14 @@ BUGS = (
     Bug(
         "late-timer",
         "P8",
+        "P8",
         "the timer is not armed for the deadline of a job that is handed out",
         "cells/actors/job_dispatcher.cpp",
         (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),),
     ),
     Bug(
         "window-runs-empty",
+        "P7",
         "P7",
         "the store is not asked for more of a customer's jobs when few of them are left in memory",
         "cells/model/dispatch_queue.cpp",
@@ -248,6 +259,35 @@ BUGS = (
             "feed(name, customer);\n}",
             "}",
         ),),
+    ),
+    Bug(
+        "large-instances",
+        "P4",
+        "P4",
+        "a cell of a template gets a worker more than the template has",
+        "cells/actors/cell_dispatcher.cpp",
+        (("pool_size.value_or(quota.pool_size);", "pool_size.value_or(quota.pool_size) + 1;"),),
+    ),
+    Bug(
+        "forgotten-call",
+        "P5",
+        "P5",
+        "what a provider that died has left of a call is not asked for",
+        "cells/actors/service_client.cpp",
+        ((
+            "    const auto provider = found == calls_.end() ? providers_.begin() : "
+            "found->second.provider;\n",
+            "    if (found == calls_.end()) return CallAborted{message.lease};\n"
+            "    const auto provider = found->second.provider;\n",
+        ),),
+    ),
+    Bug(
+        "unanswered-cancel",
+        "liveness",
+        "liveness",
+        "a cancellation that comes while the job is being written is forgotten",
+        "cells/actors/job_dispatcher.cpp",
+        (("  if (cancelling_.contains(id)) begin_cancel(id);\n", ""),),
     ),
 )
 
@@ -272,10 +312,10 @@ def plant(bug, root):
 def main(arguments):
     if arguments == ["list"]:
         for bug in BUGS:
-            print(f"{bug.name};{bug.source}")
+            print(f"{bug.name},{bug.source},{bug.seen_as}")
     elif arguments == ["table"]:
         for bug in BUGS:
-            print(f"| `{bug.name}` | {bug.mistake} | {bug.promise} |")
+            print(f"| `{bug.name}` | {bug.mistake} | {bug.seen_as.replace('|', ', ')} |")
     elif len(arguments) == 4 and arguments[0] == "plant":
         output = pathlib.Path(arguments[3])
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
   void on_exit() override {
     if (world_) world_->provider_ended(id());
+    for (auto& [lease, asked] : left_over_) {
+      asked.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
     for (auto& [lease, call] : calls_) {
       call.started.deliver(caf::make_error(caf::sec::request_receiver_down));
       for (auto& asked : call.aborting) {
@@ -35,6 +39,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
       }
     }
     calls_.clear();
+    left_over_.clear();
   }
 
  private:
@@ -66,7 +71,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
   caf::result<CallAborted> abort(Lease lease) {
     const auto found = calls_.find(lease);
-    if (found == calls_.end()) return CallAborted{lease};
+    if (found == calls_.end()) return await_left_over(lease);
     if (!world_->may(Fault::slow_abort) || dice().one_in(2)) {
       end(lease, aborted());
       return CallAborted{lease};
@@ -74,6 +79,16 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     auto promise = make_response_promise<CallAborted>();
     found->second.aborting.push_back(promise);
     schedule({lease, true}, microseconds{dice().below(abort_us_max)});
+    return promise;
+  }
+
+  /// What a provider before this one may have left: confirmed when that is gone.
+  caf::result<CallAborted> await_left_over(Lease lease) {
+    const auto gone_at = world_->left_over_until(lease);
+    if (!gone_at) return CallAborted{lease};
+    auto promise = make_response_promise<CallAborted>();
+    left_over_.emplace(lease, promise);
+    schedule({lease, true}, std::max(*gone_at - world_->now_steady, microseconds{0}));
     return promise;
   }
 
@@ -88,6 +103,10 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
       const Due due = due_.begin()->second;
       due_.erase(due_.begin());
       if (calls_.contains(due.lease)) end(due.lease, due.abort ? aborted() : outcome());
+      if (auto asked = left_over_.extract(due.lease)) {
+        world_->left_over_ended(due.lease);
+        asked.mapped().deliver(CallAborted{due.lease});
+      }
     }
   }
 
@@ -170,6 +189,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   std::shared_ptr<World> world_;
   std::map<Lease, Call> calls_;
   std::multimap<SteadyTime, Due> due_;
+  /// Who asks for the end of calls of a provider before this one.
+  std::multimap<Lease, caf::typed_response_promise<CallAborted>> left_over_;
   bool garbage_ = false;  ///< The last outcome was.
 };
 

@@ -74,9 +74,10 @@ class Driver {
       step(milliseconds{1});
     }
     come_to_rest();
-    RunResult result{
-        world_->trace_hash, clockwork_.events(), world_->calls, world_->accepted_jobs.size(),
-        crashes_,           world_->violations,  world_->trace};
+    RunResult result{world_->trace_hash, clockwork_.events(),
+                     world_->calls,      world_->accepted_jobs.size(),
+                     crashes_,           stops_,
+                     world_->violations, world_->trace};
     daemon_.reset();
     return result;
   }
@@ -120,6 +121,10 @@ class Driver {
       if (complaint.empty()) break;
       if (i == audits_max) world_->violated("liveness", complaint);
       for (int j = 0; j < 100; ++j) step(milliseconds{10});
+    }
+    for (int i = 0; sound() && daemon_->client_state().unanswered > 0; ++i) {
+      if (i == quiet_steps_max) world_->violated("liveness", "a client gets no answer");
+      step(milliseconds{100});
     }
   }
 
@@ -258,7 +263,7 @@ class Driver {
 
   /// Now and then somebody has changed the file meanwhile.
   void restart() {
-    crashes_ += 1;
+    world_->is_drained() ? stops_ += 1 : crashes_ += 1;
     notice_reload();
     daemon_.reset();
     world_->daemon_crashed();
@@ -339,6 +344,7 @@ class Driver {
   std::optional<std::int64_t> over_in_;  ///< Steps until a daemon that is ending has ended.
   std::uint64_t incarnation_ = 0;
   std::uint64_t crashes_ = 0;
+  std::uint64_t stops_ = 0;
   std::uint64_t submitted_ = 0;
 };
 

@@ -15,6 +15,7 @@ struct RunResult {
   std::uint64_t calls = 0;
   std::uint64_t jobs = 0;     ///< Accepted.
   std::uint64_t crashes = 0;  ///< Power cuts, failed stores, and deaths of the daemon.
+  std::uint64_t stops = 0;    ///< In order.
   std::vector<std::string> violations;
   std::vector<std::string> trace;  ///< Only when asked for.
 

@@ -7,6 +7,7 @@ namespace simulation {
 namespace {
 
 constexpr milliseconds abort_allowance{100};  // Promise P8.
+constexpr std::uint64_t left_over_us_max = 40'000;
 /// The wall clock is looked at once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
 /// For a commit or two, and a look at the wall clock.
@@ -30,12 +31,12 @@ World::World(std::uint64_t seed) : dice(seed) {
 }
 
 void World::note(const std::string& line) {
-  for (const char c : line) {
+  const std::string timed =
+      std::to_string(now_steady.time_since_epoch().count() / 1000) + " ms  " + line;
+  for (const char c : timed) {
     trace_hash = (trace_hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   }
-  if (keep_trace) {
-    trace.push_back(std::to_string(now_steady.time_since_epoch().count() / 1000) + " ms  " + line);
-  }
+  if (keep_trace) trace.push_back(timed);
 }
 
 void World::violated(const std::string& promise, const std::string& what) {
@@ -86,9 +87,14 @@ std::uint64_t World::change_asked(const CellKey& cell) {
   return ++changes_asked_[cell];
 }
 
-void World::change_failed(const CellKey& cell) {
+void World::change_refused(const CellKey& cell) {
   note("not changed: " + to_string(cell));
   changes_pending_[cell] -= 1;
+}
+
+/// It may be on disk and not in force: so it is until the daemon has ended.
+void World::change_unknown(const CellKey& cell) {
+  note("perhaps changed: " + to_string(cell));
 }
 
 /// Nothing else was asked of the cell since.
@@ -120,7 +126,7 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
   note(in_force ? "reloaded" : "not reloaded");
   reload_pending_ = false;
   if (!in_force) return;
-  set_sizes(*order.routing);
+  set_routing(*order.routing);
   for (const auto& [name, service] : order.services) services_.insert(name);
   for (const auto& name : order.services_gone) services_.erase(name);
   for (const auto& [id, stored] : disk->jobs()) {
@@ -135,15 +141,18 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
 }
 
 /// Cells that leave keep the size that they had.
-void World::set_sizes(const Routing& routing) {
-  routing_ = routing;
-  for (const auto& [key, rule] : routing.rules()) {
-    if (!rule.is_template()) configured_size_[key] = rule.quota.pool_size;
+void World::set_routing(const Routing& routing) {
+  if (routing_) {
+    for (const auto& [id, stored] : disk->jobs()) {
+      if (const auto size = configured_size(stored.job->cell)) last_size_[stored.job->cell] = *size;
+    }
   }
-  std::erase_if(configured_size_, [&](const auto& item) {
-    const CellRule* rule = routing.rule_of(item.first);
-    return rule && rule->is_template();
-  });
+  routing_ = routing;
+}
+
+std::optional<std::uint32_t> World::configured_size(const CellKey& cell) const {
+  const CellRule* rule = routing_->rule_of(cell);
+  return rule ? std::optional{rule->quota.pool_size} : std::nullopt;
 }
 
 CellOverride World::override_of(const CellKey& cell) const {
@@ -154,8 +163,9 @@ CellOverride World::override_of(const CellKey& cell) const {
 /// What it was told to be, as far as that is known here.
 std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
   if (const auto size = override_of(cell).pool_size) return size;
-  const auto found = configured_size_.find(cell);
-  return found == configured_size_.end() ? std::nullopt : std::optional{found->second};
+  if (const auto size = configured_size(cell)) return size;
+  const auto found = last_size_.find(cell);
+  return found == last_size_.end() ? std::nullopt : std::optional{found->second};
 }
 
 void World::drained() {
@@ -203,11 +213,30 @@ void World::call_ended(Lease lease, CallAnswer answer) {
 }
 
 void World::provider_ended(caf::actor_id provider) {
-  const auto calls_cut =
-      std::erase_if(in_flight_, [&](const auto& item) { return item.second.provider == provider; });
-  if (calls_cut > 0 && !dying_ && !killed_providers_.contains(provider)) {
-    violated("P5", "a provider is ended while it has calls");
+  const bool killed = killed_providers_.contains(provider);
+  for (auto call = in_flight_.begin(); call != in_flight_.end();) {
+    if (call->second.provider != provider) {
+      ++call;
+    } else if (killed && !gentle && dice.one_in(2)) {
+      leave_over(call->second);
+      ++call;
+    } else {
+      if (!killed && !dying_) violated("P5", "a provider is ended while it has calls");
+      call = in_flight_.erase(call);
+    }
   }
+}
+
+void World::leave_over(CallInFlight& call) {
+  const auto goes_on = microseconds{dice.below(left_over_us_max)};
+  call.provider = 0;
+  call.left_over_until = std::min(now_steady + goes_on, call.deadline + abort_allowance / 2);
+}
+
+std::optional<SteadyTime> World::left_over_until(Lease lease) const {
+  const auto call = in_flight_.find(lease);
+  if (call == in_flight_.end() || call->second.provider != 0) return std::nullopt;
+  return call->second.left_over_until;
 }
 
 // --- Told by the driver --------------------------------------------------------------------------
@@ -220,7 +249,7 @@ void World::disturbed(const CellKey& cell) {
 void World::daemon_started(const Routing& routing, const std::set<std::string>& services) {
   note("daemon started");
   services_ = services;
-  set_sizes(routing);
+  set_routing(routing);
 }
 
 void World::daemon_crashed() {
@@ -241,6 +270,9 @@ void World::daemon_crashed() {
 }
 
 void World::check_deadlines() {
+  std::erase_if(in_flight_, [&](const auto& item) {
+    return item.second.provider == 0 && item.second.left_over_until <= now_steady;
+  });
   for (const auto& [lease, call] : in_flight_) {
     if (now_steady > call.deadline + abort_allowance) {
       violated("P8", name(*call.job) + " is still called for after its deadline");

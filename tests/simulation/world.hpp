@@ -22,8 +22,9 @@ namespace simulation {
 struct CallInFlight {
   JobPtr job;
   SteadyTime deadline{};
-  caf::actor_id provider = 0;  ///< Which incarnation makes it.
+  caf::actor_id provider = 0;  ///< Which incarnation makes it; 0: it is gone.
   std::optional<SteadyTime> expired_since{};
+  SteadyTime left_over_until{};  ///< Of one whose provider is gone.
 };
 
 /// What a provider said at the end of a call.
@@ -81,7 +82,8 @@ class World : public EngineProbe {
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
   void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
-  void change_failed(const CellKey& cell);
+  void change_refused(const CellKey& cell);
+  void change_unknown(const CellKey& cell);
   void reload_asked();
   void reload_answered(const Reconfigure& order, bool in_force);
   void drained();
@@ -89,7 +91,11 @@ class World : public EngineProbe {
   // --- Told by the providers -------------------------------------------------------------------
   void call_started(const StartCall& call, caf::actor_id provider);
   void call_ended(Lease lease, CallAnswer answer);
+  /// Calls of a provider that was killed may go on for a while.
   void provider_ended(caf::actor_id provider);
+  /// Until when a call goes on whose provider is gone; nothing: it is over.
+  std::optional<SteadyTime> left_over_until(Lease lease) const;
+  void left_over_ended(Lease lease) { in_flight_.erase(lease); }
 
   // --- Told by the driver ----------------------------------------------------------------------
   void daemon_started(const Routing& routing, const std::set<std::string>& services);
@@ -102,6 +108,7 @@ class World : public EngineProbe {
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
   void drain_asked() { draining_ = true; }
+  bool is_drained() const { return drained_; }
   /// Called after every event.
   void check_deadlines();
   /// Called when no actor has anything to do before time goes on.
@@ -130,9 +137,11 @@ class World : public EngineProbe {
   std::set<JobId> pruned_jobs;
 
  private:
-  void set_sizes(const Routing& routing);
+  void set_routing(const Routing& routing);
+  std::optional<std::uint32_t> configured_size(const CellKey& cell) const;
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
+  void leave_over(CallInFlight& call);
   void check_expiry(CallInFlight& call);
   bool is_runnable(const Job& job) const;
   bool may_start_one(const CellKey& cell);
@@ -158,7 +167,7 @@ class World : public EngineProbe {
   std::map<Lease, LiveHandOut> handed_out_;
   AttemptEnd::Kind last_end_{};
 
-  std::map<CellKey, std::uint32_t> configured_size_;  ///< Of cells that are no instances.
+  std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were configured once.
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, std::uint64_t> changes_asked_;
   bool reload_pending_ = false;

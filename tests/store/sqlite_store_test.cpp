@@ -240,6 +240,17 @@ TEST_CASE("a database of a newer celld, of another program, or of no database is
   CHECK(open_error(options).find("no/such/directory.db") != std::string::npos);
 }
 
+TEST_CASE("a database that has lost a cell is refused, and says so") {
+  SqliteUnderTest under_test;
+  Client{under_test}.ask(InsertJob{job_of(1)});
+  under_test.close();
+  Connection{under_test.database(), Connection::Access::read_write}.execute("DELETE FROM cells");
+  SqliteOptions options;
+  options.data_directory = std::filesystem::path{under_test.database()}.parent_path().string();
+  options.path = under_test.database();
+  CHECK(open_error(options).find("unknown cell") != std::string::npos);
+}
+
 TEST_CASE("a database is brought up to date once and keeps its version") {
   TemporaryDirectory directory;
   Connection connection{(directory.path() / "x.db").string(), Connection::Access::read_write};

@@ -32,6 +32,13 @@ Problem foreign_origin() {
           .detail = "The request comes from a page of another origin."};
 }
 
+Problem foreign_host() {
+  return {.kind = ProblemKind::foreign_origin,
+          .detail =
+              "The request is for a host that is not this machine. celld has no tokens, and "
+              "answers to `localhost` and to addresses only."};
+}
+
 /// The same for every request without a good token: it does not tell what was wrong with it.
 Problem unauthorized() {
   return {.kind = ProblemKind::unauthorized,
@@ -55,6 +62,7 @@ std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
                                                    std::optional<Scope> scope) const {
   // Without tokens, any page in a browser on this machine could otherwise submit jobs.
   if (is_foreign(request)) return foreign_origin();
+  if (tokens_.empty() && scope && names_a_domain(request)) return foreign_host();
   if (tokens_.empty() || !scope) return Access{};
   const config::Token* token = token_of(request);
   if (token == nullptr) return unauthorized();

@@ -116,7 +116,9 @@ class BackupSenderActor final : public BackupSender::base {
 
   static std::string text_of(const caf::error& error) {
     const auto& context = error.context();
-    return context.match_elements<std::string>() ? context.get_as<std::string>(0) : "unknown";
+    const bool is_text =
+        context.size() == 1 && context.type(0).first == caf::type_nr<std::string>::value;
+    return is_text ? context.get_as<std::string>(0) : "unknown";
   }
 
   store::BackupMaker maker_;

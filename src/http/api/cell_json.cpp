@@ -80,14 +80,15 @@ std::string cell_json(const CellView& cell) {
   return out;
 }
 
-std::string cell_list_json(const std::vector<CellView>& cells, bool more) {
+std::string cell_list_json(const std::vector<CellView>& cells,
+                           const std::optional<cells::CellKey>& more_after) {
   std::string out = "{\"items\":[";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += ',';
     append_cell(out, cells[i]);
   }
   out += "],\"next_cursor\":";
-  out += more && !cells.empty() ? json::quote(cell_cursor(cells.back().status.key)) : "null";
+  out += more_after ? json::quote(cell_cursor(*more_after)) : "null";
   out += '}';
   return out;
 }

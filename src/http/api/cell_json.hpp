@@ -1,6 +1,7 @@
 // Cells as the API shows them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct CellView {
 void append_cell(std::string& out, const CellView& cell);
 std::string cell_json(const CellView& cell);
 
-/// A page of cells; `more`: others follow the last one.
-std::string cell_list_json(const std::vector<CellView>& cells, bool more);
+/// A page of cells; others come after the key, if there is one.
+std::string cell_list_json(const std::vector<CellView>& cells,
+                           const std::optional<cells::CellKey>& more_after);
 
 }  // namespace celld::api

@@ -136,16 +136,23 @@ class EventFeedActor : public EventFeed::base {
     });
   }
 
-  /// Sends what the client has missed. One that has seen the job's end is told not to come again.
+  /// Sends what the client has missed. One that has seen the job's end is told not to come again;
+  /// an end that is on disk may still be on its way here.
   void resume(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
+    const cells::Job* last_seen = nullptr;
     const cells::Job* last = nullptr;
     std::string missed;
     for (const auto& event : log_.events()) {
-      if (event.number <= seen || event.job->id != order.id) continue;
-      missed += event_text(log_.id_of(event.number), *event.job);
-      last = event.job.get();
+      if (event.job->id != order.id) continue;
+      if (event.number <= seen) {
+        last_seen = event.job.get();
+      } else {
+        missed += event_text(log_.id_of(event.number), *event.job);
+        last = event.job.get();
+      }
     }
-    if (!last && is_ended(job.state)) {
+    const bool end_to_come = last_seen && !is_ended(last_seen->state);
+    if (!last && is_ended(job.state) && !end_to_come) {
       http::Response nothing;
       nothing.status = 204;
       order.responder.answer(std::move(nothing));
@@ -258,10 +265,11 @@ FeedInlet::~FeedInlet() {
 
 void FeedInlet::tell(const cells::JobPtr& job) {
   if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
-    losing_ = true;
+    // At once: there may be no later change to tell it with.
+    if (!std::exchange(losing_, true)) caf::anon_send(feed_, ChangesLost{});
     return;
   }
-  if (std::exchange(losing_, false)) caf::anon_send(feed_, ChangesLost{});
+  losing_ = false;
   waiting_->fetch_add(1, std::memory_order_relaxed);
   caf::anon_send(feed_, cells::JobChanged{job});
 }

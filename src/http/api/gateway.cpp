@@ -22,6 +22,7 @@ using cells::CellStatus;
 using cells::JobPtr;
 using http::Responder;
 using http::Response;
+using std::chrono::seconds;
 
 // How soon a client that has gone is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
@@ -147,16 +148,20 @@ class GatewayActor : public Gateway::base {
     auto share = under_way_.admit(order.request.spec.parameters.size(), clock().now());
     if (!share) return order.responder.answer(to_response(store_behind()));
     ask<cells::JobSubmitted>(
-        dispatcher_, cells::SubmitJob{std::move(order.request)}, order.responder,
-        [this, wait = order.wait, responder = order.responder,
-         share = std::move(share)](const cells::JobSubmitted& reply) {
+        dispatcher_, cells::SubmitJob{std::move(order.request), order.refusal_if_new.has_value()},
+        order.responder,
+        [this, wait = order.wait, responder = order.responder, share = std::move(share),
+         refusal_if_new = std::move(order.refusal_if_new)](const cells::JobSubmitted& reply) {
           if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
+          if (!reply.job) return responder.answer(to_response(*refusal_if_new));
           const bool waits = wait && wait->count() > 0 && !cells::is_ended(reply.job->state);
           if (!waits)
             return responder.answer(submission_response(*reply.job, reply.replayed, wait));
+          if (!waiters_.has_room_for(*reply.job))
+            return responder.answer(submission_response(*reply.job, reply.replayed, seconds(0)));
           waiters_.add({reply.job, responder, *wait, reply.replayed}, clock().now() + *wait);
           arm_check();
-          if (reply.replayed) check_ended(reply.job->id);
+          check_ended(reply.job->id);
         });
   }
 
@@ -165,7 +170,8 @@ class GatewayActor : public Gateway::base {
     feed_->tell(job);
   }
 
-  /// A job that was there before may have ended before anybody waited for it.
+  /// The job may have ended before anybody waited for it: what was told of it then, and what was
+  /// answered to its submission, need not come in their order.
   void check_ended(cells::JobId id) {
     request(reader_, caf::infinite, cells::FindJob{id})
         .then(
@@ -330,13 +336,14 @@ class GatewayActor : public Gateway::base {
   void get_cells(const GetCells& order) {
     cells::ListCells list = order.list;
     list.customer = order.only_customer;
-    ask<cells::CellsListed>(dispatcher_, std::move(list), order.responder,
-                            [this, responder = order.responder](const cells::CellsListed& reply) {
-                              gather(reply.cells, responder,
-                                     [more = reply.more](const std::vector<CellView>& views) {
-                                       return json_response(200, cell_list_json(views, more));
-                                     });
-                            });
+    ask<cells::CellsListed>(
+        dispatcher_, std::move(list), order.responder,
+        [this, responder = order.responder](const cells::CellsListed& reply) {
+          gather(reply.cells, responder,
+                 [more_after = reply.more_after](const std::vector<CellView>& views) {
+                   return json_response(200, cell_list_json(views, more_after));
+                 });
+        });
   }
 
   void get_services(const GetServices& order) {

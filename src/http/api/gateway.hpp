@@ -12,6 +12,7 @@
 #include "cells/actors/protocol.hpp"
 #include "src/http/api/event_feed.hpp"
 #include "src/http/api/job_page.hpp"
+#include "src/http/api/problem.hpp"
 #include "src/http/api/settings.hpp"
 #include "src/http/server.hpp"
 
@@ -37,6 +38,7 @@ struct PostJob {
   cells::JobRequest request;
   std::optional<std::chrono::seconds> wait;  ///< For the job's end.
   http::Responder responder;
+  std::optional<Problem> refusal_if_new{};  ///< The answer, if no job was accepted under the key.
 };
 
 struct GetJob {

@@ -70,6 +70,15 @@ bool is_foreign(const http::Request& request) {
   return host.empty() || (from != "http://" + host && from != "https://" + host);
 }
 
+bool names_a_domain(const http::Request& request) {
+  std::string host = lower_case(request.header("host").value_or(""));
+  if (host.starts_with('[')) return false;
+  host = host.substr(0, host.find(':'));
+  if (host.ends_with('.')) host.pop_back();
+  const bool is_address = host.find_first_not_of("0123456789.") == std::string::npos;
+  return !is_address && !host.ends_with(".localhost") && host.find('.') != std::string::npos;
+}
+
 std::optional<std::chrono::seconds> preferred_wait(const http::Request& request) {
   const auto header = request.header("prefer");
   if (!header) return std::nullopt;

@@ -41,11 +41,11 @@ void post_job(const Api& api, const Access& access, const Request& request, Resp
       request.body, api.settings->get()->rules,
       {refuse_query(request.query), access.customer, request.header("idempotency-key")});
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
-  auto& job = std::get<cells::JobRequest>(parsed);
+  auto& [job, refusal_if_new] = std::get<Submission>(parsed);
   if (auto traceparent = request.header("traceparent"); traceparent && is_traceparent(*traceparent))
     job.spec.traceparent = std::move(*traceparent);
-  caf::anon_send(api.gateway,
-                 PostJob{std::move(job), preferred_wait(request), std::move(responder)});
+  caf::anon_send(api.gateway, PostJob{std::move(job), preferred_wait(request), std::move(responder),
+                                      std::move(refusal_if_new)});
 }
 
 void get_job(const Api& api, const Access& access, const Request& request, Responder responder) {

@@ -49,8 +49,9 @@ cells::Entity read_entity(const json::Value& value, std::string pointer, Faults&
   return entity;
 }
 
+/// Counts in `unknown` those that are not configured, which are faults too.
 std::vector<std::string> read_services(json::ObjectReader& reader, const SubmissionRules& rules,
-                                       Faults& faults) {
+                                       Faults& faults, std::size_t& unknown) {
   std::vector<std::string> services;
   const json::Value* array = reader.array("services");
   if (array == nullptr) return services;
@@ -67,6 +68,7 @@ std::vector<std::string> read_services(json::ObjectReader& reader, const Submiss
       fault("must be a string");
     } else if (rules.services.find(*name) == rules.services.end()) {
       fault("is not a configured service");
+      ++unknown;
     } else if (std::find(services.begin(), services.end(), *name) != services.end()) {
       fault("comes twice");
     } else {
@@ -164,6 +166,8 @@ std::string digest_of_request(json::Value& value) {
   return sha256_hex(json::dump(value));
 }
 
+/// The request has an idempotency key only if nothing is wrong with it but what the configuration
+/// decides.
 cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
                            const SubmissionTerms& terms, Faults& faults) {
   cells::JobRequest request;
@@ -176,7 +180,8 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
   spec.action = read_action(reader);
   if (const json::Value* entity = reader.any("entity"))
     spec.entity = read_entity(*entity, reader.pointer_of("entity"), faults);
-  spec.services = read_services(reader, rules, faults);
+  std::size_t unknown_services = 0;
+  spec.services = read_services(reader, rules, faults, unknown_services);
   if (const json::Value* parameters = reader.object("parameters"))
     spec.parameters = json::dump(*parameters);
   if (const auto priority = reader.integer("priority", 1, 9))
@@ -190,7 +195,7 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
   std::string key = read_idempotency_key(reader, terms, faults);
   refuse_unavailable(reader);
   reader.finish();
-  if (!key.empty() && faults.empty())
+  if (!key.empty() && faults.size() == unknown_services)
     request.idempotency = cells::Idempotency{std::move(key), digest_of_request(value)};
   return request;
 }
@@ -206,9 +211,9 @@ bool is_hex(std::string_view text) {
 
 }  // namespace
 
-std::variant<cells::JobRequest, Problem> parse_submission(std::string_view body,
-                                                          const SubmissionRules& rules,
-                                                          SubmissionTerms terms) {
+std::variant<Submission, Problem> parse_submission(std::string_view body,
+                                                   const SubmissionRules& rules,
+                                                   SubmissionTerms terms) {
   auto parsed = json::parse(body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
     return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
@@ -234,9 +239,14 @@ std::variant<cells::JobRequest, Problem> parse_submission(std::string_view body,
     if (!route && !faults.empty())
       faults.push_back({"", "has a customer and product that no cell serves"});
   }
-  if (!faults.empty()) return invalid_request(std::move(faults));
-  if (!route) return problem_of(cells::Refusal{});
-  return request;
+  std::optional<Problem> problem;
+  if (!faults.empty()) {
+    problem = invalid_request(std::move(faults));
+  } else if (!route) {
+    problem = problem_of(cells::Refusal{});
+  }
+  if (problem && !request.idempotency) return std::move(*problem);
+  return Submission{std::move(request), std::move(problem)};
 }
 
 bool is_traceparent(std::string_view text) {

@@ -33,12 +33,20 @@ struct SubmissionTerms {
   std::optional<std::string> idempotency_key{};  ///< The header of that name.
 };
 
+/// A job that is asked for.
+struct Submission {
+  cells::JobRequest request;
+  /// Why the configuration has no place for it. Only with an idempotency key: a job that was
+  /// accepted under it, when the configuration was another, comes first.
+  std::optional<Problem> refusal_if_new{};
+};
+
 /// The job that `body` asks for, or everything that is wrong with it. With an idempotency key, the
 /// request's digest is that of the body's meaning: white space, the order of members, and where the
 /// key stood do not count.
-std::variant<cells::JobRequest, Problem> parse_submission(std::string_view body,
-                                                          const SubmissionRules& rules,
-                                                          SubmissionTerms terms = {});
+std::variant<Submission, Problem> parse_submission(std::string_view body,
+                                                   const SubmissionRules& rules,
+                                                   SubmissionTerms terms = {});
 
 /// A W3C traceparent that may be sent on; a malformed one is to be ignored.
 bool is_traceparent(std::string_view text);

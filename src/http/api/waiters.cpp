@@ -4,9 +4,15 @@
 
 namespace celld::api {
 
+bool Waiters::has_room_for(const cells::Job& job) const {
+  return waiting_.empty() || bytes_ + job.spec->parameters.size() <= bytes_max;
+}
+
 void Waiters::add(Waiter waiter, Time deadline) {
   const cells::JobId id = waiter.job->id;
-  const auto entry = waiting_.emplace(id, Entry{std::move(waiter), deadline, ++number_});
+  const std::size_t bytes = waiter.job->spec->parameters.size();
+  bytes_ += bytes;
+  const auto entry = waiting_.emplace(id, Entry{std::move(waiter), deadline, ++number_, bytes});
   deadlines_.emplace(std::pair{deadline, number_}, entry);
 }
 
@@ -49,6 +55,7 @@ std::optional<Waiters::Time> Waiters::next_deadline() const {
 Waiter Waiters::take(Map::iterator entry) {
   deadlines_.erase({entry->second.deadline, entry->second.number});
   Waiter waiter = std::move(entry->second.waiter);
+  bytes_ -= entry->second.bytes;
   waiting_.erase(entry);
   return waiter;
 }

@@ -24,7 +24,11 @@ struct Waiter {
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  /// Of the parameters of the jobs, all together; but one of any size may always be waited for.
+  static constexpr std::size_t bytes_max = 16 << 20;
 
+  /// Whether one more may wait.
+  bool has_room_for(const cells::Job& job) const;
   void add(Waiter waiter, Time deadline);
 
   /// Notes the job's new form. Gives back its waiters, if the job has ended.
@@ -46,6 +50,7 @@ class Waiters {
     Waiter waiter;
     Time deadline;
     std::uint64_t number;
+    std::size_t bytes;
   };
   /// Almost always one for a job: more only when it is submitted again.
   using Map = std::multimap<cells::JobId, Entry>;
@@ -55,6 +60,7 @@ class Waiters {
   Map waiting_;
   std::map<std::pair<Time, std::uint64_t>, Map::iterator> deadlines_;
   std::uint64_t number_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace celld::api

@@ -6,13 +6,17 @@
 namespace cells_test {
 namespace {
 
-using ManualProvider = Provider::extend<caf::reacts_to<EndCall>>;
+using ManualProvider = Provider::extend<caf::reacts_to<EndCall>, caf::reacts_to<DieWithCall>>;
 
 PendingCall* find(Calls& calls, Lease lease) {
   auto& pending = calls.pending;
   const auto found = std::find_if(pending.begin(), pending.end(),
                                   [&](const auto& each) { return each.call.lease == lease; });
   return found == pending.end() ? nullptr : &*found;
+}
+
+caf::error died() {
+  return caf::make_error(caf::sec::request_receiver_down);
 }
 
 /// Answers the call, or drops it as a provider that died.
@@ -23,9 +27,8 @@ void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
     ended.promise.deliver(CallEnded{ended.call.lease, std::move(*outcome)});
     for (auto& abort : ended.aborts) abort.deliver(CallAborted{ended.call.lease});
   } else {
-    const auto died = caf::make_error(caf::sec::request_receiver_down);
-    ended.promise.deliver(died);
-    for (auto& abort : ended.aborts) abort.deliver(died);
+    ended.promise.deliver(died());
+    for (auto& abort : ended.aborts) abort.deliver(died());
   }
 }
 
@@ -50,6 +53,10 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
         if (PendingCall* call = find(*calls, message.lease)) {
           end(*calls, *call, std::move(message.outcome));
         }
+      },
+      [=](const DieWithCall& message) {
+        find(*calls, message.lease)->promise.deliver(died());
+        self->quit(caf::exit_reason::unhandled_exception);
       },
   };
 }
@@ -192,8 +199,8 @@ Answer Fixture::ask(Question question, const std::function<void()>& meanwhile) {
   return answer;
 }
 
-JobSubmitted Fixture::try_to_submit(JobRequest request) {
-  return ask<JobSubmitted>(SubmitJob{std::move(request)});
+JobSubmitted Fixture::try_to_submit(JobRequest request, bool only_replay) {
+  return ask<JobSubmitted>(SubmitJob{std::move(request), only_replay});
 }
 
 JobId Fixture::submit(JobRequest request) {
@@ -248,6 +255,14 @@ void Fixture::end_call(JobId id, std::optional<CallOutcome> outcome) {
   if (!pending) throw std::runtime_error("no call is in flight for the job");
   caf::anon_send(pending->provider, EndCall{pending->call.lease, std::move(outcome)});
   settle();
+}
+
+void Fixture::kill_provider(JobId id) {
+  caf::anon_send(call_of(id)->provider, DieWithCall{call_of(id)->call.lease});
+  settle();
+  if (PendingCall* left = call_of(id)) {
+    left->provider = caf::actor_cast<caf::actor>(recorder->providers.back());
+  }
 }
 
 void Fixture::succeed(JobId id) {

@@ -27,6 +27,11 @@ struct EndCall {
   std::optional<CallOutcome> outcome;
 };
 
+/// To the manual provider: die, and leave the call that it has in flight.
+struct DieWithCall {
+  Lease lease;
+};
+
 /// A call that a provider was asked to make; ended by the test.
 struct PendingCall {
   StartCall call;
@@ -110,7 +115,7 @@ class Fixture {
   JobId submit(JobRequest request);
   JobId submit(const std::string& entity) { return submit(request(entity)); }
   // Ask and settle.
-  JobSubmitted try_to_submit(JobRequest request);
+  JobSubmitted try_to_submit(JobRequest request, bool only_replay = false);
   CancelAnswered cancel(JobId id);
   RetryAnswered retry(JobId id) { return retry(stored(id)); }
   RetryAnswered retry(const JobPtr& job);
@@ -131,6 +136,8 @@ class Fixture {
   PendingCall* call_of(JobId id);
   /// Ends it, and settles.
   void end_call(JobId id, std::optional<CallOutcome> outcome);
+  /// Its provider dies and leaves it in flight, for the successor to end; and settles.
+  void kill_provider(JobId id);
   void succeed(JobId id);
 
   caf::scheduler::test_coordinator& scheduler();
@@ -178,3 +185,4 @@ CallOutcome outcome(CallOutcome::Kind kind, std::string code = "");
 }  // namespace cells_test
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells_test::EndCall)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells_test::DieWithCall)

@@ -101,6 +101,26 @@ TEST_CASE("work in hand when the engine stops is finished or handed back") {
   CHECK(engine.state(waits) == JobState::queued);
 }
 
+TEST_CASE(
+    "a stop does not wait for ever for a call that does not end, and leaves its job running") {
+  Fixture engine{2};
+  engine.calls->deaf = true;
+  const JobId hangs = engine.submit("a");
+  const JobId ends = engine.submit("b");
+  auto drained = engine.self()->request(engine.engine(), caf::infinite, Drain{milliseconds{500}});
+  engine.pass(milliseconds{500});
+  engine.end_call(ends, outcome(CallOutcome::Kind::aborted));
+  engine.pass(hand_back_patience - milliseconds{1});
+  CHECK_FALSE(engine.self()->has_next_message());
+  engine.pass(milliseconds{1});
+  std::map<CellKey, std::uint64_t> unconfirmed;
+  drained.receive([&](const Drained& answer) { unconfirmed = answer.unconfirmed; },
+                  [](const caf::error&) { FAIL("the drain failed"); });
+  CHECK(unconfirmed == std::map<CellKey, std::uint64_t>{{{"*", "*"}, 1}});
+  CHECK(engine.state(hangs) == JobState::running);
+  CHECK(engine.state(ends) == JobState::queued);
+}
+
 TEST_CASE("a dispatcher arms one timer, however many jobs run") {
   constexpr std::uint32_t jobs = 200;
   Fixture engine{jobs};

@@ -1,4 +1,5 @@
 // The promises, one situation at a time; the simulation goes through all of them at once.
+#include "cells/actors/service_client.hpp"
 #include "tests/catch.hpp"
 #include "tests/cells/actors/fixture.hpp"
 
@@ -145,6 +146,24 @@ TEST_CASE("a provider that dies costs an attempt and no job") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE(
+    "what a dead provider has left keeps slot and entity until its successor confirms its end") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const JobId follower = engine.submit("a");
+  const JobId other = engine.submit("b");
+  engine.kill_provider(job);
+  CHECK(engine.recorder->restarts.size() == 1);
+  engine.pass(milliseconds{5000});
+  CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.calls->pending.size() == 1);
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.call_of(other));
+  CHECK_FALSE(engine.call_of(follower));
+}
+
 TEST_CASE("an attempt without a worker is over soon after its provider died, too") {
   Fixture engine{1};
   engine.calls->deaf = true;
@@ -227,6 +246,113 @@ TEST_CASE("an instance of a template closes when it has run dry, and opens again
   const JobId second = engine.submit("a");
   engine.succeed(second);
   CHECK(engine.state(second) == JobState::succeeded);
+}
+
+TEST_CASE("a page of cells leads to the next one, though its cell closes while it is asked") {
+  constexpr milliseconds tick{5000};
+  const CellKey bolt{"bolt", "*"};
+  // Two cells, of which the first has just run dry.
+  const auto begin = [](Fixture& engine) {
+    engine.succeed(engine.submit("a"));
+    auto waiting = engine.request("b");
+    waiting.spec.customer = "bolt";
+    waiting.delay = std::chrono::hours{1};
+    engine.submit(std::move(waiting));
+  };
+  int ticks = 0;
+  {
+    Fixture engine{1, true};
+    begin(engine);
+    for (; count_alive(engine.recorder->dispatchers) == 2; ++ticks) engine.pass(tick);
+  }
+  bool met = false;
+  for (int steps = 0; steps < 50; ++steps) {
+    Fixture engine{1, true};
+    begin(engine);
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    auto pending =
+        engine.self()->request(engine.engine(), caf::infinite, ListCells{CellKey{"*", "*"}, 1});
+    engine.settle();
+    pending.receive(
+        [&](const CellsListed& page) {
+          const bool shows_bolt = page.cells.size() == 1 && page.cells[0].key == bolt;
+          CHECK((shows_bolt || page.more_after == CellKey{"acme", "*"}));
+          met = met || page.cells.empty();
+        },
+        [](const caf::error&) { FAIL("no answer"); });
+  }
+  CHECK(met);
+}
+
+TEST_CASE("a call that comes after its end was confirmed is not made") {
+  Fixture engine;
+  int calls = 0;
+  ServiceEntry entry;
+  entry.start_provider = [&calls](caf::actor_system& system) -> Provider {
+    return system.spawn([&calls]() -> Provider::behavior_type {
+      return {[&calls](const StartCall& call) {
+                calls += 1;
+                return CallEnded{call.lease, {}};
+              },
+              [](const AbortCall& call) { return CallAborted{call.lease}; }};
+    });
+  };
+  const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder);
+  const auto failed = [](const caf::error&) { FAIL("no answer"); };
+  const Lease late{1, 7};
+  auto aborted = engine.self()->request(client, caf::infinite, AbortCall{late});
+  engine.settle();
+  aborted.receive([&](const CallAborted& answer) { CHECK(answer.lease == late); }, failed);
+  for (const Lease& lease : {late, Lease{1, 8}}) {
+    auto ended = engine.self()->request(client, caf::infinite,
+                                        StartCall{lease, nullptr, milliseconds{1000}});
+    engine.settle();
+    ended.receive(
+        [&](const CallEnded& answer) {
+          CHECK((answer.outcome.kind == CallOutcome::Kind::aborted) == (lease == late));
+        },
+        failed);
+  }
+  CHECK(calls == 1);
+  caf::anon_send_exit(client, caf::exit_reason::user_shutdown);
+  engine.settle();
+}
+
+TEST_CASE("a change of an instance that closes meanwhile is not remembered for the next one") {
+  Fixture engine{1, true};
+  const CellKey acme{"acme", "*"};
+  engine.succeed(engine.submit("a"));
+  caf::anon_send(engine.engine(), CellRanDry{acme});
+  auto paused = engine.self()->request(engine.engine(), caf::infinite,
+                                       ChangeCellState{acme, CellState::paused});
+  auto resized =
+      engine.self()->request(engine.engine(), caf::infinite, ResizePool{acme, std::uint32_t{7}});
+  engine.settle();
+  const auto is_none = [](const CellDescribed& answer) { CHECK_FALSE(answer.status); };
+  const auto failed = [](const caf::error&) { FAIL("the change failed"); };
+  paused.receive(is_none, failed);
+  resized.receive(is_none, failed);
+  CHECK(engine.call_of(engine.submit("b")));
+  CHECK(engine.cell(acme).pool.target == 1);
+}
+
+TEST_CASE(
+    "an instance that is asked for while it closes is there or not, and neither is an error") {
+  for (int steps = 0; steps < 12; ++steps) {
+    Fixture engine{1, true};
+    const CellKey acme{"acme", "*"};
+    engine.succeed(engine.submit("a"));
+    caf::anon_send(engine.engine(), CellRanDry{acme});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    auto described = engine.self()->request(engine.engine(), caf::infinite, DescribeCell{acme});
+    engine.settle();
+    described.receive([](const CellDescribed&) {},
+                      [&](const caf::error&) { FAIL("failed after " << steps << " steps"); });
+    CHECK_FALSE(engine.has_cell(acme));
+  }
 }
 
 TEST_CASE("a job that expired before it was posted is never called for") {

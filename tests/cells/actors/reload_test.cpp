@@ -115,6 +115,19 @@ TEST_CASE("jobs that no cell matches any more wait, and go on when one does") {
   CHECK(fixture.call_of(waits));
 }
 
+TEST_CASE("jobs that no cell matches and that fill the window are not asked for again and again") {
+  Fixture fixture;
+  for (std::size_t i = 0; i <= DispatchQueue::Limits{}.jobs_max + 10; ++i) {
+    fixture.submit(std::to_string(i));
+  }
+  fixture.reconfigure({rule("bolt", "*")});  // Does not come back if they are.
+  const JobId first = fixture.disk->jobs().begin()->first;
+  fixture.succeed(first);
+  CHECK(fixture.calls->pending.empty());
+  fixture.reconfigure({rule("acme", "*")});
+  CHECK(fixture.calls->pending.size() == 1);
+}
+
 TEST_CASE("a cell's quota changes on the fly, and an override masks its pool's size") {
   Fixture fixture;
   fixture.submit("a");
@@ -159,6 +172,22 @@ TEST_CASE("a service that unfinished jobs need stays, and then nothing changes")
   CHECK(fixture.call_of(id));
 }
 
+TEST_CASE("a reload that is refused for want of a service refuses no job meanwhile") {
+  Fixture fixture{3};
+  const JobId again = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(again, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.submit(fixture.request("b", {"billing"}));
+  const std::vector<CellRule> rules{rule("*", "*", 3)};
+  const auto begin_reload = [&] {
+    caf::anon_send(fixture.engine(),
+                   Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  };
+  begin_reload();
+  CHECK(fixture.try_to_submit(fixture.request("c", {"billing"})).job);
+  begin_reload();
+  CHECK(fixture.retry(again).accepted);
+}
+
 TEST_CASE("a service that nobody needs goes, and no job for it is taken") {
   Fixture fixture;
   fixture.submit(fixture.request("a", {"dns"}));
@@ -193,17 +222,25 @@ TEST_CASE("a job that is held while the reload that brings its service is under 
   CHECK(fixture.call_of(id));
 }
 
-TEST_CASE("a job is not tried again while a service that it names goes") {
+TEST_CASE("a job is neither taken nor tried again while a service that it names goes") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
   const std::vector<CellRule> rules{rule("*", "*")};
   caf::anon_send(fixture.engine(),
                  Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  auto submitted = fixture.self()->request(fixture.engine(), caf::infinite,
+                                           SubmitJob{fixture.request("b", {"billing"})});
   const auto refused = fixture.retry(id);
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
   CHECK(fixture.state(id) == JobState::failed);
+  submitted.receive(
+      [](const JobSubmitted& answer) {
+        REQUIRE(answer.refusal);
+        CHECK(answer.refusal->kind == Refusal::Kind::service_gone);
+      },
+      [](const caf::error&) { FAIL("the submission failed"); });
   CHECK(fixture.retry(id).accepted);  // It is held until a reload brings the service back.
   CHECK(fixture.state(id) == JobState::queued);
 }

@@ -77,6 +77,25 @@ TEST_CASE("a refusal is not remembered under its key") {
   CHECK_FALSE(engine.try_to_submit(keyed(engine, "b")).replayed);
 }
 
+TEST_CASE("of a request that the asker refuses nothing is kept, and a used key is answered") {
+  Fixture engine;
+  const auto replay = [&engine](const JobRequest& request) {
+    return engine.try_to_submit(request, true);
+  };
+  const auto unknown = replay(keyed(engine, "a"));
+  CHECK_FALSE(unknown.job);
+  CHECK_FALSE(unknown.refusal);
+  CHECK(engine.disk->jobs().empty());
+  CHECK(engine.recorder->refusals.empty());
+  const auto first = engine.try_to_submit(keyed(engine, "a"));
+  CHECK_FALSE(first.replayed);
+  const auto again = replay(keyed(engine, "a"));
+  CHECK(again.replayed);
+  CHECK(again.job->id == first.job->id);
+  CHECK(replay(keyed(engine, "b", "other")).refusal->kind == Refusal::Kind::key_reused);
+  CHECK(engine.recorder->refusals.size() == 1);
+}
+
 // --- Cancelling ----------------------------------------------------------------------------------
 
 TEST_CASE("a queued job is cancelled at once, and its line goes on") {

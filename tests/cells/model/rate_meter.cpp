@@ -55,3 +55,29 @@ TEST_CASE("a bucket is empty when its turn comes again") {
   meter.count(start + 10s, 1);  // In the bucket that the hundred were in.
   CHECK(meter.per_second(start + 10s) == Approx(0.2));
 }
+
+TEST_CASE("the pace of what has just begun is known before the window is full") {
+  RateMeter meter;
+  CHECK(meter.pace(start) == 0);
+  meter.count(start);
+  CHECK(meter.pace(start) == Approx(0.1));  // One event is no pace.
+  for (int ms = 20; ms <= 2'000; ms += 20) meter.count(start + std::chrono::milliseconds{ms});
+  CHECK(meter.pace(start + 2s) == Approx(50));
+  CHECK(meter.per_second(start + 2s) == Approx(10.1));
+  CHECK(meter.pace(start + 4s) == Approx(25));
+}
+
+TEST_CASE("many events at one moment are no more than so many a second") {
+  RateMeter meter;
+  meter.count(start, 5);
+  CHECK(meter.pace(start) == Approx(4));
+}
+
+TEST_CASE("in the long run the pace is the mean, and it begins anew after a pause") {
+  RateMeter meter;
+  for (int s = 0; s < 30; ++s) meter.count(start + std::chrono::seconds{s}, 3);
+  CHECK(meter.pace(start + 29s) == Approx(3));
+  meter.count(start + 1h, 1);
+  meter.count(start + 1h + 1s, 8);
+  CHECK(meter.pace(start + 1h + 1s) == Approx(8));
+}

@@ -1,27 +1,73 @@
-"""The command line of a campaign's program, for those that are written in Python."""
+"""The command line of a campaign's program, and its end, for those that are written in Python."""
 
 import argparse
+import collections
 import json
+import signal
 import sys
 
+from campaign import COUNT_MAX
 
-def options(description):
-    parser = argparse.ArgumentParser(description=description)
+
+def options(description, add_more=lambda parser: None):
+    """`add_more` gives the parser options of the program's own."""
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", type=int, default=0, dest="first",
                         help="number of the first unit")
     parser.add_argument("--count", type=int, help="at most so many units")
     parser.add_argument("--seconds", type=float, help="begin no unit after so many seconds")
     parser.add_argument("--summary", help="file for the outcome, as JSON")
+    add_more(parser)
     found = parser.parse_args()
     if found.count is None and found.seconds is None:
         parser.error("--count or --seconds is missing")
+    found.count = COUNT_MAX if found.count is None else found.count
+    found.seconds = float("inf") if found.seconds is None else found.seconds
     return found
 
 
-def finish(found, units, failed, figures):
-    """Writes the summary and ends the program. `failed`: a {"from", "count"} for each failure."""
-    if found.summary:
-        with open(found.summary, "w", encoding="utf-8") as file:
-            json.dump({"units": units, "failures": len(failed), "failed": failed,
-                       "figures": figures}, file)
-    sys.exit(1 if failed else 0)
+class Outcome:
+    """What was done so far; the summary is written with each failure, and at the end."""
+
+    def __init__(self, path):
+        self.path = path
+        self.units, self.failed, self.figures = 0, [], collections.Counter()
+
+    def add(self, units, figures):
+        """Units that have ended, those that failed included."""
+        self.figures.update(figures)
+        self.units += units
+
+    def fail(self, first, count=1):
+        """Something was wrong that these units repeat."""
+        self.failed.append({"from": first, "count": max(1, count)})
+        self.write()
+
+    def write(self):
+        if self.path:
+            with open(self.path, "w", encoding="utf-8") as file:
+                json.dump({"units": self.units, "failures": len(self.failed),
+                           "failed": self.failed, "figures": self.figures}, file)
+
+
+def run(found, work):
+    """Calls `work` with an outcome that it adds to, and ends the program. SIGINT and SIGTERM end it
+    early: the unit in hand is given up, and what was found before it is kept."""
+    outcome = Outcome(found.summary)
+
+    def handle(handler):
+        for number in signal.SIGINT, signal.SIGTERM:
+            signal.signal(number, handler)
+
+    def interrupt(*_):
+        handle(signal.SIG_IGN)  # Once is enough: there is something to clean up.
+        raise KeyboardInterrupt
+    try:
+        handle(interrupt)
+        work(outcome)
+        handle(signal.SIG_IGN)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    outcome.write()
+    sys.exit(1 if outcome.failed else 0)

@@ -1,5 +1,6 @@
 """Runs campaigns in turns, each from where it stopped, and keeps their records."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -19,6 +20,8 @@ END_S = 300               # For what a program does after its time: a drain, an 
 TAIL_LINES = 40
 REPEAT_S = 3600
 INTERRUPTED_S = 30        # For what a program does when it is told to end early.
+# How it ends then, unless it has something to tell: it is killed at last, or ends with the signal.
+INTERRUPTED_CODES = (None, 130, -signal.SIGINT, -signal.SIGTERM)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +47,47 @@ def commit_of(root, records_path):
     return Commit(git("rev-parse", "--short", "HEAD"), not changes)
 
 
+def same_tree(root, records_path, one, other):
+    """Whether two commits differ in nothing but the records. One that is gone is another."""
+    done = subprocess.run(["git", "-C", root, "diff", "--quiet", one, other, "--", ".",
+                           f":(exclude){os.path.relpath(records_path, root)}"],
+                          check=False, capture_output=True)
+    return done.returncode == 0
+
+
+class Interruption:
+    """SIGINT or SIGTERM: comes as KeyboardInterrupt while it is waited for, and else is noted, so
+    that what a program has found is kept before this ends."""
+
+    def __init__(self):
+        self.came, self.waited_for = 0, False
+
+    def __enter__(self):
+        self.before = [(number, signal.signal(number, self.come))
+                       for number in (signal.SIGINT, signal.SIGTERM)]
+        return self
+
+    def __exit__(self, *_):
+        for number, handler in self.before:
+            signal.signal(number, handler)
+
+    def come(self, *_):
+        self.came += 1
+        if self.waited_for:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def awaited(self, known=0):
+        """`known`: so many have been taken care of."""
+        self.waited_for = True
+        try:
+            if self.came > known:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.waited_for = False
+
+
 class Slice:
     """One run of a campaign's program."""
 
@@ -55,7 +99,7 @@ class Slice:
         self.took_s = 0.0
         self.interrupted = False
 
-    def run(self, root, environment):
+    def run(self, root, environment, interruption):
         began_at = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="celld-campaign-") as scratch:
             path = os.path.join(scratch, "summary.json")
@@ -67,21 +111,23 @@ class Slice:
                 except OSError as error:
                     self.why = f"it cannot be started: {error}"
                     return
-                code = self._wait(process)
+                code = self._wait(process, interruption)
             self.took_s = time.monotonic() - began_at
             self._read(path, code)
 
-    def _wait(self, process):
+    def _wait(self, process, interruption):
         """The exit code, or None: it had to be killed. Nothing of its session is left."""
         try:
-            return process.wait(self.seconds + END_S)
+            with interruption.awaited():
+                return process.wait(self.seconds + END_S)
         except subprocess.TimeoutExpired:
             return None
         except KeyboardInterrupt:
             self.interrupted = True
             process.send_signal(signal.SIGINT)
             try:
-                return process.wait(INTERRUPTED_S)
+                with interruption.awaited(known=1):
+                    return process.wait(INTERRUPTED_S)
             except (subprocess.TimeoutExpired, KeyboardInterrupt):
                 return None
         finally:
@@ -99,20 +145,24 @@ class Slice:
             self.why = "it left no summary"
         except (ValueError, records.Invalid) as error:
             self.why = f"its summary is unusable: {error}"
+        if self.interrupted and code in INTERRUPTED_CODES:
+            self.why = None  # Whoever interrupted it knows. The summary counts, if there is one.
+            return
         if code is None:
             self.why = "it did not end"
         elif code < 0:
             self.why = f"it was ended by {signal.Signals(-code).name}"
         elif self.summary is None:
             self.why += f", and it exited with {code}"
-        elif self.summary["units"] == 0 and not self.interrupted:
+        elif self.summary["units"] == 0 and not (self.summary["failures"] or self.interrupted):
             self.why = "it tried nothing"
         elif code != (1 if self.summary["failures"] else 0):
             self.why = f"it exited with {code} after {self.summary['failures']} failures"
         if self.why is not None:
             self.summary = None
-        if self.interrupted:
-            self.why = None  # Whoever interrupted it knows.
+
+    def failed(self):
+        return self.why is not None or (self.summary is not None and self.summary["failures"] > 0)
 
 
 def checked(summary):
@@ -137,8 +187,9 @@ class Runner:
         self.clock = clock
         self.records = records.load(path, campaigns)
         self.logs = os.path.join(root, LOGS)
-        self.environment = {"CELLD_BINARY": os.path.join(root, "build", "celld"),
-                            "PYTHONDONTWRITEBYTECODE": "1", **os.environ}
+        self.environment = {**os.environ, "CELLD_BINARY": os.path.join(root, "build", "celld"),
+                            "PYTHONDONTWRITEBYTECODE": "1"}
+        self.interruption = Interruption()
         self.failures = []  # Of this run: what to tell at its end.
 
     def missing(self):
@@ -157,7 +208,8 @@ class Runner:
         for campaign in self.campaigns:
             self.tell(f"  {campaign.name}: {campaign.what} ({campaign.promises}); "
                       f"{self._progress(campaign)}")
-        interrupted = not (self._repeat_failures() and self._take_turns(seconds, slice_s))
+        with self.interruption:
+            interrupted = not (self._repeat_failures() and self._take_turns(seconds, slice_s))
         self._tell_end(interrupted)
         return None if interrupted else not self.failures
 
@@ -187,13 +239,16 @@ class Runner:
             self._keep_failures(campaign, this)
         elif this.why is not None:
             self._keep(campaign, first, COUNT_MAX, this)
+        else:
+            self.tell("   it left no summary when it was interrupted: what it did is not counted; "
+                      f"its output: {os.path.relpath(this.log, self.root)}")
         records.save(self.path, self.records)
-        return not this.interrupted
+        return not self.interruption.came
 
     def _run_slice(self, campaign, first, count, seconds):
         this = Slice(campaign, first, count, seconds,
                      os.path.join(self.logs, campaign.name + ".log"))
-        this.run(self.root, self.environment)
+        this.run(self.root, self.environment, self.interruption)
         return this
 
     def _keep_failures(self, campaign, this):
@@ -216,11 +271,11 @@ class Runner:
                 this = self._repeat(campaign, failure)
                 if self._repeated_well(this):
                     self._passed(campaign, failure)
-                elif not this.interrupted:
+                elif this.failed() or not this.interrupted:
                     this.why = this.why or "it still fails"
                     self._tell_failure(campaign, failure["from"], failure["count"], this)
                 records.save(self.path, self.records)
-                if this.interrupted:
+                if self.interruption.came:
                     return False
         return True
 
@@ -240,15 +295,22 @@ class Runner:
         return REPEAT_S if count < COUNT_MAX else otherwise
 
     def _passed(self, campaign, failure):
-        at = (failure["commit"], failure["clean"])
-        if at == (self.commit.name, True) == (self.commit.name, self.commit.clean):
+        if not self.commit.clean:
+            self.tell("   it passes now, with changes: it stays in the list until it passes on a "
+                      "commit without any")
+        elif failure["clean"] and self._is_same(failure["commit"]):
             self.tell("   it passes now, and nothing has changed: it stays in the list until it "
-                      "passes on another commit")
-            self.failures.append(f"{campaign.name}: {failure['from']} failed, and passes now, on "
-                                 f"the same commit {self.commit}")
-            return
-        self.tell("   it passes now")
-        self.records[campaign.name]["failing"].remove(failure)
+                      "passes where something has")
+            self.failures.append(f"{campaign.name}: {failure['from']} failed at "
+                                 f"{failure['commit']}, and passes now, at {self.commit}, which is "
+                                 "the same")
+        else:
+            self.tell("   it passes now")
+            self.records[campaign.name]["failing"].remove(failure)
+
+    def _is_same(self, commit):
+        return commit == self.commit.name or same_tree(self.root, self.path, commit,
+                                                       self.commit.name)
 
     # What people read.
 

@@ -26,7 +26,7 @@ CAMPAIGNS = (
     Campaign(
         name="failing-disks", promises="P1, P2",
         what="a celld whose N-th call to its disk fails, and what it has when it is started again",
-        unit="runs", goal=10_000,
+        unit="runs", goal=10_136,
         command=("tests/disk/failing_disk.py", *LIMITS),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
@@ -37,8 +37,8 @@ CAMPAIGNS = (
         command=("tests/hostile/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
     Campaign(
         name="storms", promises="P4, P9, P12",
-        what="a minute each of resizes, of reloads, and of overload",
-        unit="storms", goal=30,
+        what="resizes, reloads and overload in turn, ten minutes each or what time there is",
+        unit="seconds of storms", goal=1800,
         command=("tests/storms/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
     Campaign(
         name="fuzz", promises="P9, P12",

@@ -14,7 +14,7 @@ import unittest.mock
 import records
 from campaign import Campaign
 from daemon import wait_until
-from runner import Commit, Runner, commit_of
+from runner import Commit, Interruption, Runner, commit_of, same_tree
 from table import CAMPAIGNS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -153,7 +153,20 @@ class Failing(Campaigns):
         self.run_once(FAILS)
         self.assertFalse(self.run_once("write(min(count, 10))"))
         self.assertEqual(len(self.record()["failing"]), 1)
-        self.assert_told("and passes now, on the same commit aaaaaaa")
+        self.assert_told("3 failed at aaaaaaa, and passes now, at aaaaaaa, which is the same")
+
+    def test_a_failure_that_passes_where_only_the_records_differ_stays(self):
+        self.run_once(FAILS)
+        with unittest.mock.patch("runner.same_tree", return_value=True) as same:
+            self.assertFalse(self.run_once("write(min(count, 10))", commit=NEWER))
+        same.assert_called_once_with(self.root, self.path, "aaaaaaa", "bbbbbbb")
+        self.assertEqual(len(self.record()["failing"]), 1)
+
+    def test_a_failure_that_passes_with_changes_beside_the_commit_stays(self):
+        self.run_once(FAILS)
+        self.assertTrue(self.run_once("write(min(count, 10))", commit=Commit("bbbbbbb", False)))
+        self.assertEqual(len(self.record()["failing"]), 1)
+        self.assert_told("it stays in the list until it passes on a commit without any")
 
 
 class Dying(Campaigns):
@@ -178,6 +191,11 @@ class Dying(Campaigns):
         campaign = Campaign("fake", "P1", "x", "units", 1, ("/nothing",), slice_min_s=1)
         self.assertFalse(self.runner(campaign).run(0.001))
         self.assert_told("it cannot be started: ")
+
+    def test_a_program_that_fails_before_it_has_done_a_unit_is_a_failure(self):
+        failed = "[{'from': 0, 'count': 5}]"
+        self.assertFalse(self.run_once(f"write(0, 1, failed={failed}); sys.exit(1)"))
+        self.assertEqual(self.record()["failing"][0]["why"], "it fails")
 
     def test_a_summary_that_is_garbage_is_a_failure(self):
         self.assert_dies("open(path, 'w').write('{')", "its summary is unusable: ")
@@ -204,30 +222,103 @@ class Dying(Campaigns):
 class Interrupted(Campaigns):
     DRIVER = """
 import sys
+import runner
 from test_campaigns import COMMIT, GOOD, fake
-from runner import Runner
+runner.INTERRUPTED_S = 2
 root, path, text = sys.argv[1:]
 campaigns = [fake(root, GOOD, "good"), fake(root, text, "slow")]
-runner = Runner(campaigns, root, path, COMMIT, lambda text: print(text, flush=True))
-sys.exit({True: 0, False: 1, None: 130}[runner.run(600)])
+this = runner.Runner(campaigns, root, path, COMMIT, lambda text: print(text, flush=True))
+sys.exit({True: 0, False: 1, None: 130}[this.run(600)])
+"""
+    # A program as the real ones are, to which something happens within its third unit.
+    PROGRAM = f"""
+sys.path.insert(0, {HERE!r})
+sys.argv[1:] = ["--from", sys.argv[1], "--seconds", "60", "--summary", path]
+import time
+import program
+def work(outcome):
+    for number in range(2):
+        if number == FAILS:
+            outcome.fail(number)
+        outcome.add(1, {{"jobs": 7}})
+    open('ready', 'w').close()
+    time.sleep(600)
+program.run(program.options("a fake"), work)
 """
 
-    def interrupt(self, text):
+    def interrupt(self, text, number=signal.SIGINT):
         """Ctrl-C while the second campaign runs; returns what was said."""
         process = subprocess.Popen(
             [sys.executable, "-c", self.DRIVER, self.root, self.path, text], cwd=HERE,
             stdout=subprocess.PIPE, text=True)
         ready = os.path.join(self.root, "ready")
         wait_until(lambda: os.path.exists(ready), "the slow campaign runs")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, output)
         self.assertIn("interrupted; what was counted is kept", output)
         self.assertEqual(self.record("good")["done"], 10)
+        return output
+
+    def assert_kept(self, output, done, failing):
+        record = self.record("slow")
+        self.assertEqual((record["done"], record["next"], record["failures"]), (done, done, 1))
+        self.assertEqual([(each["from"], each["count"]) for each in record["failing"]], [failing])
+        self.assertIn("1 FAILURES:", output)
 
     def test_what_was_counted_before_an_interruption_is_kept(self):
-        self.interrupt("open('ready', 'w').close(); import time; time.sleep(600)")
+        output = self.interrupt("open('ready', 'w').close(); import time; time.sleep(600)")
         self.assertEqual((self.record("slow")["done"], self.record("slow")["failing"]), (0, []))
+        self.assertIn("it left no summary when it was interrupted", output)
+
+    def test_a_program_counts_and_keeps_what_it_found_before_it_was_interrupted(self):
+        output = self.interrupt("FAILS = 1\n" + self.PROGRAM)
+        self.assert_kept(output, done=2, failing=(1, 1))
+        self.assertEqual(self.record("slow")["figures"], {"jobs": 14})
+
+    def test_sigterm_interrupts_as_sigint_does(self):
+        output = self.interrupt("FAILS = 1\n" + self.PROGRAM, signal.SIGTERM)
+        self.assert_kept(output, done=2, failing=(1, 1))
+
+    def test_a_program_without_failures_is_counted_when_it_is_interrupted(self):
+        self.interrupt("FAILS = None\n" + self.PROGRAM)
+        self.assertEqual((self.record("slow")["done"], self.record("slow")["failing"]), (2, []))
+
+    def test_a_failure_is_kept_of_a_program_that_has_to_be_killed_when_interrupted(self):
+        output = self.interrupt("FAILS = 1\n" + self.PROGRAM.replace(
+            "open('ready'", "signal.signal(signal.SIGINT, signal.SIG_IGN); open('ready'"))
+        self.assert_kept(output, done=1, failing=(1, 1))
+
+    def test_a_failure_without_a_summary_is_kept_of_a_program_that_is_interrupted(self):
+        output = self.interrupt("""
+signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
+open('ready', 'w').close()
+while True: signal.pause()
+""")
+        self.assertIn("it left no summary, and it exited with 1", output)
+        self.assertEqual(len(self.record("slow")["failing"]), 1)
+
+    def test_a_program_that_leaves_its_summary_with_130_is_counted(self):
+        output = self.interrupt("""
+def end(*_):
+    write(5, 1, failed=[{"from": 4, "count": 1}])
+    sys.exit(130)
+signal.signal(signal.SIGINT, end)
+open('ready', 'w').close()
+while True: signal.pause()
+""")
+        self.assert_kept(output, done=5, failing=(4, 1))
+
+    def test_an_interruption_waits_until_it_is_waited_for(self):
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGINT)
+            self.assertEqual(interruption.came, 1)
+            with self.assertRaises(KeyboardInterrupt), interruption.awaited():
+                self.fail("it has come before")
+            with self.assertRaises(KeyboardInterrupt), interruption.awaited(known=1):
+                os.kill(os.getpid(), signal.SIGTERM)
+                signal.pause()
+        self.assertEqual(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_a_program_that_ends_well_when_interrupted_is_counted(self):
         self.interrupt("""
@@ -274,13 +365,33 @@ class Records(Campaigns):
         self.assertTrue(self.runner(self.campaign(GOOD, "another")).run(0.001))
         self.assertEqual(self.record("fake")["done"], 10)
 
+    def git(self, *arguments):
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b",
+                        *arguments], check=True, capture_output=True)
+
+    def commit(self):
+        self.git("add", ".")
+        self.git("commit", "--allow-empty", "-m", "another")
+        return commit_of(self.root, self.path).name
+
+    @unittest.skipUnless(shutil.which("git"), "counts are kept where there is git")
+    def test_commits_are_the_same_when_only_the_records_differ(self):
+        self.git("init")
+        self.campaign(GOOD)
+        first = self.commit()
+        records.save(self.path, {})
+        second = self.commit()
+        self.campaign(FAILS)
+        third = self.commit()
+        self.assertNotEqual(first, second)
+        self.assertTrue(same_tree(self.root, self.path, first, second))
+        self.assertFalse(same_tree(self.root, self.path, second, third))
+        self.assertFalse(same_tree(self.root, self.path, "1234567", third))
+
     @unittest.skipUnless(shutil.which("git"), "counts are kept where there is git")
     def test_a_commit_has_changes_when_more_than_the_records_is_changed(self):
-        def git(*arguments):
-            subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b",
-                            *arguments], check=True, capture_output=True)
-        git("init")
-        git("commit", "--allow-empty", "-m", "first")
+        self.git("init")
+        self.git("commit", "--allow-empty", "-m", "first")
         records.save(self.path, {})
         clean = commit_of(self.root, self.path)
         self.assertTrue(clean.clean)

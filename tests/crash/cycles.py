@@ -9,7 +9,6 @@ once more. What ends early, after S seconds or by SIGINT or SIGTERM, drains and 
 """
 
 import asyncio
-import collections
 import os
 import shutil
 import signal
@@ -32,7 +31,7 @@ class Deadline:
     """Comes after some seconds, or with the first SIGINT or SIGTERM."""
 
     def __init__(self, seconds):
-        self.at = time.monotonic() + (seconds or float("inf"))
+        self.at = time.monotonic() + seconds
         self.interrupted = False
         for number in signal.SIGINT, signal.SIGTERM:
             asyncio.get_running_loop().add_signal_handler(number, self.come)
@@ -44,11 +43,10 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
-async def run_round(first, count, deadline):
-    """(cycles done, its figures, whether something was wrong)."""
+async def run_round(first, count, deadline, outcome):
     directory = tempfile.mkdtemp(prefix="celld-crash-")
     this = Round(directory)
-    done, wrong = 0, False
+    done, wrong, given_up = 0, False, False
     try:
         await this.begin()
         while done < count and not this.faults.found and (done == 0 or not deadline.passed()):
@@ -58,7 +56,8 @@ async def run_round(first, count, deadline):
             await this.finish()
     except Exception:  # pylint: disable=broad-except
         # From a terminal, SIGINT reaches celld, too.
-        wrong, done = not deadline.interrupted, 0 if deadline.interrupted else done
+        given_up = deadline.interrupted
+        wrong = not given_up
         if wrong:
             traceback.print_exc()
     finally:
@@ -67,39 +66,36 @@ async def run_round(first, count, deadline):
         if not wrong:
             shutil.rmtree(directory, ignore_errors=True)
     if wrong:
+        outcome.fail(first, done)
         print(f"cycle {first + done - 1} failed; again: {sys.argv[0]} --from {first} "
               f"--count {done}\n"
               f"its journal, its data and celld's log are in {directory}", flush=True)
-    return done, this.figures, wrong
+    outcome.add(0 if given_up else done, this.figures)
 
 
-async def run(options):
-    figures, failed, done = collections.Counter(), [], 0
+async def run(options, outcome):
     deadline = Deadline(options.seconds)
-    wanted = options.count or sys.maxsize
-    while done < wanted and (done == 0 or not deadline.passed()):
-        first = options.first + done
-        count, more, wrong = await run_round(first, min(CYCLES_OF_A_ROUND, wanted - done),
-                                             deadline)
-        done += count
-        figures.update(more)
-        if wrong:
-            failed.append({"from": first, "count": count})
-            if len(failed) == FAILED_ROUNDS_MAX:
-                break
-    return done, failed, figures
+    while outcome.units < options.count and (outcome.units == 0 or not deadline.passed()):
+        left = options.count - outcome.units
+        await run_round(options.first + outcome.units, min(CYCLES_OF_A_ROUND, left), deadline,
+                        outcome)
+        if len(outcome.failed) == FAILED_ROUNDS_MAX or deadline.interrupted:
+            break
+
+
+def work(options, outcome):
+    began_at = time.monotonic()
+    asyncio.run(run(options, outcome))
+    print(f"{outcome.units} crash cycles in {time.monotonic() - began_at:.1f} s: " +
+          ", ".join(f"{value} {name}" for name, value in outcome.figures.items()) +
+          f"; {len(outcome.failed)} failures")
 
 
 def main():
-    found = program.options(__doc__)
+    options = program.options(__doc__)
     if "CELLD_BINARY" not in os.environ:
         sys.exit("CELLD_BINARY has to name the program")
-    began_at = time.monotonic()
-    done, failed, figures = asyncio.run(run(found))
-    print(f"{done} crash cycles in {time.monotonic() - began_at:.1f} s: " +
-          ", ".join(f"{value} {name}" for name, value in figures.items()) +
-          f"; {len(failed)} failures")
-    program.finish(found, done, failed, figures)
+    program.run(options, lambda outcome: work(options, outcome))
 
 
 if __name__ == "__main__":

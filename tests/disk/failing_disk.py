@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Failing disks: a celld does a bit of everything while the N-th call to its disk fails, for all N.
 
-    failing_disk.py [--from N] [--count N] [--seconds S] [--summary FILE] [--spread] [--plan NAME]
+    failing_disk.py [--from N] [--count N] [--seconds S] [--summary FILE] [--plan NAME]
 
-A unit is one run. Units go through the plans in turn (what fails, from which directory it starts),
-and through the calls of each; when all have failed once, that was a pass, and they begin anew.
-Without --count and --seconds, a whole pass is made. --spread takes units that lie far apart, for a
-sample. After a failure, nothing may be answered with success that was not on disk before; celld
-ends with 3 and says why; and started again on the same directory, it has everything that it had
-answered for. `CELLD_BINARY` names the program.
+A unit is one run: a plan (what fails, from which directory celld starts) and the number of the call
+that fails. The plans take turns, and even a few units come from all that celld does; when each was
+tried once, that was a pass, and they begin anew. With --plan, unit N is call N + 1 of that plan.
+
+After a failure, nothing may be answered with success that was not on disk before; celld ends with 3
+and says why; and started again on the same directory, it has everything that it had answered for.
+`CELLD_BINARY` names the program.
 """
 
-import argparse
 import calendar
 import collections
+import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -24,14 +26,22 @@ import sys
 import time
 
 from bit_of_everything import EXIT_DEADLINE_S, RETENTION_MS, Script, prepare
-from shimmed import BROKEN, DATA, ShimmedDaemon, a_config, replay, scratch_directory
+from shimmed import BROKEN, DATA, HERE, ShimmedDaemon, a_config, replay, scratch_directory
 
-SPREAD = 7919  # Prime, so that a sample goes through all units.
+sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
+
+import program  # noqa: E402
+
 FAULT_RECORD = 11
 RECORD = struct.Struct("<IIqqQ")
 
-Plan = collections.namedtuple("Plan", "name prepared fault")
-PLANS = [Plan(f"{start}, {kind} {error} {span}", start == "old", f"{kind}:{{}}:{error}:{span}")
+# How many calls a celld makes in which nothing fails, from a new directory and from an old one. As
+# their number is never twice the same, some units are beyond the last call, and nothing fails.
+CALLS = {"new": {"write": 490, "sync": 43, "any": 570, "read": 98},
+         "old": {"write": 430, "sync": 36, "any": 500, "read": 4060}}
+Plan = collections.namedtuple("Plan", "name prepared fault calls")
+PLANS = [Plan(f"{start}, {kind} {error} {span}", start == "old", f"{kind}:{{}}:{error}:{span}",
+              CALLS[start][kind])
          for start in ("new", "old")
          for kind, error, span in (("write", "EIO", "once"), ("write", "ENOSPC", "on"),
                                    ("write", "SHORT", "on"), ("write", "SHORT", "once"),
@@ -43,6 +53,21 @@ REASONS = re.compile(r"disk I/O error|database or disk is full|unable to open da
                      r"attempt to write a readonly database|database disk image is malformed|"
                      r"Input/output error|No space left on device|locking protocol|"
                      r"file is not a database|does not support a write-ahead log")
+
+
+def spread(size):
+    """The numbers below `size`, in an order in which any few that follow each other are from
+    everywhere: that of the multiples of the golden section, without their whole parts."""
+    golden = (math.sqrt(5) - 1) / 2
+    turns = sorted(range(size), key=lambda turn: (turn + 1) * golden % 1)
+    return sorted(range(size), key=turns.__getitem__)
+
+
+def all_units():
+    """Every (plan, N), the plans in turn."""
+    calls = {plan: [(plan, place + 1) for place in spread(plan.calls)] for plan in PLANS}
+    turns = itertools.zip_longest(*calls.values())
+    return [unit for turn in turns for unit in turn if unit is not None]
 
 
 def faults_of(log):
@@ -69,6 +94,16 @@ def stopped_at_ms(log):
     return None
 
 
+def may_go_on(faults, stopped_ms):
+    """Whether celld may do without all that failed: the copy of a backup, a look by a reader, the
+    removal of a file, another sync of the directory after its own, or the tidying up after
+    everything was stopped in good order."""
+    return all("celld-backup.partial" in text
+               or text.startswith(("read ", "open ", "unlink ", f"sync {DATA} "))
+               or (stopped_ms is not None and wall_ms >= stopped_ms - 1)
+               for wall_ms, text in faults)
+
+
 class Run:
     """One celld with one fault, and what becomes of it; `wrong` says what should not be."""
 
@@ -76,8 +111,7 @@ class Run:
         self.plan, self.at = plan, at
         self.directory = scratch_directory()
         self.daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory,
-                                    FAULT=plan.fault.format(at),
-                                    COUNT=os.path.join(self.directory, "count"))
+                                    FAULT=plan.fault.format(at))
         self.old_jobs = prepared[1] if plan.prepared else []
         self.base = os.path.join(self.directory, "base")
         os.mkdir(self.base)
@@ -86,25 +120,20 @@ class Run:
             shutil.copytree(prepared[0], self.daemon.data)
         self.wrong = []
         self.code = None
-        self.fault = None
+        self.faults = []  # What has failed.
         self.served = False
-        self.calls = 0
-        self.retried = set()
-
-    def counted(self):
-        with open(os.path.join(self.directory, "count"), encoding="ascii") as file:
-            return int(file.read() or 0)
+        self.retried, self.refused = set(), 0
 
     def whole(self):
         try:
             self.each_step()
         except (AssertionError, *BROKEN) as error:  # It hangs, or breaks off what it should answer.
             self.wrong.append(repr(error))
+        finally:
             if self.daemon.running():
                 self.daemon.kill()
-        self.calls = self.counted()
-        if not self.wrong:
-            shutil.rmtree(self.directory)
+            if not self.wrong:
+                shutil.rmtree(self.directory)
 
     def each_step(self):
         self.served = self.daemon.try_start()
@@ -112,8 +141,7 @@ class Run:
             self.work()
         else:
             self.code = self.daemon.process.returncode
-        faults = faults_of(self.daemon.disk_log)
-        self.fault = faults[0] if faults else None
+        self.faults = faults_of(self.daemon.disk_log)
         self.check_end()
         self.check_promises()
         self.check_restart()
@@ -121,35 +149,22 @@ class Run:
     def work(self):
         script = Script(self.daemon)
         script.run()
-        self.retried = script.retried
+        self.retried, self.refused = script.retried, script.refused
         if self.daemon.running():
             self.daemon.signal(signal.SIGTERM)
         self.code = self.daemon.wait(EXIT_DEADLINE_S)
         self.wrong += [f"unexpected answer {answer}" for answer in script.unexpected]
-        if self.code == 0 and self.fault is None and script.refused and not self.may_go_on():
-            self.wrong.append(f"{script.refused} requests were refused, and celld went on")
-
-    def may_go_on(self):
-        """Whether celld may do without what failed: the copy of a backup, a look by a reader, the
-        removal of a file, another sync of the directory after its own, or the tidying up after
-        everything was stopped in good order."""
-        faults = faults_of(self.daemon.disk_log)
-        if not faults:
-            return False
-        wall_ms, text = faults[0]
-        stopped_ms = stopped_at_ms(self.daemon.whole_log())
-        return ("celld-backup.partial" in text
-                or text.startswith(("read ", "open ", "unlink ", f"sync {DATA} "))
-                or (stopped_ms is not None and wall_ms >= stopped_ms - 1))
 
     def check_end(self):
         log = self.daemon.whole_log()
-        if self.fault is None:
+        if not self.faults:
             if self.code != 0:
                 self.wrong.append(f"nothing failed, and the exit code is {self.code}")
+            elif self.refused:
+                self.wrong.append(f"nothing failed, and {self.refused} requests were refused")
             return
         if self.code == 0:
-            if not self.may_go_on():
+            if not may_go_on(self.faults, stopped_at_ms(log)):
                 self.wrong.append("celld went on, and ended with 0")
             return
         if self.code != 3:
@@ -198,97 +213,59 @@ class Run:
 
 
 class Campaign:
-    def __init__(self, options):
-        self.options = options
-        self.directory = scratch_directory()
-        self.plans = [plan for plan in PLANS if options.plan in (None, plan.name)]
-        self.prepared = None
-        if any(plan.prepared for plan in self.plans):
-            self.prepared = prepare(os.path.join(self.directory, "old"))
-        self.figures = collections.Counter()
-        self.failures = self.done = 0
-        self.failed = []
-        self.units = self.all_units()
-
-    def all_units(self):
-        """Every (plan, N), found by a run of each plan in which nothing fails."""
-        calls = {}
-        for plan in self.plans:
-            kind = (plan.prepared, plan.fault.split(":")[0])
-            if kind not in calls:
-                run = Run(plan, 1 << 60, self.prepared)
-                run.whole()
-                self.judge(run, -1)
-                calls[kind] = run.calls
-        most = {plan: calls[plan.prepared, plan.fault.split(":")[0]] for plan in self.plans}
-        for plan in self.plans:
-            print(f"{plan.name}: {most[plan]} calls")
-        return [(plan, at) for at in range(1, max(most.values()) + 1)
-                for plan in self.plans if at <= most[plan]]
+    def __init__(self, options, outcome):
+        self.options, self.outcome = options, outcome
+        self.units = all_units()
+        if options.plan is not None:
+            self.units = sorted(unit for unit in self.units if unit[0].name == options.plan)
 
     def run(self):
-        ends_at = None if self.options.seconds is None else time.monotonic() + self.options.seconds
-        count = self.options.count
-        if count is None:
-            count = len(self.units) if ends_at is None else 1 << 40
-        while self.done < count:
-            if ends_at is not None and time.monotonic() >= ends_at:
-                break
-            number = self.options.first + self.done
-            place = number * SPREAD if self.options.spread else number
-            plan, at = self.units[place % len(self.units)]
-            run = Run(plan, at, self.prepared)
-            run.whole()
-            self.judge(run, number)
-            self.done += 1
-        shutil.rmtree(self.directory)
+        ends_at = time.monotonic() + self.options.seconds
+        directory = scratch_directory()
+        try:
+            prepared = None
+            if any(plan.prepared for plan, _ in self.units):
+                prepared = prepare(os.path.join(directory, "old"))
+            while self.outcome.units < self.options.count and time.monotonic() < ends_at:
+                number = self.options.first + self.outcome.units
+                run = Run(*self.units[number % len(self.units)], prepared)
+                run.whole()
+                self.judge(run, number)
+        finally:
+            shutil.rmtree(directory)
+        print(f"{self.outcome.units} runs ({len(self.units)} are a pass): " +
+              ", ".join(f"{value} {name}" for name, value in self.outcome.figures.items()) +
+              f"; {len(self.outcome.failed)} failures")
 
     def judge(self, run, number):
-        self.figures["hit"] += run.fault is not None
-        self.figures["exit_3"] += run.code == 3
-        self.figures["exit_3_at_start"] += run.code == 3 and not run.served
-        self.figures["went_on"] += run.code == 0 and run.fault is not None
-        if not run.wrong:
-            return
-        self.failures += 1
-        if number >= 0:
-            self.failed.append({"from": number, "count": 1})
-        failed = run.fault[1] if run.fault else "nothing"
+        if run.wrong:
+            self.outcome.fail(number)
+            self.tell(run, number)
+        self.outcome.add(1, {
+            "calls that failed": int(bool(run.faults)),
+            "runs beyond the last call": int(not run.faults),
+            "ends with 3": int(run.code == 3),
+            "ends with 3 while starting": int(run.code == 3 and not run.served),
+            "failures that celld could do without": int(run.code == 0 and bool(run.faults))})
+
+    def tell(self, run, number):
+        failed = run.faults[0][1] if run.faults else "nothing"
         print(f"FAILURE: unit {number}: {run.plan.name}, call {run.at} ({failed} failed), kept in "
               f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' "
               f"--from {run.at - 1} --count 1")
         for wrong in run.wrong:
             print("   ", str(wrong)[:500], flush=True)
 
-    def report(self):
-        figures = self.figures
-        print(f"{self.done} runs ({len(self.units)} make a pass): {figures['hit']} in which a call "
-              f"failed; after {figures['exit_3']} of these celld ended with 3 "
-              f"({figures['exit_3_at_start']} while starting), after {figures['went_on']} it could "
-              f"go on; {self.failures} failures")
-        if self.options.summary:
-            with open(self.options.summary, "w", encoding="utf-8") as file:
-                json.dump({"units": self.done, "failures": self.failures,
-                           "failed": self.failed, "figures": {
-                               "calls that failed": figures["hit"],
-                               "ends with 3": figures["exit_3"],
-                               "ends with 3 while starting": figures["exit_3_at_start"],
-                               "failures that celld could do without": figures["went_on"]}}, file)
+
+def add_options(parser):
+    parser.add_argument("--plan", choices=[plan.name for plan in PLANS],
+                        help="only this, its calls in their order")
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--summary")
-    parser.add_argument("--spread", action="store_true")
-    parser.add_argument("--plan", choices=[plan.name for plan in PLANS])
-    campaign = Campaign(parser.parse_args())
-    campaign.run()
-    campaign.report()
-    return 0 if campaign.failures == 0 else 1
+    options = program.options(__doc__, add_options)
+    program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

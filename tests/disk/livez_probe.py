@@ -1,39 +1,43 @@
-"""Asks /livez of a port as a process of its own: nobody else's work is in its times.
+"""Asks /livez of some ports as a process of its own: nobody else's work is in its times.
 
-    livez_probe.py PORT
+    livez_probe.py PORT...
 
-Connects and prints a line; then, for each number of seconds on its standard input, asks for so long
-and prints the median time of an answer.
+Connects and prints a line; then, for each number of seconds on its standard input, asks one port
+after the other for so long, and prints for each how long the longest answer took, in seconds.
 """
 
 import http.client
-import statistics
 import sys
 import time
 
 GAP_S = 0.01
 
 
-def median(connection, seconds):
-    times = []
+def ask(connection):
+    begun = time.monotonic()
+    connection.request("GET", "/livez")
+    response = connection.getresponse()
+    response.read()
+    if response.status != 200:
+        sys.exit(f"/livez answered {response.status}")
+    return time.monotonic() - begun
+
+
+def longest(connections, seconds):
+    found = [0.0] * len(connections)
     until = time.monotonic() + seconds
-    while not times or time.monotonic() < until:
-        begun = time.monotonic()
-        connection.request("GET", "/livez")
-        response = connection.getresponse()
-        response.read()
-        times.append(time.monotonic() - begun)
-        if response.status != 200:
-            sys.exit(f"/livez answered {response.status}")
+    while not all(found) or time.monotonic() < until:
+        found = [max(most, ask(connection)) for most, connection in zip(found, connections)]
         time.sleep(GAP_S)
-    return statistics.median(times)
+    return found
 
 
 def main():
-    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=60)
-    print(median(connection, 0), flush=True)
+    connections = [http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+                   for port in sys.argv[1:]]
+    print(*longest(connections, 0), flush=True)
     for line in sys.stdin:
-        print(median(connection, float(line)), flush=True)
+        print(*longest(connections, float(line)), flush=True)
 
 
 if __name__ == "__main__":

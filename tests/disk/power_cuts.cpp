@@ -182,6 +182,7 @@ struct Tally {
   std::uint64_t disks = 0;
   std::uint64_t failures = 0;
   std::uint64_t promised = 0;  ///< Jobs that were looked for, over all disks.
+  std::uint64_t losers = 0;    ///< Disks on which an accepted job is missing.
 };
 
 void tell(const std::vector<std::string>& faults, const std::string& where) {
@@ -192,6 +193,12 @@ void tell(const std::vector<std::string>& faults, const std::string& where) {
   if (faults.size() > faults_told_max) {
     std::printf("    and %zu more\n", faults.size() - faults_told_max);
   }
+}
+
+bool misses_job(const std::vector<std::string>& faults) {
+  return std::any_of(faults.begin(), faults.end(), [](const std::string& fault) {
+    return fault.starts_with(StateCheck::lost_job);
+  });
 }
 
 Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
@@ -211,6 +218,7 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
       tally.promised += walk.promises().jobs().size();
       if (faults.empty()) continue;
       ++tally.failures;
+      tally.losers += misses_job(faults) ? 1 : 0;
       tell(faults, "disk " + std::to_string(number) + ": cut after record " +
                        std::to_string(planned.at) + " of " + std::to_string(log.size()) + ", " +
                        to_string(cut));
@@ -236,7 +244,7 @@ Tally check_one(const Arguments& arguments, const std::vector<Record>& log) {
   const auto faults = check.check(walk.disk().after({Loss::everything, Grown::not_at_all, 0}),
                                   walk.promises(), false, walk.wall_ms());
   if (!faults.empty()) tell(faults, "with all lost that was not synced");
-  return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size()};
+  return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size(), misses_job(faults) ? 1U : 0U};
 }
 
 /// A line each: id and, where it was told, the state at the end.
@@ -259,7 +267,8 @@ void export_disk(const Arguments& arguments, const std::vector<Record>& log) {
 void write_summary(const std::string& path, const Tally& tally) {
   if (path.empty()) return;
   std::ofstream{path} << "{\"units\": " << tally.disks << ", \"failures\": " << tally.failures
-                      << ", \"figures\": {\"jobs_looked_for\": " << tally.promised << "}}\n";
+                      << ", \"figures\": {\"jobs_looked_for\": " << tally.promised
+                      << ", \"disks_without_a_job\": " << tally.losers << "}}\n";
 }
 
 int run(const Arguments& arguments) {

@@ -3,23 +3,24 @@
 disks that a cut may leave behind, opens the store on each, and looks for every job that was
 answered with 202. On some of them, the whole celld is started.
 
-    power_cuts.py [--from N] [--count N] [--seconds S] [--summary FILE] [--lost-syncs N]
-
 A unit is a disk. A load gives a log, from which a thousand disks are made. --lost-syncs is the
-control: each N-th sync has not happened (1: none has, as with `synchronous=OFF`), and it is a
-failure when no job is lost.
+control: each N-th sync of the database and its write-ahead log has not happened (1: none has, as
+with `synchronous=OFF`), and it is a failure when no accepted job is found to be lost.
 `CELLD_BINARY` names the program.
 """
 
-import argparse
 import json
 import os
 import shutil
 import sys
 import time
 
-from shimmed import DATA, Daemon, ShimmedDaemon, a_config, replay, scratch_directory
+from shimmed import DATA, HERE, Daemon, ShimmedDaemon, a_config, replay, scratch_directory
 from workload import Workload
+
+sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
+
+import program  # noqa: E402
 
 DISKS_OF_A_LOAD = 1000
 LOAD_S = 2.0
@@ -27,10 +28,8 @@ RETENTION_MS = 1000
 BLOCK = 200  # Disks that are made at once; on one of them the whole celld is started.
 
 
-def make_log(directory, seed, lost_syncs=0):
-    """A celld under load, stopped and started again in the middle."""
-    settings = {"SYNC_LOST": lost_syncs} if lost_syncs else {}
-    daemon = ShimmedDaemon(a_config(retention_ms=RETENTION_MS), directory, **settings)
+def make_log(daemon, seed):
+    """A celld under load, stopped and started again in the middle: (jobs it accepted, faults)."""
     accepted, faults = 0, []
     for half in range(2):
         daemon.start()
@@ -41,7 +40,7 @@ def make_log(directory, seed, lost_syncs=0):
         code = daemon.stop()
         if code != 0:
             faults.append(f"exit code {code}: {daemon.log()[-500:]}")
-    return daemon, accepted, faults
+    return accepted, faults
 
 
 def start_on(directory, daemon, number):
@@ -57,9 +56,16 @@ def start_on(directory, daemon, number):
     started = Daemon(a_config(retention_ms=86_400_000), disk)
     started.data = os.path.join(disk, DATA)
     try:
-        started.start()
+        return look_into(started, owed)
     except AssertionError as error:
-        return [f"the whole celld does not start on disk {number}: {error}"]
+        return [f"the whole celld is at fault on disk {number}: {error}"]
+    finally:
+        if started.running():
+            started.kill()
+
+
+def look_into(started, owed):
+    started.start()
     client = started.client()
     faults = []
     for line in owed.splitlines():
@@ -75,40 +81,52 @@ def start_on(directory, daemon, number):
 
 
 class Campaign:
-    def __init__(self, options):
-        self.options = options
-        self.done = self.failures = self.loads = self.accepted = self.starts = self.looked_for = 0
-        self.ends_at = None if options.seconds is None else time.monotonic() + options.seconds
-
-    def goes_on(self):
-        if self.ends_at is not None and time.monotonic() >= self.ends_at:
-            return False
-        return self.done < self.options.count
-
-    def load(self):
-        """One load, and the disks that are made from it, as long as there is time."""
-        number = (self.options.first + self.done) // DISKS_OF_A_LOAD
-        directory = scratch_directory()
-        daemon, accepted, faults = make_log(directory, number, self.options.lost_syncs)
-        self.loads += 1
-        self.accepted += accepted
-        failures = self.tell(faults)
-        begun = False
-        while not begun or (self.goes_on() and self.next_disk() // DISKS_OF_A_LOAD == number):
-            begun = True
-            failures += self.block(directory, daemon)
-        if failures and not self.options.lost_syncs:
-            print(f"the log of this load is kept in {directory}")
-        else:
-            shutil.rmtree(directory)
+    def __init__(self, options, outcome):
+        self.options, self.outcome = options, outcome
+        self.ends_at = time.monotonic() + options.seconds
+        self.losers = 0  # Disks on which an accepted job is missing.
 
     def next_disk(self):
-        return self.options.first + self.done
+        return self.options.first + self.outcome.units
 
-    def block(self, directory, daemon):
-        """Some of the disks of a load; how many failed."""
+    def goes_on(self):
+        return self.outcome.units < self.options.count and time.monotonic() < self.ends_at
+
+    def run(self):
+        while self.goes_on():
+            self.load(self.next_disk() // DISKS_OF_A_LOAD)
+        if self.options.lost_syncs:
+            self.judge_control()
+        figures = self.outcome.figures
+        print(f"{self.outcome.units} disks after {figures['loads']} loads with "
+              f"{figures['jobs accepted']} accepted jobs: {figures['times a job was looked for']} "
+              f"times a job was looked for, {figures['starts of a whole celld']} times the whole "
+              f"celld was started, {len(self.outcome.failed)} failures")
+
+    def load(self, number):
+        """One load, and the disks that are made from it, as long as there is time."""
+        directory = scratch_directory()
+        settings = {"SYNC_LOST": self.options.lost_syncs} if self.options.lost_syncs else {}
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), directory, **settings)
+        failed_before = len(self.outcome.failed)
+        try:
+            accepted, faults = make_log(daemon, number)
+            self.outcome.figures.update({"loads": 1, "jobs accepted": accepted})
+            self.block(directory, daemon, faults)
+            while self.goes_on() and self.next_disk() // DISKS_OF_A_LOAD == number:
+                self.block(directory, daemon, [])
+        finally:
+            if daemon.running():
+                daemon.kill()
+            if len(self.outcome.failed) == failed_before:
+                shutil.rmtree(directory)
+            else:
+                print(f"the log of this load is kept in {directory}")
+
+    def block(self, directory, daemon, faults):
+        """Some of the disks of a load, in which `faults` were found."""
         first = self.next_disk()
-        count = min(BLOCK - first % BLOCK, self.options.count - self.done)
+        count = min(BLOCK - first % BLOCK, self.options.count - self.outcome.units)
         summary = os.path.join(directory, "summary.json")
         code, said = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
                             "--count", count, "--retention-ms", RETENTION_MS, "--summary", summary)
@@ -116,53 +134,35 @@ class Campaign:
         if code not in (0, 1):
             raise SystemExit(code)
         with open(summary, encoding="utf-8") as file:
-            figures = json.load(file)
-        failures = figures["failures"]
+            found = json.load(file)
+        self.losers += found["figures"]["disks_without_a_job"]
+        figures = {"times a job was looked for": found["figures"]["jobs_looked_for"]}
         if not self.options.lost_syncs:
-            failures += self.tell(start_on(directory, daemon, first + 1))
-            self.starts += 1
-        self.looked_for += figures["figures"]["jobs_looked_for"]
-        self.failures += figures["failures"]
-        self.done += count
-        return failures
+            faults += start_on(directory, daemon, first + 1)
+            figures["starts of a whole celld"] = 1
+            for fault in faults:
+                print(f"FAILURE: {fault}")
+            if faults or found["failures"]:
+                self.outcome.fail(first, count)
+        self.outcome.add(count, figures)
 
-    def tell(self, faults):
-        for fault in faults:
-            print(f"FAILURE: {fault}")
-        self.failures += len(faults)
-        return len(faults)
+    def judge_control(self):
+        if self.losers:
+            print(f"accepted jobs are missing on {self.losers} disks, as they must be")
+        else:
+            print("FAILURE: syncs were lost, and no accepted job is found to be")
+            self.outcome.fail(self.options.first, self.outcome.units)
 
-    def report(self):
-        print(f"{self.done} disks after {self.loads} loads with {self.accepted} accepted jobs: "
-              f"{self.looked_for} times a job was looked for, {self.starts} times the whole celld "
-              f"was started, {self.failures} failures")
-        if self.options.summary:
-            with open(self.options.summary, "w", encoding="utf-8") as file:
-                json.dump({"units": self.done, "failures": self.failures,
-                           "figures": {"loads": self.loads, "jobs accepted": self.accepted,
-                                       "times a job was looked for": self.looked_for,
-                                       "starts of a whole celld": self.starts}}, file)
+
+def add_options(parser):
+    parser.add_argument("--lost-syncs", type=int, default=0, metavar="N",
+                        help="the control: each N-th sync has not happened")
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--count", type=int, default=1 << 40)
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--summary")
-    parser.add_argument("--lost-syncs", type=int, default=0, metavar="N")
-    options = parser.parse_args()
-    campaign = Campaign(options)
-    while campaign.goes_on():
-        campaign.load()
-    campaign.report()
-    if options.lost_syncs:
-        found = campaign.failures > 0
-        print("the control has found lost jobs, as it must" if found
-              else "FAILURE: the control has found nothing")
-        return 0 if found else 1
-    return 0 if campaign.failures == 0 else 1
+    options = program.options(__doc__, add_options)
+    program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

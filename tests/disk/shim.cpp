@@ -105,10 +105,12 @@ int syncing(long call, int descriptor) {
   const auto file = state.watched(descriptor);
   if (file.object == 0) return static_cast<int>(::syscall(call, descriptor));
   std::int64_t ticket = 0;
+  bool lost = false;
   {
     const Lock lock{state.mutex()};
     if (const int error = state.fault(CallKind::sync, state.name(file))) return failed_with(error);
     ticket = state.next_ticket();
+    lost = state.loses_sync(state.name(file));
     state.log(RecordKind::sync_begin, file.object, ticket);
   }
   // As a disk that takes its time.
@@ -116,7 +118,7 @@ int syncing(long call, int descriptor) {
     ::poll(nullptr, 0, static_cast<int>(delay.count()));
   }
   const int code = static_cast<int>(::syscall(call, descriptor));
-  if (code == 0 && !state.is_lost(ticket)) {
+  if (code == 0 && !lost) {
     const Lock lock{state.mutex()};
     state.log(RecordKind::sync_end, file.object, ticket);
   }

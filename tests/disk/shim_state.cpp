@@ -125,6 +125,12 @@ int ShimState::fault(CallKind kind, std::string_view name) {
   return fault_.error;
 }
 
+bool ShimState::loses_sync(std::string_view name) {
+  if (syncs_lost_ == 0) return false;
+  if (!name.ends_with("/celld.db") && !name.ends_with("/celld.db-wal")) return false;
+  return ++database_syncs_ % syncs_lost_ == 0;
+}
+
 std::chrono::milliseconds ShimState::sync_delay() const {
   std::array<char, 20> text{};
   if (sync_delay_ >= 0) ::syscall(SYS_pread64, sync_delay_, text.data(), text.size() - 1, 0);

@@ -1,17 +1,26 @@
 // What the shim knows: which descriptors belong to the watched directory, which call is to fail,
 // and the log. Settings come from the environment:
 //
-//   CELLD_DISK_ROOT       the watched directory, without symbolic links; without it, nothing
-//   happens CELLD_DISK_LOG        a file to append the log to (disk_log.hpp) CELLD_DISK_FAULT
-//   KIND:N:ERROR:SPAN, the N-th call of a kind fails: KIND is one of the names
+//   CELLD_DISK_ROOT       the watched directory, without symbolic links; without it, nothing is
+//                         watched
+//
+//   CELLD_DISK_LOG        a file to append the log to (disk_log.hpp)
+//
+//   CELLD_DISK_FAULT      KIND:N:ERROR:SPAN, the N-th call of a kind fails: KIND is one of the
+//   names
 //                         of CallKind or `any` (all but reads); ERROR is EIO, ENOSPC, or SHORT
 //                         (half of a write succeeds and the next one fails with ENOSPC); SPAN is
 //                         `once`, or `on`: every later call of that kind fails as well
+//
 //   CELLD_DISK_COUNT      a file that at each call gets how many of KIND there were
+//
 //   CELLD_DISK_BYTES_MAX  files that would grow beyond this together fail with ENOSPC
+//
 //   CELLD_DISK_SYNC_MS    a file with a number, read at each sync: it takes so much longer
-//   CELLD_DISK_SYNC_LOST  N: each N-th sync is not in the log, as if the disk only said it were
-//   done
+//
+//   CELLD_DISK_SYNC_LOST  N: each N-th sync of the database and its write-ahead log is not in the
+//                         log, as if it had not been done. With 1 that is what SQLite does with
+//                         `synchronous=OFF`
 #pragma once
 
 #include <sys/types.h>
@@ -64,7 +73,11 @@ class ShimState {
   std::string_view name(const Watched& file) const;
   std::int64_t next_ticket() { return ++tickets_; }
 
-  bool is_lost(std::int64_t sync) const { return syncs_lost_ != 0 && sync % syncs_lost_ == 0; }
+  /// Whether the sync of that file, which begins, is one that is not to be in the log.
+  bool loses_sync(std::string_view name);
+
+  // Without it:
+
   std::chrono::milliseconds sync_delay() const;
 
  private:
@@ -87,13 +100,14 @@ class ShimState {
   int count_ = -1;
   Fault fault_;
   std::optional<std::int64_t> bytes_max_;
-  int sync_delay_ = -1;  ///< The file that has it.
-  std::int64_t syncs_lost_ = 0;
+  int sync_delay_ = -1;          ///< The file that has it.
+  std::int64_t syncs_lost_ = 0;  ///< Each so many-th of the database's; 0: none.
 
   std::mutex mutex_;
   std::uint64_t calls_ = 0;
   bool halves_next_ = false;  ///< The write that was just counted is the one to be cut short.
   std::int64_t tickets_ = 0;
+  std::int64_t database_syncs_ = 0;
   std::uint32_t objects_ = 0;
   std::unordered_map<std::uint32_t, std::string> names_;
   std::unordered_map<std::string, std::int64_t> sizes_;  ///< With CELLD_DISK_BYTES_MAX, by name.

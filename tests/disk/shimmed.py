@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,9 @@ from daemon import Daemon  # noqa: E402
 BESIDE = os.path.dirname(os.environ["CELLD_BINARY"])
 SHIM = os.environ.get("CELLD_DISK_SHIM", os.path.join(BESIDE, "celld_disk_shim.so"))
 POWER_CUTS = os.environ.get("CELLD_POWER_CUTS", os.path.join(BESIDE, "celld_power_cuts"))
+# A sanitizer's runtime has to be the first library of all.
+RUNTIMES = re.findall(r"=> (\S*/lib[at]san\S*)", subprocess.run(
+    ["ldd", os.environ["CELLD_BINARY"]], check=True, capture_output=True, text=True).stdout)
 # Below the watched directory; it takes two new directories to get there.
 DATA = os.path.join("var", "data")
 BROKEN = (OSError, http.client.HTTPException)
@@ -51,8 +55,8 @@ class ShimmedDaemon(Daemon):
 
     def shim(self, **settings):
         """For the next start."""
-        self.environment = {"LD_PRELOAD": SHIM, "CELLD_DISK_ROOT": self.watched,
-                            "CELLD_DISK_LOG": self.disk_log}
+        self.environment = {"LD_PRELOAD": ":".join([*RUNTIMES, SHIM]),
+                            "CELLD_DISK_ROOT": self.watched, "CELLD_DISK_LOG": self.disk_log}
         self.environment.update({f"CELLD_DISK_{name}": str(value)
                                  for name, value in settings.items()})
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -81,7 +82,7 @@ std::vector<std::string> StateCheck::check(const DiskState& state, Promises& pro
     check_jobs(read_rows(), promises, complete, wall_ms);
     check_sizes(promises);
     reads_.reset();
-  } catch (const store::SqliteFailure& failure) {
+  } catch (const std::exception& failure) {  // Of any kind, where the database is damaged.
     reads_.reset();
     faults_.push_back(std::string{"the store cannot be read: "} + failure.what());
   }
@@ -115,7 +116,7 @@ void StateCheck::check_jobs(const Rows& rows, Promises& promises, bool complete,
       if (complete && age >= retention_ms_) {
         pruned.push_back(id);
       } else {
-        faults_.push_back("lost: job " + cells::format_job_id(id) +
+        faults_.push_back(std::string{lost_job} + cells::format_job_id(id) +
                           ", which was answered with 202");
       }
       continue;
@@ -135,8 +136,13 @@ void StateCheck::check_spec(cells::JobId id, const Row& row, const PromisedJob& 
   if (known != known_specs_.end() && known->second == row.spec) return;
   if (!reads_) reads_.emplace(database_);
   const auto job = reads_->read(cells::FindJob{id}).job;
-  const auto parsed = json::parse(api::job_json(*job));
-  const auto spec = spec_of(std::get<json::Document>(parsed).value);
+  const auto parsed = json::parse(job ? api::job_json(*job) : std::string{});
+  const auto* document = std::get_if<json::Document>(&parsed);
+  if (document == nullptr) {
+    faults_.push_back("job " + cells::format_job_id(id) + " cannot be read");
+    return;
+  }
+  const auto spec = spec_of(document->value);
   if (spec == promised.spec) {
     known_specs_[id] = row.spec;
   } else {

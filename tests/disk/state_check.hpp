@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,9 @@ class StateCheck {
   /// States are written below `scratch`, which is emptied; the store is at `data` in each.
   /// Ended jobs are kept for `retention_ms`.
   StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms);
+
+  /// How the fault begins that an accepted job is not there.
+  static constexpr std::string_view lost_job = "lost: job ";
 
   /// What is wrong. `complete`: nothing was lost, so that the jobs that are not there have been
   /// removed for their age; they are forgotten.

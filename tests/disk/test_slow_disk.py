@@ -3,21 +3,23 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
-from daemon import DEADLINE_S, SLOWDOWN, wait_until
-from shimmed import BROKEN, ShimmedDaemon, a_config, scratch_directory
+from daemon import DEADLINE_S, SLOWDOWN, Daemon, wait_until
+from shimmed import BROKEN, RUNTIMES, ShimmedDaemon, a_config, scratch_directory
 
 PROBE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "livez_probe.py")
 CONNECTIONS_MAX = 60
 CLIENTS = 80
-PAUSE_S = 0.1
+PAUSE_S = 0.4
 BODY_BYTES = 20_000
-LIVEZ_S = 0.05  # Or twice the time under the same load on a fast disk, if that takes long.
+LIVEZ_S_MAX = 0.05 * SLOWDOWN
+LIVEZ_TRIES = 3  # Late each time: who is late once may have been waiting for the processor.
 FAST_S = 0.7
 COMMIT_PATIENCE_S = 5.0
 # 60 requests of 20 kB wait, each in some copies (received, read, to be written); and the heaps of
@@ -26,26 +28,38 @@ MEMORY_BYTES_MAX = 48 << 20
 RETENTION_MS = 86_400_000
 
 
+def is_in_time(longest_s, elsewhere_s):
+    """`elsewhere_s`: of a celld that has nothing to do. It waits for the machine alone, and which
+    of the two does so longer is chance."""
+    return longest_s < max(LIVEZ_S_MAX, 4 * elsewhere_s)
+
+
 class SlowDisk(unittest.TestCase):
     def setUp(self):
         self.directory = scratch_directory()
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.bystander = Daemon(a_config(), self.directory)
+        self.bystander.start()
+        self.addCleanup(self.bystander.kill)
         self.delay_path = os.path.join(self.directory, "delay")
         self.delay(0)
         config = a_config(RETENTION_MS, limits={"max_connections": CONNECTIONS_MAX})
         self.daemon = ShimmedDaemon(config, self.directory, SYNC_MS=self.delay_path)
         self.daemon.start()
         self.addCleanup(lambda: self.daemon.running() and self.daemon.kill())
-        self.accepted, self.statuses = [], []
+        self.accepted, self.statuses, self.problems = [], [], set()
         self.lock = threading.Lock()
-        self.ends = threading.Event()
+        self.late_ones, self.ends = threading.Event(), threading.Event()
 
     def delay(self, ms):
         with open(self.delay_path, "w", encoding="ascii") as file:
             file.write(f"{ms}                   "[:19])
 
     def submit(self, number):
-        """As a client that comes again with a new connection when it is refused."""
+        """As a client that comes again with a new connection when it is refused. Half of them come
+        late."""
+        if number % 2:
+            self.late_ones.wait()
         client = self.daemon.quick_client(timeout_s=DEADLINE_S * 2)
         job = {"customer": "acme", "product": "dns", "action": "create", "services": ["quick"],
                "entity": {"type": "zone", "id": f"e{number}"},
@@ -61,6 +75,8 @@ class SlowDisk(unittest.TestCase):
                 self.statuses.append(status)
                 if status == 202:
                     self.accepted.append(document["id"])
+                else:
+                    self.problems.add(document["type"])
             if status == 503:
                 client.close()
             self.ends.wait(PAUSE_S)
@@ -75,19 +91,28 @@ class SlowDisk(unittest.TestCase):
 
     def start_probe(self):
         """Before the clients take all connections."""
-        probe = subprocess.Popen([sys.executable, PROBE, str(self.daemon.port)],
+        ports = [str(daemon.port) for daemon in (self.daemon, self.bystander)]
+        probe = subprocess.Popen([sys.executable, PROBE, *ports],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(probe.communicate)
         self.assertTrue(probe.stdout.readline(), "/livez has failed")
         return probe
 
     def livez_s(self, probe, seconds):
-        """The median time of /livez for that long."""
+        """The longest time of /livez for that long, here and elsewhere."""
         probe.stdin.write(f"{seconds}\n")
         probe.stdin.flush()
         line = probe.stdout.readline()
         self.assertTrue(line, "/livez has failed")
-        return float(line)
+        return [float(text) for text in line.split()]
+
+    def check_livez(self, probe, seconds):
+        seen = []
+        while len(seen) < LIVEZ_TRIES:
+            seen.append(self.livez_s(probe, seconds))
+            if is_in_time(*seen[-1]):
+                return
+        self.fail(f"the longest /livez, and that of a celld without any work: {seen} s")
 
     def under_load(self, delay_ms, seconds):
         probe = self.start_probe()
@@ -95,17 +120,26 @@ class SlowDisk(unittest.TestCase):
                    for number in range(CLIENTS)]
         for thread in clients:
             thread.start()
+        # Who comes while somebody waits for that long is told that nothing can be stored.
+        late_ones = threading.Timer(min(delay_ms / 1000, COMMIT_PATIENCE_S + 1.5),
+                                    self.late_ones.set)
         memory_before = self.memory_bytes()
-        fast_s = self.livez_s(probe, FAST_S)
-        self.delay(delay_ms)
-        slow_s = self.livez_s(probe, seconds)
-        memory = self.memory_bytes()
-        self.ends.set()
-        self.delay(0)  # Who waits has to wait for one more sync of the slow ones.
-        for thread in clients:
-            thread.join()
-        self.assertLess(slow_s, max(LIVEZ_S * SLOWDOWN, 2 * fast_s), f"/livez; {fast_s} s before")
-        self.assertLess(memory - memory_before, MEMORY_BYTES_MAX)
+        try:
+            self.livez_s(probe, FAST_S)
+            self.problems.clear()
+            self.delay(delay_ms)
+            late_ones.start()
+            self.check_livez(probe, seconds)
+            memory = self.memory_bytes()
+        finally:
+            self.ends.set()
+            self.late_ones.set()
+            late_ones.cancel()
+            self.delay(0)  # Who waits has to wait for one more sync of the slow ones.
+            for thread in clients:
+                thread.join()
+        if not RUNTIMES:  # Instrumented programs need several times the memory.
+            self.assertLess(memory - memory_before, MEMORY_BYTES_MAX)
         self.assertLessEqual(set(self.statuses), {202, 503, 429})
 
     def all_there(self):
@@ -133,7 +167,8 @@ class SlowDisk(unittest.TestCase):
         self.check(1000, 3.0)
 
     def test_a_sync_of_10_s_keeps_nobody_waiting_but_its_clients(self):
-        self.check(10_000, 4.0)
+        self.check(10_000, COMMIT_PATIENCE_S + 3.5)
+        self.assertIn("/problems/store-unavailable", self.problems)
 
     def test_nobody_is_kept_waiting_behind_a_commit_that_takes_seconds(self):
         job = {"customer": "acme", "product": "dns", "action": "create", "services": ["quick"],
@@ -147,7 +182,7 @@ class SlowDisk(unittest.TestCase):
         self.delay(9000)
         first = threading.Thread(target=submit)
         first.start()
-        time.sleep(COMMIT_PATIENCE_S + 0.5)
+        time.sleep(COMMIT_PATIENCE_S + 1.5)
         submit()
         self.assertTrue(first.is_alive(), "the first waits for the disk")
         [(status, problem)] = answers
@@ -156,6 +191,24 @@ class SlowDisk(unittest.TestCase):
         first.join()
         submit()
         self.assertEqual([status for status, _ in answers], [503, 202, 202])
+
+    def test_an_answer_that_is_late_once_in_a_while_is_found(self):
+        probe = self.start_probe()
+        ends = threading.Event()
+
+        def hold_up():
+            while not ends.wait(0.3):
+                self.daemon.signal(signal.SIGSTOP)
+                time.sleep(20 * LIVEZ_S_MAX)
+                self.daemon.signal(signal.SIGCONT)
+        thread = threading.Thread(target=hold_up)
+        thread.start()
+        try:
+            with self.assertRaisesRegex(AssertionError, "the longest /livez"):
+                self.check_livez(probe, 1.0)
+        finally:
+            ends.set()
+            thread.join()
 
     def test_a_stop_on_a_slow_disk_ends_in_its_time(self):
         client = self.daemon.quick_client()

@@ -31,10 +31,12 @@ class Workload:
                                                                             self.administer])]
         for thread in threads:
             thread.start()
-        time.sleep(seconds)
-        self.ends.set()
-        for thread in threads:
-            thread.join()
+        try:
+            time.sleep(seconds)
+        finally:
+            self.ends.set()
+            for thread in threads:
+                thread.join()
 
     def guarded(self, work, number):
         client = self.daemon.quick_client()

@@ -35,34 +35,41 @@ def still_broken(name):
 
 
 def fuzz(name, seconds):
-    """(inputs tried, whether all went well)"""
+    """(seconds it was fuzzed, inputs tried, whether all went well)"""
     for path in still_broken(name):
         print(f"{name}: found earlier, and still broken: {BUILD}/fuzz_{name} {path}", flush=True)
-        return 0, False
+        return 0, 0, False
+    began_at = time.monotonic()
     done = subprocess.run([os.path.join(HERE, "run_fuzzer"), "--grow", BUILD, name, str(seconds)],
                           stdout=subprocess.PIPE, text=True, check=False)
-    print(f"-- {name} for {seconds} s\n{done.stdout}", flush=True)
+    took_s = int(time.monotonic() - began_at)
+    print(f"-- {name} for {took_s} of {seconds} s\n{done.stdout}", flush=True)
     inputs = re.search(r"stat::number_of_executed_units: *(\d+)", done.stdout)
-    return int(inputs[1]) if inputs else 0, done.returncode == 0
+    return min(took_s, seconds), int(inputs[1]) if inputs else 0, done.returncode == 0
+
+
+def work(options, outcome):
+    """A fuzzer that is broken is not run again."""
+    names, broken = fuzzers(), set()
+    ends_at, first = time.monotonic() + options.seconds, options.first
+    left = min(options.count, round(min(options.seconds, options.count)))
+    while left > 0 and len(broken) < len(names) and time.monotonic() < ends_at:
+        name = names[first // TURN_S % len(names)]
+        seconds = min(TURN_S - first % TURN_S, left)
+        if name not in broken:
+            took_s, inputs, well = fuzz(name, seconds)
+            if not well:
+                broken.add(name)
+                outcome.fail(first, seconds)
+            outcome.add(took_s, {f"{name} inputs": inputs})
+            left -= took_s
+        first += seconds
+    print(f"{outcome.units} seconds of fuzzing, {len(outcome.failed)} failures")
 
 
 def main():
-    found = program.options(__doc__)
-    ends_at = time.monotonic() + (found.seconds or float("inf"))
-    count = found.count if found.seconds is None else min(found.count or sys.maxsize,
-                                                          round(found.seconds))
-    names, done, failed, figures = fuzzers(), 0, [], {}
-    while done < count and (done == 0 or time.monotonic() < ends_at):
-        first = found.first + done
-        name = names[first // TURN_S % len(names)]
-        seconds = min(TURN_S - first % TURN_S, count - done)
-        inputs, well = fuzz(name, seconds)
-        figures[f"{name} inputs"] = figures.get(f"{name} inputs", 0) + inputs
-        if not well:
-            failed.append({"from": first, "count": seconds})
-        done += seconds
-    print(f"{done} seconds of fuzzing, {len(failed)} failures")
-    program.finish(found, done, failed, figures)
+    options = program.options(__doc__)
+    program.run(options, lambda outcome: work(options, outcome))
 
 
 if __name__ == "__main__":

@@ -130,8 +130,10 @@ void check_idempotency(std::string_view body, const cells::JobRequest& request) 
   const std::string key = request.idempotency ? request.idempotency->key : "from-the-header";
   job.erase("idempotency_key");
   const auto result = api::parse_submission(json::dump(job), rules(), {.idempotency_key = key});
-  const auto* moved = std::get_if<cells::JobRequest>(&result);
-  must(moved != nullptr && moved->spec == request.spec, "a key changes nothing else");
+  const auto* submission = std::get_if<api::Submission>(&result);
+  must(submission != nullptr && !submission->refusal_if_new, "a key refuses nothing");
+  const cells::JobRequest* moved = &submission->request;
+  must(moved->spec == request.spec, "a key changes nothing else");
   must(moved->idempotency && moved->idempotency->key == key, "a header's key is kept");
   must(!request.idempotency || moved->idempotency == request.idempotency,
        "white space, order, and where the key stood do not count");
@@ -157,13 +159,17 @@ void check_earlier_fault(std::string_view body) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body = fuzz::text_of(data, size);
   const auto result = api::parse_submission(body, rules());
-  if (const auto* request = std::get_if<cells::JobRequest>(&result)) {
-    check_accepted(*request);
-    check_idempotency(body, *request);
-    check_customer(body, *request);
-    check_earlier_fault(body);
-  } else {
+  const auto* submission = std::get_if<api::Submission>(&result);
+  if (submission == nullptr) {
     check_refused(std::get<api::Problem>(result), size);
+  } else if (submission->refusal_if_new) {
+    must(submission->request.idempotency.has_value(), "only a key makes a refusal wait");
+    check_refused(*submission->refusal_if_new, size);
+  } else {
+    check_accepted(submission->request);
+    check_idempotency(body, submission->request);
+    check_customer(body, submission->request);
+    check_earlier_fault(body);
   }
   if (api::is_traceparent(body))
     must(size >= 55 && size <= 255 && body.find_first_of("\r\n \t") == std::string_view::npos,

@@ -9,7 +9,6 @@ deadline at the latest, celld has to be what it was before, and jobs of three go
 come to harm meanwhile. `CELLD_BINARY` names the program.
 """
 
-import argparse
 import os
 import random
 import sys
@@ -46,47 +45,43 @@ def meet(ground, hostilities, number):
         return [f"{error!r}; celld's log:\n{ground.daemon.log()}"]
 
 
-def run(ground, options):
-    """(meetings, the numbers of those with a fault)."""
+def run(ground, options, outcome):
     until = time.monotonic() + options.seconds
-    done, failed = 0, []
-    while done < options.count and time.monotonic() < until:
-        number = options.first + done
+    while outcome.units < options.count and time.monotonic() < until:
+        number = options.first + outcome.units
         hostilities = draw(number)
         faults = meet(ground, hostilities, number)
         if faults:
+            outcome.fail(number)
             tell(number, hostilities, faults)
-            failed.append({"from": number, "count": 1})
-        done += 1
-        if done == WARM_UP_MEETINGS:
+        outcome.add(1, {"hostilities met": AT_ONCE})
+        if outcome.units == WARM_UP_MEETINGS:
             ground.note_memory()
         if not ground.daemon.running():
             break
-    return done, failed
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1_000_000_000)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--summary")
-    options = parser.parse_args()
+def work(options, outcome):
     ground = Ground()
     try:
         ground.settle()
-        done, failed = run(ground, options)
+        run(ground, options, outcome)
         ends = ground.end()
     finally:
         ground.close()
+        outcome.add(0, {"good jobs beside them": ground.good_jobs,
+                        "attempts repeated because they were late": ground.lateness.repeated})
     if ends:
         print("FAULT over all meetings:", *ends, sep="\n    ")
-        failed.append({"from": options.first, "count": done})
-    print(f"{done} meetings with {AT_ONCE} hostilities each, {len(failed)} with faults; most "
-          f"{ground.lateness}; memory grew by {ground.grown / (1 << 20):.1f} MB at most; "
+        outcome.fail(options.first, outcome.units)
+    print(f"{outcome.units} meetings with {AT_ONCE} hostilities each, {len(outcome.failed)} with "
+          f"faults; {ground.lateness}; memory grew by {ground.grown / (1 << 20):.1f} MB at most; "
           f"{ground.good_jobs} good jobs went on")
-    program.finish(options, done, failed, {"hostilities met": done * AT_ONCE,
-                                           "good jobs beside them": ground.good_jobs})
+
+
+def main():
+    options = program.options(__doc__)
+    program.run(options, lambda outcome: work(options, outcome))
 
 
 if __name__ == "__main__":

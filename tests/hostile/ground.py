@@ -1,7 +1,6 @@
 """A daemon whose providers are all hostile but for three, and what may not happen to these."""
 
 import contextlib
-import datetime
 import json
 import os
 import random
@@ -12,6 +11,7 @@ import tempfile
 import threading
 import time
 
+import lateness
 import leftovers
 from answers import ANSWERS
 from commands import COMMANDS
@@ -19,18 +19,16 @@ from connections import CONNECTIONS, Ambush
 from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
 from provider import Provider, slow
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
+from watch import Watch
 
 HOSTILITIES = ANSWERS + CONNECTIONS + COMMANDS
 GOOD_SERVICES = ("good", "fine", "demo")
 ANSWER_BYTES = 1 << 20  # Of one answer, at most.
 WARM_UP_JOBS = 20  # Of each good service.
 WARM_UP_BYTES = 900_000
-# What an attempt may be late at all. Most of many are not: see Lateness.
-LATE_MS_EVER = 5000 * SLOWDOWN
-
-
-def parse(text):
-    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+# How long what celld should have let go of is waited for, to say how late it is.
+RELEASE_S = 0.5 * SLOWDOWN
+KINDS = {True: ("commands", "their processes"), False: ("HTTP attempts", "their connections")}
 
 
 class Neighbour(threading.Thread):
@@ -62,39 +60,6 @@ class Neighbour(threading.Thread):
                 if job[0] != "succeeded"]
 
 
-class Lateness:
-    """How long after their deadline attempts were over. A busy machine makes one or the other
-    late, so the middle of them counts."""
-
-    MS_MAX = {"HTTP attempts": 100 * SLOWDOWN, "commands": 1000 * SLOWDOWN,
-              "processes of commands": 1000 * SLOWDOWN}
-
-    def __init__(self):
-        self.of_kind = {kind: [] for kind in self.MS_MAX}
-
-    def note(self, hostility, job):
-        """What is wrong with this one, at once."""
-        step = job["steps"][0]
-        taken_ms = 1000 * (parse(step["finished_at"]) - parse(step["started_at"]))
-        late_ms = taken_ms - hostility.timeout_ms
-        if job["error"] and job["error"]["code"] == "timeout":
-            kind = "commands" if hostility in COMMANDS else "HTTP attempts"
-            self.of_kind[kind].append(max(0.0, late_ms))
-        return [f"over {late_ms:.0f} ms after its deadline"] if late_ms > LATE_MS_EVER else []
-
-    def middle_ms(self, kind):
-        values = sorted(self.of_kind[kind])
-        return values[len(values) // 2] if values else 0.0
-
-    def faults(self):
-        return [f"most {kind} are over {self.middle_ms(kind):.0f} ms late"
-                for kind, most in self.MS_MAX.items() if self.middle_ms(kind) > most]
-
-    def __str__(self):
-        return ", ".join(f"{kind} over {self.middle_ms(kind):.0f} ms late (at most "
-                         f"{max(found):.0f} ms)" for kind, found in self.of_kind.items() if found)
-
-
 class Ground:
     """Each hostility is a service of its own, in one cell with all the others; the good services
     have another."""
@@ -109,8 +74,10 @@ class Ground:
                                   if hostility in ANSWERS}
         self.ambushes = {hostility.name: Ambush() for hostility in self.hostilities
                          if hostility in CONNECTIONS}
+        self.ports = {server.port: name for name, server in
+                      [*self.hostile_providers.items(), *self.ambushes.items()]}
         self.numbers = iter(range(1 << 62))
-        self.lateness = Lateness()
+        self.lateness = lateness.Lateness()
         self.memory = self.grown = 0  # Bytes: before, and more than that, at most.
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()
@@ -138,7 +105,7 @@ class Ground:
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\n{script}\n")
         os.chmod(path, stat.S_IRWXU)
-        return {"type": "command", "argv": [path], "env": {leftovers.MARK: self.directory}}
+        return {"type": "command", "argv": [path], "env": {leftovers.MARK: path}}
 
     def job(self, service, customer, timeout_ms, parameter_bytes=0):
         return {"customer": customer, "product": "any", "action": "create",
@@ -185,23 +152,39 @@ class Ground:
 
     def meet(self, hostilities, seed):
         """A job meets each of them, all at once. Returns what went wrong, in words."""
-        rng = random.Random(seed)
+        faults, found = self.encounter(hostilities, seed, GOOD_SERVICES)
+        for hostility, late_ms in found.items():
+            def again(hostility=hostility):
+                faults, found = self.encounter([hostility], seed)
+                return faults, found.get(hostility, {})
+            faults += [f"{hostility.name}: {fault}"
+                       for fault in self.lateness.judge(late_ms, again)]
+        return faults
+
+    def encounter(self, hostilities, seed, beside=()):
+        """Returns what went wrong, and by how much each attempt was late."""
         for hostility in hostilities:
-            self.prepare(hostility, rng)
+            self.prepare(hostility, random.Random(f"{seed} {hostility.name}"))
         for provider in [self.provider, *self.hostile_providers.values()]:
             provider.calls.clear()
-        gauge = Gauge(self.daemon.process.pid)
-        neighbours = [Neighbour(self, service) for service in GOOD_SERVICES]
-        jobs = [(hostility, self.submit(hostility.name, "hostile", hostility.timeout_ms,
-                                        hostility.parameter_bytes)) for hostility in hostilities]
-        faults = [f"{hostility.name}: {fault}" for hostility, job_id in jobs
-                  for fault in self.judge(hostility, job_id)]
+        gauge, watch = Gauge(self.daemon.process.pid), Watch(self.ports, self.directory)
+        neighbours = [Neighbour(self, service) for service in beside]
+        submitted = [(hostility, self.submit(hostility.name, "hostile", hostility.timeout_ms,
+                                             hostility.parameter_bytes))
+                     for hostility in hostilities]
+        jobs = {hostility: self.end_of(job_id) for hostility, job_id in submitted}
+        faults = [f"{hostility.name}: {fault}" for hostility, job in jobs.items()
+                  for fault in self.judge(hostility, job)]
+        jobs = {hostility: job for hostility, job in jobs.items() if job}
         for neighbour in neighbours:
             faults += neighbour.leave()
             self.good_jobs += len(neighbour.jobs)
         gauge.end()
-        faults += self.judge_memory(gauge, len(jobs))
-        return faults + self.judge_processes() + self.judge_descriptors()
+        faults += self.judge_memory(gauge, len(jobs)) + self.judge_processes()
+        self.await_release(jobs)
+        watch.end()
+        return faults + self.judge_descriptors(), {
+            hostility: self.late_ms(hostility, job, watch) for hostility, job in jobs.items()}
 
     def prepare(self, hostility, rng):
         if hostility in ANSWERS:
@@ -224,17 +207,33 @@ class Ground:
         job = self.client.get(f"/v1/jobs/{job_id}").json
         return job if job["state"] in ENDED else None
 
-    def judge(self, hostility, job_id):
-        try:
-            job = wait_until(lambda: self.ended(job_id), "the job ends")
-        except AssertionError:
-            return [f"job {job_id} does not end"]
+    def end_of(self, job_id):
+        """The job as it ended; None when it does not."""
+        with contextlib.suppress(AssertionError):
+            return wait_until(lambda: self.ended(job_id), "the job ends")
+        return None
+
+    def judge(self, hostility, job):
+        if job is None:
+            return ["its job does not end"]
         fault = hostility.fault(job)
         faults = [fault] if fault else []
         if hostility in ANSWERS:
-            calls = len(self.hostile_providers[hostility.name].calls_of(job=job_id))
+            calls = len(self.hostile_providers[hostility.name].calls_of(job=job["id"]))
             faults += [f"{calls} calls for one attempt"] if calls > 1 else []
-        return faults + self.lateness.note(hostility, job)
+        return faults
+
+    def await_release(self, jobs):
+        """celld hangs up on whom it has given up."""
+        given_up = {hostility.name for hostility, job in jobs.items() if hostility.given_up(job)}
+        until = time.monotonic() + RELEASE_S
+        while given_up & leftovers.connected(self.ports) and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def late_ms(self, hostility, job, watch):
+        command = hostility in COMMANDS
+        held_at = watch.held_at.get(hostility.name) if command or hostility.given_up(job) else None
+        return lateness.of_attempt(job["steps"][0], hostility.timeout_ms, KINDS[command], held_at)
 
     def judge_memory(self, gauge, met):
         """Meanwhile each of them may have had one whole answer in memory."""
@@ -251,11 +250,8 @@ class Ground:
             return (leftovers.offspring(celld) - set(leftovers.escaped(self.directory))
                     <= self.supervisor and
                     set(leftovers.marked(self.directory)) <= set(leftovers.escaped(self.directory)))
-        began = time.monotonic()
         try:
             wait_until(all_gone, "all are reaped")
-            self.lateness.of_kind["processes of commands"].append(
-                1000 * (time.monotonic() - began))
             return []
         except AssertionError:
             left = leftovers.offspring(celld) | set(leftovers.marked(self.directory))

@@ -18,6 +18,8 @@ KILLED_IN_TIME = ("timeout", r"{} did not end in time and was killed\.|"
                              r"the attempt had not ended after \d+ ms")
 KILLED_TOO_LARGE = ("invalid_response", r"{} answered with more than celld takes and was killed\.")
 SUCCESS = (None, "")
+# After these ends celld keeps no connection.
+GIVEN_UP = (OUT_OF_TIME, NOT_REACHED, BROKEN, NOT_HTTP, TOO_LARGE)
 
 LARGE_BYTES = 300_000  # Of the parameters of a job: more than the buffers of a socket or a pipe.
 
@@ -41,13 +43,21 @@ class Hostility:
 
     def fault(self, job):
         """What is wrong with how the job ended; None when nothing is."""
+        state = "failed" if job["error"] else "succeeded"
+        if job["state"] == state and self._ended_as(job, self.ends):
+            return None
+        return f"ended {job['state']} with {job['error']}, not as one of {self.ends}"
+
+    def given_up(self, job):
+        """Whether the call was aborted, or came to nothing."""
+        return self._ended_as(job, GIVEN_UP)
+
+    def _ended_as(self, job, ends):
         error = job["error"]
         got = (error["code"], error["message"]) if error else SUCCESS
-        state = "failed" if error else "succeeded"
-        right = job["state"] == state and any(
-            got[0] == code and re.fullmatch(text.replace("{}", re.escape(self.name)), got[1] or "")
-            for code, text in self.ends)
-        return None if right else f"ended {job['state']} with {got}, not as one of {self.ends}"
+        return any(got[0] == code and
+                   re.fullmatch(text.replace("{}", re.escape(self.name)), got[1] or "")
+                   for code, text in ends)
 
 
 def status(number, what=""):

@@ -1,12 +1,20 @@
-"""Each hostility once; campaign.py draws and varies them."""
+"""Each hostility once; campaign.py draws and varies them. And what judges them is judged."""
 
+import contextlib
+import os
+import socket
+import subprocess
 import sys
+import tempfile
 import unittest
 
+import leftovers
 from answers import ANSWERS
 from commands import COMMANDS
 from connections import CONNECTIONS
-from ground import Ground
+from daemon import wait_until
+from ground import KINDS, Ground
+from lateness import MANY, MS_MAX, REPEATS, Lateness, moment, of_attempt
 
 AT_ONCE = 12
 
@@ -20,7 +28,7 @@ class Hostile(unittest.TestCase):
         for first in range(0, len(hostilities), AT_ONCE):
             faults += ground.meet(hostilities[first:first + AT_ONCE], "each once")
         faults += ground.end()
-        print(f"most {ground.lateness}; memory +{ground.grown / (1 << 20):.1f} MB, "
+        print(f"{ground.lateness}; memory +{ground.grown / (1 << 20):.1f} MB, "
               f"{ground.good_jobs} good jobs went on", file=sys.stderr)
         self.assertEqual(faults, [])
 
@@ -32,6 +40,77 @@ class Hostile(unittest.TestCase):
 
     def test_no_command_outlasts_its_deadline_leaves_anything_or_harms_others(self):
         self.assert_withstood(COMMANDS)
+
+
+class Judging(unittest.TestCase):
+    STEP = {"started_at": "2026-01-01T00:00:00.000Z", "finished_at": "2026-01-01T00:00:00.650Z"}
+    ENDED_AT = moment(STEP["finished_at"])
+    LATE = {"HTTP attempts": MS_MAX["HTTP attempts"] + 1}
+    IN_TIME = {"HTTP attempts": MS_MAX["HTTP attempts"] - 1}
+
+    def judge(self, first, *again):
+        """(faults, how often it was repeated)."""
+        lateness, tries = Lateness(), iter(again)
+        return lateness.judge(first, lambda: ([], next(tries))), lateness.repeated
+
+    def assert_ms(self, found, **expected):
+        self.assertEqual({kind.replace(" ", "_"): round(ms) for kind, ms in found.items()},
+                         expected)
+
+    def test_an_attempt_is_late_from_its_deadline_on_what_it_holds_from_its_end_on(self):
+        self.assert_ms(of_attempt(self.STEP, 600, KINDS[False], self.ENDED_AT),
+                       HTTP_attempts=50, their_connections=50)
+        self.assert_ms(of_attempt(self.STEP, 20_000, KINDS[True], self.ENDED_AT + 2),
+                       commands=0, their_processes=2000)
+        self.assert_ms(of_attempt(self.STEP, 600, KINDS[False], None), HTTP_attempts=50)
+
+    def test_what_is_late_every_time_is_a_fault(self):
+        faults, repeated = self.judge(self.LATE, *[self.LATE] * REPEATS)
+        self.assertIn("HTTP attempts are late each time", faults[0])
+        self.assertEqual(repeated, REPEATS)
+
+    def test_what_is_late_by_chance_is_repeated_and_is_none(self):
+        self.assertEqual(self.judge(self.LATE, self.LATE, self.IN_TIME), ([], 2))
+        self.assertEqual(self.judge(self.IN_TIME), ([], 0))
+        self.assertEqual(self.judge(self.LATE, {}), ([], 1))
+
+    def test_what_is_only_late_beside_others_is_a_fault_when_it_is_the_rule(self):
+        half = MANY // 2
+        for late, faults in ((half, []),
+                             (half + 1, [f"of {MANY} HTTP attempts {half + 1} were late"])):
+            lateness = Lateness()
+            for number in range(MANY):
+                lateness.judge(self.LATE if number < late else self.IN_TIME,
+                               lambda: ([], self.IN_TIME))
+            self.assertEqual(lateness.faults(), faults)
+
+
+class Watching(unittest.TestCase):
+    def test_a_connection_is_seen_until_it_is_closed_even_if_its_peer_cannot_know(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            ports = {server.getsockname()[1]: "it"}
+            self.assertEqual(leftovers.connected(ports), set())
+            client = socket.create_connection(server.getsockname())
+            with server.accept()[0]:
+                client.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        client.send(b"x" * 65536)
+                self.assertEqual(leftovers.connected(ports), {"it"})
+                client.close()
+                self.assertEqual(leftovers.connected(ports), set())
+
+    def test_a_command_is_seen_until_it_is_reaped(self):
+        with tempfile.TemporaryDirectory() as directory:
+            groups = {}
+            process = subprocess.Popen(["sleep", "1000"], process_group=0, env={
+                **os.environ, leftovers.MARK: os.path.join(directory, "it")})
+            wait_until(lambda: leftovers.at_work(directory, groups) == {"it"}, "it is seen")
+            process.kill()
+            wait_until(lambda: leftovers.stat(process.pid)[0] == "Z", "it has ended")
+            self.assertEqual(leftovers.at_work(directory, groups), {"it"})
+            process.wait()
+            self.assertEqual(leftovers.at_work(directory, groups), set())
 
 
 if __name__ == "__main__":

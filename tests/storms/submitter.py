@@ -71,6 +71,7 @@ class Submitter:
         self.sent = 0
         self.statuses = collections.Counter()
         self.accepted = []  # Ids.
+        self.waits = collections.Counter()  # How often each Retry-After was told.
         self.strange = []  # Answers that nobody should get.
 
     async def open(self):
@@ -107,6 +108,7 @@ class Submitter:
             return
         wait = RETRY_AFTER.search(head)
         if status in (429, 503) and wait and 1 <= int(wait[1]) <= 3600:
+            self.waits[int(wait[1])] += 1
             self.refused(int(wait[1]))
         elif len(self.strange) < 10:
             self.strange.append((status, head, body[:500]))

@@ -1,0 +1,89 @@
+"""What the runs with failing disks are made of."""
+
+import os
+import shutil
+import unittest
+
+from bit_of_everything import RETENTION_MS, Script, prepare
+from failing_disk import CALLS, PLANS, all_units, may_go_on
+from shimmed import DATA, ShimmedDaemon, a_config, scratch_directory
+
+STOPPED_MS = 5000
+READ = (100, f"read {DATA}/celld.db Input/output error")
+SYNC = (200, f"sync {DATA}/celld.db-wal Input/output error")
+
+
+class Units(unittest.TestCase):
+    def test_a_pass_has_each_call_of_each_plan_once(self):
+        units = all_units()
+        self.assertEqual(len(units), sum(plan.calls for plan in PLANS))
+        self.assertEqual(len(set(units)), len(units))
+        self.assertEqual({at for plan, at in units if plan == PLANS[0]},
+                         set(range(1, PLANS[0].calls + 1)))
+
+    def test_a_few_units_come_from_each_plan_and_all_of_what_celld_does(self):
+        for first in (0, 360):
+            few = all_units()[first:first + 10 * len(PLANS)]
+            for plan in PLANS:
+                places = [at / plan.calls for each, at in few if each == plan]
+                self.assertEqual(len(places), 10, plan.name)
+                for tenths in range(0, 10, 2):
+                    self.assertTrue(any(tenths <= 10 * place <= tenths + 2 for place in places),
+                                    f"{plan.name}: none at {tenths} tenths, {places}")
+
+
+class Calls(unittest.TestCase):
+    """That about as many calls are made as are tried: how many depends on the machine."""
+
+    def setUp(self):
+        self.directory = scratch_directory()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def calls(self, kind, prepared=None):
+        directory = os.path.join(self.directory, kind)
+        os.mkdir(directory)
+        count = os.path.join(directory, "count")
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), directory, COUNT=count,
+                               FAULT=f"{kind}:{1 << 60}:EIO:once")
+        if prepared is not None:
+            shutil.copytree(prepared, daemon.data)
+        daemon.start()
+        self.addCleanup(lambda: daemon.running() and daemon.kill())
+        script = Script(daemon)
+        script.run()
+        self.assertEqual((daemon.stop(), script.refused), (0, 0), daemon.log())
+        with open(count, encoding="ascii") as file:
+            return int(file.read())
+
+    def compare(self, start, prepared=None):
+        made = {kind: self.calls(kind, prepared) for kind in CALLS[start]}
+        for kind, tried in CALLS[start].items():
+            self.assertTrue(0.5 * tried <= made[kind] <= 1.25 * tried, f"{kind}: {made}")
+
+    def test_the_calls_of_a_new_celld_are_as_many_as_are_tried(self):
+        self.compare("new")
+
+    def test_the_calls_of_an_old_celld_are_as_many_as_are_tried(self):
+        self.compare("old", prepare(os.path.join(self.directory, "prepared"))[0])
+
+
+class GoingOn(unittest.TestCase):
+    def test_celld_may_do_without_a_look_a_backup_and_a_removal(self):
+        for text in (READ[1], f"open {DATA}/celld.db EIO", f"unlink {DATA}/celld.db-wal EIO",
+                     f"write {DATA}/celld-backup.partial EIO", f"sync {DATA} EIO"):
+            self.assertTrue(may_go_on([(100, text)], None), text)
+
+    def test_celld_may_not_do_without_a_sync_of_its_store(self):
+        self.assertFalse(may_go_on([SYNC], None))
+        self.assertFalse(may_go_on([SYNC], STOPPED_MS))
+
+    def test_celld_may_tidy_up_in_vain_once_all_is_stopped(self):
+        self.assertTrue(may_go_on([SYNC], SYNC[0]))
+
+    def test_celld_may_not_do_without_a_call_that_fails_after_a_harmless_one(self):
+        self.assertFalse(may_go_on([READ, SYNC], None))
+        self.assertFalse(may_go_on([READ, SYNC, READ], STOPPED_MS))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -92,9 +92,9 @@ struct StreamTerms {
   /// chunks. A stream that ends with less closes its connection, so that the client notices.
   std::optional<std::uint64_t> length{};
   /// For a stream whose next piece is made when the client has taken the last. It has an end, and
-  /// so is not ended when the server stops, but has the grace of any other answer. Called whenever
-  /// all that was written has been taken, with how many bytes that were from the beginning, and
-  /// when the client has gone; by the server, so that it must not block.
+  /// so is not ended when the server stops, but has the grace of any other answer. Called once
+  /// whenever all that was written has been taken, with how many bytes that were from the
+  /// beginning, and when the client has gone; by the server, so that it must not block.
   std::function<void(std::uint64_t bytes)> on_taken{};
 };
 

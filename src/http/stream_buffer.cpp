@@ -75,8 +75,8 @@ void StreamBuffer::note_taken() {
   std::uint64_t bytes = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (ended_ || !written_.empty()) return;
-    bytes = total_bytes_;
+    if (ended_ || !written_.empty() || told_bytes_ == total_bytes_) return;
+    told_bytes_ = bytes = total_bytes_;
   }
   terms_.on_taken(bytes);
 }

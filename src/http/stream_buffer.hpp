@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,7 +42,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   /// All that was written since the last time. It counts as kept until `note_unsent` says less.
   Taken take();
   void note_unsent(std::size_t bytes);
-  /// Everything has been sent: asks for more, if nothing has been written meanwhile.
+  /// Everything has been sent: asks for more, once, if nothing has been written meanwhile.
   void note_taken();
   /// Refuses further writes; what was written before can still be taken.
   void finish();
@@ -63,6 +64,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   std::string written_;
   std::size_t unsent_bytes_ = 0;  // Of what was taken.
   std::uint64_t total_bytes_ = 0;
+  std::optional<std::uint64_t> told_bytes_;  // What on_taken was called with last.
   bool announced_ = false;  // The poller has been told, and has not taken it yet.
   bool ended_ = false;
   bool overrun_ = false;  // It breaks off here, and never ends properly.

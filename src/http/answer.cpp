@@ -132,13 +132,11 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
   return message;
 }
 
-void append_chunk(std::string& message, std::string_view data) {
+void make_chunk(std::string& data) {
   std::array<char, 16> digits{};
-  const auto converted =
-      std::to_chars(digits.data(), digits.data() + digits.size(), data.size(), 16);
-  message.reserve(message.size() + data.size() + digits.size() + 4);
-  message.append(digits.data(), converted.ptr).append("\r\n");
-  message.append(data).append("\r\n");
+  auto* const end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), data.size(), 16).ptr;
+  data.insert(0, std::string(digits.data(), end) + "\r\n").append("\r\n");
 }
 
 }  // namespace celld::http

@@ -29,8 +29,9 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
 /// Whether an answer of that form has a body at all.
 bool has_body(const Response& response, const AnswerTerms& terms);
 
-/// Appends `data` as one chunk (RFC 9112, section 7.1); `data` must not be empty.
-void append_chunk(std::string& message, std::string_view data);
+/// Makes `data`, which must not be empty, one chunk (RFC 9112, section 7.1); in place, as it may be
+/// large.
+void make_chunk(std::string& data);
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 }  // namespace celld::http

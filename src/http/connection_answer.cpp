@@ -128,7 +128,7 @@ void Connection::send_heartbeat() {
   const auto& terms = stream_->terms();
   const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
   if (loop_.now < stream_sent_at_ + interval) return await_heartbeat();
-  stream_->append_framed(terms.heartbeat, output_);
+  output_.append(stream_->framed(terms.heartbeat));
   flush_stream();
 }
 

@@ -63,7 +63,7 @@ void AnswerSlot::deliver(const Response& response) {
   state_->mailbox.post(std::move(notice));
 }
 
-std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, StreamTerms terms) {
+std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamTerms terms) {
   auto [notice, form] = begin_answer(Notice::Kind::answered);
   const bool chunked = !form.http_1_0 && !terms.length;
   if (form.http_1_0 && !terms.length) {
@@ -76,7 +76,9 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(const Response& head, Str
     stream =
         std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms), chunked);
     if (!head.body.empty()) {
-      stream->append_first(head.body, notice.unwritten);
+      auto first = stream->take_first(std::move(head.body));
+      first.insert(0, notice.unwritten);  // In place: the piece may be large.
+      notice.unwritten = std::move(first);
     }
     notice.kind = Notice::Kind::stream_begun;
     notice.stream = stream;
@@ -123,11 +125,11 @@ void Responder::Exchange::answer(Response&& response) {
   slot_->deliver(response);
 }
 
-AnswerStream Responder::Exchange::begin_stream(const Response& head, StreamTerms terms) {
+AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamTerms terms) {
   tell_listener(head.status);
   if (!slot_->claim(turn_)) return {};
   note(head.status);
-  auto buffer = slot_->begin_stream(head, std::move(terms));
+  auto buffer = slot_->begin_stream(std::move(head), std::move(terms));
   return buffer ? AnswerStream(std::make_shared<AnswerStream::Channel>(std::move(buffer)))
                 : AnswerStream();
 }
@@ -157,8 +159,8 @@ void Responder::answer(Response response) const {
   exchange_->answer(std::move(response));
 }
 
-AnswerStream Responder::begin_stream(const Response& head, StreamTerms terms) const {
-  return exchange_->begin_stream(head, std::move(terms));
+AnswerStream Responder::begin_stream(Response head, StreamTerms terms) const {
+  return exchange_->begin_stream(std::move(head), std::move(terms));
 }
 
 bool Responder::connected() const {

@@ -73,7 +73,7 @@ class AnswerStream {
   /// one piece of any length; beyond that its connection is closed: a slow reader loses its
   /// connection, not our memory. False: the client has gone or the stream has ended, and nothing is
   /// kept.
-  bool write(std::string_view data) const;
+  bool write(std::string data) const;
   /// Ends the answer properly, after all that was written; its connection then goes on as usual.
   void end() const;
   /// Breaks the answer off: its connection closes, so that the client notices.
@@ -116,7 +116,7 @@ class Responder {
   /// the connection closes for a client of HTTP/1.0, unless the terms announce its length; HEAD
   /// gets the head alone. Not connected from
   /// the beginning where the request has been answered or its client has gone.
-  AnswerStream begin_stream(const Response& head, StreamTerms terms = {}) const;
+  AnswerStream begin_stream(Response head, StreamTerms terms = {}) const;
   /// False once the client has gone: an answer would reach nobody.
   bool connected() const;
 

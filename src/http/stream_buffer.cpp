@@ -12,7 +12,7 @@ StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn,
                            bool chunked)
     : slot_(std::move(slot)), turn_(turn), terms_(std::move(terms)), chunked_(chunked) {}
 
-bool StreamBuffer::write(std::string_view data) {
+bool StreamBuffer::write(std::string data) {
   const std::lock_guard lock(mutex_);
   if (ended_ || overrun_ || !slot_->is_current(turn_)) return false;
   const auto kept_bytes = written_.size() + unsent_bytes_;
@@ -23,8 +23,12 @@ bool StreamBuffer::write(std::string_view data) {
     return false;
   }
   if (data.empty()) return true;
-  written_.append(data);
   total_bytes_ += data.size();
+  if (written_.empty()) {
+    written_ = std::move(data);
+  } else {
+    written_.append(data);
+  }
   announce();
   return true;
 }
@@ -45,9 +49,9 @@ bool StreamBuffer::connected() const {
   return !ended_ && !overrun_ && slot_->is_current(turn_);
 }
 
-void StreamBuffer::append_first(std::string_view data, std::string& answer) {
+std::string StreamBuffer::take_first(std::string data) {
   total_bytes_ = data.size();
-  append_framed(data, answer);
+  return framed(std::move(data));
 }
 
 StreamBuffer::Taken StreamBuffer::take() {
@@ -60,7 +64,7 @@ StreamBuffer::Taken StreamBuffer::take() {
     written = std::exchange(written_, std::string());
     unsent_bytes_ = written.size();
   }
-  if (!written.empty()) append_framed(written, taken.bytes);
+  if (!written.empty()) taken.bytes = framed(std::move(written));
   if (taken.ended && chunked_) taken.bytes.append(last_chunk);
   return taken;
 }
@@ -97,12 +101,9 @@ void StreamBuffer::close() {
   if (terms_.on_taken) terms_.on_taken(bytes);
 }
 
-void StreamBuffer::append_framed(std::string_view data, std::string& answer) const {
-  if (chunked_) {
-    append_chunk(answer, data);
-  } else {
-    answer.append(data);
-  }
+std::string StreamBuffer::framed(std::string data) const {
+  if (chunked_) make_chunk(data);
+  return data;
 }
 
 /// Called with the lock held.
@@ -120,8 +121,8 @@ AnswerStream::Channel::~Channel() {
   }
 }
 
-bool AnswerStream::write(std::string_view data) const {
-  return channel_ && channel_->buffer().write(data);
+bool AnswerStream::write(std::string data) const {
+  return channel_ && channel_->buffer().write(std::move(data));
 }
 
 void AnswerStream::end() const {

@@ -25,7 +25,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   // From any thread.
 
   /// False: the client has gone, or the stream has ended.
-  bool write(std::string_view data);
+  bool write(std::string data);
   void end();
   /// Ends the stream with its connection.
   void give_up() noexcept;
@@ -37,8 +37,8 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
     std::string bytes;   ///< Framed, ready to send.
     bool ended = false;  ///< And they are the last.
   };
-  /// Appends the first piece, framed; to be called before any other.
-  void append_first(std::string_view data, std::string& answer);
+  /// The first piece, framed; to be called before any other.
+  std::string take_first(std::string data);
   /// All that was written since the last time. It counts as kept until `note_unsent` says less.
   Taken take();
   void note_unsent(std::size_t bytes);
@@ -49,8 +49,8 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   /// Nobody will take anything any more.
   void close();
   const StreamTerms& terms() const { return terms_; }
-  /// Appends `data` as a piece of this answer.
-  void append_framed(std::string_view data, std::string& answer) const;
+  /// `data` as a piece of this answer.
+  std::string framed(std::string data) const;
 
  private:
   void announce();
@@ -65,7 +65,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   std::size_t unsent_bytes_ = 0;  // Of what was taken.
   std::uint64_t total_bytes_ = 0;
   std::optional<std::uint64_t> told_bytes_;  // What on_taken was called with last.
-  bool announced_ = false;  // The poller has been told, and has not taken it yet.
+  bool announced_ = false;                   // The poller has been told, and has not taken it yet.
   bool ended_ = false;
   bool overrun_ = false;  // It breaks off here, and never ends properly.
 };

@@ -81,7 +81,7 @@ class BackupSenderActor final : public BackupSender::base {
         caf::anon_send(caf::actor_cast<BackupSender>(self), BackupTaken{number, bytes});
       }
     };
-    sending_ = Sending{waiting_->begin_stream(head, std::move(terms)), made.bytes};
+    sending_ = Sending{waiting_->begin_stream(std::move(head), std::move(terms)), made.bytes};
     waiting_.reset();
     if (!sending_->stream.connected()) finish();
   }

@@ -30,7 +30,7 @@ AnswerStream begin(const Responder& responder, const std::string& missed = "") {
   head.content_type = "text/event-stream";
   head.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
   head.body = heartbeat + missed;  // So that the client sees at once that it is connected.
-  return responder.begin_stream(head, {heartbeat, std::chrono::seconds(15)});
+  return responder.begin_stream(std::move(head), {heartbeat, std::chrono::seconds(15)});
 }
 
 std::string event_text(const std::string& id, const cells::Job& job) {

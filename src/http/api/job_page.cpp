@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/http/api/job_json.hpp"
 
@@ -12,6 +13,17 @@ namespace celld::api {
 namespace {
 
 constexpr std::size_t piece_bytes_max = 128 << 10;
+
+/// What of a job's JSON approximate_bytes does not count, and what an answer and its first chunk
+/// begin with: a text that had to grow for that would be copied to twice its room.
+constexpr std::size_t job_text_extra_bytes = 512;
+constexpr std::size_t head_bytes = 1024;
+
+std::size_t approximate_bytes(const std::vector<cells::JobPtr>& jobs) {
+  std::size_t bytes = 0;
+  for (const auto& job : jobs) bytes += cells::approximate_bytes(*job);
+  return bytes;
+}
 
 }  // namespace
 
@@ -34,11 +46,13 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
   const bool more = take(piece);
   http::Response response;
   std::string& text = response.body;
-  if (!begun_) text = job_list_head();
+  text.reserve(approximate_bytes(piece.jobs) + piece.jobs.size() * job_text_extra_bytes +
+               head_bytes);
+  if (!begun_) text += job_list_head();
   append_job_items(text, piece.jobs, begun_);
   if (!more) append_job_list_tail(text, piece.next);
   if (begun_) {
-    if (!stream_.write(text)) return false;
+    if (!stream_.write(std::move(text))) return false;
     if (!more) stream_.end();
     return more;
   }
@@ -49,14 +63,13 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
   }
   http::StreamTerms terms;
   terms.on_taken = [on_taken](std::uint64_t) { on_taken(); };
-  stream_ = responder_.begin_stream(response, std::move(terms));
+  stream_ = responder_.begin_stream(std::move(response), std::move(terms));
   return stream_.connected();
 }
 
 /// Takes a piece off what is wanted; true: there is more to come.
 bool JobPage::take(const cells::JobsListed& piece) {
-  std::size_t bytes = 0;
-  for (const auto& job : piece.jobs) bytes += approximate_bytes(*job);
+  const std::size_t bytes = approximate_bytes(piece.jobs);
   const bool room = piece.jobs.size() < rest_.limit && bytes <= rest_.bytes_max;
   rest_.before = piece.next;
   rest_.limit -= std::min(rest_.limit, piece.jobs.size());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -47,6 +48,12 @@ constexpr std::chrono::milliseconds stop_margin{15'000};
 
 /// For whoever reads standard error to take the last lines of the log.
 constexpr std::chrono::milliseconds last_lines_patience{2000};
+
+/// A block from this on comes from the system and goes back to it; and this is what each of the
+/// allocator's parts may keep free. Left alone, it raises both with every large block that it
+/// sees, and a few clients of large jobs leave a dozen megabytes with each thread.
+constexpr int large_block_bytes = 4 << 20;
+constexpr int kept_free_bytes_max = 2 << 20;
 
 /// As many clients as the configuration allows by default, and as many calls again.
 constexpr rlim_t descriptors_expected = 32'768;
@@ -292,7 +299,13 @@ logs::Settings log_settings(const Arguments& arguments) {
   return settings;
 }
 
+void bound_free_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, large_block_bytes);
+  ::mallopt(M_TRIM_THRESHOLD, kept_free_bytes_max);
+}
+
 int run(const Arguments& arguments, const config::Config& configuration) {
+  bound_free_memory();
   Events events;
   raise_descriptor_limit();
   logs::Log log{log_settings(arguments), stderr};

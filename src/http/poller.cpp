@@ -158,7 +158,11 @@ void Poller::take_notices() {
   server_->mailbox.take(notices_);
   for (auto& notice : notices_) {
     auto& slot = *notice.slot;
-    if (slot.is_current(notice.turn)) slot.connection().on_notice(std::move(notice));
+    if (slot.is_current(notice.turn)) {
+      slot.connection().on_notice(std::move(notice));
+    } else if (notice.stream) {
+      notice.stream->close();  // The client went before it began: whoever writes it has to hear.
+    }
   }
   notices_.clear();
 }

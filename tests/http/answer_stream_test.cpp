@@ -1,5 +1,6 @@
 // Answers that go on until somebody ends them.
 #include <algorithm>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -409,6 +410,34 @@ TEST_CASE("whoever is to be asked for pieces is told when the client has gone") 
   REQUIRE(server.taken.take() == 0U);
   client.reset();
   CHECK(server.taken.take() == 0U);
+  CHECK_FALSE(stream.connected());
+}
+
+TEST_CASE("whoever is to be asked for pieces is told of a client that went before the first") {
+  Events<std::uint64_t> told;
+  std::promise<void> held;
+  std::promise<void> release;
+  EventServer server;
+  auto gone = server.connect();
+  REQUIRE(gone.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  // Another answer holds the poller, while the client goes and its answer begins.
+  server.terms.on_taken = [&, first = true](std::uint64_t) mutable {
+    if (!std::exchange(first, false)) return;
+    held.set_value();
+    release.get_future().wait();
+  };
+  auto other = server.connect();
+  const auto holding = server.begin(other);
+  held.get_future().wait();
+  StreamTerms terms;
+  terms.on_taken = [&](std::uint64_t bytes) { told.put(bytes); };
+  const auto stream = parked->begin_stream(events("first"), terms);
+  CHECK(stream.connected());
+  gone.reset();
+  release.set_value();
+  CHECK(told.take() == 5U);
   CHECK_FALSE(stream.connected());
 }
 

@@ -25,6 +25,9 @@ TEST_CASE("an event's id is its position as long as all later ones are there") {
   CHECK(log.id_of(log.last()) == "run-3");
   CHECK(log.position("run-0") == 0U);
   CHECK(log.position("run-3") == 3U);
+  CHECK(log.position(log.id_of_end(3)) == 3U);
+  CHECK(EventLog::is_of_end(log.id_of_end(3)));
+  CHECK_FALSE(EventLog::is_of_end(log.id_of(3)));
   log.add(job());
   CHECK_FALSE(log.position("run-0"));
   CHECK(log.position("run-1") == 1U);
@@ -34,8 +37,8 @@ TEST_CASE("an event's id is its position as long as all later ones are there") {
 TEST_CASE("an id of another run, or of no event, has no position") {
   EventLog log{"run"};
   log.add(job());
-  for (const char* id : {"", "run", "run-", "run-2", "run-x", "run-1x", "run--1", "other-1",
-                         "run-99999999999999999999"}) {
+  for (const char* id : {"", "run", "run-", "run-2", "run-x", "run-1x", "run-1ee", "run-e",
+                         "run--1", "other-1", "run-99999999999999999999"}) {
     INFO(id);
     CHECK_FALSE(log.position(id));
   }

@@ -177,6 +177,12 @@ TEST_CASE("at a stop nobody is kept waiting") {
   CHECK(answer.get().status == 202);
 }
 
+TEST_CASE("once those who waited were let go, nobody waits any more") {
+  Daemon daemon;
+  daemon.send(ReleaseWaiters{});
+  CHECK(post(daemon, good_job, {{"Prefer", "wait=60"}}).status == 202);
+}
+
 TEST_CASE("a job is found by its id, and what cannot be one is not found") {
   Daemon daemon;
   const auto known = std::make_shared<cells::Job>(
@@ -362,28 +368,89 @@ TEST_CASE("who waits for a job is answered even if its end came before the answe
   CHECK(answer.body["state"] == "succeeded");
 }
 
+struct FirstEvent {
+  int status = 0;
+  std::string text;
+
+  std::string id() const {
+    const auto begin = text.find("id: ") + 4;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+  bool is_in(JobState state) const {
+    return text.find("\"state\":\"" + std::string(to_string(state))) != std::string::npos;
+  }
+};
+
+/// What comes first on the stream of a job, which is then left.
+FirstEvent follow(const Daemon& daemon, const JobPtr& job, const std::string& last_event_id = {}) {
+  FirstEvent first;
+  httplib::Headers headers;
+  if (!last_event_id.empty()) headers.emplace("Last-Event-ID", last_event_id);
+  auto client = daemon.client();
+  const auto whole = client.Get(
+      "/v1/jobs/" + cells::format_job_id(job->id) + "/events", headers,
+      [&](const httplib::Response& response) {
+        first.status = response.status;
+        return true;
+      },
+      [&](const char* data, std::size_t size) {
+        first.text.append(data, size);
+        const auto event = first.text.find("id: ");
+        return event == std::string::npos || first.text.find("\n\n", event) == std::string::npos;
+      });
+  if (whole) first.status = whole->status;
+  meet_on_stage();
+  return first;
+}
+
+TEST_CASE("who follows a job that begins is told so, though that is not on disk yet") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.tell(in_state(job, JobState::running));
+  CHECK(follow(daemon, job).is_in(JobState::running));
+}
+
+TEST_CASE("a job that was begun again is told as it is, not as it had ended") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.tell(in_state(job, JobState::failed));
+  CHECK(follow(daemon, job).is_in(JobState::queued));
+}
+
 TEST_CASE("who follows a job again is told of an end that is on disk and has not been told") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
-  const JobPtr ended = in_state(job, JobState::succeeded);
-  daemon.script->find = [ended](const cells::FindJob&) { return cells::JobFound{ended}; };
-  const auto follow = [&](const httplib::Headers& headers) {
-    return daemon.client().Get("/v1/jobs/" + cells::format_job_id(job->id) + "/events", headers);
+  const auto find = [&](JobState state) {
+    const std::lock_guard lock{stage};
+    daemon.script->find = [found = in_state(job, state)](const cells::FindJob&) {
+      return cells::JobFound{found};
+    };
   };
-  const auto id_in = [](const std::string& events) {
-    const std::string id = events.substr(events.rfind("id: ") + 4);
-    return id.substr(0, id.find('\n'));
+  find(JobState::running);
+  SECTION("of a job of which something was told") {
+    daemon.tell(in_state(job, JobState::running));
+  }
+  SECTION("of a job of which nothing was told") {}
+  const auto running = follow(daemon, job);
+  REQUIRE(running.is_in(JobState::running));
+  find(JobState::succeeded);
+  const auto ended = follow(daemon, job, running.id());
+  CHECK(ended.status == 200);
+  CHECK(ended.is_in(JobState::succeeded));
+  CHECK(follow(daemon, job, ended.id()).status == 204);
+}
+
+TEST_CASE("who was shown the end of a job is told not to come again") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [ended = in_state(job, JobState::failed)](const cells::FindJob&) {
+    return cells::JobFound{ended};
   };
-  daemon.tell(in_state(job, JobState::running));
-  const std::string running = id_in(follow({})->body);
-  auto again = std::async(std::launch::async, [&] { return follow({{"Last-Event-ID", running}}); });
-  CHECK(again.wait_for(milliseconds(100)) == std::future_status::timeout);
-  daemon.tell(ended);
-  const auto told = again.get();
-  meet_on_stage();
-  REQUIRE(told);
-  CHECK(told->body.find("succeeded") != std::string::npos);
-  CHECK(follow({{"Last-Event-ID", id_in(told->body)}})->status == 204);
+  const auto shown = follow(daemon, job);
+  REQUIRE(shown.is_in(JobState::failed));
+  CHECK(follow(daemon, job, shown.id()).status == 204);
 }
 
 TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {

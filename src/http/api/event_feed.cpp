@@ -1,5 +1,6 @@
 #include "src/http/api/event_feed.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <list>
@@ -136,8 +137,8 @@ class EventFeedActor : public EventFeed::base {
     });
   }
 
-  /// Sends what the client has missed. One that has seen the job's end is told not to come again;
-  /// an end that is on disk may still be on its way here.
+  /// Sends what the client has missed. One that has seen the job's end is told not to come again.
+  /// An end that is on disk may still be on its way here.
   void resume(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
     const cells::Job* last_seen = nullptr;
     const cells::Job* last = nullptr;
@@ -151,12 +152,16 @@ class EventFeedActor : public EventFeed::base {
         last = event.job.get();
       }
     }
-    const bool end_to_come = last_seen && !is_ended(last_seen->state);
-    if (!last && is_ended(job.state) && !end_to_come) {
-      http::Response nothing;
-      nothing.status = 204;
-      order.responder.answer(std::move(nothing));
-      return;
+    const bool seen_end =
+        EventLog::is_of_end(*order.last_event_id) || (last_seen && is_ended(last_seen->state));
+    if (!last && is_ended(job.state)) {
+      if (seen_end) {
+        http::Response nothing;
+        nothing.status = 204;
+        return order.responder.answer(std::move(nothing));
+      }
+      missed = event_text(log_.id_of_end(log_.last()), job);
+      last = &job;
     }
     const AnswerStream stream = begin(order.responder, missed);
     if (last && is_ended(last->state)) {
@@ -180,12 +185,24 @@ class EventFeedActor : public EventFeed::base {
     auto [follower, end] = of_job_.equal_range(id);
     while (follower != end && follower->second.number != number) ++follower;
     if (follower == end || follower->second.told) return;  // A change was told: that is newer.
-    if (job) {
-      tell(follower, event_text(log_.id_of(log_.last()), *job), *job);
-    } else {
+    if (!job) {
       follower->second.stream.end();
       of_job_.erase(follower);
+    } else if (is_ended(job->state)) {
+      tell(follower, event_text(log_.id_of_end(log_.last()), *job), *job);
+    } else {
+      const cells::Job& newest = newest_of(*job);
+      tell(follower, event_text(log_.id_of(log_.last()), newest), newest);
     }
+  }
+
+  /// Of a job that has not ended on disk: its start is told before it is there. If it is the disk
+  /// that knows more, that will be told too.
+  const cells::Job& newest_of(const cells::Job& on_disk) const {
+    const auto& events = log_.events();
+    const auto last = std::find_if(events.rbegin(), events.rend(),
+                                   [&](const auto& event) { return event.job->id == on_disk.id; });
+    return last == events.rend() || is_ended(last->job->state) ? on_disk : *last->job;
   }
 
   // --- New followers of many jobs --------------------------------------------------------------

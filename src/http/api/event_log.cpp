@@ -27,6 +27,7 @@ std::string EventLog::id_of(std::uint64_t number) const {
 }
 
 std::optional<std::uint64_t> EventLog::position(std::string_view id) const {
+  if (is_of_end(id)) id.remove_suffix(1);
   const std::size_t dash = id.rfind('-');
   if (dash == std::string_view::npos || id.substr(0, dash) != run_) return std::nullopt;
   std::uint64_t number = 0;

@@ -34,6 +34,10 @@ class EventLog {
 
   /// The id of an event as clients see it; 0 stands before the first.
   std::string id_of(std::uint64_t number) const;
+  /// The same position, of somebody who has been shown the end of a job, which may be no event
+  /// here.
+  std::string id_of_end(std::uint64_t number) const { return id_of(number) + end_mark; }
+  static bool is_of_end(std::string_view id) { return id.ends_with(end_mark); }
   std::uint64_t last() const { return last_; }
 
   /// The number that an id stands for, if every later event is still here.
@@ -42,6 +46,8 @@ class EventLog {
   const std::deque<Event>& events() const { return events_; }
 
  private:
+  static constexpr char end_mark = 'e';
+
   const std::string run_;
   const Limits limits_;
   std::deque<Event> events_;

@@ -114,7 +114,10 @@ class GatewayActor : public Gateway::base {
           reader_ = engine.reader;
           caf::anon_send(feed_->feed(), ReadJobsFrom{reader_});
         },
-        [this](const ReleaseWaiters&) { answer_all(waiters_.take_all()); },
+        [this](const ReleaseWaiters&) {
+          released_ = true;
+          answer_all(waiters_.take_all());
+        },
         [this](PostJob& order) { post_job(order); },
         [this](const GetJob& order) { get_job(order); },
         [this](const GetJobs& order) { get_jobs(order); },
@@ -157,7 +160,7 @@ class GatewayActor : public Gateway::base {
           const bool waits = wait && wait->count() > 0 && !cells::is_ended(reply.job->state);
           if (!waits)
             return responder.answer(submission_response(*reply.job, reply.replayed, wait));
-          if (!waiters_.has_room_for(*reply.job))
+          if (released_ || !waiters_.has_room_for(*reply.job))
             return responder.answer(submission_response(*reply.job, reply.replayed, seconds(0)));
           waiters_.add({reply.job, responder, *wait, reply.replayed}, clock().now() + *wait);
           arm_check();
@@ -447,6 +450,7 @@ class GatewayActor : public Gateway::base {
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Of which more is to be sent.
   std::optional<FeedInlet> feed_;
   Waiters waiters_;
+  bool released_ = false;  ///< Nobody waits any more.
   std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters comes.
 };
 

@@ -42,7 +42,10 @@ class ScraperActor : public Scraper::base {
   void scrape(const http::Responder& responder) {
     waiting_.push_back(responder);
     if (last_ && clock().now() < fresh_until_) return answer_all();
-    if (surveying_) return;
+    if (surveying_) {
+      if (last_ && clock().now() >= begun_at_ + patience) answer_all();
+      return;
+    }
     begun_at_ = clock().now();
     surveying_ = true;
     ++survey_number_;

@@ -1,0 +1,81 @@
+// Scrapes of an engine that takes its time.
+#include "src/metrics/scraper.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <httplib.h>
+
+#include "tests/catch.hpp"
+
+using namespace celld;
+using namespace celld::metrics;
+
+namespace {
+
+/// A dispatcher without cells, which answers the first survey and no other.
+caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self) {
+  auto held = std::make_shared<std::vector<caf::response_promise>>();
+  auto surveyed = std::make_shared<bool>(false);
+  return {[self, held, surveyed](const cells::ListCells&) -> caf::result<cells::CellsListed> {
+    if (!std::exchange(*surveyed, true)) return cells::CellsListed{};
+    auto promise = self->make_response_promise<cells::CellsListed>();
+    held->push_back(promise);
+    return promise;
+  }};
+}
+
+class Scraped {
+ public:
+  Scraped() {
+    server_.route("GET", "/metrics", [this](const http::Request&, http::Responder responder) {
+      caf::anon_send(scraper_, Scrape{std::move(responder)});
+    });
+    port_ = server_.bind("127.0.0.1", 0).first;
+    server_.start();
+  }
+  ~Scraped() {
+    server_.stop(std::chrono::milliseconds(0));
+    caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(dispatcher_, caf::exit_reason::kill);
+  }
+  Scraped(const Scraped&) = delete;
+  Scraped& operator=(const Scraped&) = delete;
+
+  int status() const {
+    httplib::Client client("127.0.0.1", port_);
+    client.set_read_timeout(20, 0);
+    const auto result = client.Get("/metrics");
+    return result ? result->status : 0;
+  }
+
+ private:
+  caf::actor_system_config config_;
+  caf::actor_system system_{config_};
+  caf::actor dispatcher_ = system_.spawn(dispatcher_of_one_survey);
+  Scraper scraper_ =
+      spawn_scraper(system_, {std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3"),
+                              caf::actor_cast<cells::CellDispatcher>(dispatcher_),
+                              {},
+                              [] { return cells::WallTime{}; },
+                              [] { return DaemonReading{}; }});
+  http::Server server_{{}, [](int status, std::string detail, const std::string&) {
+                         return http::Response{status, "text/plain", std::move(detail), {}};
+                       }};
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a scrape during a survey that does not end gets what was found before") {
+  const Scraped scraped;
+  REQUIRE(scraped.status() == 200);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(1100));  // Until that is not fresh any more.
+  CHECK(scraped.status() == 200);        // Waits for a while.
+  CHECK(scraped.status() == 200);
+}

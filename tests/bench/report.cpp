@@ -30,6 +30,7 @@ double sync_p50_us(const std::filesystem::path& directory) {
   constexpr std::size_t bytes = 16 << 10;
   auto path = (directory / "celld-bench-XXXXXX").string();
   const Descriptor file{::mkstemp(path.data())};
+  if (file.get() < 0) throw std::runtime_error("cannot write in " + directory.string());
   ::unlink(path.c_str());
   const std::string content(bytes, 'x');
   std::vector<double> times_us;

@@ -176,7 +176,7 @@ TEST_CASE("an abort closes the connection even while a fork has copies of all de
   });
   Calls calls;
   const auto lease = calls.next_lease();
-  auto result = calls.start(lease, request_to(provider.url()));
+  calls.start(lease, request_to(provider.url()));
   REQUIRE(taken.get_future().wait_for(patience) == std::future_status::ready);
   const pid_t fork = ::fork();
   if (fork == 0) {

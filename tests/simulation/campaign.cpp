@@ -147,8 +147,8 @@ class Campaign {
   void report(std::uint64_t seed, const RunResult& result) const {
     const std::string promise = result.broken_promise();
     if (options_.find) {
-      std::printf("found after %llu seeds: %s\n",
-                  static_cast<unsigned long long>(seed - options_.from + 1),
+      const std::uint64_t seeds = seed - options_.from + 1;
+      std::printf("found after %llu seeds: %s\n", static_cast<unsigned long long>(seeds),
                   result.violations.front().c_str());
       return;
     }

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 #include "tests/simulation/actors.hpp"
@@ -19,7 +18,7 @@ class Client : public caf::event_based_actor {
 
   caf::behavior make_behavior() override {
     return {
-        [this](ClientSubmit& message) { submit(std::move(message.request)); },
+        [this](const ClientSubmit& message) { submit(message.request); },
         [this](const ClientCancel& message) { cancel(message.job); },
         [this](const ClientRetry& message) { retry(message.job); },
         [this](const ClientResize& message) { resize(message); },
@@ -34,8 +33,8 @@ class Client : public caf::event_based_actor {
 
  private:
   /// What is neither answered nor refused stays in `unanswered`.
-  template <class Answer, class Question, class Then>
-  void ask(Question question, const Then& then, const std::function<void()>& refused = [] {}) {
+  template <class Answer, class Question, class Then, class Refused>
+  void ask(Question question, const Then& then, const Refused& refused) {
     state_->unanswered += 1;
     request(dispatcher_, caf::infinite, std::move(question))
         .then(
@@ -49,7 +48,12 @@ class Client : public caf::event_based_actor {
             });
   }
 
-  void submit(JobRequest job) {
+  template <class Answer, class Question, class Then>
+  void ask(Question question, const Then& then) {
+    ask<Answer>(std::move(question), then, [] {});
+  }
+
+  void submit(const JobRequest& job) {
     ask<JobSubmitted>(SubmitJob{job},
                       [this, idempotency = job.idempotency](const JobSubmitted& answer) {
                         if (!answer.job) return;

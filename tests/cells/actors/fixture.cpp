@@ -21,8 +21,9 @@ caf::error died() {
 
 /// Answers the call, or drops it as a provider that died.
 void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
+  const auto place = &call - calls.pending.data();
   PendingCall ended = std::move(call);
-  calls.pending.erase(calls.pending.begin() + (&call - calls.pending.data()));
+  calls.pending.erase(calls.pending.begin() + place);
   if (outcome) {
     ended.promise.deliver(CallEnded{ended.call.lease, std::move(*outcome)});
     for (auto& abort : ended.aborts) abort.deliver(CallAborted{ended.call.lease});

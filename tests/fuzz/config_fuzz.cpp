@@ -80,7 +80,8 @@ void check_cell(const cells::CellRule& rule) {
 }
 
 void check_config(const config::Config& config) {
-  must(config::is_loopback(config.listen.host), "celld listens to this machine alone");
+  must(config::is_loopback(config.listen.host) || !config.tokens.empty(),
+       "without tokens celld listens to this machine alone");
   must(in(static_cast<std::int64_t>(config.store.path.size()), 1, 4095), "a store has a path");
   must(config.services.size() <= 1000, "there are at most 1000 services");
   std::set<std::string> names;

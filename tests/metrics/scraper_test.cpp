@@ -1,10 +1,10 @@
 // Scrapes of an engine that takes its time.
 #include "src/metrics/scraper.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,11 +18,11 @@ using namespace celld::metrics;
 namespace {
 
 /// A dispatcher without cells, which answers the first survey and no other.
-caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self) {
+caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
+                                       const std::shared_ptr<std::atomic<int>>& surveys) {
   auto held = std::make_shared<std::vector<caf::response_promise>>();
-  auto surveyed = std::make_shared<bool>(false);
-  return {[self, held, surveyed](const cells::ListCells&) -> caf::result<cells::CellsListed> {
-    if (!std::exchange(*surveyed, true)) return cells::CellsListed{};
+  return {[self, held, surveys](const cells::ListCells&) -> caf::result<cells::CellsListed> {
+    if (surveys->fetch_add(1) == 0) return cells::CellsListed{};
     auto promise = self->make_response_promise<cells::CellsListed>();
     held->push_back(promise);
     return promise;
@@ -46,6 +46,8 @@ class Scraped {
   Scraped(const Scraped&) = delete;
   Scraped& operator=(const Scraped&) = delete;
 
+  int surveys() const { return surveys_->load(); }
+
   int status() const {
     httplib::Client client("127.0.0.1", port_);
     client.set_read_timeout(20, 0);
@@ -56,7 +58,8 @@ class Scraped {
  private:
   caf::actor_system_config config_;
   caf::actor_system system_{config_};
-  caf::actor dispatcher_ = system_.spawn(dispatcher_of_one_survey);
+  std::shared_ptr<std::atomic<int>> surveys_ = std::make_shared<std::atomic<int>>(0);
+  caf::actor dispatcher_ = system_.spawn(dispatcher_of_one_survey, surveys_);
   Scraper scraper_ =
       spawn_scraper(system_, {std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3"),
                               caf::actor_cast<cells::CellDispatcher>(dispatcher_),
@@ -73,9 +76,7 @@ class Scraped {
 
 TEST_CASE("a scrape during a survey that does not end gets what was found before") {
   const Scraped scraped;
-  REQUIRE(scraped.status() == 200);
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(1100));  // Until that is not fresh any more.
-  CHECK(scraped.status() == 200);        // Waits for a while.
+  // Those that are fresh are shared; the last of these waits for a while.
+  while (scraped.surveys() < 2) REQUIRE(scraped.status() == 200);
   CHECK(scraped.status() == 200);
 }

@@ -34,9 +34,6 @@ class JobWorkerActor : public JobWorker::base {
           withdrawn_ = true;
           leave_if_done();
         },
-        [this](const Tick&) {
-          if (lease_) abort();
-        },
     };
   }
 
@@ -70,7 +67,7 @@ class JobWorkerActor : public JobWorker::base {
               complete(aborted.lease, std::move(outcome));
             },
             [this, lease = lease_](const caf::error&) {
-              if (lease_ == lease) delayed_send(this, abort_retry_delay, Tick{});
+              if (lease_ == lease) delayed_send(this, abort_retry_delay, AbortWork{lease});
             });
   }
 

@@ -359,9 +359,7 @@ using JobWorker = caf::typed_actor<
     /// Withdraws, finishes what it has or what is on its way, leaves.
     caf::reacts_to<GracefulStop>,
     /// Leaves, if it has no job.
-    caf::reacts_to<ReadyWithdrawn>,
-    /// Asks again for what failed.
-    caf::reacts_to<Tick>>;
+    caf::reacts_to<ReadyWithdrawn>>;
 
 /// A worker is free: hand it one job.
 struct ReadyForJob {

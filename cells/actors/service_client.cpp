@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "cells/actors/owed_answers.hpp"
 #include "cells/model/rate_meter.hpp"
@@ -149,13 +150,26 @@ class ServiceClientActor : public ServiceClient::base {
     }
   }
 
-  /// The calls that it had are answered with an error, each by itself.
+  /// The calls that it had are answered with an error, each by itself; this comes after all of its
+  /// answers, so that what it still owes it will never answer.
   void provider_down(const caf::actor_addr& source) {
+    for (const Lease& lease : owed_by(source)) {
+      end(lease,
+          [](auto& owed) { owed.deliver(caf::make_error(caf::sec::request_receiver_down)); });
+    }
     if (source == providers_.front().handle.address()) {
       start();
       probe_->provider_restarted(name_);
     }
     retire_unused();
+  }
+
+  std::vector<Lease> owed_by(const caf::actor_addr& provider) const {
+    std::vector<Lease> owed;
+    for (const auto& [lease, call] : calls_) {
+      if (call.provider->handle.address() == provider) owed.push_back(lease);
+    }
+    return owed;
   }
 
   std::string name_;

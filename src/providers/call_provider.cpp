@@ -89,9 +89,10 @@ class CallProvider : public CallProviderHandle::base {
   void finish(const ServiceCallEnded& ended) {
     const auto position = started_.find(ended.lease);
     if (position == started_.end()) return;
+    auto outcome = ended.outcome();  // First: if it throws, on_exit must find the promise.
     auto promise = std::move(position->second);
     started_.erase(position);
-    promise.deliver(cells::CallEnded{ended.lease, ended.outcome()});
+    promise.deliver(cells::CallEnded{ended.lease, std::move(outcome)});
   }
 
   void confirm(const cells::Lease& lease) {

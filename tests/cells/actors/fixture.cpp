@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace cells_test {
 namespace {
@@ -56,7 +57,8 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
         }
       },
       [=](const DieWithCall& message) {
-        find(*calls, message.lease)->promise.deliver(died());
+        auto promise = std::exchange(find(*calls, message.lease)->promise, {});
+        if (message.answers) promise.deliver(died());
         self->quit(caf::exit_reason::unhandled_exception);
       },
   };
@@ -258,8 +260,8 @@ void Fixture::end_call(JobId id, std::optional<CallOutcome> outcome) {
   settle();
 }
 
-void Fixture::kill_provider(JobId id) {
-  caf::anon_send(call_of(id)->provider, DieWithCall{call_of(id)->call.lease});
+void Fixture::kill_provider(JobId id, bool answers) {
+  caf::anon_send(call_of(id)->provider, DieWithCall{call_of(id)->call.lease, answers});
   settle();
   if (PendingCall* left = call_of(id)) {
     left->provider = caf::actor_cast<caf::actor>(recorder->providers.back());

@@ -30,6 +30,7 @@ struct EndCall {
 /// To the manual provider: die, and leave the call that it has in flight.
 struct DieWithCall {
   Lease lease;
+  bool answers = true;  ///< That call, with an error.
 };
 
 /// A call that a provider was asked to make; ended by the test.
@@ -137,7 +138,7 @@ class Fixture {
   /// Ends it, and settles.
   void end_call(JobId id, std::optional<CallOutcome> outcome);
   /// Its provider dies and leaves it in flight, for the successor to end; and settles.
-  void kill_provider(JobId id);
+  void kill_provider(JobId id, bool answers = true);
   void succeed(JobId id);
 
   caf::scheduler::test_coordinator& scheduler();

@@ -148,12 +148,13 @@ TEST_CASE("a provider that dies costs an attempt and no job") {
 
 TEST_CASE(
     "what a dead provider has left keeps slot and entity until its successor confirms its end") {
+  const bool answers = GENERATE(true, false);
   Fixture engine{1};
   engine.calls->deaf = true;
   const JobId job = engine.submit("a");
   const JobId follower = engine.submit("a");
   const JobId other = engine.submit("b");
-  engine.kill_provider(job);
+  engine.kill_provider(job, answers);
   CHECK(engine.recorder->restarts.size() == 1);
   engine.pass(milliseconds{5000});
   CHECK(engine.state(job) == JobState::running);
@@ -176,6 +177,19 @@ TEST_CASE("an attempt without a worker is over soon after its provider died, too
   engine.pass(milliseconds{10});
   REQUIRE(engine.call_of(job));
   CHECK(engine.call_of(job)->call.lease > lease);
+}
+
+TEST_CASE("an abort that is asked for again ends no other call of its worker") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const JobId other = engine.submit("b");
+  engine.cancel(job);
+  engine.end_call(job, std::nullopt);  // While it is being aborted: another abort ends it.
+  CHECK(engine.state(job) == JobState::cancelled);
+  engine.pass(milliseconds{10});
+  REQUIRE(engine.call_of(other));
+  CHECK(engine.call_of(other)->aborts.empty());
 }
 
 TEST_CASE("a provider that dies while it has no call is replaced, and the probe is told") {

@@ -9,6 +9,7 @@
 
 #include "src/json/json.hpp"
 #include "src/providers/http_outcome.hpp"
+#include "src/providers/secrets.hpp"
 
 namespace celld::providers {
 namespace {
@@ -17,8 +18,6 @@ using cells::CallOutcome;
 using cells::Severity;
 using Kind = CallOutcome::Kind;
 using End = CommandResult::End;
-
-constexpr std::size_t secret_bytes_min = 4;  // Blanking "1" would only garble.
 
 CallOutcome failure(Kind kind, std::string code, std::string message) {
   CallOutcome outcome;
@@ -85,36 +84,6 @@ CallOutcome interpret_end(const std::string& service, const CommandResult& resul
 
 // --- Standard error ------------------------------------------------------------------------------
 
-/// How much of the end of `text` is the beginning of `secret`.
-std::size_t begun_at_end(std::string_view text, std::string_view secret) {
-  auto bytes = std::min(text.size(), secret.size() - 1);
-  while (!text.ends_with(secret.substr(0, bytes))) --bytes;
-  return bytes;
-}
-
-/// Before it is cut for people; a line that was cut already may end within a secret.
-std::string blank(const ErrorLine& line, const std::vector<std::string>& secrets) {
-  const auto& text = line.text;
-  std::vector<bool> hidden(text.size());
-  const auto hide = [&](std::size_t at, std::size_t bytes) {
-    std::fill_n(hidden.begin() + static_cast<std::ptrdiff_t>(at), bytes, true);
-  };
-  for (const auto& secret : secrets) {
-    if (secret.size() < secret_bytes_min) continue;
-    for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 1)) {
-      hide(at, secret.size());
-    }
-    const auto begun = line.cut ? begun_at_end(text, secret) : 0;
-    hide(text.size() - begun, begun);
-  }
-  std::string shown;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!hidden[i]) shown += text[i];
-    if (hidden[i] && (i == 0 || !hidden[i - 1])) shown += "***";
-  }
-  return shown;
-}
-
 std::size_t longest(const std::vector<std::string>& secrets) {
   std::size_t bytes = 0;
   for (const auto& secret : secrets) bytes = std::max(bytes, secret.size());
@@ -130,8 +99,9 @@ std::string clean(std::string text) {
   return document != nullptr ? document->value.get<std::string>() : std::string();
 }
 
+/// Blanked before it is cut: the beginning of a secret is one too.
 std::string for_people(const ErrorLine& line, const std::vector<std::string>& secrets) {
-  return truncate_text(clean(blank(line, secrets)), text_bytes_max);
+  return truncate_text(clean(blank_secrets(line.text, secrets, line.cut)), text_bytes_max);
 }
 
 Severity severity_of(const CallOutcome& outcome) {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "src/json/json.hpp"
+#include "src/providers/secrets.hpp"
 
 namespace celld::providers {
 namespace {
@@ -17,7 +18,6 @@ using cells::CallOutcome;
 using Kind = CallOutcome::Kind;
 
 constexpr std::size_t code_bytes_max = 64;
-constexpr std::size_t secret_bytes_min = 4;  // Blanking "1" would only garble.
 constexpr std::int64_t retry_after_seconds_max = std::int64_t{366} * 24 * 3600;
 
 CallOutcome failure(Kind kind, std::string code, std::string message) {
@@ -163,16 +163,8 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
 }
 
 /// Before it is cut: the beginning of a secret is one too.
-std::string for_people(std::string text, const std::vector<std::string>& secrets) {
-  constexpr std::string_view blank = "***";
-  for (const auto& secret : secrets) {
-    if (secret.size() < secret_bytes_min) continue;
-    for (auto at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + blank.size())) {
-      text.replace(at, secret.size(), blank);
-    }
-  }
-  return truncate_text(std::move(text), text_bytes_max);
+std::string for_people(const std::string& text, const std::vector<std::string>& secrets) {
+  return truncate_text(blank_secrets(text, secrets), text_bytes_max);
 }
 
 std::string with_reason(std::string sentence, const std::string& reason) {
@@ -212,10 +204,10 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
 CallOutcome interpret(const std::string& service, const HttpResult& result, cells::WallTime now,
                       const std::vector<std::string>& secrets) {
   auto outcome = interpret_end(service, result, now);
-  outcome.message = for_people(std::move(outcome.message), secrets);
-  outcome.code = for_people(std::move(outcome.code), secrets);
+  outcome.message = for_people(outcome.message, secrets);
+  outcome.code = for_people(outcome.code, secrets);
   for (auto& message : outcome.messages) {
-    message.text = for_people(std::move(message.text), secrets);
+    message.text = for_people(message.text, secrets);
   }
   return outcome;
 }

@@ -14,4 +14,10 @@ namespace celld::providers {
 std::vector<std::string> secrets_of(
     const std::vector<std::pair<std::string, config::Secret>>& named);
 
+/// `text` with "***" for whatever is part of a secret, also of one that overlaps or contains
+/// another. Those below four bytes count for nothing: blanking "1" would only garble. A text that
+/// was `cut` may end within a secret, and its beginning is one too.
+std::string blank_secrets(const std::string& text, const std::vector<std::string>& secrets,
+                          bool cut = false);
+
 }  // namespace celld::providers

@@ -181,6 +181,18 @@ TEST_CASE("secrets are blanked in what a provider says") {
   CHECK(interpret("dns", result, now, {"s3cret"}).messages.at(0).text == "used ***");
 }
 
+TEST_CASE("a secret within another, or across it, hides no part less") {
+  HttpResult result;
+  result.end = End::answered;
+  result.status = 400;
+  result.body = R"({"message": "cannot reach postgres://prod:s3cret@db/prod, 1234567 of prod"})";
+  for (const auto& secrets :
+       {std::vector<std::string>{"prod", "postgres://prod:s3cret@db/prod", "12345", "34567"},
+        std::vector<std::string>{"34567", "postgres://prod:s3cret@db/prod", "12345", "prod"}}) {
+    CHECK(interpret("dns", result, now, secrets).message == "cannot reach ***, *** of ***");
+  }
+}
+
 TEST_CASE("a secret is blanked whole where the text is cut") {
   HttpResult result;
   result.end = End::answered;

@@ -114,7 +114,7 @@ void JobDispatcherActor::take_over_some(const StoredRoute& from) {
 void JobDispatcherActor::took_over_some(const StoredRoute& from, const JobsMoved& result) {
   counts_ += result.counts;
   const Now at = now();
-  if (result.moved > 0) next_due_ = at.wall;
+  if (result.moved > 0) next_due_ = WallTime{};  // At once, wherever the clock is by then.
   if (std::exchange(taking_over_.at(from).again, false) || result.moved == moved_batch_max) {
     take_over_some(from);
     return;

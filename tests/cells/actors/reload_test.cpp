@@ -89,6 +89,18 @@ TEST_CASE("an entity's followers in another cell wait for its head, and not a mo
   CHECK(fixture.call_of(follower));
 }
 
+TEST_CASE("a job that is due when it is moved starts, though the clock goes back at once") {
+  Fixture fixture;
+  const JobId id = fixture.submit("a");
+  fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
+  fixture.wall += std::chrono::seconds{100};
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  REQUIRE(fixture.stored(id)->cell == acme);
+  fixture.wall -= std::chrono::seconds{50};
+  fixture.pass(milliseconds{1000});
+  CHECK(fixture.call_of(id));
+}
+
 TEST_CASE("a cell that has gone closes when its last job has ended") {
   Fixture fixture;
   fixture.reconfigure({rule("acme", "*"), rule("*", "*")});

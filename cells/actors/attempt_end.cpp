@@ -62,6 +62,11 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
 
 }  // namespace
 
+AbortCause cause_of(const CallOutcome& outcome, AbortCause asked) {
+  const bool timed_out = outcome.kind == CallOutcome::Kind::unknown && outcome.code == "timeout";
+  return timed_out && asked == AbortCause::none ? AbortCause::timeout : asked;
+}
+
 AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec) {
   if (outcome.kind == CallOutcome::Kind::aborted) return aborted(cause, spec);
   AttemptEnd end;

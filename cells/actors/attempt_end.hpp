@@ -7,6 +7,10 @@
 
 namespace cells {
 
+/// What ended the attempt from our side, if anything did: a service's own clock may be the first to
+/// say that its time is over.
+AbortCause cause_of(const CallOutcome& outcome, AbortCause asked);
+
 /// An answer that came before the abort took effect counts as the answer.
 AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec);
 

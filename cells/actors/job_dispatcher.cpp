@@ -216,8 +216,9 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   const LiveLease live = leases_.remove(lease);
   workers_.release(live.worker);
   queue_.ended(live.job->spec->customer, at.steady - live.handed_out_at);
+  const auto cause = cause_of(outcome, live.abort);
   auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);
-  context_->options.probe->attempt_ended(*live.job, end.kind, live.abort,
+  context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
   const auto after = std::make_shared<const Job>(
       end_attempt(*live.job, std::move(end), terms(*live.job), at.wall));

@@ -18,6 +18,14 @@ TEST_CASE("the probe hears of each job once: submitted, begun, ended") {
   CHECK(engine.recorder->refusals.empty());
 }
 
+TEST_CASE("the probe hears of a timeout, whoever's clock was the first to say so") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  engine.end_call(job, outcome(CallOutcome::Kind::unknown, "timeout"));
+  REQUIRE(engine.recorder->attempts.size() == 1);
+  CHECK(engine.recorder->attempts[0].cause == AbortCause::timeout);
+}
+
 TEST_CASE("the probe hears how each attempt ended, and how long it ran") {
   Fixture engine;
   const JobId job = engine.submit("a");

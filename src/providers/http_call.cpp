@@ -1,5 +1,7 @@
 #include "src/providers/http_call.hpp"
 
+#include <openssl/ssl.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -26,6 +28,14 @@ std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// Whether OpenSSL has bytes of the call's connection that nobody has read yet.
+bool has_tls_input(CURL* easy) {
+  const curl_tlssessioninfo* tls = nullptr;
+  return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) == CURLE_OK &&
+         tls->backend == CURLSSLBACKEND_OPENSSL && tls->internals != nullptr &&
+         SSL_has_pending(static_cast<const SSL*>(tls->internals)) != 0;
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -123,7 +133,10 @@ bool HttpCall::set_callbacks() {
          set(easy_, CURLOPT_WRITEFUNCTION, &HttpCall::on_body) &&     //
          set(easy_, CURLOPT_WRITEDATA, this) &&                       //
          set(easy_, CURLOPT_PREREQFUNCTION, &HttpCall::on_before_send) &&
-         set(easy_, CURLOPT_PREREQDATA, this);
+         set(easy_, CURLOPT_PREREQDATA, this) &&
+         set(easy_, CURLOPT_XFERINFOFUNCTION, &HttpCall::on_progress) &&
+         set(easy_, CURLOPT_XFERINFODATA, this) &&  //
+         set(easy_, CURLOPT_NOPROGRESS, 0L);
 }
 
 std::size_t HttpCall::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -158,6 +171,15 @@ std::size_t HttpCall::on_body(char* data, std::size_t size, std::size_t count, v
 int HttpCall::on_before_send(void* self, char*, char*, int, int) {
   auto& call = *static_cast<HttpCall*>(self);
   return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+// With TLS, what follows an answer in its last record is in OpenSSL's hands, where nobody sees it
+// while the connection is kept, and libcurl would take it for the answer to the next request.
+// libcurl tells of progress a last time when an answer is complete, before it keeps the connection.
+int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  auto* easy = static_cast<HttpCall*>(self)->easy_;
+  set(easy, CURLOPT_FORBID_REUSE, has_tls_input(easy) ? 1L : 0L);
+  return 0;
 }
 
 // libcurl takes a head that the connection's end cuts short for a whole one, and a length that is

@@ -40,6 +40,7 @@ class HttpCall {
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static int on_before_send(void* self, char*, char*, int, int);
+  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   bool set_what_is_sent();
   bool set_bounds(milliseconds remaining);

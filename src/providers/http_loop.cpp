@@ -1,6 +1,6 @@
 #include "src/providers/http_loop.hpp"
 
-#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,19 +18,32 @@
 namespace celld::providers {
 namespace {
 
-constexpr int events_max = 256;
+constexpr std::size_t events_at_first = 256;
 constexpr int wait_ms_max = 60'000;
 constexpr std::size_t calls_per_shard_max = 256;
 constexpr auto wake_data = std::numeric_limits<std::uint64_t>::max();
 
+/// A connection whose other end has gone, or -1.
+int make_ended_socket() {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) return -1;
+  ::close(pair[1]);
+  return pair[0];
+}
+
 }  // namespace
 
 HttpLoop::HttpLoop(HttpLimits limits, HttpCommandQueue& commands)
-    : limits_(limits), commands_(commands), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {
+    : limits_(limits),
+      commands_(commands),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      ended_fd_(make_ended_socket()),
+      events_(events_at_first) {
   epoll_event wake{};
   wake.events = EPOLLIN;
   wake.data.u64 = wake_data;
-  if (epoll_fd_ < 0 || epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, commands_.wake_fd(), &wake) != 0) {
+  if (epoll_fd_ < 0 || ended_fd_ < 0 ||
+      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, commands_.wake_fd(), &wake) != 0) {
     throw std::system_error(errno, std::generic_category(), "HTTP transport");
   }
 }
@@ -38,6 +51,7 @@ HttpLoop::HttpLoop(HttpLimits limits, HttpCommandQueue& commands)
 HttpLoop::~HttpLoop() {
   end_all();
   shards_.clear();
+  ::close(ended_fd_);
   ::close(epoll_fd_);
 }
 
@@ -84,19 +98,29 @@ HttpShard& HttpLoop::shard_with_room() {
   if (place == shards_.end()) place = shards_.insert(shards_.end(), nullptr);
   if (*place == nullptr) {
     *place = std::make_unique<HttpShard>(static_cast<std::uint32_t>(place - shards_.begin()),
-                                         epoll_fd_, limits_.idle_connections_max);
+                                         epoll_fd_, ended_fd_, limits_.idle_connections_max);
   }
   return **place;
 }
 
+// All events that there are: a kept connection on which something has come must not be missed
+// because others were ready before it.
+std::span<epoll_event> HttpLoop::wait(int timeout_ms) {
+  for (;;) {
+    const int room = static_cast<int>(events_.size());
+    const int ready = std::max(epoll_wait(epoll_fd_, events_.data(), room, timeout_ms), 0);
+    if (ready < room) return {events_.data(), static_cast<std::size_t>(ready)};
+    events_.resize(2 * events_.size());
+  }
+}
+
 void HttpLoop::wait_and_dispatch(int timeout_ms) {
-  std::array<epoll_event, events_max> events;
-  const int ready = epoll_wait(epoll_fd_, events.data(), events_max, timeout_ms);
-  const auto last = events.begin() + std::max(ready, 0);
-  const auto first_in_use = std::partition(events.begin(), last, [](const epoll_event& event) {
-    return event.data.u64 != wake_data && HttpShard::is_idle(event.data.u64);
-  });
-  for (auto event = events.begin(); event != last; ++event) {
+  const auto events = wait(timeout_ms);
+  const auto first_in_use =
+      std::partition(events.begin(), events.end(), [](const epoll_event& event) {
+        return event.data.u64 != wake_data && HttpShard::is_idle(event.data.u64);
+      });
+  for (auto event = events.begin(); event != events.end(); ++event) {
     if (event->data.u64 == wake_data) continue;
     const auto& shard = shards_[HttpShard::shard_of(event->data.u64)];
     const int socket = HttpShard::socket_of(event->data.u64);

@@ -1,8 +1,11 @@
 // The event loop of the HTTP transport: the calls, spread over shards that share one epoll set.
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cells/model/ids.hpp"
@@ -36,6 +39,7 @@ class HttpLoop {
   void carry_out(HttpCommandQueue::Start& start);
   void carry_out(HttpCommandQueue::Abort& abort);
   HttpShard& shard_with_room();
+  std::span<epoll_event> wait(int timeout_ms);
   void wait_and_dispatch(int timeout_ms);
   int wait_ms() const;
   void fire_timers();
@@ -47,6 +51,8 @@ class HttpLoop {
   HttpLimits limits_;
   HttpCommandQueue& commands_;
   int epoll_fd_;
+  int ended_fd_;  ///< A connection that has ended, made while there are descriptors.
+  std::vector<epoll_event> events_;
   std::vector<std::unique_ptr<HttpShard>>
       shards_;  ///< Null where one was dropped; never the first.
   Calls calls_;

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <new>
 
@@ -30,16 +29,6 @@ int to_curl(std::uint32_t events) {
   return what;
 }
 
-/// Puts a connection that has ended in the place of one. The descriptor is libcurl's, which looks
-/// whether a kept connection has ended before it uses it.
-void replace_by_ended(int socket) {
-  std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) return;
-  ::close(pair[1]);
-  ::dup3(pair[0], socket, O_CLOEXEC);
-  ::close(pair[0]);
-}
-
 /// libcurl has others watched too, while it looks up a name.
 bool is_tcp(int socket) {
   int protocol = 0;
@@ -55,9 +44,11 @@ bool has_input(int socket) {
 
 }  // namespace
 
-HttpShard::HttpShard(std::uint32_t index, int epoll_fd, std::size_t idle_connections_max)
+HttpShard::HttpShard(std::uint32_t index, int epoll_fd, int ended_fd,
+                     std::size_t idle_connections_max)
     : index_(index),
       epoll_fd_(epoll_fd),
+      ended_fd_(ended_fd),
       idle_connections_max_(idle_connections_max),
       multi_(curl_multi_init()) {
   if (multi_ == nullptr) throw std::bad_alloc();
@@ -92,10 +83,11 @@ void HttpShard::on_ready(int socket, std::uint32_t epoll_events) {
 }
 
 // What was not asked for is no answer to the next request, but libcurl 7 takes it for one, and the
-// job for done.
+// job for done. The descriptor is libcurl's, which looks whether a kept connection has ended before
+// it uses it; so one that has takes its place.
 void HttpShard::on_idle_ready(int socket) {
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
-  replace_by_ended(socket);
+  ::dup3(ended_fd_, socket, O_CLOEXEC);
 }
 
 void HttpShard::on_time(cells::SteadyTime now) {

@@ -13,12 +13,13 @@
 namespace celld::providers {
 
 /// Watches its sockets through an epoll set that it shares with other shards, under its index.
+/// `ended_fd` is a connection that has ended, and stays the caller's.
 ///
 /// libcurl walks all connections of a multi handle for each call that starts or ends (measured:
 /// 0.5 ms with 9,000), so the calls are spread over as many shards as keeps that walk short.
 class HttpShard {
  public:
-  HttpShard(std::uint32_t index, int epoll_fd, std::size_t idle_connections_max);
+  HttpShard(std::uint32_t index, int epoll_fd, int ended_fd, std::size_t idle_connections_max);
   ~HttpShard();
   HttpShard(const HttpShard&) = delete;
   HttpShard& operator=(const HttpShard&) = delete;
@@ -61,6 +62,7 @@ class HttpShard {
 
   std::uint32_t index_;
   int epoll_fd_;
+  int ended_fd_;
   std::size_t idle_connections_max_;
   CURLM* multi_;
   std::optional<cells::SteadyTime> timer_;

@@ -105,31 +105,6 @@ TEST_CASE("a connection that was closed between two calls is replaced without no
   CHECK(provider.connections() == 2);
 }
 
-TEST_CASE("what comes on a kept connection unasked is no answer to the next request") {
-  std::promise<void> was_read;
-  std::promise<void> was_sent;
-  std::atomic<int> requests{0};
-  MisbehavingProvider provider([&](Connection& connection) {
-    while (connection.read_request()) {
-      const bool is_first = ++requests == 1;
-      connection.send(http_answer("200 OK", ""));
-      if (!is_first) continue;
-      was_read.get_future().wait();
-      connection.send(http_answer("200 OK", R"({"properties": {"of": "nobody"}})"));
-      was_sent.set_value();
-    }
-  });
-  Calls calls;
-  CHECK(calls.make(request_to(provider.url())).status == 200);
-  was_read.set_value();
-  REQUIRE(was_sent.get_future().wait_for(patience) == std::future_status::ready);
-  const auto result = calls.make(request_to(provider.url()));
-  CHECK(result.status == 200);
-  CHECK(result.body.empty());
-  CHECK(requests == 2);
-  CHECK(provider.connections() == 2);
-}
-
 TEST_CASE("a request that may have been taken is not sent a second time") {
   std::atomic<int> requests{0};
   MisbehavingProvider provider([&](Connection& connection) {

@@ -46,6 +46,8 @@ class Connection {
   void close();
   /// Closes with a reset instead of an end.
   void reset();
+  /// Blocking, and still the connection's.
+  int socket() const { return fd_; }
 
  private:
   bool wait(short events, milliseconds limit) const;

@@ -35,6 +35,16 @@ class Calls {
     transport_.calls()->abort(lease, [promise] { promise->set_value(); });
     return promise->get_future();
   }
+  /// The transport's thread does nothing else until `go_on`; returns when it has begun to wait.
+  void hold(std::shared_future<void> go_on) {
+    auto held = std::make_shared<std::promise<void>>();
+    auto begun = held->get_future();
+    transport_.calls()->abort(next_lease(), [held, go_on = std::move(go_on)] {
+      held->set_value();
+      go_on.wait_for(patience);
+    });
+    REQUIRE(begun.wait_for(patience) == std::future_status::ready);
+  }
   /// Makes one call and waits for its end.
   providers::HttpResult make(providers::HttpRequest request) {
     auto result = start(next_lease(), std::move(request));

@@ -13,15 +13,9 @@ struct ServiceCallEnded {
   ServiceCalls::Outcome outcome;
 };
 
-/// There is no call under `lease`; one for each abort that was asked for.
-struct ServiceCallGone {
-  cells::Lease lease;
-};
-
 }  // namespace celld::providers
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::ServiceCallEnded)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::ServiceCallGone)
 
 namespace celld::providers {
 namespace {
@@ -40,8 +34,11 @@ cells::CallOutcome second_call() {
 
 class CallProvider : public CallProviderHandle::base {
  public:
-  CallProvider(caf::actor_config& config, std::shared_ptr<const ServiceCalls> calls)
-      : CallProviderHandle::base(config), calls_(std::move(calls)) {}
+  CallProvider(caf::actor_config& config, std::shared_ptr<const ServiceCalls> calls,
+               AbortByLease abort_by_lease)
+      : CallProviderHandle::base(config),
+        calls_(std::move(calls)),
+        abort_by_lease_(std::move(abort_by_lease)) {}
 
   behavior_type make_behavior() override {
     calls_->prepare();
@@ -49,21 +46,22 @@ class CallProvider : public CallProviderHandle::base {
         [this](const cells::StartCall& call) { return start(call); },
         [this](const cells::AbortCall& call) { return abort(call.lease); },
         [this](const ServiceCallEnded& ended) { finish(ended); },
-        [this](const ServiceCallGone& gone) { confirm(gone.lease); },
+        [this](const ServiceCallGone& gone) { aborting_.confirm(gone.lease); },
     };
   }
 
   /// Whoever waits gets an error, not an outcome: the calls end soon, but have not yet. An
   /// AbortCall to a successor is confirmed when they have.
   void on_exit() override {
-    for (const auto& [lease, promise] : started_) calls_->abort(lease, [] {});
-    for (auto& [lease, promise] : std::exchange(started_, {})) refuse(promise);
-    for (auto& [lease, promise] : std::exchange(aborting_, {})) refuse(promise);
+    for (const auto& [lease, promise] : started_) abort_by_lease_(lease, [] {});
+    for (auto& [lease, promise] : std::exchange(started_, {})) {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+    aborting_.refuse();
   }
 
  private:
   using Started = caf::typed_response_promise<cells::CallEnded>;
-  using Aborting = caf::typed_response_promise<cells::CallAborted>;
 
   caf::result<cells::CallEnded> start(const cells::StartCall& call) {
     auto promise = make_response_promise<cells::CallEnded>();
@@ -80,9 +78,9 @@ class CallProvider : public CallProviderHandle::base {
 
   caf::result<cells::CallAborted> abort(const cells::Lease& lease) {
     auto promise = make_response_promise<cells::CallAborted>();
-    aborting_.emplace(lease, promise);
-    calls_->abort(lease,
-                  [self = handle(), lease] { caf::anon_send(self, ServiceCallGone{lease}); });
+    aborting_.add(lease, promise);
+    abort_by_lease_(lease,
+                    [self = handle(), lease] { caf::anon_send(self, ServiceCallGone{lease}); });
     return promise;
   }
 
@@ -95,31 +93,20 @@ class CallProvider : public CallProviderHandle::base {
     promise.deliver(cells::CallEnded{ended.lease, std::move(outcome)});
   }
 
-  void confirm(const cells::Lease& lease) {
-    const auto position = aborting_.find(lease);
-    if (position == aborting_.end()) return;
-    auto promise = std::move(position->second);
-    aborting_.erase(position);
-    promise.deliver(cells::CallAborted{lease});
-  }
-
-  template <typename Promise>
-  static void refuse(Promise& promise) {
-    promise.deliver(caf::make_error(caf::sec::request_receiver_down));
-  }
-
   CallProviderHandle handle() { return CallProviderHandle{this}; }
 
   const std::shared_ptr<const ServiceCalls> calls_;
+  const AbortByLease abort_by_lease_;
   std::map<cells::Lease, Started> started_;
-  std::multimap<cells::Lease, Aborting> aborting_;
+  OpenAborts aborting_;
 };
 
 }  // namespace
 
 cells::Provider spawn_call_provider(caf::actor_system& system,
-                                    std::shared_ptr<const ServiceCalls> calls) {
-  return system.spawn<CallProvider>(std::move(calls));
+                                    std::shared_ptr<const ServiceCalls> calls,
+                                    AbortByLease abort_by_lease) {
+  return system.spawn<CallProvider>(std::move(calls), std::move(abort_by_lease));
 }
 
 }  // namespace celld::providers

@@ -6,6 +6,7 @@
 
 #include "cells/model/time.hpp"
 #include "cells/ports/provider.hpp"
+#include "src/providers/open_aborts.hpp"
 
 namespace celld::providers {
 
@@ -24,14 +25,12 @@ class ServiceCalls {
   /// Makes a call; `ended` is called once, from any thread. Under a lease that has a call already
   /// it ends `aborted`.
   virtual void start(const cells::StartCall& call, std::function<void(Outcome)> ended) const = 0;
-  /// Ends the call under `lease`, if there is one, whoever started it; then calls `gone` once, from
-  /// any thread.
-  virtual void abort(const cells::Lease& lease, std::function<void()> gone) const = 0;
 };
 
 /// Remembers only whom to answer: the calls themselves are made elsewhere, by lease, so that a
 /// successor can abort what this actor left behind. When it ends, it ends its calls.
 cells::Provider spawn_call_provider(caf::actor_system& system,
-                                    std::shared_ptr<const ServiceCalls> calls);
+                                    std::shared_ptr<const ServiceCalls> calls,
+                                    AbortByLease abort_by_lease);
 
 }  // namespace celld::providers

@@ -43,10 +43,6 @@ class CommandServiceCalls : public ServiceCalls,
         });
   }
 
-  void abort(const cells::Lease& lease, std::function<void()> gone) const override {
-    calls_->abort(lease, std::move(gone));
-  }
-
  private:
   const std::string name_;
   const std::shared_ptr<const CommandProgram> program_;
@@ -59,10 +55,12 @@ class CommandServiceCalls : public ServiceCalls,
 
 cells::Provider spawn_command_provider(caf::actor_system& system, std::string name,
                                        const config::CommandService& service,
-                                       std::shared_ptr<CommandCalls> calls, WallClock wall_clock) {
-  return spawn_call_provider(
-      system, std::make_shared<CommandServiceCalls>(std::move(name), service, std::move(calls),
-                                                    std::move(wall_clock)));
+                                       std::shared_ptr<CommandCalls> calls,
+                                       AbortByLease abort_by_lease, WallClock wall_clock) {
+  return spawn_call_provider(system,
+                             std::make_shared<CommandServiceCalls>(
+                                 std::move(name), service, std::move(calls), std::move(wall_clock)),
+                             std::move(abort_by_lease));
 }
 
 }  // namespace celld::providers

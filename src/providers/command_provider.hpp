@@ -13,6 +13,7 @@ namespace celld::providers {
 
 cells::Provider spawn_command_provider(caf::actor_system& system, std::string name,
                                        const config::CommandService& service,
-                                       std::shared_ptr<CommandCalls> calls, WallClock wall_clock);
+                                       std::shared_ptr<CommandCalls> calls,
+                                       AbortByLease abort_by_lease, WallClock wall_clock);
 
 }  // namespace celld::providers

@@ -30,10 +30,6 @@ class HttpServiceCalls : public ServiceCalls,
                   });
   }
 
-  void abort(const cells::Lease& lease, std::function<void()> gone) const override {
-    calls_->abort(lease, std::move(gone));
-  }
-
  private:
   const std::string name_;
   const config::HttpService service_;
@@ -46,10 +42,13 @@ class HttpServiceCalls : public ServiceCalls,
 
 cells::Provider spawn_http_provider(caf::actor_system& system, std::string name,
                                     config::HttpService service,
-                                    std::shared_ptr<HttpCommandQueue> calls, WallClock wall_clock) {
+                                    std::shared_ptr<HttpCommandQueue> calls,
+                                    AbortByLease abort_by_lease, WallClock wall_clock) {
   return spawn_call_provider(
-      system, std::make_shared<HttpServiceCalls>(std::move(name), std::move(service),
-                                                 std::move(calls), std::move(wall_clock)));
+      system,
+      std::make_shared<HttpServiceCalls>(std::move(name), std::move(service), std::move(calls),
+                                         std::move(wall_clock)),
+      std::move(abort_by_lease));
 }
 
 }  // namespace celld::providers

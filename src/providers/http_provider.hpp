@@ -13,6 +13,7 @@ namespace celld::providers {
 
 cells::Provider spawn_http_provider(caf::actor_system& system, std::string name,
                                     config::HttpService service,
-                                    std::shared_ptr<HttpCommandQueue> calls, WallClock wall_clock);
+                                    std::shared_ptr<HttpCommandQueue> calls,
+                                    AbortByLease abort_by_lease, WallClock wall_clock);
 
 }  // namespace celld::providers

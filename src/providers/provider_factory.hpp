@@ -12,9 +12,10 @@
 
 namespace celld::providers {
 
-/// Starts the provider of `service`. It may outlive the transports; from then on its calls end
-/// `aborted`. They must be gone before the actor system, because their callbacks hold actors. Only
-/// a `command` service needs `commands`.
+/// Starts the provider of `service`. It also aborts what one before it has left behind, of whatever
+/// kind that was. It may outlive the transports; from then on its calls end `aborted`. They must be
+/// gone before the actor system, because their callbacks hold actors. Only a service that is or was
+/// a `command` needs `commands`.
 cells::Provider spawn_provider(caf::actor_system& system, const config::Service& service,
                                HttpTransport& http, WallClock wall_clock,
                                CommandTransport* commands = nullptr);

@@ -17,10 +17,12 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::SimulatedTick)
 namespace celld::providers {
 namespace {
 
+using cells::CallAborted;
 using cells::CallEnded;
 using cells::CallOutcome;
 using cells::Lease;
-using SimulatedHandle = cells::Provider::extend<caf::reacts_to<SimulatedTick>>;
+using SimulatedHandle =
+    cells::Provider::extend<caf::reacts_to<SimulatedTick>, caf::reacts_to<ServiceCallGone>>;
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every input bit changes every other.
 std::uint64_t scramble(std::uint64_t x) {
@@ -38,8 +40,11 @@ double to_unit(std::uint64_t bits) {
 class SimulatedProvider : public SimulatedHandle::base {
  public:
   SimulatedProvider(caf::actor_config& actor_config, std::string name,
-                    config::SimulatedService service)
-      : SimulatedHandle::base(actor_config), name_(std::move(name)), service_(service) {
+                    config::SimulatedService service, AbortByLease abort_by_lease)
+      : SimulatedHandle::base(actor_config),
+        name_(std::move(name)),
+        service_(service),
+        abort_by_lease_(std::move(abort_by_lease)) {
     success_.kind = CallOutcome::Kind::succeeded;
     success_.properties.emplace(name_, R"({"simulated":true})");
   }
@@ -49,6 +54,7 @@ class SimulatedProvider : public SimulatedHandle::base {
         [this](const cells::StartCall& call) { return start(call); },
         [this](const cells::AbortCall& abort) { return this->abort(abort.lease); },
         [this](const SimulatedTick&) { answer_due(); },
+        [this](const ServiceCallGone& gone) { aborting_.confirm(gone.lease); },
     };
   }
 
@@ -57,6 +63,7 @@ class SimulatedProvider : public SimulatedHandle::base {
     for (auto& [due, pending] : std::exchange(calls_, {})) {
       pending.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
     }
+    aborting_.refuse();
   }
 
  private:
@@ -84,12 +91,18 @@ class SimulatedProvider : public SimulatedHandle::base {
     return promise;
   }
 
-  cells::CallAborted abort(const Lease& lease) {
+  caf::result<CallAborted> abort(const Lease& lease) {
     if (const auto found = by_lease_.find(lease); found != by_lease_.end()) {
       found->second->second.outcome = aborted();
       answer(found->second);
+      return CallAborted{lease};
     }
-    return {lease};
+    auto promise = make_response_promise<CallAborted>();
+    aborting_.add(lease, promise);
+    abort_by_lease_(lease, [self = SimulatedHandle{this}, lease] {
+      caf::anon_send(self, ServiceCallGone{lease});
+    });
+    return promise;
   }
 
   void answer_due() {
@@ -138,9 +151,11 @@ class SimulatedProvider : public SimulatedHandle::base {
 
   std::string name_;
   config::SimulatedService service_;
+  AbortByLease abort_by_lease_;
   CallOutcome success_;
   Calls calls_;
   std::map<Lease, Calls::iterator> by_lease_;
+  OpenAborts aborting_;
   std::optional<TimePoint> armed_;  ///< When the earliest tick on its way is due.
 };
 
@@ -159,8 +174,9 @@ SimulatedFate simulate(const config::SimulatedService& service, const cells::Job
 }
 
 cells::Provider spawn_simulated_provider(caf::actor_system& system, std::string name,
-                                         config::SimulatedService service) {
-  return system.spawn<SimulatedProvider>(std::move(name), service);
+                                         config::SimulatedService service,
+                                         AbortByLease abort_by_lease) {
+  return system.spawn<SimulatedProvider>(std::move(name), service, std::move(abort_by_lease));
 }
 
 }  // namespace celld::providers

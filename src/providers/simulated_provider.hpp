@@ -6,6 +6,7 @@
 #include "cells/model/time.hpp"
 #include "cells/ports/provider.hpp"
 #include "src/config/config.hpp"
+#include "src/providers/open_aborts.hpp"
 
 namespace celld::providers {
 
@@ -22,8 +23,9 @@ struct SimulatedFate {
 SimulatedFate simulate(const config::SimulatedService& service, const cells::Job& job);
 
 /// Answers at once where there is no latency, and uses one timer for all other calls. Goes by the
-/// clock of the actor system.
+/// clock of the actor system. A call that it does not know is left to `abort_by_lease`.
 cells::Provider spawn_simulated_provider(caf::actor_system& system, std::string name,
-                                         config::SimulatedService service);
+                                         config::SimulatedService service,
+                                         AbortByLease abort_by_lease);
 
 }  // namespace celld::providers

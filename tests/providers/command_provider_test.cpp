@@ -1,7 +1,9 @@
 // The actor of a `command` service.
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "src/providers/provider_factory.hpp"
 #include "tests/providers/call_fixture.hpp"
@@ -17,9 +19,8 @@ using test::make_call;
 using test::make_job;
 using Kind = cells::CallOutcome::Kind;
 
-config::Service service_of(const std::string& text) {
-  return {"db", 0ms,
-          config::CommandService{{"/bin/sh", "-c", text}, {{"KEY", {"env:KEY", "s3cret-word"}}}}};
+config::CommandService shell(const std::string& text) {
+  return {{"/bin/sh", "-c", text}, {{"KEY", {"env:KEY", "s3cret-word"}}}};
 }
 
 /// The members go in the order that the factory asks for: transports before system.
@@ -29,9 +30,11 @@ class Fixture {
   ~Fixture() {
     for (auto& provider : spawned_) caf::anon_send_exit(provider, caf::exit_reason::kill);
   }
-  cells::Provider spawn(const std::string& text) {
+  cells::Provider spawn(const std::string& text) { return spawn_kind(shell(text)); }
+  template <typename ServiceKind>
+  cells::Provider spawn_kind(ServiceKind kind) {
     spawned_.push_back(spawn_provider(
-        system, service_of(text), http_,
+        system, {"db", 0ms, std::move(kind)}, http_,
         [] { return cells::WallTime{milliseconds{1'795'214'576'000}}; }, commands.get()));
     return spawned_.back();
   }
@@ -99,6 +102,33 @@ TEST_CASE("a successor aborts the command that its predecessor left") {
           [](const cells::CallAborted& aborted) { CHECK(aborted.lease == cells::Lease{1, 1}); },
           [](const caf::error&) { FAIL("no confirmation"); });
   CHECK_FALSE(test::exists(running.front()));
+}
+
+TEST_CASE("a successor of another kind aborts the command that its predecessor left") {
+  const test::Directory directory;
+  const auto pids = directory / "pids";
+  Fixture fixture;
+  // Started past any actor, as if its own had died without a trace.
+  const auto ended = std::make_shared<std::promise<CommandResult>>();
+  fixture.commands->calls()->start(
+      {1, 1}, test::script("echo $$ >> " + pids + "; exec sleep 1000"),
+      [ended](CommandResult result) { ended->set_value(std::move(result)); });
+  const auto running = test::wait_for_numbers(pids, 1);
+  cells::Provider successor;
+  SECTION("http") {
+    successor = fixture.spawn_kind(config::HttpService{"http://127.0.0.1:1/", {}});
+  }
+  SECTION("simulated") {
+    successor = fixture.spawn_kind(config::SimulatedService{});
+  }
+  caf::scoped_actor self(fixture.system);
+  self->request(successor, command_patience, cells::AbortCall{{1, 1}})
+      .receive(
+          [](const cells::CallAborted& aborted) { CHECK(aborted.lease == cells::Lease{1, 1}); },
+          [](const caf::error&) { FAIL("no confirmation"); });
+  CHECK_FALSE(test::exists(running.front()));
+  fixture.commands.reset();
+  CHECK(ended->get_future().get().end == CommandResult::End::aborted);
 }
 
 TEST_CASE("a command after the transport has gone ends aborted") {

@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "src/providers/provider_factory.hpp"
 #include "tests/catch.hpp"
@@ -37,9 +38,12 @@ class Fixture {
   }
 
   cells::Provider spawn() {
-    const config::Service service{
-        "dns", 0ms,
-        config::HttpService{server.url(), {{"Authorization", {"env:KEY", "Bearer s3cret-token"}}}}};
+    return spawn_kind(
+        config::HttpService{server.url(), {{"Authorization", {"env:KEY", "Bearer s3cret-token"}}}});
+  }
+  template <typename ServiceKind>
+  cells::Provider spawn_kind(ServiceKind kind) {
+    const config::Service service{"dns", 0ms, std::move(kind)};
     spawned_.push_back(spawn_provider(system, service, transport, [] {
       return cells::WallTime{milliseconds{1'795'214'576'000}};
     }));
@@ -194,7 +198,14 @@ TEST_CASE("a successor confirms that a call of its predecessor is gone") {
                                    [&](HttpResult result) { ended.set_value(std::move(result)); });
   hanging.wait_for_request();
   auto result = ended.get_future();
-  self->request(fixture.spawn(), patience, cells::AbortCall{{1, 1}})
+  cells::Provider successor;
+  SECTION("of the same kind") {
+    successor = fixture.spawn();
+  }
+  SECTION("of another kind") {
+    successor = fixture.spawn_kind(config::SimulatedService{});
+  }
+  self->request(successor, patience, cells::AbortCall{{1, 1}})
       .receive(
           [&](const cells::CallAborted&) {
             CHECK(result.wait_for(0s) == std::future_status::ready);

@@ -3,6 +3,7 @@
 
 #include <caf/scheduler/test_coordinator.hpp>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -26,13 +27,18 @@ config::SimulatedService service_of(milliseconds min, milliseconds max, double f
   return {min, max, failure_rate, 1};
 }
 
+/// Nobody else has calls.
+void nothing_left(const Lease&, const std::function<void()>& gone) {
+  gone();
+}
+
 /// One provider under a scheduler that runs only when told to.
 class Simulation {
  public:
   explicit Simulation(config::SimulatedService service)
       : system_(config_.set("scheduler.policy", caf::atom("testing"))),
         scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
-        provider(spawn_simulated_provider(system_, "demo", service)),
+        provider(spawn_simulated_provider(system_, "demo", service, nothing_left)),
         self_(system_) {
     scheduler_.run();
   }
@@ -191,7 +197,8 @@ TEST_CASE("an abort ends the simulated call at once, and only that one") {
 TEST_CASE("a simulated provider that dies tells whoever waits") {
   caf::actor_system_config config;
   caf::actor_system system(config);
-  const auto provider = spawn_simulated_provider(system, "demo", service_of(60'000ms, 60'000ms));
+  const auto provider =
+      spawn_simulated_provider(system, "demo", service_of(60'000ms, 60'000ms), nothing_left);
   caf::scoped_actor self(system);
   auto call = self->request(provider, 20s, make_call({1, 1}, make_job(1, {"demo"}), 90'000ms));
   self->send_exit(provider, caf::exit_reason::kill);

@@ -1,0 +1,51 @@
+// Aborts on their way from a provider to whoever makes the calls, and back.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "cells/ports/provider.hpp"
+
+namespace celld::providers {
+
+/// Ends the call under a lease, if there is one, whoever started it and whatever makes it; then
+/// calls `gone` once, from any thread.
+using AbortByLease = std::function<void(const cells::Lease&, std::function<void()> gone)>;
+
+/// To a provider: there is no call under `lease`; one for each abort that it asked for.
+struct ServiceCallGone {
+  cells::Lease lease;
+};
+
+/// Whom a provider owes a confirmation.
+class OpenAborts {
+ public:
+  using Promise = caf::typed_response_promise<cells::CallAborted>;
+
+  void add(const cells::Lease& lease, Promise promise) {
+    promises_.emplace(lease, std::move(promise));
+  }
+
+  void confirm(const cells::Lease& lease) {
+    const auto position = promises_.find(lease);
+    if (position == promises_.end()) return;
+    auto promise = std::move(position->second);
+    promises_.erase(position);
+    promise.deliver(cells::CallAborted{lease});
+  }
+
+  /// The provider ends: whoever waits gets an error.
+  void refuse() {
+    for (auto& [lease, promise] : std::exchange(promises_, {})) {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+  }
+
+ private:
+  std::multimap<cells::Lease, Promise> promises_;
+};
+
+}  // namespace celld::providers
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::providers::ServiceCallGone)

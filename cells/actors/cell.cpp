@@ -106,12 +106,13 @@ class CellActor : public Cell::base {
   }
 
   /// The store is asked first whether it still answers: without one, a dispatcher would die at its
-  /// start, again and again.
+  /// start, again and again. What its predecessor had written down and told nobody is on disk then.
   void replace() {
     send_exit(pool_, caf::exit_reason::user_shutdown);
     request(context_->options.store, caf::infinite, FlushStore{})
         .await(
             [this](const StoreFlushed&) {
+              tell_changes_lost(*context_);
               start();
               send(owner_, CellRestarted{});
             },

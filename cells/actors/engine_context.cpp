@@ -15,4 +15,8 @@ void tell(const EngineContext& context, JobPtr job) {
   }
 }
 
+void tell_changes_lost(const EngineContext& context) {
+  if (const auto& observer = context.options.observer) caf::anon_send(observer, ChangesLost{});
+}
+
 }  // namespace cells

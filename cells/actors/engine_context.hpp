@@ -81,4 +81,7 @@ Now read_clocks(caf::local_actor& self, const EngineContext& context);
 /// Tells the observer, if there is one, and the probe of a job's end.
 void tell(const EngineContext& context, JobPtr job);
 
+/// Tells the observer, if there is one, that it may have missed changes.
+void tell_changes_lost(const EngineContext& context);
+
 }  // namespace cells

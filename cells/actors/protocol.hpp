@@ -143,6 +143,10 @@ struct JobChanged {
   JobPtr job;
 };
 
+/// Changes may have been told to nobody: a dispatcher died after it had written them down. They are
+/// on disk.
+struct ChangesLost {};
+
 }  // namespace cells
 
 CELLS_MESSAGE(SubmitJob)
@@ -165,13 +169,14 @@ CELLS_MESSAGE(KeepEnded)
 CELLS_MESSAGE(Drain)
 CELLS_MESSAGE(Drained)
 CELLS_MESSAGE(JobChanged)
+CELLS_MESSAGE(ChangesLost)
 
 namespace cells {
 
 /// Hears of every change of every job, in order for each job.
 using JobObserver = caf::typed_actor<
     /// The answer to a submission reaches the submitter before any change of that job is told.
-    caf::reacts_to<JobChanged>>;
+    caf::reacts_to<JobChanged>, caf::reacts_to<ChangesLost>>;
 
 // --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
 

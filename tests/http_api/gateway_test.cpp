@@ -368,6 +368,26 @@ TEST_CASE("who waits for a job is answered even if its end came before the answe
   CHECK(answer.body["state"] == "succeeded");
 }
 
+TEST_CASE("who waits for a job is answered though its end was told to nobody") {
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  JobPtr submitted;
+  daemon.script->submit = [&](const cells::SubmitJob& message) {
+    const auto reply = submit(message);
+    submitted = reply.job;
+    return reply;
+  };
+  int looks = 0;
+  daemon.script->find = [&](const cells::FindJob&) {
+    if (++looks > 1) return cells::JobFound{in_state(submitted, JobState::succeeded)};
+    caf::anon_send(daemon.script->observer, cells::ChangesLost{});
+    return cells::JobFound{submitted};
+  };
+  const Answer answer = post(daemon, good_job, {{"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "succeeded");
+}
+
 struct FirstEvent {
   int status = 0;
   std::string text;

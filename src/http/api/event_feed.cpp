@@ -61,7 +61,7 @@ class EventFeedActor : public EventFeed::base {
         [this](const ReadJobsFrom& message) { reader_ = message.reader; },
         [this](const FollowJob& order) { follow_job(order); },
         [this](const FollowJobs& order) { follow_jobs(order); },
-        [this](const ChangesLost&) { start_over(); },
+        [this](const cells::ChangesLost&) { start_over(); },
         [this](const SweepFollowers&) { sweep(); },
     };
   }
@@ -283,7 +283,7 @@ FeedInlet::~FeedInlet() {
 void FeedInlet::tell(const cells::JobPtr& job) {
   if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
     // At once: there may be no later change to tell it with.
-    if (!std::exchange(losing_, true)) caf::anon_send(feed_, ChangesLost{});
+    if (!std::exchange(losing_, true)) tell_changes_lost();
     return;
   }
   losing_ = false;

@@ -37,9 +37,6 @@ struct FollowJobs {
   std::optional<std::string> only_customer{};
 };
 
-/// Changes were left out, because the feed did not keep up.
-struct ChangesLost {};
-
 /// To itself: forget the clients that have gone.
 struct SweepFollowers {};
 
@@ -48,15 +45,15 @@ struct SweepFollowers {};
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReadJobsFrom)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJobs)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ChangesLost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
 
 namespace celld::api {
 
-using EventFeed = cells::JobObserver::extend<
-    caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
-    /// Ends every stream: the clients come back and are told what they may have missed.
-    caf::reacts_to<ChangesLost>, caf::reacts_to<SweepFollowers>>;
+/// When changes are lost it ends every stream: the clients come back and are told what they may
+/// have missed.
+using EventFeed =
+    cells::JobObserver::extend<caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>,
+                               caf::reacts_to<FollowJobs>, caf::reacts_to<SweepFollowers>>;
 
 /// Passes changes on to a feed, at most so many that it has not yet looked at: its memory is
 /// bounded whatever its clients do. On one thread at a time.
@@ -69,6 +66,7 @@ class FeedInlet {
 
   const EventFeed& feed() const { return feed_; }
   void tell(const cells::JobPtr& job);
+  void tell_changes_lost() { caf::anon_send(feed_, cells::ChangesLost{}); }
 
  private:
   std::shared_ptr<std::atomic<std::int64_t>> waiting_;

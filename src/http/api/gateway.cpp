@@ -109,6 +109,7 @@ class GatewayActor : public Gateway::base {
   behavior_type make_behavior() override {
     return {
         [this](const cells::JobChanged& event) { job_changed(event.job); },
+        [this](const cells::ChangesLost&) { changes_lost(); },
         [this](const ServeEngine& engine) {
           dispatcher_ = engine.dispatcher;
           reader_ = engine.reader;
@@ -171,6 +172,11 @@ class GatewayActor : public Gateway::base {
   void job_changed(const JobPtr& job) {
     answer_all(waiters_.changed(job));
     feed_->tell(job);
+  }
+
+  void changes_lost() {
+    feed_->tell_changes_lost();
+    for (const cells::JobId id : waiters_.jobs()) check_ended(id);
   }
 
   /// The job may have ended before anybody waited for it: what was told of it then, and what was
@@ -450,7 +456,7 @@ class GatewayActor : public Gateway::base {
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Of which more is to be sent.
   std::optional<FeedInlet> feed_;
   Waiters waiters_;
-  bool released_ = false;  ///< Nobody waits any more.
+  bool released_ = false;                     ///< Nobody waits any more.
   std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters comes.
 };
 

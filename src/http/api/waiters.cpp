@@ -28,6 +28,12 @@ std::vector<Waiter> Waiters::changed(const cells::JobPtr& job) {
   return ended;
 }
 
+std::set<cells::JobId> Waiters::jobs() const {
+  std::set<cells::JobId> jobs;
+  for (const auto& [id, entry] : waiting_) jobs.insert(jobs.end(), id);
+  return jobs;
+}
+
 std::vector<Waiter> Waiters::take_expired(Time now) {
   std::vector<Waiter> expired;
   while (!deadlines_.empty() && deadlines_.begin()->first.first <= now)

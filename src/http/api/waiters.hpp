@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ class Waiters {
 
   /// Notes the job's new form. Gives back its waiters, if the job has ended.
   std::vector<Waiter> changed(const cells::JobPtr& job);
+
+  /// The jobs whose end somebody waits for.
+  std::set<cells::JobId> jobs() const;
 
   /// Gives back those whose deadline is at or before `now`.
   std::vector<Waiter> take_expired(Time now);

@@ -1,6 +1,7 @@
 #include "tests/cells/actors/fixture.hpp"
 
 #include <algorithm>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -64,10 +65,11 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
   };
 }
 
-JobObserver::behavior_type observer(JobObserver::pointer, std::set<JobId>* told_ended) {
+JobObserver::behavior_type observer(JobObserver::pointer, Fixture* fixture) {
   return {[=](const JobChanged& change) {
-    if (is_ended(change.job->state)) told_ended->insert(change.job->id);
-  }};
+            if (is_ended(change.job->state)) fixture->told_ended.insert(change.job->id);
+          },
+          [=](const ChangesLost&) { fixture->told_lost = true; }};
 }
 
 }  // namespace
@@ -105,9 +107,10 @@ void Fixture::start() {
   scheduler().clock().current_time += std::chrono::hours{1};
   celld::store::MemoryStoreOptions store_options;
   store_options.fail_commit = [this] { return store_fails; };
+  store_options.commit_delay = [this] { return microseconds{commit_delay}; };
   const auto store = celld::store::spawn_memory_store(daemon_->system, disk, store_options);
   daemon_->store = caf::actor_cast<caf::actor>(store);
-  const auto watcher = daemon_->system.spawn(observer, &told_ended);
+  const auto watcher = daemon_->system.spawn(observer, this);
   daemon_->observer = caf::actor_cast<caf::actor>(watcher);
   EngineOptions options;
   options.store = store;
@@ -134,7 +137,7 @@ ServiceEntry Fixture::service_entry() const {
   return {[calls = calls](caf::actor_system& system) {
             return Provider{system.spawn(manual_provider, calls)};
           },
-          milliseconds{0}};
+          settle_time};
 }
 
 /// Exits that overtake everything else in a mailbox, until nobody is left.
@@ -171,6 +174,15 @@ caf::scheduler::test_coordinator& Fixture::scheduler() {
 
 void Fixture::settle() {
   while (scheduler().try_run_once()) {
+  }
+}
+
+void Fixture::settle_in_any_order(unsigned seed) {
+  std::mt19937 random{seed};
+  for (auto& ready = scheduler().jobs; !ready.empty();) {
+    const auto chosen = static_cast<std::ptrdiff_t>(random() % ready.size());
+    std::rotate(ready.begin(), ready.begin() + chosen, ready.begin() + chosen + 1);
+    scheduler().run_once();
   }
 }
 

@@ -108,6 +108,8 @@ class Fixture {
 
   /// Lets everything happen that can happen without time passing.
   void settle();
+  /// The same, where of all actors that have something to do any may be next.
+  void settle_in_any_order(unsigned seed);
   /// Lets time pass, and settles.
   void pass(milliseconds time);
 
@@ -148,7 +150,10 @@ class Fixture {
   std::shared_ptr<Calls> calls = std::make_shared<Calls>();
   WallTime wall{std::chrono::hours{24 * 20'000}};
   std::set<JobId> told_ended;  ///< By JobChanged.
+  bool told_lost = false;      ///< By ChangesLost.
   bool store_fails = false;    ///< At its next commit.
+  milliseconds commit_delay{0};
+  milliseconds settle_time{0};  ///< Of services, from the next start or reload on.
 
   /// Starts the daemon's engine again on the same disk, after it was killed without a word.
   void crash_and_restart();

@@ -135,6 +135,23 @@ TEST_CASE("a dispatcher that dies starts again from the store") {
   for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("an end that a dying dispatcher has told nobody comes to be known") {
+  bool met = false;
+  for (int steps = 0; steps < 20; ++steps) {
+    Fixture engine{1};
+    const JobId job = engine.submit("a");
+    const PendingCall& call = *engine.call_of(job);
+    caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
+    engine.settle();
+    if (!is_ended(engine.state(job)) || engine.told_ended.contains(job)) continue;
+    met = true;
+    CHECK(engine.told_lost);
+  }
+  CHECK(met);
+}
+
 TEST_CASE("a provider that dies costs an attempt and no job") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

@@ -34,9 +34,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](Reconfigure& message) { return reconfigure(message); },
       [this](const ListServices&) { return list_services(); },
       [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },
-      [this](const CellRestarted&) {
-        if (rerouted_) reroute([] {});
-      },
+      [this](const CellRestarted&) { cell_restarted(); },
       [this](const Drain& message) { return drain(message.grace); },
       [this](const CellRanDry& message) { close_if_idle(message.cell); },
       [this](const Tick&) { hand_back(); },

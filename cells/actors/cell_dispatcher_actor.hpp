@@ -105,6 +105,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void check_needs();
   void change_services();
   void change_terms();
+  void cell_restarted();
   void start_new_cells();
   void complete_reload();
   void fail_reload();

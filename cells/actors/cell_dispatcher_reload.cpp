@@ -177,6 +177,14 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
+/// The dispatcher that died may have owed a look to others, for jobs that had gone to them or that
+/// its own had been before: with its terms, each looks anew.
+void CellDispatcherActor::cell_restarted() {
+  if (!rerouted_ || draining_) return;
+  for (auto& [key, entry] : cells_) caf::anon_send(entry.cell, ChangeTerms{terms_of(key, entry)});
+  reroute([] {});
+}
+
 /// Sees to it that every waiting job is in the cell that the routing names. A look through the
 /// routes that has begun may have passed what is to be seen: another one follows it.
 void CellDispatcherActor::reroute(std::function<void()> then) {
@@ -234,6 +242,10 @@ void CellDispatcherActor::take_over(const std::string& customer, const std::stri
                                     const std::function<void()>& then) {
   const auto target = enter_cell(customer, product);
   if (target.refusal) return then();
+  if (target.entry->closing) {
+    target.entry->held.emplace_back([=, this] { take_over(customer, product, then); });
+    return;
+  }
   request(target.entry->cell, caf::infinite, TakeOver{{between_cells, customer, product}})
       .then([then](const TakenOver&) { then(); },
             // It has closed meanwhile.

@@ -89,6 +89,42 @@ TEST_CASE("an entity's followers in another cell wait for its head, and not a mo
   CHECK(fixture.call_of(follower));
 }
 
+TEST_CASE("a follower in another cell starts though who should have said so dies") {
+  for (int steps = 0; steps < 20; ++steps) {
+    Fixture fixture;
+    const JobId head = fixture.submit("a");
+    const auto dispatcher = fixture.recorder->dispatchers.back();
+    const JobId follower = fixture.submit("a");
+    fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+    const PendingCall& call = *fixture.call_of(head);
+    caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    for (int i = 0; i < steps; ++i) fixture.scheduler().try_run_once();
+    caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
+    fixture.settle();
+    if (fixture.state(head) == JobState::succeeded) CHECK(fixture.call_of(follower));
+  }
+}
+
+TEST_CASE("jobs that come to a cell while it closes are counted where they run") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Fixture fixture{1, true};
+    const JobId id = fixture.submit("a");
+    Job waiting = *fixture.stored(id);
+    fixture.succeed(id);
+    waiting.id = waiting.place = id + 1;
+    waiting.state = JobState::queued;
+    waiting.cell = between_cells;
+    caf::anon_send(fixture.store(), InsertJob{std::make_shared<const Job>(waiting)});
+    fixture.settle();
+    caf::anon_send(fixture.engine(), CellRanDry{acme});
+    caf::anon_send(fixture.engine(), JobsLeft{"acme", "dns"});
+    fixture.settle_in_any_order(seed);
+    REQUIRE(fixture.call_of(waiting.id));
+    fixture.succeed(waiting.id);
+    CHECK(fixture.cell(acme).queue.counts.unfinished() == 0);
+  }
+}
+
 TEST_CASE("a job that is due when it is moved starts, though the clock goes back at once") {
   Fixture fixture;
   const JobId id = fixture.submit("a");

@@ -32,9 +32,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const RetryJob& message) { return retry(message.job); },
       [this](const ReadyForJob& message) { worker_ready(message.worker); },
       [this](const WithdrawReady& message) { withdraw(message.worker); },
-      [this](const JobWorkStarted& message) {
-        if (LiveLease* live = leases_.find(message.lease)) live->started = true;
-      },
+      [this](const JobWorkStarted& message) { work_started(message.lease); },
       [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
       [this](ChangeTerms& message) { change_terms(message); },
       [this](const ReleaseJobs& message) { return release(message); },
@@ -134,6 +132,15 @@ void JobDispatcherActor::worker_down(caf::actor_id id) {
   end_orphan(lease);
 }
 
+/// How long a claim takes to come to the disk is no fault of the job's.
+void JobDispatcherActor::work_started(Lease lease) {
+  const LiveLease* live = leases_.find(lease);
+  if (!live) return;
+  const Now at = now();
+  leases_.start(lease, at.steady + live->job->spec->timeout);
+  arm(at);
+}
+
 /// Ends the attempt of a lease whose worker is gone. Asked again until it is confirmed.
 void JobDispatcherActor::end_orphan(Lease lease) {
   const LiveLease& live = *leases_.find(lease);
@@ -191,9 +198,9 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
   const Lease lease = context_->leases.next();
   const JobWorker& worker = workers_.assign(lease);
   const auto running = std::make_shared<const Job>(start_attempt(*job, lease, at.wall));
-  const milliseconds timeout = running->spec->timeout;
-  leases_.add(lease,
-              {running, at.steady, at.steady + timeout, AbortCause::none, false, worker->id()});
+  const bool after_commit = service->settle > milliseconds{0};
+  const SteadyTime deadline = after_commit ? SteadyTime::max() : at.steady + running->spec->timeout;
+  leases_.add(lease, {running, at.steady, deadline, AbortCause::none, false, worker->id()});
   count(job.get(), running.get());
   context_->options.probe->handed_out(*running, leases_.size(), running_max_);
   if (!job->started_at) {
@@ -201,7 +208,7 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
     context_->options.probe->first_attempt_began(*running, waited);
   }
   send(store(), ClaimJob{running});
-  send(worker, RunJob{lease, running, timeout, service->client});
+  send(worker, RunJob{lease, running, running->spec->timeout, service->client, after_commit});
   tell(*context_, running);
   arm(at);
 }

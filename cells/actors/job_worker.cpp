@@ -49,8 +49,29 @@ class JobWorkerActor : public JobWorker::base {
   void run(RunJob& message) {
     lease_ = message.lease;
     service_ = std::move(message.service);
+    StartCall call{lease_, std::move(message.job), message.timeout};
+    if (message.after_commit) {
+      call_after_commit(std::move(call));
+    } else {
+      begin(std::move(call));
+    }
+  }
+
+  /// The dispatcher has sent the claim before it sent the job here.
+  void call_after_commit(StartCall call) {
+    request(context_->options.store, caf::infinite, FlushStore{})
+        .then(
+            [this, call](const StoreFlushed&) {
+              if (lease_ == call.lease) begin(call);
+            },
+            [this, lease = lease_](const caf::error&) {
+              if (lease_ == lease) abort();
+            });
+  }
+
+  void begin(StartCall call) {
     send(dispatcher_, JobWorkStarted{lease_});
-    request(service_, caf::infinite, StartCall{lease_, std::move(message.job), message.timeout})
+    request(service_, caf::infinite, std::move(call))
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
               [this, lease = lease_](const caf::error&) {
                 if (lease_ == lease) abort();  // The client died: what it left must end first.

@@ -288,6 +288,8 @@ struct RunJob {
   JobPtr job;
   milliseconds timeout{};
   Provider service;
+  /// The call begins when the claim of the job is on disk: no crash forgets that it was made.
+  bool after_commit = false;
 };
 
 /// End the attempt under this lease before its time; reported like any other end.
@@ -295,7 +297,7 @@ struct AbortWork {
   Lease lease;
 };
 
-/// The worker has begun with what it was handed.
+/// The worker begins with what it was handed: from now on its timeout counts.
 struct JobWorkStarted {
   Lease lease;
 };

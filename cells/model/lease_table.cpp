@@ -46,6 +46,14 @@ LiveLease LeaseTable::remove(const Lease& lease) {
   return entry;
 }
 
+void LeaseTable::start(const Lease& lease, SteadyTime deadline) {
+  LiveLease* entry = find(lease);
+  assert(entry);
+  entry->started = true;
+  if (deadlines_.erase({entry->deadline, lease}) > 0) deadlines_.emplace(deadline, lease);
+  entry->deadline = deadline;
+}
+
 void LeaseTable::abort(const Lease& lease, AbortCause cause) {
   LiveLease* entry = find(lease);
   assert(entry);

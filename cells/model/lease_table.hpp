@@ -24,7 +24,7 @@ enum class AbortCause : std::uint8_t { none, timeout, expiry, cancel, hand_back,
 struct LiveLease {
   JobPtr job;
   SteadyTime handed_out_at{};
-  SteadyTime deadline{};
+  SteadyTime deadline{};  ///< The greatest: it has none before its worker begins.
   AbortCause abort = AbortCause::none;
   bool started = false;      ///< Its worker reported JobWorkStarted.
   std::uint64_t worker = 0;  ///< Who has it; 0: nobody any more.
@@ -41,6 +41,9 @@ class LeaseTable {
 
   /// Takes a lease out; it must be live.
   LiveLease remove(const Lease& lease);
+
+  /// Its worker begins; unless its end was asked for, it is due at this time instead.
+  void start(const Lease& lease, SteadyTime deadline);
 
   /// Notes that the end of the attempt was asked for; its deadline no longer counts.
   void abort(const Lease& lease, AbortCause cause);

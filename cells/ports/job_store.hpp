@@ -247,7 +247,7 @@ struct SetCellOverride {
 };
 struct CellOverrideSet {};
 
-/// Commits what is pending, and answers when it is on disk.
+/// Answered when everything before it is on disk, the claims too; committed with what is pending.
 struct FlushStore {};
 struct StoreFlushed {};
 

@@ -10,9 +10,15 @@
 namespace celld::store {
 
 /// Keeps answers in the order of their requests. The reads of a JobStore wait here too, because an
-/// asker must never see an older state after a newer one.
+/// asker must never see an older state after a newer one. Who waits when the store ends gets an
+/// error: a promise that nobody keeps would be waited for forever.
 class Answers {
  public:
+  Answers() = default;
+  ~Answers() { fail_all(caf::make_error(caf::sec::request_receiver_down)); }
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
   template <class Answer>
   void add(caf::typed_response_promise<Answer> promise, Answer answer) {
     waiting_.push_back({static_cast<caf::response_promise&>(promise), std::move(answer)});

@@ -69,6 +69,7 @@ class MemoryJobs {
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
+  static cells::StoreFlushed apply(const cells::FlushStore&) { return {}; }
 
   /// Null: there is none.
   cells::JobPtr find(cells::JobId id) const;

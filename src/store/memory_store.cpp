@@ -180,17 +180,7 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
       [self](const AdvanceDue& request) { return perform<DueAdvanced>(self, request); },
       [self](const PruneEnded& request) { return perform<EndedPruned>(self, request); },
       [self](const SetCellOverride& request) { return perform<CellOverrideSet>(self, request); },
-      [self](const FlushStore&) {
-        auto promise = self->make_response_promise<StoreFlushed>();
-        if (self->state.failure) {
-          promise.deliver(*self->state.failure);
-          return promise;
-        }
-        self->state.answers.add(promise, StoreFlushed{});
-        if (self->state.jobs.changed()) commit(self);
-        self->state.answers.deliver_all();
-        return promise;
-      },
+      [self](const FlushStore& request) { return perform<StoreFlushed>(self, request); },
       [self](CommitBatch due) {
         if (due.batch == self->state.batch && self->state.armed) commit(self);
       },

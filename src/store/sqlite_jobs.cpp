@@ -281,6 +281,11 @@ void SqliteJobs::commit() {
   changed_ = false;
 }
 
+StoreFlushed SqliteJobs::apply(const FlushStore&) {
+  if (!claims_.empty()) touch();
+  return {};
+}
+
 // --- Jobs and lines --------------------------------------------------------------------------
 
 std::optional<Standing> SqliteJobs::standing_of(JobId id) {
@@ -307,8 +312,10 @@ JobRow SqliteJobs::load(JobId id) {
   return read_job(select_job_, routes_);
 }
 
+/// What is told of a claim has to be on disk when it is.
 std::optional<JobRow> SqliteJobs::find(JobId id) {
   if (const auto claim = claims_.find(id); claim != claims_.end()) {
+    touch();
     const auto& [job, standing] = claim->second;
     return JobRow{job, standing.marks, standing.cell, standing.origin};
   }

@@ -40,6 +40,7 @@ class SqliteJobs {
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
+  cells::StoreFlushed apply(const cells::FlushStore&);
 
   /// True when there is something to commit beside claims.
   bool changed() const { return changed_; }

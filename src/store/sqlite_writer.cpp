@@ -70,17 +70,6 @@ class Writer {
     return self_->delegate(counter, request);
   }
 
-  caf::typed_response_promise<StoreFlushed> flush() {
-    auto promise = self_->make_response_promise<StoreFlushed>();
-    if (failure_) {
-      promise.deliver(*failure_);
-    } else {
-      answers_.add(promise, StoreFlushed{});
-      commit();
-    }
-    return promise;
-  }
-
   void commit_batch(std::uint64_t batch) {
     if (armed_ && batch == batch_) commit();
   }
@@ -206,7 +195,7 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
       [&writer](const SetCellOverride& request) {
         return writer.perform<CellOverrideSet>(request);
       },
-      [&writer](const FlushStore&) { return writer.flush(); },
+      [&writer](const FlushStore& request) { return writer.perform<StoreFlushed>(request); },
       [&writer](CommitBatch due) { writer.commit_batch(due.batch); },
       [&writer](CommitClaims) { writer.commit_claims(); },
   };

@@ -241,12 +241,21 @@ BUGS = (
           "")),
     ),
     Bug(
+        "early-call",
+        "P6",
+        "P6",
+        "a call begins before it is on disk that its job runs",
+        "cells/actors/job_worker.cpp",
+        (("    if (message.after_commit) {\n", "    if (false) {\n"),),
+    ),
+    Bug(
         "late-timer",
         "P8",
         "P8",
         "the timer is not armed for the deadline of a job that is handed out",
         "cells/actors/job_dispatcher.cpp",
-        (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),),
+        (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),
+         ("->spec->timeout);\n  arm(at);\n", "->spec->timeout);\n")),
     ),
     Bug(
         "window-runs-empty",

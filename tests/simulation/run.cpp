@@ -57,6 +57,7 @@ class Driver {
     configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
     world_->keep = plan_.keep;
+    world_->settle = plan_.settle;
     world_->without = plan_.without;
   }
 

@@ -201,10 +201,32 @@ void World::call_started(const StartCall& call, caf::actor_id provider) {
   }
   if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
   last_call_[job.id] = call.lease;
+  check_doubt(job);
+  begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
   if (job.steps[job.step].attempts > job.spec->max_attempts) {
     violated("P2", name(job) + " is tried too often");
   }
-  in_flight_[call.lease] = {call.job, now_steady + call.timeout, provider, std::nullopt};
+  const SteadyTime deadline = now_steady + call.timeout;
+  in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
+  const auto given = handed_out_.find(call.lease);
+  if (given != handed_out_.end()) given->second.deadline_latest = deadline;
+}
+
+/// What the engine wrote down about the wait is not asked: a provider doesn't know it either.
+void World::check_doubt(const Job& job) {
+  forget_doubts();
+  if (doubts_.contains(entity_of(job))) {
+    violated("P6", name(job) + " is called for while a call from before the crash may go on");
+  }
+}
+
+void World::forget_doubts() {
+  for (auto item = doubts_.begin(); item != doubts_.end();) {
+    Doubt& doubt = item->second;
+    doubt.lowest_wall = std::min(doubt.lowest_wall, now_wall);
+    const bool over = now_steady >= doubt.until || now_wall >= doubt.lowest_wall + settle;
+    item = over ? doubts_.erase(item) : std::next(item);
+  }
 }
 
 void World::call_ended(Lease lease, CallAnswer answer) {
@@ -250,6 +272,11 @@ void World::daemon_started(const Routing& routing, const std::set<std::string>& 
   note("daemon started");
   services_ = services;
   set_routing(routing);
+  for (const auto& [id, call] : std::exchange(begun_, {})) {
+    doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
+  }
+  // How long to wait is said by the service's configuration alone.
+  std::erase_if(doubts_, [&](const auto& item) { return !services.contains(item.second.service); });
 }
 
 void World::daemon_crashed() {
@@ -270,6 +297,7 @@ void World::daemon_crashed() {
 }
 
 void World::check_deadlines() {
+  forget_doubts();
   std::erase_if(in_flight_, [&](const auto& item) {
     return item.second.provider == 0 && item.second.left_over_until <= now_steady;
   });
@@ -282,7 +310,7 @@ void World::check_deadlines() {
   for (auto& [lease, call] : in_flight_) check_expiry(call);
   for (const auto& [lease, given] : handed_out_) {
     // Twice: a dispatcher that died has to be replaced before its successor can end the attempt.
-    if (now_steady > given.deadline + 2 * abort_allowance) {
+    if (now_steady > given.deadline_latest + 2 * abort_allowance) {
       violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
     }
   }

@@ -37,7 +37,23 @@ struct CallAnswer {
 struct LiveHandOut {
   JobId job = 0;
   SteadyTime at{};
-  SteadyTime deadline{};
+  SteadyTime deadline{};         ///< At the earliest.
+  SteadyTime deadline_latest{};  ///< Counted from the beginning of its call.
+};
+
+/// A call that was made, until its end is on disk.
+struct BegunCall {
+  Lease lease;
+  EntityName entity;
+  std::string service;
+};
+
+/// A call was under way at a crash, and may still have its effect until one of the clocks has gone
+/// on for long enough; the wall clock from where it was lowest since.
+struct Doubt {
+  std::string service;
+  SteadyTime until{};
+  WallTime lowest_wall{};
 };
 
 struct LiveActor {
@@ -60,7 +76,8 @@ class World : public EngineProbe {
   std::uint64_t trace_hash = 1469598103934665603ULL;  ///< FNV-1a over the trace.
   bool keep_trace = false;
   std::vector<std::string> trace;
-  milliseconds keep{};  ///< How long ended jobs are kept.
+  milliseconds keep{};    ///< How long ended jobs are kept.
+  milliseconds settle{};  ///< Of every service.
 
   /// Set by the driver before each event.
   SteadyTime now_steady{};
@@ -148,6 +165,8 @@ class World : public EngineProbe {
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
 
+  void check_doubt(const Job& job);
+  void forget_doubts();
   void check_lease(const Job& job);
   void check_line_and_times(const Job& job);
   void check_bounds(const Job& job, std::size_t running, std::size_t max);
@@ -192,6 +211,8 @@ class World : public EngineProbe {
   std::map<JobId, WallTime> not_before_;       ///< The next attempt.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
   EntityLines lines_;
+  std::map<JobId, BegunCall> begun_;
+  std::map<EntityName, Doubt> doubts_;
 };
 
 }  // namespace simulation

@@ -24,7 +24,8 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   check_line_and_times(job);
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
-  handed_out_[job.lease] = {job.id, now_steady, now_steady + job.spec->timeout};
+  const SteadyTime deadline = now_steady + job.spec->timeout;
+  handed_out_[job.lease] = {job.id, now_steady, deadline, deadline};
   check_bounds(job, running, max);
   if (drained_) violated("P11", name(job) + " starts after the stop");
 }
@@ -143,6 +144,11 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
     kept_until_[entity_of(after)] = *after.settle_until;
+  }
+  const auto begun = begun_.find(after.id);
+  if (begun != begun_.end() && after.state != JobState::running &&
+      after.lease >= begun->second.lease) {
+    begun_.erase(begun);
   }
   if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
   check_checkpoints(*before, after);

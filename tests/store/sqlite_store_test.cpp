@@ -104,6 +104,35 @@ TEST_CASE("a claim whose end comes with the same commit is never written") {
   CHECK(under_test.stats()->commits == before + 1);
 }
 
+TEST_CASE("a claim is on disk when a flush is answered, and when somebody is told of it") {
+  SqliteOptions options;
+  options.claim_delay = milliseconds{60'000};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  const Idempotency idempotency{"key", "digest"};
+  client.ask(InsertJob{job_of(1), idempotency});
+  const auto running_on_disk = [&] {
+    return query(under_test.database(), "SELECT count(*) FROM jobs WHERE state = 2");
+  };
+  client.tell(ClaimJob{running(job_of(1), {1, 1})});
+  client.ask(LoadCells{});
+  CHECK(running_on_disk() == 0);
+  SECTION("flushed") {
+    client.ask(FlushStore{});
+  }
+  SECTION("told to who holds the key") {
+    CHECK(client.ask(FindKeyHolder{"acme", idempotency}).job->state == JobState::running);
+  }
+  SECTION("told to who would hold it") {
+    const auto answer = client.ask(InsertJob{job_of(2), idempotency});
+    CHECK(answer.holder.job->state == JobState::running);
+  }
+  SECTION("told to who would cancel it") {
+    CHECK(client.ask(CancelWaiting{1, acme_cell, at_ms(1)}).before->state == JobState::running);
+  }
+  CHECK(running_on_disk() == 1);
+}
+
 TEST_CASE("a second store on the same directory is refused, until the first is gone") {
   TemporaryDirectory directory;
   SqliteOptions options;

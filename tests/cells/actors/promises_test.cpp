@@ -225,6 +225,57 @@ TEST_CASE("a provider that dies while it has no call is replaced, and the probe 
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+/// A job whose claim is about to be committed, 100 ms from now; the store is slow from here on.
+JobId claim_slowly(Fixture& f) {
+  auto request = f.request("a");
+  request.delay = milliseconds{1000};
+  const JobId id = f.submit(std::move(request));
+  f.commit_delay = milliseconds{100};
+  f.pass(milliseconds{1000});
+  f.pass(milliseconds{100});  // Now the disk knows that it is due.
+  return id;
+}
+
+TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs") {
+  Fixture f;
+  f.settle_time = milliseconds{10'000};
+  f.crash_and_restart();
+  const JobId id = claim_slowly(f);
+  REQUIRE(f.recorder->hand_outs.size() == 1);
+  CHECK_FALSE(f.call_of(id));
+  SECTION("so that it is not made again too early after a crash") {
+    f.pass(milliseconds{100});
+    REQUIRE(f.call_of(id));
+    f.commit_delay = milliseconds{0};
+    f.crash_and_restart();
+    f.pass(milliseconds{9900});
+    CHECK_FALSE(f.call_of(id));
+    CHECK(f.stored(id)->interruptions == 1);
+    f.pass(milliseconds{100});
+    CHECK(f.call_of(id));
+  }
+  SECTION("and its time does not run before") {
+    f.pass(milliseconds{100});
+    f.pass(milliseconds{999});
+    CHECK(f.call_of(id));
+    f.pass(milliseconds{1});
+    CHECK_FALSE(f.call_of(id));
+  }
+  SECTION("and a worker that is lost before costs no attempt") {
+    caf::anon_send_exit(f.recorder->workers.back(), caf::exit_reason::kill);
+    f.commit_delay = milliseconds{0};
+    f.pass(milliseconds{100});
+    REQUIRE(f.recorder->attempts.size() == 1);
+    CHECK(f.recorder->attempts[0].kind == AttemptEnd::Kind::handed_back);
+  }
+}
+
+TEST_CASE("a call that leaves no doubts waits for no commit") {
+  Fixture f;
+  const JobId id = claim_slowly(f);
+  CHECK(f.call_of(id));
+}
+
 TEST_CASE("a jump of the wall clock neither fires nor loses a timeout") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

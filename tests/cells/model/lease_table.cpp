@@ -162,3 +162,26 @@ TEST_CASE("a lease that arrives aborted has no deadline") {
   CHECK(table.remove({1, 1}).abort == AbortCause::worker_lost);
   CHECK_FALSE(table.has_job(10));
 }
+
+TEST_CASE("a lease whose worker begins has its deadline from then on") {
+  LeaseTable table;
+  add(table, {1, 1}, 10, SteadyTime::max());
+  CHECK(table.overdue(start + 1h).empty());
+  table.start({1, 1}, start + 30s);
+  CHECK(table.find({1, 1})->started);
+  CHECK(table.next_deadline() == start + 30s);
+  CHECK(table.overdue(start + 30s) == Leases{{1, 1}});
+  table.abort({1, 1}, AbortCause::timeout);
+  CHECK_FALSE(table.next_deadline());
+}
+
+TEST_CASE("an aborted lease whose worker begins has no deadline") {
+  LeaseTable table;
+  add(table, {1, 1}, 10, start + 10s);
+  table.abort({1, 1}, AbortCause::cancel);
+  table.start({1, 1}, start + 30s);
+  CHECK(table.find({1, 1})->started);
+  CHECK_FALSE(table.next_deadline());
+  table.remove({1, 1});
+  CHECK(table.size() == 0);
+}

@@ -31,7 +31,10 @@ Connection::~Connection() {
 void Connection::on_events(std::uint32_t events) {
   if (state_ == State::closed) return;
   // A client that only closed its sending side is still there for its answer; these mean it is not.
-  if ((events & (EPOLLERR | EPOLLHUP)) != 0) return abandon();
+  // But once we have closed ours, a hang-up says no more than that: input that is not read to its
+  // end would reset the connection, and take away what of the answer is still on its way.
+  const bool lingers = state_ == State::lingering;
+  if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !lingers)) return abandon();
   if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
   if ((events & EPOLLRDHUP) != 0) client_done_ = true;
   if ((events & EPOLLOUT) != 0) {

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import resource
+import socket
 import time
 import unittest
 
@@ -235,6 +236,22 @@ class Readers(Siege):
         with self.siege():
             for _ in self.waves(3.0):
                 wire.talk(self.daemon, page, page, half_close=True)
+
+    def test_who_said_too_much_and_reads_late_gets_the_whole_answer(self):
+        """Input that nobody has read when a connection is closed resets it, and a reset takes away
+        what has not been delivered."""
+        self.start_siege()
+        self.fill(1, 60_000)
+        before = self.descriptors()
+        connection = wire.connect(self.daemon, receive_buffer=4096)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 400_000)
+        page = request("GET", "/v1/jobs?customer=filler", b"", "Connection: close")
+        connection.sendall(page + b"x" * 300_000)
+        connection.shutdown(socket.SHUT_WR)
+        wait_until(lambda: self.descriptors() <= before, "celld has closed the connection")
+        with connection, connection.makefile("rb") as stream:
+            answer, rest = wire.read_answer(stream.read())
+        self.assertEqual((len(answer.json["items"]), rest), (1, b""))
 
     def test_answers_that_go_on_being_ignored_are_given_up(self):
         self.start_siege(write_timeout_ms=500)

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "src/http/release.hpp"
+
 namespace celld::http {
 namespace {
 
@@ -43,7 +45,11 @@ void Connection::on_events(std::uint32_t events) {
   } else if (socket_.write_awaits_input()) {
     on_writable();
   }
-  read_some();
+  if (state_ == State::lingering) {
+    read_on();  // What nobody needs can wait.
+  } else {
+    read_some();
+  }
 }
 
 void Connection::on_writable() {
@@ -124,8 +130,10 @@ bool Connection::wants_input() const {
          (state_ == State::reading_body && !body_held_back_ && !waits_for_room_);
 }
 
-/// What may have to wait for room takes no more until it has it than shows that it needs some.
+/// What may have to wait for room takes no more until it has it than shows that it needs some; with
+/// its head, it comes to twice that.
 std::size_t Connection::read_size() const {
+  if (state_ == State::reading_head) return BodyRoom::small_bytes_max;
   const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
                         body_bytes_ > BodyRoom::small_bytes_max;
   return may_wait ? BodyRoom::small_bytes_max + 1 - task_->body().size() : loop_.scratch.size();
@@ -220,6 +228,7 @@ void Connection::read_requests() {
   if (input_taken_ == input_.size()) {
     input_.clear();
     input_taken_ = 0;
+    if (state_ == State::reading_body) release(input_);  // The rest may be long in coming.
   }
 }
 

@@ -18,6 +18,8 @@ constexpr std::size_t read_bytes_max = 64 << 10;
 constexpr int events_max = 256;
 constexpr int accepts_per_round_max = 256;
 constexpr std::chrono::milliseconds linger_timeout{2000};
+/// How long those may take together who can wait, before it is looked who else has come.
+constexpr std::chrono::microseconds turn_max{500};
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -188,15 +190,22 @@ void Poller::close_stalled() {
   while (auto* connection = loop_.unsent.excess()) connection->abandon();
 }
 
-/// What is put on the list meanwhile waits for the next round.
+/// What is put on the list meanwhile waits for the next round, behind those whose turn has not
+/// come.
 void Poller::read_on() {
+  const auto until = std::chrono::steady_clock::now() + turn_max;
   reading_on_.swap(loop_.unread);
-  for (auto* connection : reading_on_) connection->on_unread();
+  auto next = reading_on_.begin();
+  while (next != reading_on_.end() && !is_past(until)) (*next++)->on_unread();
+  loop_.unread.insert(loop_.unread.begin(), next, reading_on_.end());
   reading_on_.clear();
 }
 
 void Poller::expire_deadlines() {
-  while (auto* entry = loop_.deadlines.due(loop_.now)) {
+  const auto until = std::chrono::steady_clock::now() + turn_max;
+  while (!is_past(until)) {
+    auto* entry = loop_.deadlines.due(loop_.now);
+    if (!entry) return;
     static_cast<Connection*>(entry)->on_deadline();
   }
 }

@@ -116,7 +116,7 @@ class Siege(EndToEnd):
             shutil.rmtree(directory, ignore_errors=True)
 
     @contextlib.contextmanager
-    def siege(self, fresh=True, growth_bytes_max=GROWTH_BYTES_MAX):
+    def siege(self, fresh=True):
         """What happens in here is the attack. A victim is served well all the while, memory stays
         where it was, and when the attackers have gone their descriptors have gone too."""
         self.client.close()
@@ -140,7 +140,7 @@ class Siege(EndToEnd):
         self.client.close()
         wait_until(lambda: self.descriptors() <= descriptors, "the descriptors come back")
         if MEASURED:
-            self.assertLessEqual(grown, growth_bytes_max, "memory")
+            self.assertLessEqual(grown, GROWTH_BYTES_MAX, "memory")
             quiet = bystander_p99_ms <= QUIET_P99_MS_MAX
             self.assertLessEqual(p99_ms, P99_MS_MAX if quiet
                                  else BYSTANDER_FACTOR_MAX * bystander_p99_ms)

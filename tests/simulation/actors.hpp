@@ -1,4 +1,4 @@
-// The simulated outside: providers that misbehave, and a client.
+// The simulated outside: providers that misbehave, a client, and one who watches.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +67,9 @@ namespace simulation {
 /// way, answer nonsense, or are ended by the provider itself; an abort may take a while. In a
 /// gentle world it only succeeds, soon.
 Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world);
+
+/// Hears of changes, and passes on of which job the end was told.
+JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world);
 
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, std::shared_ptr<ClientState> state);

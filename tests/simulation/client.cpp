@@ -134,6 +134,15 @@ class Client : public caf::event_based_actor {
 
 }  // namespace
 
+JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world) {
+  return system.spawn([world = std::move(world)]() -> JobObserver::behavior_type {
+    return {[world](const JobChanged& change) {
+              if (is_ended(change.job->state)) world->end_told(change.job->id);
+            },
+            [world](const ChangesLost&) { world->changes_lost(); }};
+  });
+}
+
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, std::shared_ptr<ClientState> state) {
   return system.spawn<Client>(std::move(world), std::move(dispatcher), std::move(state));

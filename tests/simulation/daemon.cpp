@@ -71,6 +71,9 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.go_ahead = plan.go_ahead;
   options.idle_close = idle_close;
   options.probe = world;
+  const auto watcher = spawn_watcher(system_, world);
+  watcher_ = watcher.address();
+  options.observer = watcher;
   const auto retention = spawn_retention(system_, {options.store, options.wall_clock, plan.keep});
   retention_ = retention.address();
   const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
@@ -85,6 +88,7 @@ Daemon::~Daemon() {
   for (int round = 0; system_.registry().running() > 0; ++round) {
     if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
     kill_first(retention_);
+    kill_first(watcher_);
     kill_first(dispatcher_);
     kill_first(client_.address());
     for (const auto& [role, actors] : world_->actors) {

@@ -55,6 +55,7 @@ class Daemon {
   caf::scheduler::test_coordinator& scheduler_;
   caf::actor_addr store_;
   caf::actor_addr retention_;
+  caf::actor_addr watcher_;
   caf::actor_addr dispatcher_;
   caf::actor client_;
   std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();

@@ -291,6 +291,14 @@ BUGS = (
         ),),
     ),
     Bug(
+        "silent-successor",
+        "events",
+        "liveness",
+        "what a dispatcher that died had written down and not told is told by nobody",
+        "cells/actors/cell.cpp",
+        (("              tell_changes_lost(*context_);\n", ""),),
+    ),
+    Bug(
         "unanswered-cancel",
         "liveness",
         "liveness",

@@ -282,6 +282,7 @@ void World::daemon_started(const Routing& routing, const std::set<std::string>& 
 void World::daemon_crashed() {
   note("daemon ended");
   in_flight_.clear();
+  untold_.clear();
   answers_.clear();
   live_.clear();
   handed_out_.clear();
@@ -408,6 +409,7 @@ std::string World::complaint_about(const std::vector<CellStatus>& cells) const {
     const auto size = size_of(cell.key);
     if (size && pool.target != *size) return to_string(cell.key) + " forgot its size";
   }
+  if (!untold_.empty()) return "nobody is told of the end of " + format_job_id(*untold_.begin());
   return {};
 }
 

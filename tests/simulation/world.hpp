@@ -105,6 +105,11 @@ class World : public EngineProbe {
   void reload_answered(const Reconfigure& order, bool in_force);
   void drained();
 
+  // --- Told by whoever watches -----------------------------------------------------------------
+  void end_told(JobId id) { untold_.erase(id); }
+  /// Ends that nobody has told of are on disk, and looked up there.
+  void changes_lost() { untold_.clear(); }
+
   // --- Told by the providers -------------------------------------------------------------------
   void call_started(const StartCall& call, caf::actor_id provider);
   void call_ended(Lease lease, CallAnswer answer);
@@ -208,6 +213,7 @@ class World : public EngineProbe {
   std::map<JobId, std::uint32_t> reopened_;  ///< An answer about one may be about its life before.
   std::map<JobId, std::uint32_t> ends_;      ///< As committed.
   std::map<JobId, std::uint32_t> ends_told_;
+  std::set<JobId> untold_;  ///< Ends that are on disk, and that whoever watches has not heard of.
   std::map<JobId, WallTime> not_before_;       ///< The next attempt.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
   EntityLines lines_;

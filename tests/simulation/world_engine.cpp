@@ -152,7 +152,10 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
   check_checkpoints(*before, after);
-  if (is_ended(after.state) && !is_ended(before->state)) ends_[after.id] += 1;
+  if (is_ended(after.state) && !is_ended(before->state)) {
+    ends_[after.id] += 1;
+    untold_.insert(after.id);
+  }
 }
 
 void World::check_checkpoints(const Job& before, const Job& after) {

@@ -18,8 +18,9 @@ constexpr std::size_t read_bytes_max = 64 << 10;
 constexpr int events_max = 256;
 constexpr int accepts_per_round_max = 256;
 constexpr std::chrono::milliseconds linger_timeout{2000};
-/// How long those may take together who can wait, before it is looked who else has come.
-constexpr std::chrono::microseconds turn_max{500};
+/// How long those may take together who can wait, before it is looked who else has come; or for as
+/// long as the others have taken just now.
+constexpr std::chrono::microseconds turn{500};
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -190,10 +191,15 @@ void Poller::close_stalled() {
   while (auto* connection = loop_.unsent.excess()) connection->abandon();
 }
 
+SteadyTime Poller::end_of_turn() const {
+  const auto now = std::chrono::steady_clock::now();
+  return now + std::max<SteadyTime::duration>(turn, now - loop_.now);
+}
+
 /// What is put on the list meanwhile waits for the next round, behind those whose turn has not
 /// come.
 void Poller::read_on() {
-  const auto until = std::chrono::steady_clock::now() + turn_max;
+  const auto until = end_of_turn();
   reading_on_.swap(loop_.unread);
   auto next = reading_on_.begin();
   while (next != reading_on_.end() && !is_past(until)) (*next++)->on_unread();
@@ -202,7 +208,7 @@ void Poller::read_on() {
 }
 
 void Poller::expire_deadlines() {
-  const auto until = std::chrono::steady_clock::now() + turn_max;
+  const auto until = end_of_turn();
   while (!is_past(until)) {
     auto* entry = loop_.deadlines.due(loop_.now);
     if (!entry) return;

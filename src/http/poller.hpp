@@ -40,6 +40,7 @@ class Poller {
   std::optional<SteadyTime> next_give_up() const;
   void grant_room();
   void close_stalled();
+  SteadyTime end_of_turn() const;
   void read_on();
   void expire_deadlines();
   void accept_clients();

@@ -58,12 +58,13 @@ HttpLoop::~HttpLoop() {
 void HttpLoop::run() {
   while (!commands_.stop_requested()) {
     auto commands = commands_.take();
-    // Before calls begin, too: one may use a connection on which something has come.
-    wait_and_dispatch(commands.empty() ? wait_ms() : 0);
-    end_finished();
     for (auto& command : commands) {
       std::visit([this](auto& each) { carry_out(each); }, command);
     }
+    // Before the timers, with which calls begin: a connection on which something has come is none
+    // that they may use.
+    wait_and_dispatch(commands.empty() ? wait_ms() : 0);
+    end_finished();
     fire_timers();
     end_finished();
     drop_empty_shards();

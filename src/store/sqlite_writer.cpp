@@ -1,4 +1,5 @@
 // The writer actor: batches, answers, and what happens when the database fails.
+#include <exception>
 #include <utility>
 
 #include "src/store/answers.hpp"
@@ -102,7 +103,7 @@ class Writer {
     try {
       operation();
       return true;
-    } catch (const SqliteFailure& failure) {
+    } catch (const std::exception& failure) {  // Whatever it is: half an operation may be done.
       fail(failure.what());
       return false;
     }

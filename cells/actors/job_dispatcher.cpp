@@ -228,15 +228,16 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
   const auto after = std::make_shared<const Job>(
-      end_attempt(*live.job, std::move(end), terms(*live.job), at.wall));
+      end_attempt(*live.job, std::move(end), retry_terms(live), at.wall));
   context_->options.probe->lease_ended(*live.job, *after, live.abort);
   record(live.job, after);
   dispatch(at);
   answer_handed_back();
 }
 
-RetryTerms JobDispatcherActor::terms(const Job& job) {
-  const Service* service = find_service(job);
+/// A call that never began leaves nothing to wait for.
+RetryTerms JobDispatcherActor::retry_terms(const LiveLease& live) {
+  const Service* service = live.started ? find_service(*live.job) : nullptr;
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
   return {terms_.quota.retry, service ? service->settle : milliseconds{0}, random};
 }

@@ -70,7 +70,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool starts_jobs() const;
   void hand_out(const JobPtr& job, const Now& at);
   void completed(Lease lease, CallOutcome& outcome);
-  RetryTerms terms(const Job& job);
+  RetryTerms retry_terms(const LiveLease& live);
   void record(const JobPtr& before, const JobPtr& after);
   void store_failed();
   void recorded(const JobPtr& after, const JobRecorded& result);

@@ -24,7 +24,7 @@ class JobWorkerActor : public JobWorker::base {
     return {
         [this](RunJob& message) { run(message); },
         [this](const AbortWork& message) {
-          if (lease_ == message.lease) abort();
+          if (lease_ == message.lease) abort_attempt();
         },
         [this](const GracefulStop&) {
           retiring_ = true;
@@ -64,12 +64,11 @@ class JobWorkerActor : public JobWorker::base {
             [this, call](const StoreFlushed&) {
               if (lease_ == call.lease) begin(call);
             },
-            [this, lease = lease_](const caf::error&) {
-              if (lease_ == lease) abort();
-            });
+            [this, lease = lease_](const caf::error&) { complete(lease, aborted()); });
   }
 
   void begin(StartCall call) {
+    begun_ = true;
     send(dispatcher_, JobWorkStarted{lease_});
     request(service_, caf::infinite, std::move(call))
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
@@ -78,24 +77,34 @@ class JobWorkerActor : public JobWorker::base {
               });
   }
 
+  void abort_attempt() {
+    if (begun_) {
+      abort();
+    } else {
+      complete(lease_, aborted());
+    }
+  }
+
+  static CallOutcome aborted() {
+    CallOutcome outcome;
+    outcome.kind = CallOutcome::Kind::aborted;
+    return outcome;
+  }
+
   /// The answer to the StartCall then says `aborted`, unless the client that owed it has died.
   void abort() {
     request(service_, caf::infinite, AbortCall{lease_})
-        .then(
-            [this](const CallAborted& aborted) {
-              CallOutcome outcome;
-              outcome.kind = CallOutcome::Kind::aborted;
-              complete(aborted.lease, std::move(outcome));
-            },
-            [this, lease = lease_](const caf::error&) {
-              if (lease_ == lease) delayed_send(this, abort_retry_delay, AbortWork{lease});
-            });
+        .then([this](const CallAborted& confirmed) { complete(confirmed.lease, aborted()); },
+              [this, lease = lease_](const caf::error&) {
+                if (lease_ == lease) delayed_send(this, abort_retry_delay, AbortWork{lease});
+              });
   }
 
   /// Reports the first end of the attempt; a second one finds the lease gone.
   void complete(Lease lease, CallOutcome outcome) {
     if (lease_ != lease) return;
     lease_ = {};
+    begun_ = false;
     service_ = nullptr;
     send(dispatcher_, JobWorkCompleted{lease, std::move(outcome)});
     if (retiring_) {
@@ -114,6 +123,7 @@ class JobWorkerActor : public JobWorker::base {
   JobDispatcher dispatcher_;
   Provider service_;
   Lease lease_;
+  bool begun_ = false;  ///< The call under that lease; before, it waits for its claim.
   bool retiring_ = false;
   bool withdrawn_ = false;  ///< The dispatcher hands this worker nothing any more.
 };

@@ -80,8 +80,10 @@ BUGS = (
             "      if (leases_.has_job(job->id)) continue;\n"
             "      AttemptEnd end;\n"
             "      end.kind = AttemptEnd::Kind::interrupted;\n"
+            "      LiveLease lost;\n"
+            "      lost.job = job;\n"
             "      record(job, std::make_shared<const Job>(\n"
-            "                      end_attempt(*job, end, terms(*job), now().wall)));\n"
+            "                      end_attempt(*job, end, retry_terms(lost), now().wall)));\n"
             "    }\n"
             "  });\n"
             "}",

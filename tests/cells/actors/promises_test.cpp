@@ -261,12 +261,13 @@ TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs
     f.pass(milliseconds{1});
     CHECK_FALSE(f.call_of(id));
   }
-  SECTION("and a worker that is lost before costs no attempt") {
+  SECTION("and a worker that is lost before costs neither an attempt nor a wait") {
     caf::anon_send_exit(f.recorder->workers.back(), caf::exit_reason::kill);
     f.commit_delay = milliseconds{0};
     f.pass(milliseconds{100});
     REQUIRE(f.recorder->attempts.size() == 1);
     CHECK(f.recorder->attempts[0].kind == AttemptEnd::Kind::handed_back);
+    CHECK(f.call_of(id));
   }
 }
 

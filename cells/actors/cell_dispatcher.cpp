@@ -134,8 +134,8 @@ void CellDispatcherActor::start_instance(const CellKey& key) {
 /// One that is not configured leaves as soon as it has nothing any more.
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;
-  auto terms = terms_of(key, entry);
-  entry.cell = spawn_cell(system(), context_, {key, std::move(terms), override_of(key)}, this);
+  note_rule(key, entry);
+  entry.cell = spawn_cell(system(), context_, {key, terms_of(key, entry), override_of(key)}, this);
   monitor(entry.cell);
   return cells_.emplace(key, std::move(entry)).first->second;
 }
@@ -147,16 +147,20 @@ const CellRule* CellDispatcherActor::rule_of_cell(const CellKey& key) const {
   return is_template ? nullptr : rule;
 }
 
-/// What the configuration says of a cell now; notes it in its entry.
-CellTerms CellDispatcherActor::terms_of(const CellKey& key, Entry& entry) {
+/// Notes what the configuration says of a cell now.
+void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
   const CellRule* rule = rule_of_cell(key);
   if (entry.template_of) instances_[*entry.template_of] -= 1;
   entry.template_of.reset();
   if (rule && rule->is_template()) instances_[*(entry.template_of = template_key(*rule))] += 1;
   if (rule) entry.quota = quota_of(*rule);
+}
+
+/// By what was noted of the cell last.
+CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) const {
   CellTerms terms;
   terms.quota = entry.quota;
-  terms.leaving = rule == nullptr;
+  terms.leaving = rule_of_cell(key) == nullptr;
   terms.closes_when_dry = terms.leaving || entry.template_of;
   if (rerouted_ || terms.leaving) terms.routing = options_.routing;
   terms.services = services_;

@@ -56,7 +56,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   static CellKey template_key(const CellRule& rule) { return {rule.customer, rule.product}; }
   const CellRule* rule_of_cell(const CellKey& key) const;
   CellQuota quota_of(const CellRule& rule) const;
-  CellTerms terms_of(const CellKey& key, Entry& entry);
+  void note_rule(const CellKey& key, Entry& entry);
+  CellTerms terms_of(const CellKey& key, const Entry& entry) const;
   CellOverride override_of(const CellKey& key) const;
 
   // Cells that have nothing to do.

@@ -138,6 +138,7 @@ void CellDispatcherActor::change_terms() {
   };
   reload_->missing = cells_.size() + 1;
   for (auto& [key, entry] : cells_) {
+    note_rule(key, entry);
     request(entry.cell, caf::infinite, ChangeTerms{terms_of(key, entry)})
         .then([answered](const CellDescribed&) { answered(); },
               [answered](const caf::error&) { answered(); });  // It has closed.
@@ -178,10 +179,12 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
 // --- Jobs ----------------------------------------------------------------------------------------
 
 /// The dispatcher that died may have owed a look to others, for jobs that had gone to them or that
-/// its own had been before: with its terms, each looks anew.
+/// its own had been before: with the terms that it has, each looks anew.
 void CellDispatcherActor::cell_restarted() {
   if (!rerouted_ || draining_) return;
-  for (auto& [key, entry] : cells_) caf::anon_send(entry.cell, ChangeTerms{terms_of(key, entry)});
+  for (const auto& [key, entry] : cells_) {
+    caf::anon_send(entry.cell, ChangeTerms{terms_of(key, entry)});
+  }
   reroute([] {});
 }
 

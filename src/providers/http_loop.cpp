@@ -58,19 +58,25 @@ HttpLoop::~HttpLoop() {
 void HttpLoop::run() {
   while (!commands_.stop_requested()) {
     auto commands = commands_.take();
-    for (auto& command : commands) {
-      std::visit([this](auto& each) { carry_out(each); }, command);
-    }
+    carry_out_all<HttpCommandQueue::Start>(commands);
     // Before the timers, with which calls begin: a connection on which something has come is none
-    // that they may use.
+    // that they may use. And before calls are aborted: an answer that has come is the answer.
     wait_and_dispatch(commands.empty() ? wait_ms() : 0);
     end_finished();
+    carry_out_all<HttpCommandQueue::Abort>(commands);
     fire_timers();
     end_finished();
     drop_empty_shards();
   }
   end_all();
   commands_.close();
+}
+
+template <class Kind>
+void HttpLoop::carry_out_all(std::vector<HttpCommandQueue::Command>& commands) {
+  for (auto& command : commands) {
+    if (auto* each = std::get_if<Kind>(&command)) carry_out(*each);
+  }
 }
 
 void HttpLoop::carry_out(HttpCommandQueue::Start& start) {

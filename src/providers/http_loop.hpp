@@ -36,6 +36,8 @@ class HttpLoop {
   };
   using Calls = std::map<cells::Lease, Entry>;
 
+  template <class Kind>
+  void carry_out_all(std::vector<HttpCommandQueue::Command>& commands);
   void carry_out(HttpCommandQueue::Start& start);
   void carry_out(HttpCommandQueue::Abort& abort);
   HttpShard& shard_with_room();

@@ -141,6 +141,31 @@ TEST_CASE("an abort closes the socket, ends the call once, and is then confirmed
   CHECK(Clock::now() - begin < tolerance);
 }
 
+TEST_CASE("an answer that has come before its call is aborted is the call's end") {
+  std::promise<void> asked;
+  std::promise<void> answer;
+  std::promise<void> sent;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (!connection.read_request()) return;
+    asked.set_value();
+    answer.get_future().wait_for(patience);
+    connection.send(http_answer("200 OK", ""));
+    sent.set_value();
+  });
+  Calls calls;
+  const auto lease = calls.next_lease();
+  auto result = calls.start(lease, request_to(provider.url()));
+  REQUIRE(asked.get_future().wait_for(patience) == std::future_status::ready);
+  std::promise<void> go_on;
+  calls.hold(go_on.get_future().share());
+  answer.set_value();
+  REQUIRE(sent.get_future().wait_for(patience) == std::future_status::ready);
+  auto gone = calls.abort(lease);
+  go_on.set_value();
+  REQUIRE(gone.wait_for(patience) == std::future_status::ready);
+  CHECK(result.get().end == End::answered);
+}
+
 TEST_CASE("an abort closes the connection even while a fork has copies of all descriptors") {
   std::promise<void> taken;
   std::promise<bool> closed;

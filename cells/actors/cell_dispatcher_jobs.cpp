@@ -76,6 +76,7 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
 }
 
 caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
+  if (!can_reopen(*message.job)) return RetryAnswered{message.job, false, std::nullopt};
   const JobSpec& spec = *message.job->spec;
   if (is_undecided(spec)) return ask_when_decided<RetryAnswered>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);

@@ -207,6 +207,21 @@ TEST_CASE("a cell becomes a template, and its jobs go to the instances") {
   CHECK(fixture.cell(everybody).queue.counts.unfinished() == 1);
 }
 
+TEST_CASE("a cell keeps its size when its template's has changed and another dispatcher dies") {
+  Fixture fixture;
+  fixture.submit("a");
+  const auto dispatcher = fixture.recorder->dispatchers.back();
+  fixture.submit("b");
+  CellRule each = rule("*", "*");
+  each.per_customer = true;
+  fixture.reconfigure({each});
+  REQUIRE(fixture.cell(acme).pool.target == 1);
+  fixture.resize(5);
+  caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
+  fixture.settle();
+  CHECK(fixture.cell(acme).pool.target == 1);
+}
+
 TEST_CASE("a service that unfinished jobs need stays, and then nothing changes") {
   Fixture fixture{3};
   const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
@@ -234,6 +249,17 @@ TEST_CASE("a reload that is refused for want of a service refuses no job meanwhi
   CHECK(fixture.try_to_submit(fixture.request("c", {"billing"})).job);
   begin_reload();
   CHECK(fixture.retry(again).accepted);
+}
+
+TEST_CASE("a job that cannot be tried again is told so, also where no cell would take it") {
+  Fixture fixture;
+  const JobId id = fixture.submit("a");
+  fixture.succeed(id);
+  fixture.reconfigure({rule("bolt", "*")});
+  const auto answer = fixture.retry(fixture.stored(id));
+  CHECK_FALSE(answer.refusal);
+  CHECK_FALSE(answer.accepted);
+  CHECK(answer.job);
 }
 
 TEST_CASE("a service that nobody needs goes, and no job for it is taken") {

@@ -48,14 +48,18 @@ JobsListed MemoryDisk::read(const ListJobs& request) const {
   while (next != content_.jobs.begin()) {
     const auto& [id, stored] = *std::prev(next);
     if (id < range.first) break;
-    if (page.jobs.size() >= request.limit || scanned >= scanned_max || bytes > request.bytes_max) {
+    if (scanned >= scanned_max) {
       page.next = next->first;
-      page.full = scanned < scanned_max;
       return page;
     }
     --next;
     ++scanned;
     if (!matches(request.filter, *stored.job)) continue;
+    if (page.jobs.size() >= request.limit || bytes > request.bytes_max) {
+      page.next = id + 1;
+      page.full = true;
+      return page;
+    }
     bytes += approximate_bytes(*stored.job);
     page.jobs.push_back(stored.job);
   }

@@ -118,13 +118,17 @@ JobsListed SqliteReads::read(const ListJobs& request) {
   std::size_t bytes = 0;
   JobId last = range.end;
   for (std::size_t scanned = 0; !rows.at_end(); ++scanned, rows.advance()) {
-    if (page.jobs.size() >= request.limit || scanned >= scanned_max || bytes > request.bytes_max) {
+    if (scanned >= scanned_max) {
       page.next = last;
-      page.full = scanned < scanned_max;
       break;
     }
     last = static_cast<JobId>(rows.row().integer(0));
     if (!may_match(request.filter, rows.row())) continue;
+    if (page.jobs.size() >= request.limit || bytes > request.bytes_max) {
+      page.next = last + 1;  // Of what the filter leaves out nobody is to learn anything.
+      page.full = true;
+      break;
+    }
     auto job = find(last);
     if (!job || !matches(request.filter, *job)) continue;
     bytes += approximate_bytes(*job);

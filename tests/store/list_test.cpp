@@ -143,6 +143,31 @@ TEST_CASE("a page ends at its bytes") {
   });
 }
 
+TEST_CASE("the end of a page tells nothing of jobs that its filter leaves out") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    for (JobId id = 1; id <= 9; ++id) {
+      JobSketch sketch;
+      sketch.id = id;
+      sketch.customer = id == 5 || id == 9 ? "acme" : "bolt";
+      sketch.entity = "shared";
+      sketch.labels = {{"ticket", "T-1"}};
+      client.ask(InsertJob{sketch_job(sketch)});
+    }
+    JobFilter by_entity;
+    by_entity.customer = "acme";
+    JobFilter by_label = by_entity;
+    by_entity.entity_id = "shared";
+    by_label.labels = {{"ticket", "T-1"}};
+    for (const auto& filter : {by_entity, by_label}) {
+      CHECK(client.ask(ListJobs{filter, 0, 2}).next == 0);
+      const auto first = client.ask(ListJobs{filter, 0, 1});
+      CHECK(first.next == 6);
+      CHECK(client.ask(ListJobs{filter, first.next, 1}).jobs.front()->id == 5);
+      CHECK(client.ask(ListJobs{filter, first.next, 1}).next == 0);
+    }
+  });
+}
+
 TEST_CASE("the oldest queued job of a cell is found, also behind one that runs") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK(client.ask(FindOldestQueued{acme_cell}).place == 0);

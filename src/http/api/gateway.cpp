@@ -93,10 +93,9 @@ Problem not_attached() {
 /// Cells that were described, while their ages are asked for.
 struct Gathering {
   std::vector<CellView> views;
-  std::size_t missing;  ///< Answers, and the asking itself.
-  bool failed;
   std::function<Response(const std::vector<CellView>&)> render;
   Responder responder;
+  std::size_t next = 0;  ///< The first whose age is not known.
 };
 
 class GatewayActor : public Gateway::base {
@@ -182,13 +181,13 @@ class GatewayActor : public Gateway::base {
   /// The job may have ended before anybody waited for it: what was told of it then, and what was
   /// answered to its submission, need not come in their order.
   void check_ended(cells::JobId id) {
-    request(reader_, caf::infinite, cells::FindJob{id})
-        .then(
-            [this](const cells::JobFound& reply) {
-              if (reply.job && cells::is_ended(reply.job->state))
-                answer_all(waiters_.changed(reply.job));
-            },
-            [](const caf::error&) {});
+    ask_reader<cells::JobFound>(
+        cells::FindJob{id}, [] { return true; },
+        [this](const cells::JobFound& reply) {
+          if (reply.job && cells::is_ended(reply.job->state))
+            answer_all(waiters_.changed(reply.job));
+        },
+        [] {});
   }
 
   void get_job(const GetJob& order) {
@@ -367,33 +366,24 @@ class GatewayActor : public Gateway::base {
   /// Asks for the age of the oldest queued job of each cell that has one, then renders.
   void gather(const std::vector<CellStatus>& cells, const Responder& responder,
               std::function<Response(const std::vector<CellView>&)> render) {
-    auto gathering =
-        std::make_shared<Gathering>(Gathering{{}, 1, false, std::move(render), responder});
+    auto gathering = std::make_shared<Gathering>(Gathering{{}, std::move(render), responder});
     for (const CellStatus& status : cells) gathering->views.push_back({status});
-    for (std::size_t i = 0; i < gathering->views.size(); ++i) {
-      if (cells[i].queue.counts[cells::JobState::queued] > 0) ask_age(gathering, i);
+    ask_ages(gathering);
+  }
+
+  /// One after the other, so that whoever else reads need not wait for all of them.
+  void ask_ages(const std::shared_ptr<Gathering>& gathering) {
+    auto& [views, render, responder, next] = *gathering;
+    while (next < views.size() && views[next].status.queue.counts[cells::JobState::queued] == 0) {
+      ++next;
     }
-    gathered_one(*gathering);
-  }
-
-  void ask_age(const std::shared_ptr<Gathering>& gathering, std::size_t index) {
-    ++gathering->missing;
-    request(reader_, caf::infinite, cells::FindOldestQueued{gathering->views[index].status.key})
-        .then(
-            [this, gathering, index](const cells::OldestQueued& oldest) {
-              gathering->views[index].oldest_queued = age(oldest.place);
-              gathered_one(*gathering);
-            },
-            [gathering](const caf::error&) {
-              gathering->failed = true;
-              gathered_one(*gathering);
-            });
-  }
-
-  static void gathered_one(Gathering& gathering) {
-    if (--gathering.missing > 0) return;
-    gathering.responder.answer(gathering.failed ? to_response(store_unavailable())
-                                                : gathering.render(gathering.views));
+    if (next == views.size()) return responder.answer(render(views));
+    read<cells::OldestQueued>(cells::FindOldestQueued{views[next].status.key}, responder,
+                              [this, gathering](const cells::OldestQueued& oldest) {
+                                gathering->views[gathering->next++].oldest_queued =
+                                    age(oldest.place);
+                                ask_ages(gathering);
+                              });
   }
 
   cells::milliseconds age(cells::JobId place) const {
@@ -403,15 +393,32 @@ class GatewayActor : public Gateway::base {
 
   // --- The engine ------------------------------------------------------------------------------
 
-  /// Asks the store for what may be large. It is read by one actor in any case, so that nobody
-  /// waits longer when only a few questions are under way; what is not read yet takes no memory.
   template <class Reply, class Ask, class Then>
   void read(
       Ask question, const Responder& responder, const Then& then,
       const std::function<void()>& otherwise = [] {}) {
     if (!reader_) return responder.answer(to_response(not_attached()));
-    waiting_reads_.push_back([this, question = std::move(question), responder, then, otherwise] {
-      if (!responder.connected()) return otherwise();
+    ask_reader<Reply>(
+        std::move(question),
+        [responder, otherwise] {
+          const bool wanted = responder.connected();
+          if (!wanted) otherwise();
+          return wanted;
+        },
+        then,
+        [responder, otherwise] {
+          responder.answer(to_response(store_unavailable()));
+          otherwise();
+        });
+  }
+
+  /// Asks the store for what may be large. It is read by one actor in any case, so that nobody
+  /// waits longer when only a few questions are under way; what is not read yet takes no memory.
+  /// A question that is not `wanted` any more when its turn comes is dropped.
+  template <class Reply, class Ask, class Wanted, class Then, class Failed>
+  void ask_reader(Ask question, const Wanted& wanted, const Then& then, const Failed& failed) {
+    waiting_reads_.push_back([this, question = std::move(question), wanted, then, failed] {
+      if (!wanted()) return;
       ++reads_;
       request(reader_, caf::infinite, question)
           .then(
@@ -420,10 +427,9 @@ class GatewayActor : public Gateway::base {
                 then(reply);
                 start_reads();
               },
-              [this, responder, otherwise](const caf::error&) {
+              [this, failed](const caf::error&) {
                 --reads_;
-                responder.answer(to_response(store_unavailable()));
-                otherwise();
+                failed();
                 start_reads();
               });
     });

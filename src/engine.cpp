@@ -255,11 +255,19 @@ class RunningEngine final : public Engine {
     return faults;
   }
 
+  /// celld is not to go on without that actor.
+  void fail_with(const caf::actor& actor, Events::Kind kind, const char* text) {
+    actor->attach_functor([this, kind, text](const caf::error& reason) {
+      if (reason != caf::exit_reason::user_shutdown) events_.fail(kind, text);
+    });
+  }
+
   std::optional<StartFailure> serve(store::SqliteStore& opened) {
     const auto store = opened.spawn_writer(system_);
     const auto reader = opened.spawn_reader(system_);
     const auto gateway = api::spawn_gateway(system_, wall_now);
     store_ = caf::actor_cast<caf::actor>(store);
+    fail_with(store_, Events::Kind::store_failed, "the store ended");
     reader_ = caf::actor_cast<caf::actor>(reader);
     gateway_ = caf::actor_cast<caf::actor>(gateway);
 
@@ -270,10 +278,7 @@ class RunningEngine final : public Engine {
     if (auto failure = await_dispatcher(dispatcher)) return failure;
     retention_ = caf::actor_cast<caf::actor>(
         cells::spawn_retention(system_, {store, wall_now, config_.retention}));
-    dispatcher_->attach_functor([this](const caf::error& reason) {
-      if (reason == caf::exit_reason::user_shutdown) return;
-      events_.fail(Events::Kind::engine_failed, "the cell dispatcher ended");
-    });
+    fail_with(dispatcher_, Events::Kind::engine_failed, "the cell dispatcher ended");
 
     caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
     settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));

@@ -145,6 +145,16 @@ TEST_CASE("without tokens a page whose name points here is refused") {
   CHECK(outcome(control(), {{"host", "celld.example"}, {"authorization", "Bearer all"}}) == "in");
 }
 
+TEST_CASE("without tokens another site's page gets nothing by a request that has no origin") {
+  for (const auto* site : {"cross-site", "same-site", "Cross-Site"}) {
+    const Headers image = {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}};
+    CHECK(outcome(AccessControl(), image, Scope::admin) == "foreign-origin");
+    CHECK(outcome(AccessControl(), image, std::nullopt) == "in");
+  }
+  for (const auto* site : {"same-origin", "none"})
+    CHECK(outcome(AccessControl(), {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}}) == "in");
+}
+
 TEST_CASE("a foreign page is refused whatever token it has") {
   const Headers foreign = {{"host", "celld"}, {"origin", "http://evil.example"}};
   Headers with_token = foreign;

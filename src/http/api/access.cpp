@@ -60,8 +60,10 @@ bool may_concern(const std::optional<std::string>& only_customer, std::string_vi
 
 std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
                                                    std::optional<Scope> scope) const {
-  // Without tokens, any page in a browser on this machine could otherwise submit jobs.
+  // Without tokens, any page in a browser on this machine could otherwise submit jobs, or have
+  // backups made.
   if (is_foreign(request)) return foreign_origin();
+  if (tokens_.empty() && scope && is_from_another_site(request)) return foreign_origin();
   if (tokens_.empty() && scope && names_a_domain(request)) return foreign_host();
   if (tokens_.empty() || !scope) return Access{};
   const config::Token* token = token_of(request);

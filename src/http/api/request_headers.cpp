@@ -70,6 +70,11 @@ bool is_foreign(const http::Request& request) {
   return host.empty() || (from != "http://" + host && from != "https://" + host);
 }
 
+bool is_from_another_site(const http::Request& request) {
+  const std::string site = lower_case(request.header("sec-fetch-site").value_or(""));
+  return site == "cross-site" || site == "same-site";
+}
+
 bool names_a_domain(const http::Request& request) {
   std::string host = lower_case(request.header("host").value_or(""));
   if (host.starts_with('[')) return false;

@@ -17,6 +17,10 @@ bool is_json(const http::Request& request);
 /// True for a page of another site: its `Origin` is not the host that was asked.
 bool is_foreign(const http::Request& request);
 
+/// True when a browser says that a page of another site makes this request. Without an `Origin`
+/// such a page can make requests whose answers it cannot read: those for images, for example.
+bool is_from_another_site(const http::Request& request);
+
 /// True when the host that was asked is a domain of more than one label, which somebody else may
 /// let point here to have a page of theirs taken for one of this machine (DNS rebinding).
 /// Addresses, `localhost` and single labels are not.

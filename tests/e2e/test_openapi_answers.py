@@ -202,6 +202,8 @@ class Answers(EndToEnd):
         self.assertEqual(self.client.request("HEAD", "/v1/events").status, 200)
         self.assertEqual(self.client.put("/v1/admin/cells/acme/*/pool", {"size": 3}).status, 202)
         self.assertEqual(self.client.get("/v1/cells/acme/*").json["overrides"], {"pool.size": 3})
+        self.assert_problem(self.client.request("DELETE", "/v1/admin/cells/acme/*/pool",
+                                                {"size": 12}), 422, "invalid-request")
         self.assertEqual(self.client.delete("/v1/admin/cells/acme/*/pool").status, 202)
 
         self.have_the_states_of_a_cell()

@@ -162,10 +162,9 @@ void put_pool(const Api& api, const Access& access, const Request& request, Resp
 
 void delete_pool(const Api& api, const Access& access, const Request& request,
                  Responder responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
   auto key = captured_key(request);
   if (!key) return answer(responder, not_found("There is no such cell."));
+  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
   caf::anon_send(api.gateway,
                  PutPool{std::move(*key), std::nullopt, std::move(responder), access.customer});
 }

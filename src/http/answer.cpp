@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -57,6 +58,21 @@ bool is_framing_field(std::string_view name) {
          equal_ignoring_case(name, "transfer-encoding") || equal_ignoring_case(name, "connection");
 }
 
+/// The time as RFC 9110, section 5.6.7, has it in a `Date`. The "C" locale is never left.
+std::string_view date() {
+  thread_local std::time_t second = -1;
+  thread_local std::array<char, 40> text{};
+  thread_local std::size_t length = 0;
+  const std::time_t now = std::time(nullptr);
+  if (now != second) {
+    second = now;
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    length = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  }
+  return {text.data(), length};
+}
+
 void append_field(std::string& message, std::string_view name, std::string_view value) {
   message.append(name).append(": ");
   for (const char c : value) message += is_field_char(c) ? c : ' ';
@@ -71,9 +87,9 @@ bool is_bodyless(int status) {
   return status == 204 || status == 304;
 }
 
-void append_status_line(std::string& message, int status) {
+void append_first_lines(std::string& message, int status) {
   message.append("HTTP/1.1 ").append(std::to_string(status)).append(" ");
-  message.append(reason_of(status)).append("\r\n");
+  message.append(reason_of(status)).append("\r\nDate: ").append(date()).append("\r\n");
 }
 
 /// The fields that do not depend on how the end of the body is known, and the end of the head.
@@ -105,7 +121,7 @@ std::string serialise(const Response& response, const AnswerTerms& terms) {
 
   std::string message;
   message.reserve(192 + (with_body ? response.body.size() : 0));
-  append_status_line(message, status);
+  append_first_lines(message, status);
   if (!is_bodyless(status)) {
     append_content_type(message, response);
     append_field(message, "Content-Length", std::to_string(response.body.size()));
@@ -119,7 +135,7 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
                                   std::optional<std::uint64_t> length) {
   const int status = status_of(response);
   std::string message;
-  append_status_line(message, status);
+  append_first_lines(message, status);
   if (!is_bodyless(status)) {
     append_content_type(message, response);
     if (length) {

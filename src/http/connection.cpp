@@ -239,6 +239,7 @@ bool Connection::read_head() {
     blank_line_skipped_ = true;
     input_taken_ += 2;
     scanner_.restart();
+    if (pending().empty()) return false;  // No head has begun.
   }
   auto scanned = scanner_.scan(pending());
   if (scanned.refusal) {

@@ -135,7 +135,7 @@ class HeadReader {
       if (lengths_ > 0)
         return refuse(400, "Content-Length and Transfer-Encoding exclude each other");
       if (head_.http_1_0) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
-      if (encodings_ > 1 || encoding_ != "chunked") {
+      if (encodings_ > 1 || !equal_ignoring_case(encoding_, "chunked")) {
         return refuse(400, "the only Transfer-Encoding taken is chunked");
       }
       head_.body.chunked = true;

@@ -193,7 +193,8 @@ TEST_CASE("an answer gives away neither the server nor another answer's headers"
   CHECK(answer->body == "body");
   CHECK(answer->headers.at("location") == "/a  Set-Cookie: b=c    body");
   CHECK(answer->headers.at("content-type") == "text/plain  X: 1");
-  CHECK(answer->headers.size() == 3);
+  CHECK(answer->headers.size() == 4);
+  CHECK(answer->headers.at("date").ends_with(" GMT"));
 }
 
 TEST_CASE("an answer without content has neither a body nor a length") {
@@ -210,7 +211,8 @@ TEST_CASE("an answer without content has neither a body nor a length") {
   const auto answer = client.receive();
   REQUIRE(answer);
   CHECK(answer->status == 204);
-  CHECK(answer->headers.empty());
+  CHECK(answer->headers.count("content-length") == 0);
+  CHECK(answer->headers.count("content-type") == 0);
 
   REQUIRE(client.send(request_text("POST", "/done-stream")));
   const auto parked = server.parked.take();
@@ -219,7 +221,7 @@ TEST_CASE("an answer without content has neither a body nor a length") {
   const auto streamed = client.receive();
   REQUIRE(streamed);
   CHECK(streamed->status == 204);
-  CHECK(streamed->headers.empty());
+  CHECK(streamed->headers.count("transfer-encoding") == 0);
   REQUIRE(client.send(request_text("GET", "/hello")));
   CHECK(client.receive()->body == "hello");
 }

@@ -141,6 +141,14 @@ TEST_CASE("nothing that follows a refused request is ever executed") {
   CHECK(server.seen.size() == 0);
 }
 
+TEST_CASE("the name of a Transfer-Encoding has no case") {
+  const RunningServer server;
+  const auto answer =
+      server.ask(post_with("Transfer-Encoding: Chunked\r\n", "1\r\na\r\n0\r\n\r\n"));
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+}
+
 TEST_CASE("zeros before a length do not count") {
   const RunningServer server;
   const auto answer =

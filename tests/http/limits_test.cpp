@@ -105,6 +105,15 @@ TEST_CASE("a connection on which nothing comes is closed without a word") {
   CHECK(used.ends());
 }
 
+TEST_CASE("an empty line after an answer begins no request") {
+  const RunningServer server(short_timeouts());
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->status == 200);
+  REQUIRE(client.send("\r\n"));
+  CHECK(client.ends());
+}
+
 TEST_CASE("an answer that the client does not take ends the connection") {
   Limits limits;
   limits.write_timeout = milliseconds(100);

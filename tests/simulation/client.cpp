@@ -132,15 +132,17 @@ class Client : public caf::event_based_actor {
   std::shared_ptr<ClientState> state_;
 };
 
+JobObserver::behavior_type watcher(const std::shared_ptr<World>& world) {
+  return {[world](const JobChanged& change) {
+            if (is_ended(change.job->state)) world->end_told(change.job->id);
+          },
+          [world](const ChangesLost&) { world->changes_lost(); }};
+}
+
 }  // namespace
 
 JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world) {
-  return system.spawn([world = std::move(world)]() -> JobObserver::behavior_type {
-    return {[world](const JobChanged& change) {
-              if (is_ended(change.job->state)) world->end_told(change.job->id);
-            },
-            [world](const ChangesLost&) { world->changes_lost(); }};
-  });
+  return system.spawn(watcher, std::move(world));
 }
 
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,

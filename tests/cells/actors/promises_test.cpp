@@ -375,13 +375,14 @@ TEST_CASE("a call that comes after its end was confirmed is not made") {
   int calls = 0;
   ServiceEntry entry;
   entry.start_provider = [&calls](caf::actor_system& system) -> Provider {
-    return system.spawn([&calls]() -> Provider::behavior_type {
-      return {[&calls](const StartCall& call) {
-                calls += 1;
+    const auto counting = [](Provider::pointer, int* count) -> Provider::behavior_type {
+      return {[count](const StartCall& call) {
+                *count += 1;
                 return CallEnded{call.lease, {}};
               },
               [](const AbortCall& call) { return CallAborted{call.lease}; }};
-    });
+    };
+    return system.spawn(counting, &calls);
   };
   const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder);
   const auto failed = [](const caf::error&) { FAIL("no answer"); };

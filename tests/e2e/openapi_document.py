@@ -12,7 +12,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PATH = os.path.join(ROOT, "src", "http", "api", "openapi.json")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # Headers that every answer may have.
-FRAMING = {"content-type", "content-length", "transfer-encoding", "connection"}
+OF_HTTP = {"content-type", "content-length", "transfer-encoding", "connection", "date"}
 # What a request gets that is for no operation: its path, its method or its framing is wrong.
 WITHOUT_OPERATION = ("BadRequest", "NotFound", "MethodNotAllowed", "RequestTimeout",
                      "ContentTooLarge", "UriTooLong", "UnsupportedMediaType", "HeadersTooLarge",
@@ -98,7 +98,7 @@ class Document:
         known = {name.lower(): self.schemas.resolve(each)
                  for name, each in described.get("headers", {}).items()}
         found += [f"header {name}: is not described"
-                  for name in headers.keys() - known.keys() - FRAMING]
+                  for name in headers.keys() - known.keys() - OF_HTTP]
         for name, header in known.items():
             if name in headers:
                 value = headers[name]

@@ -160,6 +160,8 @@ class Routes(EndToEnd):
             with self.subTest(path=operation.path):
                 path = example_of(operation.path)
                 whole, head = client.get(path), client.request("HEAD", path)
+                for answer in whole, head:
+                    self.assertRegex(answer.headers.pop("date"), r", [0-9]{2} [A-Z][a-z]{2} .* GMT$")
                 if path == "/metrics":  # They are others each time.
                     del whole.headers["content-length"], head.headers["content-length"]
                 self.assertEqual((head.status, head.headers, head.body),

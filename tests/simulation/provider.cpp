@@ -8,7 +8,9 @@
 namespace simulation {
 namespace {
 
-constexpr std::uint64_t abort_us_max = 40'000;
+/// The rest of what promise P8 gives: one who hears late that a call has begun may be followed by
+/// one who hears late that it is to end, see starved_time_max.
+constexpr std::uint64_t abort_us_max = 10'000;
 constexpr std::size_t garbage_bytes = 300 << 10;  ///< More than a job may keep.
 
 /// Ends calls by their due times; owns nothing that the engine knows of but leases.

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -32,6 +33,7 @@ struct Progress {
   std::atomic<std::uint64_t> stops{0};
   std::atomic<std::uint64_t> failing_seed{0};  ///< The first that was found.
   std::atomic<bool> interrupted{false};
+  std::array<std::atomic<std::uint64_t>, workers_max> at{};  ///< The seed of each worker.
 };
 
 Progress* progress_to_interrupt = nullptr;
@@ -64,11 +66,7 @@ class Campaign {
   }
 
   int run() {
-    if (options_.workers == 1) {
-      work();
-    } else if (!fork_workers()) {
-      return 1;
-    }
+    run_workers();
     const bool broken = progress_->failures > 0;
     if (options_.find) {
       if (!broken) std::printf("no violation found in %llu seeds\n", number(progress_->done));
@@ -84,34 +82,34 @@ class Campaign {
   }
 
  private:
-  /// False: a worker did not come to its end.
-  bool fork_workers() {
+  /// In processes of their own, so that whatever one dies of, its seed is known.
+  void run_workers() {
+    std::fflush(stdout);
     std::vector<pid_t> children;
     for (std::uint64_t i = 0; i < options_.workers; ++i) {
       const pid_t child = fork();
       if (child == 0) {
-        work();
-        std::fflush(stdout);
-        _exit(0);
+        work(progress_->at[i]);
+        std::exit(0);
       }
-      if (child > 0) children.push_back(child);
+      if (child < 0) std::perror("fork");
+      children.push_back(child);
     }
-    bool all = children.size() == options_.workers;
-    for (const pid_t child : children) {
-      int status = 0;
-      all = waitpid(child, &status, 0) == child && status == 0 && all;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      int status = -1;
+      if (children[i] > 0) waitpid(children[i], &status, 0);
+      if (status != 0) report_death(progress_->at[i], status);
     }
-    if (!all) std::printf("a worker died, or could not be started\n");
-    return all;
   }
 
   /// Takes the next seed until none is left, the time is over, or somebody has found something.
-  void work() {
+  void work(std::atomic<std::uint64_t>& seed) {
     while (progress_->failures == 0 && !progress_->interrupted &&
            (!options_.time || elapsed() < *options_.time)) {
       const std::uint64_t i = progress_->begun++;
       if (i >= options_.count) return;
-      run_one(options_.from + i);
+      seed = options_.from + i;
+      run_one(seed);
       progress_->done += 1;
     }
   }
@@ -159,6 +157,15 @@ class Campaign {
     if (!options_.trace) print_trace(run_seed(seed, least, true));
     std::printf("the whole run:   %s\nthis small run:  %s\n", command(seed, options_.caps).c_str(),
                 command(seed, least).c_str());
+  }
+
+  void report_death(std::uint64_t seed, int status) {
+    is_first_failure(seed);
+    const bool by_signal = WIFSIGNALED(status);
+    std::printf("seed %llu ends its process, with %s %d: %s\n",
+                static_cast<unsigned long long>(seed), by_signal ? "signal" : "code",
+                by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
+                command(seed, options_.caps).c_str());
   }
 
   void report_difference(std::uint64_t seed) const {

@@ -10,12 +10,14 @@
 
 namespace simulation {
 
+inline constexpr std::uint64_t workers_max = 256;
+
 struct CampaignOptions {
   std::string program;  ///< As the user calls it.
   std::uint64_t from = 0;
   std::uint64_t count = 100;
   std::optional<std::chrono::seconds> time;  ///< No seed begins later.
-  std::uint64_t workers = 1;                 ///< Processes.
+  std::uint64_t workers = 1;                 ///< Processes, up to workers_max.
   std::string summary;                       ///< Where to write one; empty: nowhere.
   bool trace = false;
   bool find = false;  ///< A violation is what is wanted.

@@ -49,7 +49,10 @@ bool parse_value(std::string_view name, std::string_view value,
   auto& caps = options.caps;
   if (name == "--from") return parse_number(value, options.from);
   if (name == "--count") return parse_number(value, options.count);
-  if (name == "--workers") return parse_number(value, options.workers) && options.workers > 0;
+  if (name == "--workers") {
+    return parse_number(value, options.workers) && options.workers > 0 &&
+           options.workers <= simulation::workers_max;
+  }
   if (name == "--jobs-max") return parse_number(value, caps.jobs_max);
   if (name == "--fault-events-max") return parse_number(value, caps.fault_events_max);
   if (name == "--cells-max") return parse_number(value, caps.cells_max);

@@ -13,6 +13,8 @@ from daemon import SLOWDOWN
 from ledger import ENDED
 
 # Between celld's decision to begin a call and the provider's note of it.
+BEGINNING_S = 1.0 * SLOWDOWN
+# Between the provider's note of its answer and celld's: a commit of a system under load.
 ON_THE_WAY_S = 5.0 * SLOWDOWN
 # Between celld's closing a connection and the provider's note of it: a system under load.
 HUNG_UP_S = 1.0 * SLOWDOWN
@@ -129,15 +131,16 @@ def _audit_late(ledger, calls):
 
 
 def _audit_steps(ledger, calls):
-    """A step that a provider has answered is called again only where a crash, or the abort of a
-    cancelled job or of a stopping celld, came before celld had noted the answer."""
+    """A step that a provider has answered is called again only where a crash or a stop, or the abort
+    of a cancelled job, came before celld had noted the answer; but for the last, in another life."""
     answered = {}
     for call in calls:
         step = (call.job, call.service)
         first = answered.get(step)
         if first is not None:
             struck = ledger.lives[first.life]["struck"] or float("inf")
-            excused = first.ended_at >= struck - ON_THE_WAY_S or ledger.by_id[call.job].cancels
+            swallowed = call.life != first.life and first.ended_at >= struck - ON_THE_WAY_S
+            excused = swallowed or ledger.by_id[call.job].cancels
             ledger.faults.expect(excused, "a step was called again after its success", first, call)
         if call.succeeded:
             answered[step] = call
@@ -187,6 +190,6 @@ def _audit_pools(ledger, calls, pool_size):
             beside = [r for r in running if _seen_beside(ledger, r, call)] + [call]
             running.append(call)
             allowed = max(ledger.sizes_in_force(name, pool_size[name],
-                                                call.began_at - ON_THE_WAY_S, call.began_at))
+                                                call.began_at - BEGINNING_S, call.began_at))
             ledger.faults.expect(len(beside) <= allowed, "a pool was passed", cell,
                                  f"{len(beside)} > {allowed} at {call.began_at}", beside)

@@ -241,6 +241,12 @@ class Calls(Case):
                           "a call for a step that had succeeded",
                           "a step was called again after its success")
 
+    def test_the_audit_finds_a_second_call_in_the_same_life_though_a_crash_came_soon(self):
+        story = Story().accept().die()
+        self.assert_calls(story, [a_call(began_at=3.0, ended_at=3.9),
+                                  a_call(began_at=3.95, ended_at=3.98)],
+                          "a step was called again after its success")
+
     def test_the_audit_takes_a_second_call_after_a_success_that_a_crash_swallowed(self):
         story = Story().accept().die()
         self.assert_calls(story, [a_call(began_at=3.0, ended_at=3.9),

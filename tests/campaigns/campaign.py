@@ -23,6 +23,7 @@ class Campaign:
     command: tuple
     needs: tuple = ()    # Files that have to be there, below the tree's root.
     slice_min_s: int = 5  # Less time than that would try nothing.
+    slice_whole_s: int = 0  # So much is wanted for a turn, if a run is ten times as long.
 
     def command_line(self, first, count, seconds, summary):
         places = {"from": first, "count": count, "seconds": seconds,

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -225,7 +226,9 @@ class Runner:
                 left_s = slice_s if turn == 0 else min(slice_s, int(ends_at - self.clock()))
                 if left_s < 1:
                     return True
-                if not self._take_turn(campaign, max(left_s, campaign.slice_min_s)):
+                wanted_s = campaign.slice_whole_s if 10 * campaign.slice_whole_s <= seconds else 0
+                wanted_s = max(left_s, campaign.slice_min_s, wanted_s)
+                if not self._take_turn(campaign, wanted_s):
                     return False
 
     def _take_turn(self, campaign, seconds):
@@ -338,14 +341,16 @@ class Runner:
             self.tell(f"   in them: {figures}")
 
     def _tell_failure(self, campaign, first, count, this):
-        with open(this.log, encoding="utf-8", errors="replace") as log:
+        kept = os.path.join(self.logs, f"{campaign.name}-{first}.log")  # The next turn has its own.
+        shutil.copyfile(this.log, kept)
+        with open(kept, encoding="utf-8", errors="replace") as log:
             tail = log.read().splitlines()[-TAIL_LINES:]
         self.tell("\n".join("   | " + line for line in tail))
         seconds = self._seconds_to_repeat(count, this.seconds)
         again = campaign.command_line(first, count, seconds, "/dev/stdout")
         text = (f"{campaign.name}: {self._units(campaign, first, count)}: {this.why}\n"
                 f"   again: CELLD_BINARY=build/celld {shlex.join(again)}\n"
-                f"   its output: {os.path.relpath(this.log, self.root)}")
+                f"   its output: {os.path.relpath(kept, self.root)}")
         self.tell(f"   FAILURE: {text}")
         self.failures.append(text)
 

@@ -39,7 +39,8 @@ CAMPAIGNS = (
         name="storms", promises="P4, P9, P12",
         what="resizes, reloads and overload in turn, ten minutes each or what time there is",
         unit="seconds of storms", goal=1800,
-        command=("tests/storms/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
+        command=("tests/storms/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60,
+        slice_whole_s=610),
     Campaign(
         name="fuzz", promises="P9, P12",
         what="each of the fuzzers, from where the corpus has got to",

@@ -1,5 +1,6 @@
 """The runner of the campaigns, with campaigns that are a few lines of Python."""
 
+import dataclasses
 import itertools
 import json
 import os
@@ -86,6 +87,16 @@ class Counting(Campaigns):
                          [{"commit": "aaaaaaa", "clean": True, "units": 10},
                           {"commit": "bbbbbbb", "clean": True, "units": 10}])
         self.assert_told("20 of 100 units done (20.0 %)", "nothing failed")
+
+    def test_who_needs_long_turns_gets_them_in_a_run_of_ten_times_that(self):
+        for seconds, turn in (499, "45"), (500, "50"):
+            campaigns = [self.campaign(GOOD, f"fake{i}") for i in range(11)]
+            campaigns[0] = dataclasses.replace(campaigns[0], slice_whole_s=50)
+            times = itertools.chain([0], itertools.repeat(seconds))
+            Runner(campaigns, self.root, self.path, COMMIT, self.told.append,
+                   lambda: next(times)).run(seconds)
+            self.assertRegex("\n".join(self.told), f"fake0: units from [0-9]+ on, for {turn} s")
+            self.assertNotRegex("\n".join(self.told), "fake1: units from [0-9]+ on, for 50 s")
 
     def test_campaigns_take_turns_until_the_time_is_over(self):
         looks = itertools.count()  # The clock goes on by a second whenever it is looked at.

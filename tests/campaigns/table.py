@@ -26,7 +26,7 @@ CAMPAIGNS = (
     Campaign(
         name="failing-disks", promises="P1, P2",
         what="a celld whose N-th call to its disk fails, and what it has when it is started again",
-        unit="runs", goal=10_136,
+        unit="runs", goal=11_132,
         command=("tests/disk/failing_disk.py", *LIMITS),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),

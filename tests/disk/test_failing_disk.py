@@ -58,12 +58,12 @@ class Calls(unittest.TestCase):
     def compare(self, start, prepared=None):
         made = {kind: self.calls(kind, prepared) for kind in CALLS[start]}
         for kind, tried in CALLS[start].items():
-            self.assertTrue(0.5 * tried <= made[kind] <= 1.25 * tried, f"{kind}: {made}")
+            self.assertTrue(0.5 * tried <= made[kind] < tried, f"{kind}: {made}")
 
-    def test_the_calls_of_a_new_celld_are_as_many_as_are_tried(self):
+    def test_more_calls_are_tried_than_a_new_celld_makes(self):
         self.compare("new")
 
-    def test_the_calls_of_an_old_celld_are_as_many_as_are_tried(self):
+    def test_more_calls_are_tried_than_an_old_celld_makes(self):
         self.compare("old", prepare(os.path.join(self.directory, "prepared"))[0])
 
 

@@ -389,9 +389,10 @@ class RunningEngine final : public Engine {
 
 }  // namespace
 
-std::optional<json::Fault> check_certificates(const config::Config& config) {
+std::vector<json::Fault> check_certificates(const config::Config& config) {
   std::shared_ptr<http::TlsContext> unused;
-  return load_certificates(config, unused);
+  if (auto fault = load_certificates(config, unused)) return {std::move(*fault)};
+  return {};
 }
 
 std::variant<std::unique_ptr<Engine>, StartFailure> Engine::start(const config::Config& config,

@@ -24,7 +24,7 @@ struct StartFailure {
 };
 
 /// What is wrong with the files that `listen.tls` names, if anything.
-std::optional<json::Fault> check_certificates(const config::Config& config);
+std::vector<json::Fault> check_certificates(const config::Config& config);
 
 /// A running celld. Everything is stopped and joined when it goes.
 class Engine {

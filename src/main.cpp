@@ -138,13 +138,9 @@ config::Outcome read_configuration(const Arguments& arguments) {
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
-  auto outcome = config::parse_config(text.str(), config::process_environment(), overrides);
-  if (const auto* parsed = std::get_if<config::Config>(&outcome)) {
-    auto faults = config::check_programs(parsed->services);
-    if (auto fault = check_certificates(*parsed)) faults.push_back(std::move(*fault));
-    if (!faults.empty()) return faults;
-  }
-  return outcome;
+  return config::parse_config(
+      text.str(), config::process_environment(), overrides,
+      {{"/services", config::check_programs}, {"/listen", check_certificates}});
 }
 
 /// Every connection and every call in flight needs a descriptor.

@@ -18,23 +18,26 @@ constexpr std::size_t file_bytes_max = 256 << 20;
 
 using Faults = std::vector<json::Fault>;
 
+Faults check_certificates(const config::Config& config) {
+  const auto& tls = config.listen.tls;
+  if (!tls) return {};
+  auto loaded = http::TlsContext::load({.certificate_path = tls->certificate_path,
+                                        .key_path = tls->key_path,
+                                        .client_ca_path = tls->client_ca_path});
+  if (auto* fault = std::get_if<std::string>(&loaded)) return {{"/listen/tls", std::move(*fault)}};
+  return {};
+}
+
 /// As celld reads it: with the environment, secrets, certificates and programs of this machine.
 Faults check(const std::string& text) {
   config::Overrides overrides;
   if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
     overrides.listen = listen;
-  auto outcome = config::parse_config(text, config::process_environment(), overrides);
+  auto outcome = config::parse_config(
+      text, config::process_environment(), overrides,
+      {{"/services", config::check_programs}, {"/listen", check_certificates}});
   if (auto* faults = std::get_if<Faults>(&outcome)) return std::move(*faults);
-  const auto& parsed = std::get<config::Config>(outcome);
-  Faults faults = config::check_programs(parsed.services);
-  const auto& tls = parsed.listen.tls;
-  if (!tls) return faults;
-  auto loaded = http::TlsContext::load({.certificate_path = tls->certificate_path,
-                                        .key_path = tls->key_path,
-                                        .client_ca_path = tls->client_ca_path});
-  if (auto* fault = std::get_if<std::string>(&loaded))
-    faults.push_back({"/listen/tls", std::move(*fault)});
-  return faults;
+  return {};
 }
 
 std::string as_json(const std::string& path, const Faults& faults) {

@@ -1,6 +1,7 @@
 // Reads the file as a whole: syntax, the small sections, and the order of the others.
 #include "src/config/config.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/config/sections.hpp"
@@ -47,16 +48,33 @@ Config read_file(const json::Value& value, const Environment& environment,
   return config;
 }
 
+bool is_within(const json::Fault& fault, const std::string& section) {
+  return fault.pointer == section || fault.pointer.starts_with(section + "/");
+}
+
+void ask_machine(const Config& config, const std::vector<MachineCheck>& checks, Faults& faults) {
+  Faults found;
+  for (const auto& check : checks) {
+    const bool faulty = std::any_of(faults.begin(), faults.end(), [&](const json::Fault& fault) {
+      return is_within(fault, check.section);
+    });
+    if (faulty) continue;
+    for (auto& fault : check.faults_of(config)) found.push_back(std::move(fault));
+  }
+  faults.insert(faults.end(), found.begin(), found.end());
+}
+
 }  // namespace
 
 Outcome parse_config(std::string_view text, const Environment& environment,
-                     const Overrides& overrides) {
+                     const Overrides& overrides, const std::vector<MachineCheck>& checks) {
   auto parsed = json::parse(text, file_limits);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
     return Faults{{"", std::move(error->detail)}};
   auto& document = std::get<json::Document>(parsed);
   Faults faults = std::move(document.number_faults);
   Config config = read_file(document.value, environment, overrides, faults);
+  ask_machine(config, checks, faults);
   if (!faults.empty()) return faults;
   return config;
 }

@@ -154,12 +154,20 @@ struct Overrides {
   std::string listen_source = "--listen or CELLD_LISTEN";  ///< For errors.
 };
 
+/// What is to be asked of the machine about a section of the file ("/listen") that is itself
+/// without fault; other sections may be anything.
+struct MachineCheck {
+  std::string section;
+  std::function<std::vector<json::Fault>(const Config&)> faults_of;
+};
+
 using Outcome = std::variant<Config, std::vector<json::Fault>>;
 
 /// Checks `text`, the content of a configuration file. `overrides` replace what the file says
-/// before validation. Faults are grouped by section, in the order of the documentation.
+/// before validation. Faults are grouped by section, in the order of the documentation; those that
+/// `checks` find follow.
 Outcome parse_config(std::string_view text, const Environment& environment,
-                     const Overrides& overrides = {});
+                     const Overrides& overrides = {}, const std::vector<MachineCheck>& checks = {});
 
 /// "HOST:PORT", also "[::1]:8080"; nothing when it is not of that form.
 std::optional<Listen> parse_listen(std::string_view text);

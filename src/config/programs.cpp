@@ -7,9 +7,9 @@
 
 namespace celld::config {
 
-std::vector<json::Fault> check_programs(const std::vector<Service>& services) {
+std::vector<json::Fault> check_programs(const Config& config) {
   std::vector<json::Fault> faults;
-  for (const auto& service : services) {
+  for (const auto& service : config.services) {
     const auto* command = std::get_if<CommandService>(&service.kind);
     if (command == nullptr) continue;
     const auto& program = command->arguments.front();

@@ -8,6 +8,6 @@
 namespace celld::config {
 
 /// A fault for each `command` whose program is not there, or may not be executed by this process.
-std::vector<json::Fault> check_programs(const std::vector<Service>& services);
+std::vector<json::Fault> check_programs(const Config& config);
 
 }  // namespace celld::config

@@ -413,3 +413,27 @@ TEST_CASE("ten thousand cells are read") {
     cells += R"({"customer":"c)" + std::to_string(i) + R"(","pool":{"size":1}},)";
   CHECK(bad_cells(cells + "{}]").empty());
 }
+
+TEST_CASE("the machine is asked about each section that is without fault") {
+  std::vector<std::string> asked;
+  const auto check = [&](const std::string& section) {
+    return config::MachineCheck{section, [&asked, section](const Config&) {
+                                  asked.push_back(section);
+                                  return Faults{{section + "/x", "is not there"}};
+                                }};
+  };
+  const auto pointers = [&](std::string_view text) {
+    const auto outcome =
+        config::parse_config(text, environment(), {}, {check("/services"), check("/listen")});
+    std::vector<std::string> found;
+    for (const Fault& fault : std::get<Faults>(outcome)) found.push_back(fault.pointer);
+    return found;
+  };
+  using Pointers = std::vector<std::string>;
+  CHECK(pointers(R"({"services": {}, "cells": [], "retention_ms": 1})") ==
+        Pointers{"/retention_ms", "/services/x", "/listen/x"});
+  CHECK(pointers(R"({"services": {}, "cells": [], "listen": {"port": -1}})") ==
+        Pointers{"/listen/port", "/services/x"});
+  CHECK(pointers("{") == Pointers{""});
+  CHECK(asked == Pointers{"/services", "/listen", "/services"});
+}

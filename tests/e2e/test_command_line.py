@@ -42,6 +42,15 @@ class CommandLine(EndToEnd):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done)
         self.assertFalse(os.path.exists(self.data))
 
+    def test_check_tells_what_is_wrong_with_the_machine_beside_the_faults_of_the_file(self):
+        done = self.check({
+            "listen": {"tls": {"certificate": "/no/such.pem", "key": "/no/such.key"}},
+            "services": {"run": {"type": "command", "argv": ["/no/such"]}},
+            "cells": [{"customer": "*"}], "retention_ms": 1})
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        for pointer in ("/retention_ms", "/services/run/argv/0", "/listen/tls"):
+            self.assertIn(f": {pointer}: ", done.stderr)
+
     def test_check_tells_every_fault_by_its_pointer_and_exits_2(self):
         done = self.check({
             "listen": {"host": "0.0.0.0", "port": 70000}, "store": {"type": "oracle"},

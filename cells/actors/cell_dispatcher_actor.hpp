@@ -74,7 +74,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   // Jobs.
   caf::result<JobSubmitted> submit(SubmitJob& message);
   void refuse_unless_held(const FindKeyHolder& question, std::optional<Refusal> refusal,
-                          caf::typed_response_promise<JobSubmitted> promise);
+                          std::uint64_t owed);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_homeless(const JobPtr& job);
   caf::result<RetryAnswered> retry(RetryJob& message);
@@ -83,8 +83,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   // Requests to cells.
   template <class Answer, class Message>
   caf::result<Answer> pass_on(Entry& entry, Message message);
-  template <class Answer, class Message, class Then>
-  void put(Entry& entry, Message message, caf::typed_response_promise<Answer> promise, Then then);
+  template <class Message, class Then>
+  void put(Entry& entry, Message message, std::uint64_t owed, Then then);
 
   // Cells.
   struct Gathering;
@@ -92,7 +92,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<CellDescribed> describe(const CellKey& key);
   caf::result<CellsListed> list(const ListCells& message);
   void gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering);
-  static void gathered(Gathering& gathering);
+  void gathered(Gathering& gathering);
   caf::result<ServicesListed> list_services();
   caf::result<CellDescribed> resize(const ResizePool& message);
   caf::result<CellDescribed> resize_template(const CellKey& key, const CellOverride& change);
@@ -156,16 +156,16 @@ template <class Answer, class Message>
 caf::result<Answer> CellDispatcherActor::pass_on(Entry& entry, Message message) {
   if (!entry.closing) return delegate(entry.cell, std::move(message));
   auto promise = make_response_promise<Answer>();
-  put<Answer>(entry, std::move(message), promise,
-              [promise](Answer& answer) mutable { promise.deliver(std::move(answer)); });
+  const auto owed = owed_.add(promise);
+  put(entry, std::move(message), owed,
+      [this, owed](Answer& answer) { owed_.deliver(owed, std::move(answer)); });
   return promise;
 }
 
 /// Asks the cell, or, if it may be about to close, ourselves again when that is decided.
-template <class Answer, class Message, class Then>
-void CellDispatcherActor::put(Entry& entry, Message message,
-                              caf::typed_response_promise<Answer> promise, Then then) {
-  const auto fail = [promise](caf::error& error) mutable { promise.deliver(std::move(error)); };
+template <class Message, class Then>
+void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed, Then then) {
+  const auto fail = [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); };
   if (!entry.closing) {
     request(entry.cell, caf::infinite, std::move(message)).then(std::move(then), fail);
     return;

@@ -40,7 +40,7 @@ struct CellDispatcherActor::Gathering {
   std::map<CellKey, CellStatus> cells;
   std::size_t missing = 0;
   std::optional<CellKey> more_after;
-  caf::typed_response_promise<CellsListed> promise;
+  std::uint64_t owed = 0;
 };
 
 caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {
@@ -63,14 +63,15 @@ caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {
     if (it->second.is_template()) keys.insert(it->first);
   }
   auto gathering = std::make_shared<Gathering>();
-  gathering->promise = make_response_promise<CellsListed>();
+  auto promise = make_response_promise<CellsListed>();
+  gathering->owed = owed_.add(promise);
   const bool more = keys.size() > message.limit;
   while (keys.size() > message.limit) keys.erase(std::prev(keys.end()));
   if (more && !keys.empty()) gathering->more_after = *keys.rbegin();
   gathering->missing = keys.size() + 1;
   for (const auto& key : keys) gather(key, gathering);
   gathered(*gathering);
-  return gathering->promise;
+  return promise;
 }
 
 void CellDispatcherActor::gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering) {
@@ -82,11 +83,11 @@ void CellDispatcherActor::gather(const CellKey& key, const std::shared_ptr<Gathe
   }
   request(found->second.cell, caf::infinite, DescribeCell{key})
       .then(
-          [gathering, key](CellDescribed& described) {
+          [this, gathering, key](CellDescribed& described) {
             if (described.status) gathering->cells.emplace(key, std::move(*described.status));
             gathered(*gathering);
           },
-          [gathering](const caf::error&) { gathered(*gathering); });
+          [this, gathering](const caf::error&) { gathered(*gathering); });
 }
 
 void CellDispatcherActor::gathered(Gathering& gathering) {
@@ -94,7 +95,7 @@ void CellDispatcherActor::gathered(Gathering& gathering) {
   CellsListed listed;
   listed.more_after = std::move(gathering.more_after);
   for (auto& [key, status] : gathering.cells) listed.cells.push_back(std::move(status));
-  gathering.promise.deliver(std::move(listed));
+  owed_.deliver(gathering.owed, std::move(listed));
 }
 
 /// A client that has just gone is left out.
@@ -102,25 +103,22 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
   struct Listing {
     ServicesListed listed;
     std::size_t missing;
-    caf::typed_response_promise<ServicesListed> promise;
-
-    void done() {
-      if (--missing == 0) promise.deliver(std::move(listed));
-    }
   };
-  auto listing = std::make_shared<Listing>(
-      Listing{{}, services_->size() + 1, make_response_promise<ServicesListed>()});
+  auto promise = make_response_promise<ServicesListed>();
+  auto listing = std::make_shared<Listing>(Listing{{}, services_->size() + 1});
+  const auto counted = [this, listing, owed = owed_.add(promise)] {
+    if (--listing->missing == 0) owed_.deliver(owed, std::move(listing->listed));
+  };
   for (const auto& [name, service] : *services_) {
     request(service.client, caf::infinite, DescribeService{})
         .then(
-            [listing, name = name](const ServiceDescribed& described) {
+            [listing, counted, name = name](const ServiceDescribed& described) {
               listing->listed.services.emplace(name, described.status);
-              listing->done();
+              counted();
             },
-            [listing](const caf::error&) { listing->done(); });
+            [counted](const caf::error&) { counted(); });
   }
-  auto promise = listing->promise;
-  listing->done();
+  counted();
   return promise;
 }
 
@@ -143,13 +141,14 @@ caf::result<CellDescribed> CellDispatcherActor::resize_template(const CellKey& k
                                                                 const CellOverride& change) {
   if (!describe_template(key)) return CellDescribed{};
   auto promise = make_response_promise<CellDescribed>();
+  const auto owed = owed_.add(promise);
   request(options_.store, caf::infinite, SetCellOverride{key, change})
       .then(
-          [this, promise, key, change](const CellOverrideSet&) mutable {
+          [this, owed, key, change](const CellOverrideSet&) {
             remember_override(key, change);
-            promise.deliver(CellDescribed{describe_template(key)});
+            owed_.deliver(owed, CellDescribed{describe_template(key)});
           },
-          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+          [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
   return promise;
 }
 

@@ -18,7 +18,8 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
   if (message.only_replay) {
     auto promise = make_response_promise<JobSubmitted>();
-    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt, promise);
+    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt,
+                       owed_.add(promise));
     return promise;
   }
   if (is_undecided(spec)) return ask_when_decided<JobSubmitted>(std::move(message));
@@ -34,39 +35,38 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
     return pass_on<JobSubmitted>(*target.entry, std::move(message));
   }
   auto promise = make_response_promise<JobSubmitted>();
+  const auto owed = owed_.add(promise);
   const FindKeyHolder question{spec.customer, *message.request.idempotency};
   if (target.refusal) {
-    refuse_unless_held(question, std::move(target.refusal), promise);
+    refuse_unless_held(question, std::move(target.refusal), owed);
     return promise;
   }
-  put<JobSubmitted>(*target.entry, std::move(message), promise,
-                    [this, question, promise](JobSubmitted& answer) mutable {
-                      if (answer.refusal) {
-                        refuse_unless_held(question, std::move(answer.refusal), promise);
-                      } else {
-                        promise.deliver(std::move(answer));
-                      }
-                    });
+  put(*target.entry, std::move(message), owed, [this, question, owed](JobSubmitted& answer) {
+    if (answer.refusal) {
+      refuse_unless_held(question, std::move(answer.refusal), owed);
+    } else {
+      owed_.deliver(owed, std::move(answer));
+    }
+  });
   return promise;
 }
 
 /// Without a refusal, the asker has one of its own.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
-                                             std::optional<Refusal> refusal,
-                                             caf::typed_response_promise<JobSubmitted> promise) {
+                                             std::optional<Refusal> refusal, std::uint64_t owed) {
   request(options_.store, caf::infinite, question)
       .then(
-          [this, promise, refusal = std::move(refusal)](KeyHolder& holder) mutable {
+          [this, owed, refusal = std::move(refusal)](KeyHolder& holder) mutable {
             if (holder.job && holder.same_request) {
-              promise.deliver(JobSubmitted{std::move(holder.job), std::nullopt, true});
+              owed_.deliver(owed, JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {
               if (holder.job)
                 refusal = refuse_reused_key(refusal ? refusal->cell : holder.job->cell);
               if (refusal) options_.probe->refused(*refusal);
-              promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
+              owed_.deliver(owed, JobSubmitted{nullptr, std::move(refusal), false});
             }
           },
-          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+          [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
 }
 
 caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
@@ -93,17 +93,18 @@ caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
 /// Cancels a job that is on its way between two cells.
 caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& job) {
   auto promise = make_response_promise<CancelAnswered>();
+  const auto owed = owed_.add(promise);
   request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, options_.wall_clock()})
       .then(
-          [this, promise](WaitingCancelled& result) mutable {
+          [this, owed](WaitingCancelled& result) {
             if (result.after) tell(*context_, result.after);
             if (const JobPtr& next = result.promoted) {
               take_over(next->spec->customer, next->spec->product, [] {});
             }
             const bool accepted = result.after != nullptr;
-            promise.deliver(CancelAnswered{accepted ? result.after : result.before, accepted});
+            owed_.deliver(owed, CancelAnswered{accepted ? result.after : result.before, accepted});
           },
-          [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+          [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
   return promise;
 }
 

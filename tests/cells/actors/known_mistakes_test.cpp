@@ -7,6 +7,27 @@
 
 using namespace cells_test;
 
+TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
+  const auto is_answered = [](int steps, auto question, auto answer) {
+    Fixture engine;
+    auto asked = engine.self()->request(engine.engine(), caf::infinite, std::move(question));
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send_exit(engine.engine(), caf::exit_reason::kill);
+    engine.settle();
+    if (!engine.self()->has_next_message()) return false;
+    asked.receive([](const decltype(answer)&) {}, [](const caf::error&) {});
+    return true;
+  };
+  for (int steps = 0; steps < 8; ++steps) {
+    INFO(steps << " steps");
+    CHECK(is_answered(steps, ListCells{std::nullopt, 1}, CellsListed{}));
+    CHECK(is_answered(steps, ListServices{}, ServicesListed{}));
+    SubmitJob with_key{Fixture{}.request("a")};
+    with_key.request.idempotency.emplace();
+    CHECK(is_answered(steps, std::move(with_key), JobSubmitted{}));
+  }
+}
+
 TEST_CASE("an idle worker that was told to stop is sent no job") {
   Fixture engine{2};
   engine.resize(1);

@@ -116,7 +116,7 @@ TEST_CASE("a reader that sleeps holds up no writer, and the lines that are lost 
   std::uint64_t lost = 0;
   std::jthread reader;
   {
-    Log log{{.queue_lines_max = 100}, pipe.writer()};
+    Log log{{.queue_lines_max = 2000}, pipe.writer()};  // More than a pipe takes.
     for (std::uint64_t i = 0; i < written; ++i) log.write({Level::info, "a line like another"});
     CHECK_FALSE(log.finish(milliseconds{10}));
     reader = std::jthread([&] {

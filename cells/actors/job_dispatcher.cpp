@@ -32,7 +32,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const RetryJob& message) { return retry(message.job); },
       [this](const ReadyForJob& message) { worker_ready(message.worker); },
       [this](const WithdrawReady& message) { withdraw(message.worker); },
-      [this](const JobWorkStarted& message) { work_started(message.lease); },
+      [this](const JobWorkStarted& message) { work_started(message); },
       [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
       [this](ChangeTerms& message) { change_terms(message); },
       [this](const ReleaseJobs& message) { return release(message); },
@@ -133,12 +133,11 @@ void JobDispatcherActor::worker_down(caf::actor_id id) {
 }
 
 /// How long a claim takes to come to the disk is no fault of the job's.
-void JobDispatcherActor::work_started(Lease lease) {
-  const LiveLease* live = leases_.find(lease);
+void JobDispatcherActor::work_started(const JobWorkStarted& begun) {
+  const LiveLease* live = leases_.find(begun.lease);
   if (!live) return;
-  const Now at = now();
-  leases_.start(lease, at.steady + live->job->spec->timeout);
-  arm(at);
+  leases_.start(begun.lease, begun.at + live->job->spec->timeout);
+  arm(now());
 }
 
 /// Ends the attempt of a lease whose worker is gone. Asked again until it is confirmed.

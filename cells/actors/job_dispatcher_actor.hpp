@@ -61,7 +61,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void worker_ready(const JobWorker& worker);
   void withdraw(const JobWorker& worker);
   void worker_down(caf::actor_id id);
-  void work_started(Lease lease);
+  void work_started(const JobWorkStarted& begun);
   void end_orphan(Lease lease);
   void orphan_ended(Lease lease);
 

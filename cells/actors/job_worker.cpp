@@ -69,7 +69,7 @@ class JobWorkerActor : public JobWorker::base {
 
   void begin(StartCall call) {
     begun_ = true;
-    send(dispatcher_, JobWorkStarted{lease_});
+    send(dispatcher_, JobWorkStarted{lease_, read_clocks(*this, *context_).steady});
     request(service_, caf::infinite, std::move(call))
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
               [this, lease = lease_](const caf::error&) {

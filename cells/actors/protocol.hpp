@@ -18,6 +18,7 @@
 #include "cells/model/routing.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
+#include "cells/model/time.hpp"
 #include "cells/ports/job_store.hpp"
 #include "cells/ports/provider.hpp"
 
@@ -297,9 +298,11 @@ struct AbortWork {
   Lease lease;
 };
 
-/// The worker begins with what it was handed: from now on its timeout counts.
+/// The worker begins with what it was handed. Its timeout counts from `at`, however late the
+/// dispatcher comes to read this.
 struct JobWorkStarted {
   Lease lease;
+  SteadyTime at{};
 };
 
 /// The attempt is over: nothing of it is left in the daemon.

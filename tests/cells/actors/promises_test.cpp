@@ -91,6 +91,26 @@ TEST_CASE("an attempt that passes its deadline keeps its slot until the abort is
   CHECK(engine.call_of(next));
 }
 
+TEST_CASE("an attempt's time runs from when its worker began, however late that is heard") {
+  Fixture engine{1};
+  caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
+  auto dispatcher = caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back());
+  const auto* busy =
+      dynamic_cast<caf::resumable*>(caf::actor_cast<caf::abstract_actor*>(dispatcher));
+  engine.scheduler().run_jobs_filtered([&](const caf::resumable* next) {
+    return next != busy || engine.recorder->hand_outs.empty();
+  });
+  dispatcher = nullptr;
+  REQUIRE(engine.recorder->hand_outs.size() == 1);
+  const JobId job = engine.recorder->hand_outs[0].first;
+  REQUIRE(engine.call_of(job));
+  engine.scheduler().advance_time(milliseconds{400});
+  engine.pass(milliseconds{599});
+  CHECK(engine.call_of(job));
+  engine.pass(milliseconds{1});
+  CHECK_FALSE(engine.call_of(job));
+}
+
 TEST_CASE("each step is checkpointed before the next begins, and a retry resumes there") {
   Fixture engine{1};
   const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));

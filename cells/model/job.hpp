@@ -134,7 +134,7 @@ struct Job {
   std::vector<Message> messages;
   std::optional<JobError> error;
   Lease lease;                      ///< The last one given; live while running.
-  std::uint32_t interruptions = 0;  ///< Attempts cut short by a crash.
+  std::uint32_t interruptions = 0;  ///< Attempts in a row cut short by a crash.
   bool cancel_requested = false;
   WallTime created_at{};
   WallTime run_at{};

@@ -104,6 +104,12 @@ TEST_CASE("a success forgets the interruptions of before") {
   CHECK(after_attempts(cut_twice, Kind::succeeded, 1).interruptions == 0);
 }
 
+TEST_CASE("interruptions count in a row: an attempt that failed of itself ends the row") {
+  const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
+  CHECK(after_attempts(cut_twice, Kind::retryable, 1).interruptions == 0);
+  CHECK(after_attempts(cut_twice, Kind::handed_back, 1).interruptions == 2);
+}
+
 TEST_CASE("a job that expired during a step that succeeded does not begin the next") {
   Job running = running_job();
   running.expires_at = noon + 1s;

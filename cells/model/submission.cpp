@@ -3,6 +3,17 @@
 #include <utility>
 
 namespace cells {
+namespace {
+
+WallTime run_at(const JobRequest& request, WallTime now) {
+  return request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
+}
+
+}  // namespace
+
+bool is_due(const JobRequest& request, WallTime now) {
+  return run_at(request, now) <= now;
+}
 
 Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
                WallTime now) {
@@ -16,7 +27,7 @@ Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, 
   job.steps.resize(spec.services.size());
   job.spec = std::make_shared<const JobSpec>(std::move(spec));
   job.created_at = now;
-  job.run_at = request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
+  job.run_at = run_at(request, now);
   job.expires_at = request.expires_at;
   const bool due = job.run_at <= now;
   job.state = due ? JobState::queued : JobState::scheduled;

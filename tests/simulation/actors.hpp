@@ -66,7 +66,8 @@ namespace simulation {
 /// A provider whose calls take 0 to 1.5 times their timeout or for ever, and succeed, fail in every
 /// way, answer nonsense, or are ended by the provider itself; an abort may take a while. In a
 /// gentle world it only succeeds, soon.
-Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world);
+Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
+                        std::string service);
 
 /// Hears of changes, and passes on of which job the end was told.
 JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world);

@@ -44,8 +44,9 @@ void kill_first(const caf::actor_addr& address) {
 
 }  // namespace
 
-ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan) {
-  return {[world](caf::actor_system& system) { return spawn_provider(system, world); },
+ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
+                           const std::string& name) {
+  return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
           plan.settle};
 }
 
@@ -64,7 +65,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.wall_clock = [world] { return world->now_wall; };
   options.routing = routing;
   for (const auto& name : configuration.services) {
-    options.services[name] = service_entry(world, plan);
+    options.services[name] = service_entry(world, plan, name);
   }
   options.seed = incarnation;
   options.window = plan.window;

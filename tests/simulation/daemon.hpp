@@ -13,7 +13,8 @@
 
 namespace simulation {
 
-ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan);
+ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
+                           const std::string& name);
 
 /// Everything in it runs when the driver says so, in the order that the driver says. Its end is a
 /// power cut: nothing more happens, and what was not committed is lost.

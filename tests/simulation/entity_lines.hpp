@@ -1,11 +1,14 @@
 // Who stands in which entity's line, from committed jobs alone: apart from how the store does it.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cells/model/job.hpp"
 
@@ -47,6 +50,71 @@ class EntityLines {
     std::set<std::pair<JobId, JobId>> places;  ///< (Place, id).
   };
   std::map<EntityName, Line> lines_;
+};
+
+/// Whether jobs come to their places in the order in which they fell due. Those that another cell
+/// took over, or that are tried anew after their end, take their places when that happens. Times
+/// from before and after a jump of the clock are not compared.
+class DueOrder {
+ public:
+  /// `before` is null for a new job. `exempt`: its times may be of before a jump.
+  void changed(const Job* before, const Job& after, bool exempt) {
+    const bool special = before && (is_ended(before->state) || before->cell != after.cell);
+    if (special || (exempt && !before)) exempt_.insert(after.id);
+    auto& jobs = lines_[entity_of(after)];
+    if (is_ended(after.state) || exempt_.contains(after.id)) {
+      jobs.erase(after.id);
+    } else {
+      jobs[after.id] = {after.cell, std::max(after.run_at, after.created_at), after.place,
+                        after.expires_at};
+      if (after.place != 0 && !(before && before->place != 0)) came_.insert(after.id);
+    }
+    if (jobs.empty()) lines_.erase(entity_of(after));
+  }
+
+  void clock_jumped() {
+    for (const auto& [entity, jobs] : lines_) {
+      for (const auto& [id, job] : jobs) exempt_.insert(id);
+    }
+    lines_.clear();
+  }
+
+  /// (Who went first, who had fallen due before), of all that came to their places since this was
+  /// asked last. What is written at once comes here in any order.
+  std::vector<std::pair<JobId, JobId>> overtaken(WallTime latest) {
+    std::vector<std::pair<JobId, JobId>> found;
+    const auto came = std::exchange(came_, {});
+    if (came.empty()) return found;
+    for (const auto& [entity, jobs] : lines_) {
+      for (const auto& [id, job] : jobs) {
+        if (!came.contains(id)) continue;
+        for (const auto& [other_id, other] : jobs) {
+          if (goes_wrongly_before(job, other, latest)) found.emplace_back(id, other_id);
+          if (goes_wrongly_before(other, job, latest)) found.emplace_back(other_id, id);
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Standing {
+    CellKey cell;
+    WallTime due{};
+    JobId place = 0;  ///< 0: none yet.
+    std::optional<WallTime> expires_at{};
+  };
+
+  /// One that has expired while it waited need not come to a place.
+  static bool goes_wrongly_before(const Standing& first, const Standing& other, WallTime latest) {
+    const bool before = first.place != 0 && (other.place == 0 || first.place < other.place);
+    const bool expired = other.expires_at && *other.expires_at <= latest;
+    return before && !expired && other.cell == first.cell && other.due < first.due;
+  }
+
+  std::map<EntityName, std::map<JobId, Standing>> lines_;
+  std::set<JobId> came_;
+  std::set<JobId> exempt_;
 };
 
 }  // namespace simulation

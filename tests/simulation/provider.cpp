@@ -18,8 +18,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
  public:
   using Base = Provider::extend<caf::reacts_to<ProviderTick>>::base;
 
-  SimulatedProvider(caf::actor_config& config, std::shared_ptr<World> world)
-      : Base(config), world_(std::move(world)) {}
+  SimulatedProvider(caf::actor_config& config, std::shared_ptr<World> world, std::string service)
+      : Base(config), world_(std::move(world)), service_(std::move(service)) {}
 
   behavior_type make_behavior() override {
     return {
@@ -59,7 +59,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   // --- Calls -----------------------------------------------------------------------------------
 
   caf::result<CallEnded> start(const StartCall& call) {
-    world_->call_started(call, id());
+    world_->call_started(call, service_, id());
     auto promise = make_response_promise<CallEnded>();
     const microseconds takes = duration(call.timeout);
     calls_.emplace(call.lease, Call{promise, {}});
@@ -189,6 +189,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   }
 
   std::shared_ptr<World> world_;
+  const std::string service_;
   std::map<Lease, Call> calls_;
   std::multimap<SteadyTime, Due> due_;
   /// Who asks for the end of calls of a provider before this one.
@@ -198,8 +199,9 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
 }  // namespace
 
-Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world) {
-  return system.spawn<SimulatedProvider>(std::move(world));
+Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
+                        std::string service) {
+  return system.spawn<SimulatedProvider>(std::move(world), std::move(service));
 }
 
 }  // namespace simulation

@@ -241,7 +241,7 @@ class Driver {
 
   void jump_clock() {
     const auto by = std::chrono::seconds{faults_.below(60)} * (faults_.one_in(2) ? 1 : -1);
-    world_->note("the clock jumps by " + std::to_string(by.count()) + " s");
+    world_->clock_jumped(std::to_string(by.count()) + " s");
     clockwork_.jump_wall_clock(by);
     clockwork_.tell_time(*daemon_);
   }
@@ -312,7 +312,7 @@ class Driver {
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
       if (!configuration_.services.contains(name) || faults_.one_in(4)) {
-        order.services[name] = service_entry(world_, plan_);
+        order.services[name] = service_entry(world_, plan_, name);
       }
     }
     for (const auto& name : configuration_.services) {

@@ -10,6 +10,7 @@ constexpr milliseconds abort_allowance{100};  // Promise P8.
 constexpr std::uint64_t left_over_us_max = 40'000;
 /// The wall clock is looked at once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
+constexpr milliseconds written_within{1000};
 /// For a commit or two, and a look at the wall clock.
 constexpr milliseconds idle_max{1200};
 
@@ -181,7 +182,8 @@ void World::drained() {
 
 // --- Told by the providers -----------------------------------------------------------------------
 
-void World::call_started(const StartCall& call, caf::actor_id provider) {
+void World::call_started(const StartCall& call, const std::string& service,
+                         caf::actor_id provider) {
   const Job& job = *call.job;
   calls += 1;
   note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
@@ -203,8 +205,14 @@ void World::call_started(const StartCall& call, caf::actor_id provider) {
   last_call_[job.id] = call.lease;
   check_doubt(job);
   begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
-  if (job.steps[job.step].attempts > job.spec->max_attempts) {
+  const auto made = made_.find(job.id);
+  const bool often = made != made_.end() && made->second.step == job.step &&
+                     made->second.counted >= job.spec->max_attempts;
+  if (often || job.steps[job.step].attempts > job.spec->max_attempts) {
     violated("P2", name(job) + " is tried too often");
+  }
+  if (service != job.spec->services[job.step]) {
+    violated("P2", name(job) + " is called for at " + service);
   }
   const SteadyTime deadline = now_steady + call.timeout;
   in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
@@ -216,7 +224,7 @@ void World::call_started(const StartCall& call, caf::actor_id provider) {
 void World::check_doubt(const Job& job) {
   forget_doubts();
   if (doubts_.contains(entity_of(job))) {
-    violated("P6", name(job) + " is called for while a call from before the crash may go on");
+    violated("P6", name(job) + " is called for while a call from before may go on");
   }
 }
 
@@ -282,6 +290,7 @@ void World::daemon_started(const Routing& routing, const std::set<std::string>& 
 void World::daemon_crashed() {
   note("daemon ended");
   in_flight_.clear();
+  ended_.clear();
   untold_.clear();
   answers_.clear();
   live_.clear();
@@ -297,8 +306,18 @@ void World::daemon_crashed() {
   actors.clear();
 }
 
+void World::clock_jumped(const std::string& how_far) {
+  note("the clock jumps by " + how_far);
+  due_order_.clock_jumped();
+  after_jump_ = now_steady + written_within;
+}
+
 void World::check_deadlines() {
   forget_doubts();
+  for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
+    violated("P6", format_job_id(first) + " goes before " + format_job_id(other) +
+                       ", which fell due before it");
+  }
   std::erase_if(in_flight_, [&](const auto& item) {
     return item.second.provider == 0 && item.second.left_over_until <= now_steady;
   });

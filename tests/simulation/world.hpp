@@ -48,8 +48,30 @@ struct BegunCall {
   std::string service;
 };
 
-/// A call was under way at a crash, and may still have its effect until one of the clocks has gone
-/// on for long enough; the wall clock from where it was lowest since.
+/// An attempt that is over and whose end is not on disk yet, judged by its provider alone.
+struct EndedAttempt {
+  Lease lease;
+  std::size_t step = 0;
+  bool counts = false;     ///< Towards the attempts that the job may make, in any case.
+  bool may_count = false;  ///< Its provider had answered, and the answer may have been lost.
+  bool cut_short = false;
+  bool handed_back = false;
+  bool in_doubt = false;  ///< Nobody knows what its call has done.
+  SteadyTime at{};
+  WallTime at_wall{};
+};
+
+/// Attempts at one step of a job whose ends are on disk.
+struct AttemptsMade {
+  std::size_t step = 0;
+  std::uint32_t counted = 0;
+  std::uint32_t perhaps = 0;    ///< Those that may count.
+  std::uint32_t cut_short = 0;  ///< In a row, but for ends that nobody knows of.
+};
+
+/// A call was under way at a crash, or ended without anybody knowing what it did, and may still
+/// have its effect until one of the clocks has gone on for long enough; the wall clock from where
+/// it was lowest since.
 struct Doubt {
   std::string service;
   SteadyTime until{};
@@ -111,7 +133,7 @@ class World : public EngineProbe {
   void changes_lost() { untold_.clear(); }
 
   // --- Told by the providers -------------------------------------------------------------------
-  void call_started(const StartCall& call, caf::actor_id provider);
+  void call_started(const StartCall& call, const std::string& service, caf::actor_id provider);
   void call_ended(Lease lease, CallAnswer answer);
   /// Calls of a provider that was killed may go on for a while.
   void provider_ended(caf::actor_id provider);
@@ -130,6 +152,7 @@ class World : public EngineProbe {
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
   void drain_asked() { draining_ = true; }
+  void clock_jumped(const std::string& how_far);
   bool is_drained() const { return drained_; }
   /// Called after every event.
   void check_deadlines();
@@ -177,6 +200,12 @@ class World : public EngineProbe {
   void check_bounds(const Job& job, std::size_t running, std::size_t max);
   void check_outcome(const Job& before, const Job& after);
   void check_cause(const Job& before, const Job& after, AbortCause cause);
+  EndedAttempt judge(const Job& before, AbortCause cause) const;
+  void check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
+                     AbortCause cause);
+  bool is_heard(const Job& before, AbortCause cause) const;
+  void note_attempt_written(const Job& after);
+  void note_retry_written(const Job& before, const Job& after);
 
   void committed(const JobPtr& before, const Job& after);
   void check_checkpoints(const Job& before, const Job& after);
@@ -217,6 +246,10 @@ class World : public EngineProbe {
   std::map<JobId, WallTime> not_before_;       ///< The next attempt.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
   EntityLines lines_;
+  DueOrder due_order_;
+  SteadyTime after_jump_{};              ///< When all that was begun before a jump is done.
+  std::map<JobId, EndedAttempt> ended_;  ///< Whose ends are being written.
+  std::map<JobId, AttemptsMade> made_;
   std::map<JobId, BegunCall> begun_;
   std::map<EntityName, Doubt> doubts_;
 };

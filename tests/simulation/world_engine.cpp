@@ -77,6 +77,9 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   live_[before.cell].erase(before.lease);
   check_outcome(before, after);
   check_cause(before, after, cause);
+  const EndedAttempt end = judge(before, cause);
+  check_verdict(end, before, after, cause);
+  ended_[before.id] = end;
   handed_out_.erase(before.lease);
   answers_.erase(before.lease);
 }
@@ -101,7 +104,7 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
   const std::uint32_t attempts = before.steps[before.step].attempts;
   if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
       after.steps[before.step].attempts + 1 != attempts) {
-    violated("P2", name(before) + " counts an attempt that was cut short");
+    violated("P2", name(before) + " counts an attempt that was undone");
   }
   const auto given = handed_out_.find(before.lease);
   if (given == handed_out_.end()) return;  // Of a daemon before this one.
@@ -112,6 +115,87 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
   if (cut_short && !draining_ && !dying_ && !disturbed_.contains(before.cell)) {
     violated("P5", name(before) + " was cut short, though nothing had died");
   }
+}
+
+/// By what its provider said and what the engine had asked for. An answer that was given before the
+/// attempt was cut short, and lost with who should have told it, may count and may not.
+EndedAttempt World::judge(const Job& before, AbortCause cause) const {
+  using Kind = CallOutcome::Kind;
+  EndedAttempt end{before.lease, before.step};
+  const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  const auto answer = answers_.find(before.lease);
+  const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
+  const bool throttled = answered && answer->second.kind == Kind::throttled;
+  end.counts = !cut && !throttled;
+  end.may_count = answered && (cut || (throttled && !is_heard(before, cause)));
+  end.cut_short = cause == AbortCause::worker_lost;
+  end.handed_back = cause == AbortCause::hand_back;
+  const auto called = last_call_.find(before.id);
+  const bool begun = called != last_call_.end() && called->second == before.lease;
+  end.in_doubt = begun && (!answered || answer->second.kind == Kind::unknown);
+  end.at = now_steady;
+  end.at_wall = now_wall;
+  return end;
+}
+
+/// Nobody who could have lost its provider's answer has died, or was about to be given up.
+bool World::is_heard(const Job& before, AbortCause cause) const {
+  return cause == AbortCause::none && !disturbed_.contains(before.cell) &&
+         killed_providers_.empty();
+}
+
+/// A job fails when its provider says so, when it has been tried as often as it may, or when it has
+/// been cut short or has expired; and only then.
+void World::check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
+                          AbortCause cause) {
+  const auto answer = answers_.find(before.lease);
+  const bool rejected = answer != answers_.end() && !answer->second.garbage &&
+                        answer->second.kind == CallOutcome::Kind::rejected;
+  const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  if (cut && (answer == answers_.end() || answer->second.kind == CallOutcome::Kind::aborted) &&
+      after.steps[before.step].attempts + 1 != before.steps[before.step].attempts) {
+    violated("P2", name(before) + " counts an attempt that was cut short");
+  }
+  if (rejected && is_heard(before, cause) && !is_ended(after.state)) {
+    violated("P2", name(before) + " goes on after it was rejected");
+  }
+  if (after.state != JobState::failed || rejected) return;
+  AttemptsMade made = made_[before.id];
+  if (made.step != before.step) made = {before.step};
+  const bool expired = before.expires_at && *before.expires_at <= latest_wall;
+  const bool cut_often = end.cut_short && made.cut_short + 1 >= interruptions_max;
+  const std::uint32_t tried = made.counted + made.perhaps + (end.counts || end.may_count ? 1 : 0);
+  if (!expired && !cut_often && tried < before.spec->max_attempts) {
+    violated("P2", name(before) + " fails after " + std::to_string(tried) + " of " +
+                       std::to_string(before.spec->max_attempts) + " attempts");
+  }
+}
+
+/// Nothing that was not written counts: a crash forgets it.
+void World::note_attempt_written(const Job& after) {
+  const auto found = ended_.find(after.id);
+  if (found == ended_.end()) return;
+  const EndedAttempt& end = found->second;
+  const bool written =
+      after.lease > end.lease || (after.lease == end.lease && after.state != JobState::running);
+  if (!written) return;
+  AttemptsMade& made = made_[after.id];
+  if (made.step != end.step) made = {end.step};
+  made.counted += end.counts ? 1 : 0;
+  made.perhaps += end.may_count ? 1 : 0;
+  if (!end.handed_back) made.cut_short = end.cut_short ? made.cut_short + 1 : 0;
+  const std::string& service = after.spec->services[end.step];
+  if (end.in_doubt && services_.contains(service)) {
+    doubts_[entity_of(after)] = {service, end.at + settle, std::min(end.at_wall, now_wall)};
+  }
+  ended_.erase(found);
+}
+
+/// One that has ended and is reopened in one commit has another place, which no other job gets
+/// before its end.
+void World::note_retry_written(const Job& before, const Job& after) {
+  const bool other_place = before.place != 0 && before.place != after.place;
+  if (!is_ended(after.state) && (is_ended(before.state) || other_place)) made_.erase(after.id);
 }
 
 // --- The disk ------------------------------------------------------------------------------------
@@ -129,12 +213,15 @@ void World::job_ended(const Job& job) {
 void World::committed(const JobPtr& before, const Job& after) {
   note("committed " + name(after) + " " + std::string(to_string(after.state)));
   lines_.changed(before.get(), after);
+  due_order_.changed(before.get(), after, now_steady < after_jump_);
   if (after.state == JobState::retrying && after.next_attempt_at) {
     not_before_[after.id] = *after.next_attempt_at;
   } else {
     not_before_.erase(after.id);
   }
   if (!before) return;
+  note_attempt_written(after);
+  note_retry_written(*before, after);
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
     reopened_or_violated(*before, after);
   }

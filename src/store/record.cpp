@@ -219,6 +219,9 @@ JobRow read_job(const Statement& row, Names& names) {
   job->finished_at = time();
   job->next_attempt_at = time();
   job->settle_until = time();
+  if (job->step > spec->services.size()) {
+    throw SqliteFailure("the step of a stored job cannot be read");
+  }
   job->steps = read_steps(text(), spec->services.size());
   job->messages = read_messages(text());
   job->error = read_error(text());

@@ -75,7 +75,13 @@ SqliteJobs::SqliteJobs(Connection& connection)
   for (Statement row{connection, "SELECT cell, pool_size, state FROM cell_overrides"};
        row.step();) {
     CellOverride& change = overrides_[routes_.cell(row.integer(0))];
-    if (!row.is_null(1)) change.pool_size = static_cast<std::uint32_t>(row.integer(1));
+    if (!row.is_null(1)) {
+      const auto size = row.integer(1);
+      if (size < 1 || size > cells::pool_size_max) {
+        throw SqliteFailure("the size of a stored pool cannot be read");
+      }
+      change.pool_size = static_cast<std::uint32_t>(size);
+    }
     change.state = static_cast<CellState>(row.integer(2));
   }
 }

@@ -21,14 +21,46 @@ bool is_plain(std::string_view text) {
   });
 }
 
+/// The length of a control character beyond ASCII, or of a separator of lines or paragraphs, at the
+/// start of `text`: U+0080 to U+009F, U+2028, U+2029. 0: there is none. Terminals obey the first.
+std::size_t control_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F) return 2;
+  if (byte(0) == 0xE2 && byte(1) == 0x80 && (byte(2) == 0xA8 || byte(2) == 0xA9)) return 3;
+  return 0;
+}
+
+/// As a JSON string, in which those are escaped too.
+void append_quoted(std::string& out, std::string_view text) {
+  std::string quoted;
+  json::append_quoted(quoted, text);
+  for (std::string_view rest = quoted; !rest.empty();) {
+    const std::size_t length = control_length(rest);
+    if (length > 0) {
+      const unsigned last = static_cast<unsigned char>(rest[length - 1]);
+      std::array<char, 8> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", length == 2 ? last : 0x1F80 + last);
+      out += escape.data();
+    } else {
+      out += rest.front();
+    }
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+}
+
 /// A message for people, in which nothing moves a terminal's cursor or begins another line.
 void append_message(std::string& out, std::string_view message) {
-  const bool harmless = std::none_of(message.begin(), message.end(),
-                                     [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
+  bool harmless = true;
+  for (std::size_t i = 0; i < message.size() && harmless; ++i) {
+    const auto c = static_cast<unsigned char>(message[i]);
+    harmless = c >= ' ' && c != 0x7F && control_length(message.substr(i)) == 0;
+  }
   if (harmless) {
     out += message;
   } else {
-    json::append_quoted(out, message);
+    append_quoted(out, message);
   }
 }
 
@@ -37,7 +69,7 @@ void append_text(std::string& out, std::string_view text, Format format) {
   if (format == Format::text && is_plain(text)) {
     out += text;
   } else {
-    json::append_quoted(out, text);
+    append_quoted(out, text);
   }
 }
 

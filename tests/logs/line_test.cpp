@@ -60,6 +60,17 @@ TEST_CASE("neither a message nor a field can begin another line or field") {
   CHECK(value["level"] == "info");
 }
 
+TEST_CASE("no character beyond ASCII moves a terminal's cursor either") {
+  const std::string evil = "a\u0085\u009b2Jé\u2028z";
+  Line line{Level::info, evil};
+  line.text("path", evil);
+  const std::string escaped = "\"a\\u0085\\u009b2Jé\\u2028z\"";
+  CHECK(whole(line, Format::text).find("info " + escaped + " path=" + escaped) !=
+        std::string::npos);
+  const std::string json_text = whole(line, Format::json);
+  CHECK(parsed(json_text.substr(0, json_text.size() - 1))["path"] == evil);
+}
+
 TEST_CASE("levels and formats are known by their names") {
   for (const Level level :
        {Level::debug, Level::info, Level::warning, Level::error, Level::critical}) {

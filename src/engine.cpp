@@ -156,6 +156,8 @@ class RunningEngine final : public Engine {
     settings_->set(api::make_settings(effective, routing));
     caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
                    cells::KeepEnded{effective.retention});
+    if (effective.tokens != config_.tokens)
+      caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
     config_ = effective;
     return report;
   }

@@ -31,6 +31,7 @@ bool EventStreamParser::take_line(std::string_view line, const OnEvent& on_event
     event_.name.clear();
     event_.data.clear();
     has_data_ = false;
+    last_id_ = event_.id;
     return !complete || on_event(event);
   }
   const std::size_t colon = std::min(line.find(':'), line.size());

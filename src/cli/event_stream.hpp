@@ -26,6 +26,9 @@ class EventStreamParser {
   /// Failure when an event is longer than the limit.
   bool feed(std::string_view bytes, const OnEvent& on_event);
 
+  /// Where to go on after the connection is lost: an id may come without an event. Empty: none yet.
+  const std::string& last_id() const { return last_id_; }
+
  private:
   bool take_line(std::string_view line, const OnEvent& on_event);
 
@@ -34,6 +37,7 @@ class EventStreamParser {
   bool after_return_ = false;
   Event event_;
   bool has_data_ = false;
+  std::string last_id_;
 };
 
 }  // namespace celld::cli

@@ -49,11 +49,12 @@ class Follower {
     return session_.client().stream(request, deadline_, [&](std::string_view bytes) {
       connected_ = true;
       failures_ = 0;
-      return parser.feed(bytes, [&](const Event& event) {
-        last_id_ = event.id;
+      parser.feed(bytes, [&](const Event& event) {
         enough_ = !on_event_(event);
         return !enough_;
       });
+      if (!parser.last_id().empty()) last_id_ = parser.last_id();
+      return !enough_;
     });
   }
 

@@ -36,6 +36,18 @@ TEST_CASE("events are the same in whatever pieces they come") {
     CHECK(events_of(stream, piece) == expected);
 }
 
+TEST_CASE("an id counts once its block is complete, with an event or without") {
+  EventStreamParser parser;
+  const auto feed = [&](std::string_view text) {
+    parser.feed(text, [](const Event&) { return true; });
+    return parser.last_id();
+  };
+  CHECK(feed(":\n\nid: 1\n").empty());
+  CHECK(feed("\n") == "1");
+  CHECK(feed("id: 2\ndata: x\n") == "1");
+  CHECK(feed("\n:\n\n") == "2");
+}
+
 TEST_CASE("who has enough is given no more") {
   EventStreamParser parser;
   int events = 0;

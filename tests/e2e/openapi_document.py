@@ -129,7 +129,7 @@ class Document:
         found = []
         for lines in (block.splitlines() for block in text.split("\n\n")):
             fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
-            if not fields:
+            if set(fields) <= {"id"}:  # No event, but for where to resume.
                 continue
             if set(fields) != {"id", "event", "data"} or fields["event"] not in described:
                 found.append(f"an event of this kind is not described: {fields}")

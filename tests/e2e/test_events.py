@@ -1,11 +1,12 @@
 """Streams of events: who follows jobs is told every change, in order, and misses none."""
 
 import contextlib
+import hashlib
 import json
 import socket
 import unittest
 
-from daemon import DEADLINE_S, EndToEnd, a_job, stays, wait_until
+from daemon import DEADLINE_S, EndToEnd, a_config, a_job, stays, wait_until
 
 
 class Stream:
@@ -50,12 +51,24 @@ class Stream:
             line = self._line()
             if line is None:
                 return None
-            if not line and "data" in fields:
-                self.last_event_id = fields["id"]
-                return fields["event"], json.loads(fields["data"])
+            if not line:
+                self.last_event_id = fields.get("id", self.last_event_id)
+                if "data" in fields:
+                    return fields["event"], json.loads(fields["data"])
+                fields = {}
             name, _, value = line.partition(":")
             if name:
                 fields[name] = value.removeprefix(" ")
+
+    def position(self):
+        """The id of what comes next without an event; a comment may come before."""
+        while True:
+            line = self._line()
+            if line is None or line.startswith("event:"):
+                raise AssertionError("an event, or the end, in place of a position")
+            if line.startswith("id: "):
+                self.last_event_id = line.removeprefix("id: ")
+                return self.last_event_id
 
     def jobs(self, count=None):
         """The jobs of the next events, up to the end or to so many."""
@@ -141,6 +154,41 @@ class Events(EndToEnd):
         back = self.stream("/v1/events", last_event_id=stream.last_event_id)
         self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
                          [(missed, state) for state in ("queued", "running", "succeeded")])
+
+    def test_who_had_no_event_yet_misses_none_either(self):
+        self.start()
+        quiet = self.stream("/v1/events?customer=bolt")
+        wait_until(quiet.position, "the stream has told where it is")
+        quiet.close()
+        missed = self.submit(a_job("b", customer="bolt"))
+        self.wait_for_end(missed)
+        back = self.stream("/v1/events?customer=bolt", last_event_id=quiet.last_event_id)
+        self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
+                         [(missed, state) for state in ("queued", "running", "succeeded")])
+
+    def test_what_others_do_makes_no_gap_for_who_hears_nothing(self):
+        self.start()
+        quiet = self.stream("/v1/events?customer=bolt")
+        wait_until(quiet.position, "the stream has told where it is")
+        first = quiet.last_event_id
+        self.wait_for_end(self.submit(a_job("a")))
+        wait_until(lambda: quiet.position() != first, "the position moves on", 40)
+        quiet.close()
+
+    def test_a_change_of_tokens_ends_streams(self):
+        digest = hashlib.sha256(b"a token").hexdigest()
+        self.start()
+        everything = self.stream("/v1/events")
+        job = self.submit(a_job(delay_ms=60000))
+        of_job = self.stream(f"/v1/jobs/{job}/events")
+        self.assertEqual(self.client.request("POST", "/v1/admin/reload").status, 200)
+        self.assertEqual(of_job.jobs(1)[0]["state"], "scheduled")
+        self.daemon.write_config(a_config(self.provider, auth={"tokens": [
+            {"name": "a", "sha256": digest, "scopes": ["read"]}]}))
+        self.assertEqual(self.client.request("POST", "/v1/admin/reload").status, 200)
+        self.assertEqual(of_job.jobs(), [])
+        self.assertEqual([job["state"] for job in everything.jobs()], ["scheduled"])
+        self.assertEqual(self.stream("/v1/events").status, 401)
 
     def test_who_was_away_too_long_is_told_so(self):
         self.start()

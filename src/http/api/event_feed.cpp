@@ -22,7 +22,8 @@ using http::Responder;
 
 /// Changes that wait for the feed.
 constexpr std::int64_t waiting_max = 65'536;
-constexpr std::chrono::seconds sweep_interval{30};
+constexpr std::chrono::seconds sweep_interval{15};
+constexpr const char* comment = ":\n";
 constexpr const char* heartbeat = ":\n\n";
 
 /// `missed`: events of the past.
@@ -38,6 +39,12 @@ std::string event_text(const std::string& id, const cells::Job& job) {
   std::string text = "id: " + id + "\nevent: job.state\ndata: ";
   append_job(text, job);
   return text += "\n\n";
+}
+
+/// Moves on where a client would resume, without an event: it has seen, or did not ask for, all
+/// until here.
+std::string position_text(const std::string& id) {
+  return "id: " + id + "\n\n";
 }
 
 std::string gap_text(const std::string& id) {
@@ -61,6 +68,7 @@ class EventFeedActor : public EventFeed::base {
         [this](const ReadJobsFrom& message) { reader_ = message.reader; },
         [this](const FollowJob& order) { follow_job(order); },
         [this](const FollowJobs& order) { follow_jobs(order); },
+        [this](const EndStreams&) { end_streams(); },
         [this](const cells::ChangesLost&) { start_over(); },
         [this](const SweepFollowers&) { sweep(); },
     };
@@ -115,11 +123,15 @@ class EventFeedActor : public EventFeed::base {
   }
 
   void start_over() {
+    end_streams();
+    log_.forget();
+  }
+
+  void end_streams() {
     for (auto& [id, follower] : of_job_) follower.stream.end();
     for (auto& follower : of_all_) follower.stream.end();
     of_job_.clear();
     of_all_.clear();
-    log_.forget();
   }
 
   // --- New followers of one job ----------------------------------------------------------------
@@ -215,7 +227,7 @@ class EventFeedActor : public EventFeed::base {
     } else if (order.last_event_id) {
       missed = gap_text(log_.id_of(log_.last()));
     }
-    follower.stream = begin(order.responder, missed);
+    follower.stream = begin(order.responder, missed + position_text(log_.id_of(log_.last())));
     of_all_.push_back(std::move(follower));
     arm_sweep();
   }
@@ -248,7 +260,8 @@ class EventFeedActor : public EventFeed::base {
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
   }
 
-  /// Clients whose jobs do not change leave without our noticing.
+  /// Clients whose jobs do not change leave without our noticing; and what others do would push
+  /// what they saw last out of the log.
   void arm_sweep() {
     if (std::exchange(sweep_armed_, true)) return;
     delayed_send(this, sweep_interval, SweepFollowers{});
@@ -257,7 +270,8 @@ class EventFeedActor : public EventFeed::base {
   void sweep() {
     sweep_armed_ = false;
     std::erase_if(of_job_, [](const auto& entry) { return !entry.second.stream.connected(); });
-    of_all_.remove_if([](const auto& follower) { return !follower.stream.connected(); });
+    const std::string position = comment + position_text(log_.id_of(log_.last()));
+    of_all_.remove_if([&](const auto& follower) { return !follower.stream.write(position); });
     if (!of_job_.empty() || !of_all_.empty()) arm_sweep();
   }
 

@@ -37,7 +37,11 @@ struct FollowJobs {
   std::optional<std::string> only_customer{};
 };
 
-/// To itself: forget the clients that have gone.
+/// Who may hear of what has changed: end every stream. The clients come back, are admitted anew or
+/// not, and miss nothing.
+struct EndStreams {};
+
+/// To itself: forget the clients that have gone, and tell the others where they are.
 struct SweepFollowers {};
 
 }  // namespace celld::api
@@ -45,6 +49,7 @@ struct SweepFollowers {};
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReadJobsFrom)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJobs)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::EndStreams)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
 
 namespace celld::api {
@@ -53,7 +58,8 @@ namespace celld::api {
 /// have missed.
 using EventFeed =
     cells::JobObserver::extend<caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>,
-                               caf::reacts_to<FollowJobs>, caf::reacts_to<SweepFollowers>>;
+                               caf::reacts_to<FollowJobs>, caf::reacts_to<EndStreams>,
+                               caf::reacts_to<SweepFollowers>>;
 
 /// Passes changes on to a feed, at most so many that it has not yet looked at: its memory is
 /// bounded whatever its clients do. On one thread at a time.

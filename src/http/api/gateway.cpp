@@ -61,7 +61,7 @@ Response waiter_response(const Waiter& waiter) {
 Response ended_already(const cells::Job& job) {
   return to_response(
       {.kind = ProblemKind::not_cancellable,
-       .detail = "The job has ended: it is " + std::string(to_string(job.state)) + "."});
+       .detail = "The job has ended: its state is `" + std::string(to_string(job.state)) + "`."});
 }
 
 Problem no_such_job() {
@@ -125,6 +125,7 @@ class GatewayActor : public Gateway::base {
         [this](const PostRetry& order) { post_retry(order); },
         [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
         [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
+        [this](const EndStreams&) { caf::anon_send(feed_->feed(), EndStreams{}); },
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
         [this](const PutPool& order) { put_pool(order); },

@@ -130,9 +130,9 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
-    caf::reacts_to<GetCell>, caf::reacts_to<GetCells>, caf::reacts_to<PutPool>,
-    caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>, caf::reacts_to<CheckWaiters>,
-    caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
+    caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
+    caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` tells how long the oldest job of a cell has been queued.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "src/http/release.hpp"
@@ -11,6 +12,10 @@ namespace celld::http {
 namespace {
 
 constexpr std::size_t discarded_bytes_max = 32 << 20;
+
+std::string to_text(milliseconds time) {
+  return std::to_string(time.count()) + " ms";
+}
 
 }  // namespace
 
@@ -82,6 +87,7 @@ void Connection::on_notice(Notice&& notice) {
 }
 
 void Connection::on_deadline() {
+  const auto& limits = loop_.server->limits;
   const auto kind = armed();
   disarm();
   if (kind == DeadlineKind::heartbeat) {
@@ -89,12 +95,12 @@ void Connection::on_deadline() {
   } else if (kind == DeadlineKind::idle) {
     close_in_order();
   } else if (kind == DeadlineKind::head && !shaking_hands_) {
-    refuse(408, "the header section took too long");
+    refuse(408, "the header section took longer than " + to_text(limits.head_timeout));
   } else if (kind == DeadlineKind::body) {
     if (waits_for_room_) {
       fail_body(503, "there is no room for a body of this size now");
     } else {
-      fail_body(408, "the body took too long");
+      fail_body(408, "the body took longer than " + to_text(limits.body_timeout));
     }
   } else {
     abandon();
@@ -303,7 +309,8 @@ void Connection::take_body(std::string_view& input) {
   } else if (status == BodyDecoder::Status::malformed) {
     fail_body(400, "the chunked body is malformed");
   } else if (status == BodyDecoder::Status::too_large) {
-    fail_body(413, "the body is too large");
+    fail_body(413, "the body is longer than " +
+                       std::to_string(loop_.server->limits.body_bytes_max) + " bytes");
   } else if (pipe_) {
     if (body_unwanted_) discarded_bytes_ += before - input.size();
     hold_back();

@@ -112,6 +112,7 @@ void PathRouter::add(std::string_view pattern, std::size_t route) {
 
 std::optional<PathRouter::Match> PathRouter::find(std::string_view path) const {
   std::optional<Match> match;
+  if (path.empty()) return match;
   match_in_hand = &match;
   library_->route("GET " + encoded(path) + " HTTP/1.1\r\n\r\n");
   match_in_hand = nullptr;

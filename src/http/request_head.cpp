@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -13,7 +14,28 @@ namespace {
 
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t request_line_rest = method_bytes_max + 12;  // Spaces, version and CR LF.
-constexpr std::size_t path_bytes_max = 2048;  // The routing's regular expressions recurse.
+
+/// Takes the scheme and the authority of a target in absolute form, "http://host:80/path", off it;
+/// nothing when it has none. RFC 9112, section 3.2.2.
+std::optional<std::string> take_authority(std::string_view& target) {
+  const auto scheme_end = target.find("://");
+  if (scheme_end == std::string_view::npos) return std::nullopt;
+  const auto scheme = lower_case(target.substr(0, scheme_end));
+  if (scheme != "http" && scheme != "https") return std::nullopt;
+  target.remove_prefix(scheme_end + 3);
+  const auto end = std::min(target.find_first_of("/?"), target.size());
+  std::string authority(target.substr(0, end));
+  target.remove_prefix(end);
+  return authority;
+}
+
+bool is_host(std::string_view value) {
+  return value.find_first_of(" \t,/@?#") == std::string_view::npos;
+}
+
+std::string target_too_long(const Limits& limits) {
+  return "the request target is longer than " + std::to_string(limits.uri_bytes_max) + " bytes";
+}
 
 /// Reads the lines of one head; the first fault ends it.
 class HeadReader {
@@ -63,22 +85,24 @@ class HeadReader {
   }
 
   bool read_target(std::string_view target) {
-    if (target.size() > limits_.uri_bytes_max ||
-        std::min(target.find('?'), target.size()) > path_bytes_max) {
-      return refuse(414, "the request target is too long");
-    }
-    auto parsed = parse_target(target);
-    if (!parsed) return refuse(400, "the request target is malformed");
-    head_.request.path = std::move(parsed->path);
-    head_.request.query = std::move(parsed->query);
-    head_.route_path = std::move(parsed->route_path);
+    if (target.size() > limits_.uri_bytes_max) return refuse(414, target_too_long(limits_));
+    authority_ = take_authority(target);
+    std::string origin_form(target);
+    if (authority_ && !target.starts_with('/')) origin_form.insert(0, 1, '/');
+    auto parsed = parse_target(origin_form);
+    if (auto* wrong = std::get_if<std::string>(&parsed)) return refuse(400, std::move(*wrong));
+    auto& [path, route_path, query] = std::get<Target>(parsed);
+    head_.request.path = std::move(path);
+    head_.request.query = std::move(query);
+    head_.route_path = std::move(route_path);
     return true;
   }
 
   bool read_fields(std::string_view lines) {
     for (auto end = lines.find("\r\n"); end != 0; end = lines.find("\r\n")) {
       if (head_.request.headers.size() == limits_.headers_max) {
-        return refuse(431, "there are too many header fields");
+        return refuse(
+            431, "there are more than " + std::to_string(limits_.headers_max) + " header fields");
       }
       if (!read_field(lines.substr(0, end))) return false;
       lines.remove_prefix(end + 2);
@@ -102,7 +126,7 @@ class HeadReader {
   bool note_field(std::string_view name, std::string_view value) {
     if (name == "host") {
       ++hosts_;
-      host_valid_ = value.find_first_of(" \t,/@?#") == std::string_view::npos;
+      host_valid_ = is_host(value);
     } else if (name == "content-length") {
       ++lengths_;
       length_ = value;
@@ -126,7 +150,16 @@ class HeadReader {
     if (hosts_ > 1 || (hosts_ == 0 && !head_.http_1_0)) {
       return refuse(400, "exactly one Host header field is needed");
     }
+    if (authority_) replace_host();
     return host_valid_ || refuse(400, "the Host header field is malformed");
+  }
+
+  /// The host of a target in absolute form counts in place of the field's.
+  void replace_host() {
+    auto& headers = head_.request.headers;
+    std::erase_if(headers, [](const auto& field) { return field.first == "host"; });
+    headers.emplace_back("host", *authority_);
+    host_valid_ = !authority_->empty() && is_host(*authority_);
   }
 
   bool read_framing() {
@@ -163,6 +196,7 @@ class HeadReader {
   const Limits& limits_;
   RequestHead head_;
   Refusal refusal_;
+  std::optional<std::string> authority_;  ///< Of a target in absolute form.
   int hosts_ = 0;
   bool host_valid_ = true;
   int lengths_ = 0;
@@ -192,9 +226,12 @@ HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
 
 Refusal HeadScanner::refusal_of_length(std::size_t length) const {
   if (!request_line_seen_ && length > limits_->uri_bytes_max + request_line_rest) {
-    return {414, "the request target is too long"};
+    return {414, target_too_long(*limits_)};
   }
-  if (length > limits_->head_bytes_max) return {431, "the header section is too long"};
+  if (length > limits_->head_bytes_max) {
+    return {431, "the header section is longer than " + std::to_string(limits_->head_bytes_max) +
+                     " bytes"};
+  }
   return {};
 }
 

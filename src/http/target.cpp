@@ -53,14 +53,19 @@ std::optional<std::string> decode_for_routing(std::string_view encoded) {
   });
 }
 
+constexpr std::size_t path_bytes_max = 2048;  // The routing's regular expressions recurse.
+constexpr const char* broken_escape =
+    "the request target has a `%` that two hexadecimal digits do not follow";
+
 std::optional<std::string> decode_query_part(std::string_view encoded) {
   std::string spaced(encoded);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
-  auto decoded = percent_decode(spaced);
-  return decoded && is_text(*decoded) ? decoded : std::nullopt;
+  return percent_decode(spaced);
 }
 
-bool parse_query(std::string_view text, std::vector<std::pair<std::string, std::string>>& query) {
+/// What is wrong, or nothing.
+std::string parse_query(std::string_view text,
+                        std::vector<std::pair<std::string, std::string>>& query) {
   while (!text.empty()) {
     const auto end = std::min(text.find('&'), text.size());
     const auto item = text.substr(0, end);
@@ -69,10 +74,11 @@ bool parse_query(std::string_view text, std::vector<std::pair<std::string, std::
     const auto equals = std::min(item.find('='), item.size());
     auto key = decode_query_part(item.substr(0, equals));
     auto value = decode_query_part(item.substr(std::min(equals + 1, item.size())));
-    if (!key || !value) return false;
+    if (!key || !value) return broken_escape;
+    if (!is_text(*key) || !is_text(*value)) return "the query is not UTF-8, or contains a NUL";
     query.emplace_back(std::move(*key), std::move(*value));
   }
-  return true;
+  return "";
 }
 
 /// The length of the well-formed UTF-8 sequence at the start of `bytes`; 0 when there is none.
@@ -118,20 +124,24 @@ std::optional<std::string> percent_decode(std::string_view encoded) {
   return decode_escapes(encoded, [](std::string& decoded, char byte) { decoded += byte; });
 }
 
-std::optional<Target> parse_target(std::string_view target) {
-  if (target.empty() || target.front() != '/') return std::nullopt;
-  for (const char c : target) {
-    if (c <= ' ' || c >= 0x7F || c == '#') return std::nullopt;
-  }
+std::variant<Target, std::string> parse_target(std::string_view target) {
+  if (target.empty() || target.front() != '/') return "the request target is not a path";
+  const auto is_raw = [](char c) { return c <= ' ' || c >= 0x7F || c == '#'; };
+  if (std::any_of(target.begin(), target.end(), is_raw))
+    return "the request target has a character that must be percent-encoded";
   const auto path_end = std::min(target.find('?'), target.size());
   const auto raw_path = target.substr(0, path_end);
   auto route_path = decode_for_routing(raw_path);
   auto path = percent_decode(raw_path);
-  if (!route_path || !path || !is_text(*path)) return std::nullopt;
+  if (!route_path || !path) return broken_escape;
 
-  Target parsed{std::move(*path), std::move(*route_path), {}};
+  Target parsed;
+  if (raw_path.size() <= path_bytes_max && is_text(*path)) {
+    parsed.path = std::move(*path);
+    parsed.route_path = std::move(*route_path);
+  }
   const auto raw_query = target.substr(std::min(path_end + 1, target.size()));
-  if (!parse_query(raw_query, parsed.query)) return std::nullopt;
+  if (auto wrong = parse_query(raw_query, parsed.query); !wrong.empty()) return wrong;
   return parsed;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace celld::http {
@@ -16,15 +17,16 @@ bool is_text(std::string_view bytes);
 std::optional<std::string> percent_decode(std::string_view encoded);
 
 struct Target {
-  std::string path;  ///< Decoded.
+  /// Decoded; empty when nothing can be there: it is no text, or longer than any path that is.
+  std::string path;
   /// Decoded too, except that an escaped slash or percent sign stays `%2F` or `%25`: its slashes
   /// are exactly the ones that separate segments. percent_decode of a segment gives its value.
   std::string route_path;
   std::vector<std::pair<std::string, std::string>> query;  ///< Decoded, `+` as a space, in order.
 };
 
-/// Nothing when `target` is not a path with an optional query, an escape is broken, or what it
-/// decodes to is no text.
-std::optional<Target> parse_target(std::string_view target);
+/// What is wrong, when `target` is not a path with an optional query, an escape is broken, or the
+/// query is no text.
+std::variant<Target, std::string> parse_target(std::string_view target);
 
 }  // namespace celld::http

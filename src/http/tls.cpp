@@ -22,6 +22,7 @@ namespace celld::http {
 namespace {
 
 constexpr std::size_t file_bytes_max = 4 << 20;
+constexpr const char* ciphers_of_tls_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr int security_level = 2;  // RSA and DH of 2048 bits at least, no SHA-1.
 constexpr std::string_view protocol = "http/1.1";
 
@@ -157,6 +158,7 @@ bool set_terms(SSL_CTX* context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // Tickets cost us no memory.
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+         SSL_CTX_set_cipher_list(context, ciphers_of_tls_1_2) == 1 &&
          SSL_CTX_set_session_id_context(context, session_context.data(), session_context.size()) ==
              1;
 }

@@ -82,6 +82,7 @@ class Builder {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
     error_position = position;
     number_overflow = e.id == 406;
+    lone_surrogate = std::string_view(e.what()).find("surrogate") != std::string_view::npos;
     return false;
   }
 
@@ -91,6 +92,8 @@ class Builder {
   std::string reason;              ///< Why this handler stopped; empty: the parser did.
   std::size_t error_position = 0;  ///< Characters read when the parser stopped.
   bool number_overflow = false;    ///< It stopped at a number beyond double.
+  bool too_many_values = false;
+  bool lone_surrogate = false;  ///< It stopped at half a pair.
 
  private:
   struct Open {
@@ -106,6 +109,7 @@ class Builder {
 
   bool count() {
     if (++nodes_ <= limits_.nodes_max) return true;
+    too_many_values = true;
     return stop("the document has more than " + std::to_string(limits_.nodes_max) + " values");
   }
 
@@ -219,6 +223,14 @@ SyntaxError error_at(std::string_view text, std::size_t offset, const std::strin
           offset};
 }
 
+/// The character, of any length, that begins at `offset`.
+std::string_view character_at(std::string_view text, std::size_t offset) {
+  const auto continues = [&](std::size_t i) { return (text[i] & 0xC0) == 0x80; };
+  std::size_t end = offset + 1;
+  while (end < text.size() && continues(end)) ++end;
+  return text.substr(offset, end - offset);
+}
+
 /// What the parser itself found wrong, in our words.
 SyntaxError explain(std::string_view text, const Builder& builder) {
   const std::size_t offset = builder.error_position > 0 ? builder.error_position - 1 : 0;
@@ -231,7 +243,17 @@ SyntaxError explain(std::string_view text, const Builder& builder) {
   if (builder.complete()) return error_at(text, offset, "something follows the document's end");
   if (static_cast<unsigned char>(text[offset]) < 0x20)
     return error_at(text, offset, "a control character must be written as an escape");
-  return error_at(text, offset, "this is not JSON: unexpected " + quote(text.substr(offset, 1)));
+  if (builder.lone_surrogate)
+    return error_at(text, offset,
+                    "half of a surrogate pair: \\ud800 to \\udbff, then \\udc00 to \\udfff");
+  return error_at(text, offset,
+                  "this is not JSON: unexpected " + quote(character_at(text, offset)));
+}
+
+SyntaxError stopped_at(std::string_view text, std::size_t offset, const Builder& builder) {
+  SyntaxError error = error_at(text, offset, builder.reason);
+  error.too_many_values = builder.too_many_values;
+  return error;
 }
 
 /// Replaces each number beyond double by a 0 and notes which ones they were, counted over all
@@ -279,14 +301,14 @@ std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimi
   std::size_t position = 0;
   Builder builder(limits, overflows);
   if (run(text, builder, position)) return std::move(builder.document);
-  if (!builder.reason.empty()) return error_at(text, position - 1, builder.reason);
+  if (!builder.reason.empty()) return stopped_at(text, position - 1, builder);
   if (!builder.number_overflow) return explain(text, builder);
 
   std::string readable(text);
   overflows = blank_overflows(readable);
   Builder second(limits, overflows);
   if (run(readable, second, position)) return std::move(second.document);
-  if (!second.reason.empty()) return error_at(text, position - 1, second.reason);
+  if (!second.reason.empty()) return stopped_at(text, position - 1, second);
   if (second.number_overflow) return error_at(text, position, "a number is out of range");
   return explain(text, second);
 }

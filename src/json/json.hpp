@@ -35,6 +35,7 @@ struct ParseLimits {
 struct SyntaxError {
   std::string detail;      ///< What is wrong, with the line and column where it helps.
   std::size_t offset = 0;  ///< Byte offset.
+  bool too_many_values = false;  ///< It may well be JSON, but is more of it than is taken.
 };
 
 struct Document {

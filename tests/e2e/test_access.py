@@ -134,7 +134,7 @@ class Access(EndToEnd):
                 with self.subTest(route=f"{method} {path}", headers=headers):
                     answer = self.request(method, path.format(job="x"), headers)
                     self.assertEqual(answer.status, 401, answer)
-                    self.assertEqual(answer.headers["www-authenticate"], "Bearer")
+                    self.assertEqual(answer.headers["www-authenticate"], 'Bearer realm="celld"')
                     if method != "HEAD":
                         self.assert_problem(answer, 401, "unauthorized")
         self.assertEqual(self.of("read").get("/v1/jobs").json["items"], [])
@@ -203,7 +203,7 @@ class Access(EndToEnd):
                [good, good], [good, b"Authorization: Basic eDp5"], [good, b"Authorization:"],
                [b"Proxy-Authorization: Bearer " + token], [b"X-Authorization: Bearer " + token]]
         expected = self.raw()
-        self.assertEqual(expected[:2], (401, "Bearer"))
+        self.assertEqual(expected[:2], (401, 'Bearer realm="celld"'))
         for headers in odd:
             with self.subTest(headers=headers):
                 self.assertEqual(self.raw(*headers), expected)

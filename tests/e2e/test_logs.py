@@ -15,6 +15,7 @@ from provider import answer, hang
 
 TOKEN = "planted-token-of-root"
 READER = "planted-token-of-reader"
+BOUND = "planted-token-of-acme"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
@@ -174,6 +175,21 @@ class Logs(EndToEnd):
         for line in lines:
             self.assertEqual((line["level"], line["token"]), ("info", "root"), line)
             self.assertIn("127.0.0.1", line["remote"])
+
+    def test_an_administrator_of_one_customer_is_refused_what_is_about_all(self):
+        auth = the_auth()
+        auth["tokens"].append(a_token("of-acme", BOUND, "admin") | {"customer": "acme"})
+        self.begin(a_config(self.provider, auth=auth))
+        bound = TokenClient(self.daemon, BOUND)
+        self.addCleanup(bound.close)
+        refused = [("GET", "/v1/admin/config"), ("POST", "/v1/admin/reload"),
+                   ("GET", "/v1/admin/backup")]
+        for method, path in refused:
+            self.assertEqual(bound.request(method, path).status, 403, path)
+        lines = wait_until(lambda: len(found := self.lines(audit=True)) == len(refused) and found,
+                           "a line for each call")
+        for line in lines:
+            self.assertEqual((line["level"], line["token"]), ("warning", "of-acme"), line)
 
     def test_who_may_not_is_named_and_a_flood_of_them_is_held_back(self):
         self.begin(a_config(self.provider, auth=the_auth()))

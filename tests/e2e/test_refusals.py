@@ -44,7 +44,8 @@ BAD_FIELDS = [
     ("entity id empty", a_job(entity={"type": "x", "id": ""}), ["/entity/id"]),
     ("services empty", a_job(services=[]), ["/services"]),
     ("services a string", a_job(services="dns"), ["/services"]),
-    ("services too many", a_job(services=["dns"] * 17), ["/services"]),
+    ("services too many", a_job(services=["dns"] * 17),
+     ["/services"] + sorted(f"/services/{i}" for i in range(1, 17))),
     ("service unknown", a_job(services=["dns", "nope"]), ["/services/1"]),
     ("service twice", a_job(services=["dns", "billing", "dns"]), ["/services/2"]),
     ("service a number", a_job(services=[1]), ["/services/0"]),
@@ -137,6 +138,10 @@ class Submissions(EndToEnd):
         # The deepest that passes is refused for its unknown field, not for its depth.
         fine = self.client.post("/v1/jobs", a_job(parameters=nested, unknown=1))
         self.assert_problem(fine, 422)
+
+    def test_more_values_than_are_taken_are_too_large_and_not_malformed(self):
+        many = a_job(parameters={"a": [0] * 60_000})
+        self.assert_problem(self.client.post("/v1/jobs", many), 413, "content-too-large")
 
     def test_a_body_must_say_that_it_is_json(self):
         for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonx",

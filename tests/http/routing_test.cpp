@@ -53,11 +53,13 @@ TEST_CASE("an escaped slash does not separate segments") {
 
 TEST_CASE("an unknown path is a 404") {
   const JobServer server;
-  for (const auto* path : {"/", "/jobs", "/jobs/", "/jobs/17/", "/jobs/17/x", "//jobs/17",
-                           "/cells//x", "/axb+c/(x)", "/JOBS/17", "/jobs/17%0A/x"}) {
+  for (const auto* path :
+       {"/", "/jobs", "/jobs/", "/jobs/17/", "/jobs/17/x", "//jobs/17", "/cells//x", "/axb+c/(x)",
+        "/JOBS/17", "/jobs/17%0A/x", "/jobs/%ff", "/jobs/%00"}) {
     INFO(path);
     CHECK(server.status("GET", path) == 404);
   }
+  CHECK(server.status("GET", "/jobs/" + std::string(3000, '1')) == 404);
   CHECK(server.status("BREW", "/nowhere") == 404);
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("a refusal for want of a token says how to show one") {
   const auto admitted = control().admit(request_with({}), Scope::read);
   const http::Response response = to_response(std::get<Problem>(admitted));
   CHECK(response.status == 401);
-  CHECK(response.headers == Headers{{"WWW-Authenticate", "Bearer"}});
+  CHECK(response.headers == Headers{{"WWW-Authenticate", "Bearer realm=\"celld\""}});
 }
 
 TEST_CASE("the scheme is read in any case") {

@@ -506,7 +506,7 @@ TEST_CASE("what cannot be cancelled or retried is a conflict that names the job'
   const Answer cancel = post(daemon, "", {}, "application/json", path + "/cancel");
   CHECK(cancel.status == 409);
   CHECK(cancel.body["type"] == "/problems/not-cancellable");
-  CHECK(cancel.body["detail"] == "The job has ended: it is succeeded.");
+  CHECK(cancel.body["detail"] == "The job has ended: its state is `succeeded`.");
   const Answer retry = post(daemon, "", {}, "application/json", path + "/retry");
   CHECK(retry.status == 409);
   CHECK(retry.body["type"] == "/problems/not-retryable");

@@ -64,7 +64,9 @@ TEST_CASE("all faults of a query come at once") {
                                        {"batch", "x"}});
   CHECK(std::get<Faults>(parsed) ==
         Faults{{"", "query parameter \"customr\" is unknown"},
-               {"", "query parameter \"state\" must be the name of a job's state"},
+               {"",
+                "query parameter \"state\" must be `scheduled`, `queued`, `running`, `retrying`, "
+                "`compensating`, `succeeded`, `failed` or `cancelled`"},
                {"", "query parameter \"limit\" must be an integer from 1 to 1000"},
                {"", "query parameter \"product\" comes twice"},
                {"", "query parameter \"batch\" is unknown"}});

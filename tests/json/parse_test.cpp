@@ -52,6 +52,9 @@ TEST_CASE("what is not JSON is refused, with the place") {
   CHECK(refused("{\"a\": x}").detail == "line 1, column 7: this is not JSON: unexpected \"x\"");
   CHECK(refused("{\n  \"é\": ,\n}").detail ==
         "line 2, column 8: this is not JSON: unexpected \",\"");
+  CHECK(refused("{“a”: 1}").detail == "line 1, column 2: this is not JSON: unexpected \"“\"");
+  CHECK(refused(R"(["\ud800"])").detail.find("half of a surrogate pair") != std::string::npos);
+  CHECK(refused(R"(["\udc00"])").detail.find("half of a surrogate pair") != std::string::npos);
   CHECK(refused("\"a\nb\"").detail ==
         "line 1, column 3: a control character must be written as an escape");
   for (const auto* text : {"[1,]", "{\"a\":1,}", "{a:1}",   "'a'",         "[01]",
@@ -116,6 +119,8 @@ TEST_CASE("the number of values is limited") {
   CHECK(accepted("[1,2,[]]", {.nodes_max = 4}).value.size() == 3);
   CHECK(refused("[1,2,{}]", {.nodes_max = 3}).detail ==
         "line 1, column 6: the document has more than 3 values");
+  CHECK(refused("[1,2,{}]", {.nodes_max = 3}).too_many_values);
+  CHECK_FALSE(refused("[1,2,{]", {.nodes_max = 4}).too_many_values);
   std::string many = "[";
   while (many.size() < (1 << 20)) many += "{},";
   CHECK_FALSE(refused(many + "0]").detail.empty());

@@ -118,6 +118,12 @@ Problem not_found(std::string detail) {
   return {.kind = ProblemKind::not_found, .detail = std::move(detail)};
 }
 
+Problem unreadable_body(json::SyntaxError error) {
+  return {
+      .kind = error.too_many_values ? ProblemKind::content_too_large : ProblemKind::malformed_json,
+      .detail = std::move(error.detail)};
+}
+
 Problem problem_of(const cells::Refusal& refusal) {
   using Kind = cells::Refusal::Kind;
   const std::string cell = to_string(refusal.cell);
@@ -201,7 +207,8 @@ http::Response to_response(const Problem& problem) {
   if (problem.quota) append_quota(out, *problem.quota);
   if (!problem.errors.empty()) append_errors(out, problem.errors);
   out += '}';
-  if (row.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (row.status == 401)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"celld\"");
   if (row.status == 503 || row.status == 429 || problem.retry_after) {
     const auto wait = retry_after_s(problem.retry_after.value_or(milliseconds(1000)));
     response.headers.emplace_back("Retry-After", std::to_string(wait));

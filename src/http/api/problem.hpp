@@ -69,6 +69,8 @@ struct Problem {
 /// A request with faults, of which there is at least one.
 Problem invalid_request(std::vector<json::Fault> errors);
 Problem not_found(std::string detail);
+/// A body that cannot be read.
+Problem unreadable_body(json::SyntaxError error);
 /// Why the engine did not accept a job.
 Problem problem_of(const cells::Refusal& refusal);
 /// The engine answered with an error: nothing is known to be on disk.

@@ -42,14 +42,21 @@ Taker text_into(std::optional<std::string>& target) {
 Taker time_into(std::optional<cells::WallTime>& target) {
   return [&target](const std::string& value) -> std::string {
     target = parse_time(value);
-    return target ? "" : "must be a time in UTC such as 2026-11-20T22:42:56.123Z";
+    if (target) return "";
+    const bool plus_lost = value.find(' ') != std::string::npos;
+    return plus_lost
+               ? "must be a time in UTC such as 2026-11-20T22:42:56.123Z; a `+` in a query is "
+                 "a space"
+               : "must be a time in UTC such as 2026-11-20T22:42:56.123Z";
   };
 }
 
 Taker state_into(std::optional<cells::JobState>& target) {
   return [&target](const std::string& value) -> std::string {
     target = cells::parse_job_state(value);
-    return target ? "" : "must be the name of a job's state";
+    return target ? ""
+                  : "must be `scheduled`, `queued`, `running`, `retrying`, `compensating`, "
+                    "`succeeded`, `failed` or `cancelled`";
   };
 }
 

@@ -29,7 +29,7 @@ http::Response json_response(std::string body) {
 Problem not_json() {
   return {.kind = ProblemKind::unsupported_media_type,
           .detail =
-              "The body must be JSON and say so; with curl: -H 'Content-Type: "
+              "The body must be JSON in UTF-8 and say so; with curl: -H 'Content-Type: "
               "application/json'."};
 }
 
@@ -71,7 +71,7 @@ std::optional<Problem> refuse_content(const Request& request) {
     if (!is_json(request)) return not_json();
     auto parsed = json::parse(request.body);
     if (auto* error = std::get_if<json::SyntaxError>(&parsed))
-      return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
+      return unreadable_body(std::move(*error));
     json::ObjectReader(std::get<json::Document>(parsed).value, "", faults).finish();
   }
   if (faults.empty()) return std::nullopt;
@@ -138,7 +138,7 @@ void get_cells(const Api& api, const Access& access, const Request& request, Res
 std::variant<std::uint32_t, Problem> parse_pool_size(const std::string& body, Faults faults) {
   auto parsed = json::parse(body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
-    return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
+    return unreadable_body(std::move(*error));
   auto& document = std::get<json::Document>(parsed);
   for (json::Fault& fault : document.number_faults) faults.push_back(std::move(fault));
   json::ObjectReader reader(document.value, "", faults);
@@ -185,6 +185,7 @@ void post_cell_state(const Api& api, const Access& access, const Request& reques
 /// What is about all customers is not for a token of one of them.
 std::optional<Problem> refuse_bound(const Access& access) {
   if (!access.customer) return std::nullopt;
+  if (access.admin_call) access.admin_call->admitted = false;
   return Problem{.kind = ProblemKind::missing_scope,
                  .detail = "The token is bound to a customer, and this is about all."};
 }

@@ -55,10 +55,8 @@ std::vector<std::string> read_services(json::ObjectReader& reader, const Submiss
   std::vector<std::string> services;
   const json::Value* array = reader.array("services");
   if (array == nullptr) return services;
-  if (array->empty() || array->size() > services_max) {
+  if (array->empty() || array->size() > services_max)
     reader.fault("services", "must have 1 to " + std::to_string(services_max) + " elements");
-    return services;
-  }
   for (std::size_t i = 0; i < array->size(); ++i) {
     const auto fault = [&](std::string detail) {
       faults.push_back({json::pointer_to(reader.pointer_of("services"), i), std::move(detail)});
@@ -81,11 +79,8 @@ std::vector<std::string> read_services(json::ObjectReader& reader, const Submiss
 std::map<std::string, std::string> read_labels(const json::Value& value, std::string pointer,
                                                Faults& faults) {
   std::map<std::string, std::string> labels;
-  if (value.size() > labels_max) {
-    faults.push_back(
-        {std::move(pointer), "must have at most " + std::to_string(labels_max) + " members"});
-    return labels;
-  }
+  if (value.size() > labels_max)
+    faults.push_back({pointer, "must have at most " + std::to_string(labels_max) + " members"});
   json::ObjectReader reader(value, std::move(pointer), faults);
   for (const auto& [name, ignored] : value.items()) {
     if (name.empty() || name.size() > label_bytes_max)
@@ -216,7 +211,7 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
                                                    SubmissionTerms terms) {
   auto parsed = json::parse(body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
-    return Problem{.kind = ProblemKind::malformed_json, .detail = std::move(error->detail)};
+    return unreadable_body(std::move(*error));
   auto& document = std::get<json::Document>(parsed);
   Faults faults = std::move(terms.faults);
   std::move(document.number_faults.begin(), document.number_faults.end(),

@@ -87,9 +87,9 @@ class HeadReader {
   bool read_target(std::string_view target) {
     if (target.size() > limits_.uri_bytes_max) return refuse(414, target_too_long(limits_));
     authority_ = take_authority(target);
-    std::string origin_form(target);
-    if (authority_ && !target.starts_with('/')) origin_form.insert(0, 1, '/');
-    auto parsed = parse_target(origin_form);
+    std::string rooted;
+    if (authority_ && !target.starts_with('/')) target = rooted = "/" + std::string(target);
+    auto parsed = parse_target(target);
     if (auto* wrong = std::get_if<std::string>(&parsed)) return refuse(400, std::move(*wrong));
     auto& [path, route_path, query] = std::get<Target>(parsed);
     head_.request.path = std::move(path);

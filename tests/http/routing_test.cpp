@@ -51,6 +51,28 @@ TEST_CASE("an escaped slash does not separate segments") {
   CHECK(server.status("GET", "/jobs%2F17") == 404);
 }
 
+TEST_CASE("a target in absolute form is its path, and its host counts") {
+  TestServer server;
+  server.server.route("GET", "/host", [](const Request& request, const Responder& responder) {
+    std::string text = request.header("host").value_or("none");
+    for (const auto& [name, value] : request.query) text.append(" ").append(name + "=" + value);
+    responder.answer(plain(200, text));
+  });
+  server.server.route("GET", "/", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, "the root"));
+  });
+  server.start();
+  const auto get = [&](const std::string& target) {
+    return server.ask("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")->body;
+  };
+  CHECK(get("http://other:80/host?a=1") == "other:80 a=1");
+  CHECK(get("HTTPS://[::1]/host") == "[::1]");
+  CHECK(get("/host?a=http://other/") == "x a=http://other/");
+  CHECK(get("http://other") == "the root");
+  CHECK(get("http://other?a=1") == "the root");
+  CHECK(server.ask("GET http://other/host HTTP/1.0\r\n\r\n")->body == "other");
+}
+
 TEST_CASE("an unknown path is a 404") {
   const JobServer server;
   for (const auto* path :

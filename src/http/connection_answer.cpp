@@ -135,7 +135,8 @@ void Connection::send_heartbeat() {
 /// Ends it from our side, after all that was written; one that has an end comes to that by itself.
 void Connection::end_endless_stream() {
   closes_ = true;
-  if (stream_->terms().on_taken) return;
+  const auto& terms = stream_->terms();
+  if (terms.on_taken && !terms.endless) return;
   stream_->finish();
   if (output_.empty()) send_stream();
 }

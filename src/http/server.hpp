@@ -96,6 +96,7 @@ struct StreamTerms {
   /// whenever all that was written has been taken, with how many bytes that were from the
   /// beginning, and when the client has gone; by the server, so that it must not block.
   std::function<void(std::uint64_t bytes)> on_taken{};
+  bool endless = false;  ///< It has none all the same: a stop of the server ends it.
 };
 
 /// Hears with which status a request is answered; must not block.

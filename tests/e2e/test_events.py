@@ -175,6 +175,24 @@ class Events(EndToEnd):
         wait_until(lambda: quiet.position() != first, "the position moves on", 40)
         quiet.close()
 
+    def test_many_who_come_back_at_once_are_each_told_all_that_they_missed(self):
+        self.start()
+        before = self.stream("/v1/events")
+        wait_until(before.position, "the stream has told where it is")
+        before.close()
+        missed = [self.submit(a_job(str(i), parameters={"p": "x" * 60_000})) for i in range(30)]
+        for job_id in missed:
+            self.wait_for_end(job_id)
+        back = [self.stream("/v1/events", last_event_id=before.last_event_id, rcvbuf=4096)
+                for _ in range(8)]
+        expected = sorted((job_id, state) for job_id in missed
+                          for state in ("queued", "running", "succeeded"))
+        for stream in back[:-1]:  # While those behind it read nothing.
+            self.assertEqual(sorted((job["id"], job["state"]) for job in stream.jobs(90)), expected)
+        new = self.submit(a_job("new"))
+        self.assertEqual({job["id"] for job in back[0].jobs(3)}, {new})
+        self.assertEqual(self.daemon.stop(), 0)  # Also for the one that has taken little yet.
+
     def test_a_change_of_tokens_ends_streams(self):
         digest = hashlib.sha256(b"a token").hexdigest()
         self.start()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <map>
@@ -26,13 +27,21 @@ constexpr std::chrono::seconds sweep_interval{15};
 constexpr const char* comment = ":\n";
 constexpr const char* heartbeat = ":\n\n";
 
-/// `missed`: events of the past.
-AnswerStream begin(const Responder& responder, const std::string& missed = "") {
+/// What was missed is sent in pieces of about this size, as the client takes them: many clients may
+/// come back at once.
+constexpr std::size_t piece_bytes = 64 << 10;
+
+/// `missed`: events of the past, or the first of them; `on_taken`, when more of them follow.
+AnswerStream begin(const Responder& responder, const std::string& missed = "",
+                   std::function<void(std::uint64_t)> on_taken = {}) {
   http::Response head;
   head.content_type = "text/event-stream";
   head.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
   head.body = heartbeat + missed;  // So that the client sees at once that it is connected.
-  return responder.begin_stream(std::move(head), {heartbeat, std::chrono::seconds(15)});
+  http::StreamTerms terms{heartbeat, std::chrono::seconds(15)};
+  terms.on_taken = std::move(on_taken);
+  terms.endless = true;
+  return responder.begin_stream(std::move(head), std::move(terms));
 }
 
 std::string event_text(const std::string& id, const cells::Job& job) {
@@ -70,6 +79,7 @@ class EventFeedActor : public EventFeed::base {
         [this](const FollowJobs& order) { follow_jobs(order); },
         [this](const EndStreams&) { end_streams(); },
         [this](const cells::ChangesLost&) { start_over(); },
+        [this](const MissedTaken& event) { send_missed(event.number); },
         [this](const SweepFollowers&) { sweep(); },
     };
   }
@@ -95,6 +105,12 @@ class EventFeedActor : public EventFeed::base {
       return (!customer || *customer == spec.customer) && (!product || *product == spec.product) &&
              may_concern(only_customer, spec.customer);
     }
+  };
+  /// One that comes back, and is told of changes once it has had what it missed.
+  struct Resuming {
+    JobsFollower follower;
+    std::uint64_t seen;
+    std::shared_ptr<std::atomic<bool>> paced;
   };
   using OfJob = std::multimap<cells::JobId, JobFollower>;
 
@@ -130,6 +146,8 @@ class EventFeedActor : public EventFeed::base {
   void end_streams() {
     for (auto& [id, follower] : of_job_) follower.stream.end();
     for (auto& follower : of_all_) follower.stream.end();
+    for (auto& [number, resuming] : resuming_) resuming.follower.stream.end();
+    resuming_.clear();
     of_job_.clear();
     of_all_.clear();
   }
@@ -221,24 +239,61 @@ class EventFeedActor : public EventFeed::base {
 
   void follow_jobs(const FollowJobs& order) {
     JobsFollower follower{{}, order.customer, order.product, order.only_customer};
-    std::string missed;
-    if (const auto seen = position(order.last_event_id)) {
-      missed = missed_text(follower, *seen);
-    } else if (order.last_event_id) {
-      missed = gap_text(log_.id_of(log_.last()));
+    const auto seen = position(order.last_event_id);
+    const std::string gap =
+        !seen && order.last_event_id ? gap_text(log_.id_of(log_.last())) : std::string();
+    const Missed missed = missed_by(follower, seen.value_or(log_.last()));
+    if (missed.complete) {
+      follower.stream = begin(order.responder, gap + missed.text);
+      of_all_.push_back(std::move(follower));
+    } else {
+      const std::uint64_t number = ++numbers_;
+      auto paced = std::make_shared<std::atomic<bool>>(true);
+      follower.stream =
+          begin(order.responder, missed.text, [paced, number, self = EventFeed{this}](auto) {
+            if (*paced) caf::anon_send(self, MissedTaken{number});
+          });
+      resuming_.emplace(number, Resuming{std::move(follower), missed.seen, std::move(paced)});
     }
-    follower.stream = begin(order.responder, missed + position_text(log_.id_of(log_.last())));
-    of_all_.push_back(std::move(follower));
     arm_sweep();
   }
 
-  std::string missed_text(const JobsFollower& follower, std::uint64_t seen) const {
+  struct Missed {
     std::string text;
-    for (const auto& event : log_.events()) {
-      if (event.number > seen && follower.wants(*event.job->spec))
-        text += event_text(log_.id_of(event.number), *event.job);
+    std::uint64_t seen;
+    bool complete;  ///< And the text ends with where the client is.
+  };
+
+  /// Beginning after `seen`, some of what a follower has missed.
+  Missed missed_by(const JobsFollower& follower, std::uint64_t seen) const {
+    const auto& events = log_.events();
+    std::string text;
+    auto event = std::partition_point(events.begin(), events.end(),
+                                      [&](const auto& each) { return each.number <= seen; });
+    for (; event != events.end() && text.size() < piece_bytes; ++event) {
+      if (follower.wants(*event->job->spec))
+        text += event_text(log_.id_of(event->number), *event->job);
+      seen = event->number;
     }
-    return text;
+    const bool complete = event == events.end();
+    if (complete) text += position_text(log_.id_of(log_.last()));
+    return {std::move(text), seen, complete};
+  }
+
+  /// What a client waits for may leave the log before the client has taken what comes before it.
+  void send_missed(std::uint64_t number) {
+    const auto found = resuming_.find(number);
+    if (found == resuming_.end()) return;
+    auto& [follower, seen, paced] = found->second;
+    const bool gap = !log_.has_all_after(seen);
+    Missed missed = missed_by(follower, gap ? log_.last() : seen);
+    if (gap) missed.text = gap_text(log_.id_of(log_.last()));
+    const bool connected = follower.stream.write(std::move(missed.text));
+    seen = missed.seen;
+    if (connected && !missed.complete) return;
+    *paced = false;
+    if (connected) of_all_.push_back(std::move(follower));
+    resuming_.erase(found);
   }
 
   // --- Small things ----------------------------------------------------------------------------
@@ -272,7 +327,9 @@ class EventFeedActor : public EventFeed::base {
     std::erase_if(of_job_, [](const auto& entry) { return !entry.second.stream.connected(); });
     const std::string position = comment + position_text(log_.id_of(log_.last()));
     of_all_.remove_if([&](const auto& follower) { return !follower.stream.write(position); });
-    if (!of_job_.empty() || !of_all_.empty()) arm_sweep();
+    std::erase_if(resuming_,
+                  [](const auto& each) { return !each.second.follower.stream.connected(); });
+    if (!of_job_.empty() || !of_all_.empty() || !resuming_.empty()) arm_sweep();
   }
 
   EventLog log_;
@@ -280,6 +337,7 @@ class EventFeedActor : public EventFeed::base {
   cells::JobReader reader_;
   OfJob of_job_;
   std::list<JobsFollower> of_all_;
+  std::map<std::uint64_t, Resuming> resuming_;
   std::uint64_t numbers_ = 0;
   bool sweep_armed_ = false;
 };

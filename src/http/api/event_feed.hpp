@@ -41,6 +41,11 @@ struct FollowJobs {
 /// not, and miss nothing.
 struct EndStreams {};
 
+/// To itself: this client has taken a piece of what it had missed.
+struct MissedTaken {
+  std::uint64_t number = 0;
+};
+
 /// To itself: forget the clients that have gone, and tell the others where they are.
 struct SweepFollowers {};
 
@@ -50,6 +55,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReadJobsFrom)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::FollowJobs)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::EndStreams)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::MissedTaken)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
 
 namespace celld::api {
@@ -59,7 +65,7 @@ namespace celld::api {
 using EventFeed =
     cells::JobObserver::extend<caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>,
                                caf::reacts_to<FollowJobs>, caf::reacts_to<EndStreams>,
-                               caf::reacts_to<SweepFollowers>>;
+                               caf::reacts_to<MissedTaken>, caf::reacts_to<SweepFollowers>>;
 
 /// Passes changes on to a feed, at most so many that it has not yet looked at: its memory is
 /// bounded whatever its clients do. On one thread at a time.

@@ -34,9 +34,12 @@ std::optional<std::uint64_t> EventLog::position(std::string_view id) const {
   const char* end = id.data() + id.size();
   const auto parsed = std::from_chars(id.data() + dash + 1, end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number > last_) return std::nullopt;
+  return has_all_after(number) ? std::optional{number} : std::nullopt;
+}
+
+bool EventLog::has_all_after(std::uint64_t number) const {
   const std::uint64_t first_kept = events_.empty() ? last_ + 1 : events_.front().number;
-  if (number + 1 < first_kept) return std::nullopt;
-  return number;
+  return number + 1 >= first_kept;
 }
 
 }  // namespace celld::api

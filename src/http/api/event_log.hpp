@@ -42,7 +42,9 @@ class EventLog {
 
   /// The number that an id stands for, if every later event is still here.
   std::optional<std::uint64_t> position(std::string_view id) const;
-  /// The events that are still here, oldest first.
+  /// Every event after this one is still here.
+  bool has_all_after(std::uint64_t number) const;
+  /// The events that are still here, oldest first, their numbers without a gap.
   const std::deque<Event>& events() const { return events_; }
 
  private:

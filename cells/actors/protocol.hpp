@@ -174,10 +174,9 @@ CELLS_MESSAGE(ChangesLost)
 
 namespace cells {
 
-/// Hears of every change of every job, in order for each job.
-using JobObserver = caf::typed_actor<
-    /// The answer to a submission reaches the submitter before any change of that job is told.
-    caf::reacts_to<JobChanged>, caf::reacts_to<ChangesLost>>;
+/// Hears of every change of every job, in order for each job. The first may come before the
+/// submitter has its answer, which goes another way.
+using JobObserver = caf::typed_actor<caf::reacts_to<JobChanged>, caf::reacts_to<ChangesLost>>;
 
 // --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
 

@@ -59,7 +59,6 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const DescribeQueue&) { return describe(); },
       [this](const StopDispatching&) {
         stopping_ = true;
-        let_in_newcomers(now());
         return DispatchingStopped{};
       },
       [this](const HandBack&) { return hand_back(); },
@@ -72,10 +71,6 @@ void JobDispatcherActor::on_exit() {
   cell_ = nullptr;
   workers_.clear();
   handed_back_.fail();
-  for (auto& newcomer : newcomers_) {
-    newcomer.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
-  }
-  newcomers_.clear();
   for (auto& [id, promise] : submitting_) {
     promise.deliver(caf::make_error(caf::sec::request_receiver_down));
   }

@@ -3,7 +3,6 @@
 // what becomes due, job_dispatcher_moves.cpp what goes to other cells and comes from them.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -39,21 +38,13 @@ class JobDispatcherActor : public JobDispatcher::base {
     bool again = false;  ///< Was asked for since: there may be more than was seen.
   };
 
-  /// A job that was submitted while others, due before it, had no places yet.
-  struct Newcomer {
-    JobRequest request;
-    WallTime came_at{};
-    caf::typed_response_promise<JobSubmitted> promise;
-  };
-
   void take_up();
   void taken_up(CellLoaded& loaded);
 
   // Requests.
   caf::result<JobSubmitted> submit(JobRequest& request_in);
   bool others_await_places(WallTime by) const;
-  void let_in_newcomers(const Now& at);
-  void accept(Newcomer newcomer, const Now& at);
+  void not_inserted(const Job& job);
   std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
   std::optional<Refusal> refuse_more(const Now& at);
   void inserted(const JobPtr& job, const JobInserted& stored);
@@ -142,7 +133,6 @@ class JobDispatcherActor : public JobDispatcher::base {
   WorkerRoster workers_;
 
   JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
-  std::deque<Newcomer> newcomers_;
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   std::map<JobId, OwedAnswers<CancelAnswered>> cancelling_;
   std::map<JobId, caf::typed_response_promise<RetryAnswered>> reopening_;  ///< By the new place.

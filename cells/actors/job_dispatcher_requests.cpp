@@ -1,5 +1,4 @@
 // What clients ask a dispatcher for: a new job, the end of one, another try.
-#include <algorithm>
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
@@ -11,14 +10,25 @@ namespace cells {
 
 caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   const Now at = now();
-  Newcomer newcomer{std::move(request_in), at.wall, make_response_promise<JobSubmitted>()};
-  auto promise = newcomer.promise;
-  if (!stopping_ && is_due(newcomer.request, at.wall) && others_await_places(at.wall)) {
-    newcomers_.push_back(std::move(newcomer));
-    arm(at);
-  } else {
-    accept(std::move(newcomer), at);
+  if (auto refusal = refuse(request_in, at)) {
+    // Under a key, the cell dispatcher has the last word.
+    if (!request_in.idempotency) context_->options.probe->refused(*refusal);
+    return JobSubmitted{nullptr, std::move(refusal)};
   }
+  const JobId id = context_->ids.next(at.wall);
+  auto idempotency = std::move(request_in.idempotency);
+  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, terms_.quota, id,
+                                                    at.wall, others_await_places(at.wall)));
+  count(nullptr, job.get());
+  note_due(*job);
+  auto promise = make_response_promise<JobSubmitted>();
+  submitting_.emplace(id, promise);
+  request(store(), caf::infinite, InsertJob{job, std::move(idempotency)})
+      .then([this, job](const JobInserted& stored) { inserted(job, stored); },
+            [this, job](caf::error& error) {
+              submitting_.extract(job->id).mapped().deliver(std::move(error));
+              not_inserted(*job);
+            });
   return promise;
 }
 
@@ -27,39 +37,11 @@ bool JobDispatcherActor::others_await_places(WallTime by) const {
   return counts_[JobState::scheduled] > 0 && (advancing_ || (next_due_ && *next_due_ <= by));
 }
 
-/// Should the clock have gone back, what was due then is not, and nobody waits for it.
-void JobDispatcherActor::let_in_newcomers(const Now& at) {
-  const auto may_come = [&](const Newcomer& next) {
-    return stopping_ || !others_await_places(std::min(next.came_at, at.wall));
-  };
-  while (!newcomers_.empty() && may_come(newcomers_.front())) {
-    Newcomer newcomer = std::move(newcomers_.front());
-    newcomers_.pop_front();
-    accept(std::move(newcomer), at);
-  }
-}
-
-void JobDispatcherActor::accept(Newcomer newcomer, const Now& at) {
-  auto& [request_in, came_at, promise] = newcomer;
-  if (auto refusal = refuse(request_in, at)) {
-    // Under a key, the cell dispatcher has the last word.
-    if (!request_in.idempotency) context_->options.probe->refused(*refusal);
-    promise.deliver(JobSubmitted{nullptr, std::move(refusal)});
-    return;
-  }
-  const JobId id = context_->ids.next(at.wall);
-  auto idempotency = std::move(request_in.idempotency);
-  auto job = std::make_shared<const Job>(
-      accept_job(std::move(request_in), key_, terms_.quota, id, std::min(came_at, at.wall)));
-  count(nullptr, job.get());
-  note_due(*job);
-  submitting_.emplace(id, std::move(promise));
-  request(store(), caf::infinite, InsertJob{job, std::move(idempotency)})
-      .then([this, job](const JobInserted& stored) { inserted(job, stored); },
-            [this, job](caf::error& error) {
-              count(job.get(), nullptr);
-              submitting_.extract(job->id).mapped().deliver(std::move(error));
-            });
+/// Its time may have been noted, and nothing comes of it.
+void JobDispatcherActor::not_inserted(const Job& job) {
+  count(&job, nullptr);
+  told_dry_ = false;
+  arm(now());
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, const Now& at) {
@@ -86,12 +68,12 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) 
     added(job, stored.runnable);
     return;
   }
-  count(job.get(), nullptr);
   if (holder.same_request) {
     promise.deliver(JobSubmitted{holder.job, std::nullopt, true});
   } else {
     promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});
   }
+  not_inserted(*job);
 }
 
 /// A job that the store has now.

@@ -51,7 +51,6 @@ void JobDispatcherActor::tick(SteadyTime at_armed) {
     if (leases_.find(lease)) end_orphan(lease);
   }
   if (next_due_ && *next_due_ <= at.wall) advance(at);
-  let_in_newcomers(at);
   go_ahead(at);
   arm(at);
 }
@@ -105,15 +104,9 @@ void JobDispatcherActor::advance(const Now& at) {
   advancing_ = true;
   next_due_.reset();  // What is noted meanwhile counts beside the answer.
   const JobId place = context_->ids.next(at.wall, due_batch_max);
-  // What fell due after a newcomer came goes behind it.
-  const WallTime until =
-      newcomers_.empty() ? at.wall : std::min(at.wall, newcomers_.front().came_at);
-  request(store(), caf::infinite, AdvanceDue{key_, until, place, due_batch_max})
+  request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, due_batch_max})
       .then([this](const DueAdvanced& answer) { advanced(answer); },
-            [this](const caf::error&) {
-              advancing_ = false;
-              let_in_newcomers(now());  // To hear the same from the store.
-            });
+            [this](const caf::error&) { advancing_ = false; });
 }
 
 void JobDispatcherActor::advanced(const DueAdvanced& answer) {
@@ -127,7 +120,6 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
   for (const auto& job : answer.runnable) offer(job);
   for (const auto& job : answer.promoted_elsewhere) left(*job);
   for (const auto& job : answer.expired) expire(job, at);
-  let_in_newcomers(at);
   dispatch(at);
   arm(at);
 }

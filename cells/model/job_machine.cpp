@@ -121,7 +121,7 @@ bool counted(AttemptEnd::Kind kind) {
 }
 
 void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
-  job.interruptions = 0;
+  if (counted(end.kind)) job.interruptions = 0;
   const std::uint32_t attempts = job.steps[job.step].attempts;
   const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;
   if (last || end.kind == AttemptEnd::Kind::rejected) {

@@ -1,22 +1,12 @@
 #include "cells/model/submission.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cells {
-namespace {
-
-WallTime run_at(const JobRequest& request, WallTime now) {
-  return request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
-}
-
-}  // namespace
-
-bool is_due(const JobRequest& request, WallTime now) {
-  return run_at(request, now) <= now;
-}
 
 Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
-               WallTime now) {
+               WallTime now, bool others_first) {
   JobSpec spec = std::move(request.spec);
   if (spec.timeout == milliseconds{0}) spec.timeout = quota.timeout;
   if (spec.max_attempts == 0) spec.max_attempts = quota.retry.max_attempts;
@@ -27,9 +17,10 @@ Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, 
   job.steps.resize(spec.services.size());
   job.spec = std::make_shared<const JobSpec>(std::move(spec));
   job.created_at = now;
-  job.run_at = run_at(request, now);
+  job.run_at = request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
   job.expires_at = request.expires_at;
-  const bool due = job.run_at <= now;
+  if (others_first) job.run_at = std::max(job.run_at, now);
+  const bool due = job.run_at <= now && !others_first;
   job.state = due ? JobState::queued : JobState::scheduled;
   job.place = due ? id : 0;
   return job;

@@ -49,12 +49,10 @@ struct Refusal {
   milliseconds retry_after{0};  ///< 1 to 3600 s where another time may be better, else 0.
 };
 
-/// Whether it need not wait for its time.
-bool is_due(const JobRequest& request, WallTime now);
-
-/// The job as its cell accepts it at `now`. Its place is its id when it is due at once.
-/// The request's timeout must not exceed the quota's.
+/// The job as its cell accepts it at `now`. Its place is its id when it is due at once; unless
+/// `others_first`: jobs that fell due before it have no places yet, so that it is scheduled for now
+/// and gets its place after them. The request's timeout must not exceed the quota's.
 Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
-               WallTime now);
+               WallTime now, bool others_first = false);
 
 }  // namespace cells

@@ -254,9 +254,9 @@ BUGS = (
         "newcomer-first",
         "P6",
         "P6",
-        "a new job does not wait for those that are due before it and have no place in line yet",
+        "a new job gets its place before those that are due before it and have none yet",
         "cells/actors/job_dispatcher_requests.cpp",
-        ((" && others_await_places(at.wall)) {\n", " && false) {\n"),),
+        (("at.wall, others_await_places(at.wall)))", "at.wall, false))"),),
     ),
     Bug(
         "released-at-the-end",

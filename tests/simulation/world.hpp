@@ -55,7 +55,6 @@ struct EndedAttempt {
   bool counts = false;     ///< Towards the attempts that the job may make, in any case.
   bool may_count = false;  ///< Its provider had answered, and the answer may have been lost.
   bool cut_short = false;
-  bool handed_back = false;
   bool in_doubt = false;  ///< Nobody knows what its call has done.
   SteadyTime at{};
   WallTime at_wall{};

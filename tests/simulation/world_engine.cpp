@@ -129,7 +129,6 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   end.counts = !cut && !throttled;
   end.may_count = answered && (cut || (throttled && !is_heard(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
-  end.handed_back = cause == AbortCause::hand_back;
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
   end.in_doubt = begun && (!answered || answer->second.kind == Kind::unknown);
@@ -183,7 +182,8 @@ void World::note_attempt_written(const Job& after) {
   if (made.step != end.step) made = {end.step};
   made.counted += end.counts ? 1 : 0;
   made.perhaps += end.may_count ? 1 : 0;
-  if (!end.handed_back) made.cut_short = end.cut_short ? made.cut_short + 1 : 0;
+  if (end.cut_short) made.cut_short += 1;
+  if (end.counts) made.cut_short = 0;
   const std::string& service = after.spec->services[end.step];
   if (end.in_doubt && services_.contains(service)) {
     doubts_[entity_of(after)] = {service, end.at + settle, std::min(end.at_wall, now_wall)};

@@ -108,6 +108,7 @@ TEST_CASE("interruptions count in a row: an attempt that failed of itself ends t
   const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
   CHECK(after_attempts(cut_twice, Kind::retryable, 1).interruptions == 0);
   CHECK(after_attempts(cut_twice, Kind::handed_back, 1).interruptions == 2);
+  CHECK(after_attempts(cut_twice, Kind::throttled, 1).interruptions == 2);  // It is not counted.
 }
 
 TEST_CASE("a job that expired during a step that succeeded does not begin the next") {

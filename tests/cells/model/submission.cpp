@@ -59,6 +59,17 @@ TEST_CASE("a job runs at the time it names") {
   CHECK(accepted(request).run_at == noon - 1h);
 }
 
+TEST_CASE("a job that goes behind others is scheduled for now") {
+  JobRequest request;
+  request.run_at = noon - 1h;
+  const Job job = accept_job(request, {"acme", "*"}, {}, 42, noon, true);
+  CHECK(job.state == JobState::scheduled);
+  CHECK(job.run_at == noon);
+  CHECK(job.place == 0);
+  request.run_at = noon + 1h;
+  CHECK(accept_job(request, {"acme", "*"}, {}, 42, noon, true).run_at == noon + 1h);
+}
+
 TEST_CASE("a job keeps the time at which it expires") {
   JobRequest request;
   request.expires_at = noon + 1h;

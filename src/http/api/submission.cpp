@@ -57,7 +57,7 @@ std::vector<std::string> read_services(json::ObjectReader& reader, const Submiss
   if (array == nullptr) return services;
   if (array->empty() || array->size() > services_max)
     reader.fault("services", "must have 1 to " + std::to_string(services_max) + " elements");
-  for (std::size_t i = 0; i < array->size(); ++i) {
+  for (std::size_t i = 0; i < std::min(array->size(), services_max); ++i) {
     const auto fault = [&](std::string detail) {
       faults.push_back({json::pointer_to(reader.pointer_of("services"), i), std::move(detail)});
     };
@@ -82,7 +82,9 @@ std::map<std::string, std::string> read_labels(const json::Value& value, std::st
   if (value.size() > labels_max)
     faults.push_back({pointer, "must have at most " + std::to_string(labels_max) + " members"});
   json::ObjectReader reader(value, std::move(pointer), faults);
+  std::size_t seen = 0;
   for (const auto& [name, ignored] : value.items()) {
+    if (++seen > labels_max) break;  // Each costs a look at all faults before it.
     if (name.empty() || name.size() > label_bytes_max)
       reader.fault(name, "must have a name of 1 to " + std::to_string(label_bytes_max) + " bytes");
     if (auto text = reader.string(name, 0, label_bytes_max)) labels.emplace(name, std::move(*text));

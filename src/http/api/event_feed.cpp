@@ -144,6 +144,7 @@ class EventFeedActor : public EventFeed::base {
   }
 
   void end_streams() {
+    ++times_ended_;
     for (auto& [id, follower] : of_job_) follower.stream.end();
     for (auto& follower : of_all_) follower.stream.end();
     for (auto& [number, resuming] : resuming_) resuming.follower.stream.end();
@@ -155,8 +156,10 @@ class EventFeedActor : public EventFeed::base {
   // --- New followers of one job ----------------------------------------------------------------
 
   void follow_job(const FollowJob& order) {
-    find(order.id, order.responder, [this, order](const JobPtr& job) {
-      if (!job || !may_concern(order.only_customer, job->spec->customer)) {
+    find(order.id, order.responder, [this, order, admitted = times_ended_](const JobPtr& job) {
+      if (admitted != times_ended_) {  // It may not be admitted any more.
+        begin(order.responder).end();
+      } else if (!job || !may_concern(order.only_customer, job->spec->customer)) {
         order.responder.answer(to_response(not_found("There is no such job.")));
       } else if (const auto seen = position(order.last_event_id)) {
         resume(order, *job, *seen);
@@ -339,6 +342,7 @@ class EventFeedActor : public EventFeed::base {
   std::list<JobsFollower> of_all_;
   std::map<std::uint64_t, Resuming> resuming_;
   std::uint64_t numbers_ = 0;
+  std::uint64_t times_ended_ = 0;
   bool sweep_armed_ = false;
 };
 

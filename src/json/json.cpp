@@ -82,7 +82,8 @@ class Builder {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
     error_position = position;
     number_overflow = e.id == 406;
-    lone_surrogate = std::string_view(e.what()).find("surrogate") != std::string_view::npos;
+    const std::string_view what = e.what();  // It ends with what was read last.
+    lone_surrogate = what.substr(0, what.find("; last read")).find("surrogate") != what.npos;
     return false;
   }
 

@@ -122,7 +122,7 @@ std::string render(const Line& line, Format format) {
   std::string out;
   if (is_json) {
     out += "\"message\":";
-    json::append_quoted(out, line.message_);
+    append_quoted(out, line.message_);
   } else {
     append_message(out, line.message_);
   }

@@ -54,6 +54,7 @@ TEST_CASE("what is not JSON is refused, with the place") {
         "line 2, column 8: this is not JSON: unexpected \",\"");
   CHECK(refused("{“a”: 1}").detail == "line 1, column 2: this is not JSON: unexpected \"“\"");
   CHECK(refused(R"(["\ud800"])").detail.find("half of a surrogate pair") != std::string::npos);
+  CHECK(refused(R"(["surrogate \x"])").detail.find("half of") == std::string::npos);
   CHECK(refused(R"(["\udc00"])").detail.find("half of a surrogate pair") != std::string::npos);
   CHECK(refused("\"a\nb\"").detail ==
         "line 1, column 3: a control character must be written as an escape");

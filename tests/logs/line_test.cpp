@@ -68,7 +68,10 @@ TEST_CASE("no character beyond ASCII moves a terminal's cursor either") {
   CHECK(whole(line, Format::text).find("info " + escaped + " path=" + escaped) !=
         std::string::npos);
   const std::string json_text = whole(line, Format::json);
-  CHECK(parsed(json_text.substr(0, json_text.size() - 1))["path"] == evil);
+  const auto value = parsed(json_text.substr(0, json_text.size() - 1));
+  CHECK(value["message"] == evil);
+  CHECK(value["path"] == evil);
+  CHECK(json_text.find("\u009b") == std::string::npos);
 }
 
 TEST_CASE("levels and formats are known by their names") {

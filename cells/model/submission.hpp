@@ -50,8 +50,8 @@ struct Refusal {
 };
 
 /// The job as its cell accepts it at `now`. Its place is its id when it is due at once; unless
-/// `others_first`: jobs that fell due before it have no places yet, so that it is scheduled for now
-/// and gets its place after them. The request's timeout must not exceed the quota's.
+/// `others_first`: jobs that fell due before it have no places yet, so that it is scheduled for
+/// this moment and gets its place after them. The request's timeout must not exceed the quota's.
 Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
                WallTime now, bool others_first = false);
 

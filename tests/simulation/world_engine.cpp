@@ -131,7 +131,9 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   end.cut_short = cause == AbortCause::worker_lost;
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
-  end.in_doubt = begun && (!answered || answer->second.kind == Kind::unknown);
+  // How long to wait is said by the service's configuration alone.
+  end.in_doubt = begun && (!answered || answer->second.kind == Kind::unknown) &&
+                 services_.contains(before.spec->services[before.step]);
   end.at = now_steady;
   end.at_wall = now_wall;
   return end;
@@ -185,7 +187,7 @@ void World::note_attempt_written(const Job& after) {
   if (end.cut_short) made.cut_short += 1;
   if (end.counts) made.cut_short = 0;
   const std::string& service = after.spec->services[end.step];
-  if (end.in_doubt && services_.contains(service)) {
+  if (end.in_doubt) {
     doubts_[entity_of(after)] = {service, end.at + settle, std::min(end.at_wall, now_wall)};
   }
   ended_.erase(found);

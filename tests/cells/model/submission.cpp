@@ -59,7 +59,7 @@ TEST_CASE("a job runs at the time it names") {
   CHECK(accepted(request).run_at == noon - 1h);
 }
 
-TEST_CASE("a job that goes behind others is scheduled for now") {
+TEST_CASE("a job that goes behind others is scheduled for the moment it comes") {
   JobRequest request;
   request.run_at = noon - 1h;
   const Job job = accept_job(request, {"acme", "*"}, {}, 42, noon, true);

@@ -320,10 +320,15 @@ TEST_CASE("a thousand streams at once cost no thread, and each gets everything")
 struct MeasuredServer : EventServer {
   explicit MeasuredServer(std::uint64_t length, Limits limits = {}) : EventServer(limits) {
     terms.length = length;
-    terms.on_taken = [this](std::uint64_t bytes) { taken.put(bytes); };
+    terms.on_taken = [kept = kept_](std::uint64_t bytes) { kept->put(bytes); };
   }
 
-  Events<std::uint64_t> taken;
+ private:
+  /// The server, which goes last, may tell it something until then.
+  const std::shared_ptr<Events<std::uint64_t>> kept_ = std::make_shared<Events<std::uint64_t>>();
+
+ public:
+  Events<std::uint64_t>& taken = *kept_;
 };
 
 TEST_CASE("an answer of announced length comes as it is written, and its connection goes on") {

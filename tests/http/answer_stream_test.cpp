@@ -1,6 +1,7 @@
 // Answers that go on until somebody ends them.
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>

@@ -142,6 +142,14 @@ class Events(EndToEnd):
                          ["queued", "running", "succeeded"])
         self.assertEqual({job["id"] for job in until_end_of(mail, second)}, {second})
 
+    def assert_nothing_is_missed(self, path, left):
+        """Of what happens between the end of a stream and the next of the same client."""
+        missed = self.submit(a_job("b", customer="bolt"))
+        self.wait_for_end(missed)
+        back = self.stream(path, last_event_id=left.last_event_id)
+        self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
+                         [(missed, state) for state in ("queued", "running", "succeeded")])
+
     def test_who_comes_back_gets_what_was_missed(self):
         self.start()
         stream = self.stream("/v1/events")
@@ -149,22 +157,14 @@ class Events(EndToEnd):
         self.assertEqual([job["state"] for job in stream.jobs(3)],
                          ["queued", "running", "succeeded"])
         stream.close()
-        missed = self.submit(a_job("b"))
-        self.wait_for_end(missed)
-        back = self.stream("/v1/events", last_event_id=stream.last_event_id)
-        self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
-                         [(missed, state) for state in ("queued", "running", "succeeded")])
+        self.assert_nothing_is_missed("/v1/events", stream)
 
     def test_who_had_no_event_yet_misses_none_either(self):
         self.start()
         quiet = self.stream("/v1/events?customer=bolt")
         wait_until(quiet.position, "the stream has told where it is")
         quiet.close()
-        missed = self.submit(a_job("b", customer="bolt"))
-        self.wait_for_end(missed)
-        back = self.stream("/v1/events?customer=bolt", last_event_id=quiet.last_event_id)
-        self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
-                         [(missed, state) for state in ("queued", "running", "succeeded")])
+        self.assert_nothing_is_missed("/v1/events?customer=bolt", quiet)
 
     def test_what_others_do_makes_no_gap_for_who_hears_nothing(self):
         self.start()

@@ -6,11 +6,13 @@ import json
 import signal
 import sys
 
+import workers
 from campaign import COUNT_MAX
 
 
-def options(description, add_more=lambda parser: None):
-    """`add_more` gives the parser options of the program's own."""
+def options(description, add_more=lambda parser: None, chunk=0):
+    """`add_more` gives the parser options of the program's own. A program whose units do not mind
+    each other says how many of them are a `chunk` that a process may try alone."""
     parser = argparse.ArgumentParser(description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", type=int, default=0, dest="first",
@@ -18,8 +20,13 @@ def options(description, add_more=lambda parser: None):
     parser.add_argument("--count", type=int, help="at most so many units")
     parser.add_argument("--seconds", type=float, help="begin no unit after so many seconds")
     parser.add_argument("--summary", help="file for the outcome, as JSON")
+    if chunk:
+        parser.add_argument("--workers", type=int, default=1, metavar="N",
+                            help=f"processes that share the units, in chunks of {chunk}, of which "
+                            "none is begun after so many seconds")
     add_more(parser)
     found = parser.parse_args()
+    found.chunk = chunk
     if found.count is None and found.seconds is None:
         parser.error("--count or --seconds is missing")
     found.count = COUNT_MAX if found.count is None else found.count
@@ -65,7 +72,10 @@ def run(found, work):
         raise KeyboardInterrupt
     try:
         handle(interrupt)
-        work(outcome)
+        if found.chunk and found.workers > 1:
+            workers.Shares(found, found.chunk, outcome).run()
+        else:
+            work(outcome)
         handle(signal.SIG_IGN)
     except KeyboardInterrupt:
         print("interrupted", flush=True)

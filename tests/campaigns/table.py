@@ -1,9 +1,13 @@
 """The campaigns of the tree. One more is one more entry."""
 
+import os
+
 from campaign import Campaign
 
 LIMITS = ("--from", "{from}", "--count", "{count}", "--seconds", "{seconds}",
           "--summary", "{summary}")
+# Units that do not mind each other are shared by processes. Most of their time, they wait.
+SHARED = (*LIMITS, "--workers", str(2 * (os.cpu_count() or 1)))
 
 CAMPAIGNS = (
     Campaign(
@@ -15,19 +19,19 @@ CAMPAIGNS = (
         name="crash", promises="P1-P6, P11, P12",
         what="a celld under load that is killed or stopped at random moments and started again",
         unit="cycles", goal=10_000,
-        command=("tests/crash/cycles.py", *LIMITS), needs=("build/celld",)),
+        command=("tests/crash/cycles.py", *SHARED), needs=("build/celld",)),
     Campaign(
         name="power-cuts", promises="P1, P2",
         what="the store, and at times a whole celld, on disks as power cuts may leave them behind",
         unit="disks", goal=100_000,
-        command=("tests/disk/power_cuts.py", *LIMITS),
+        command=("tests/disk/power_cuts.py", *SHARED),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
     Campaign(
         name="failing-disks", promises="P1, P2",
         what="a celld whose N-th call to its disk fails, and what it has when it is started again",
         unit="runs", goal=11_132,
-        command=("tests/disk/failing_disk.py", *LIMITS),
+        command=("tests/disk/failing_disk.py", *SHARED),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
     Campaign(

@@ -92,7 +92,7 @@ def work(options, outcome):
 
 
 def main():
-    options = program.options(__doc__)
+    options = program.options(__doc__, chunk=CYCLES_OF_A_ROUND)
     if "CELLD_BINARY" not in os.environ:
         sys.exit("CELLD_BINARY has to name the program")
     program.run(options, lambda outcome: work(options, outcome))

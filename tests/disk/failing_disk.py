@@ -32,6 +32,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
 
 import program  # noqa: E402
 
+CHUNK = 50  # Runs that begin with the same old directory.
 FAULT_RECORD = 11
 RECORD = struct.Struct("<IIqqQ")
 
@@ -263,7 +264,7 @@ def add_options(parser):
 
 
 def main():
-    options = program.options(__doc__, add_options)
+    options = program.options(__doc__, add_options, chunk=CHUNK)
     program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 

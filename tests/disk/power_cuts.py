@@ -3,7 +3,7 @@
 disks that a cut may leave behind, opens the store on each, and looks for every job that was
 answered with 202. On some of them, the whole celld is started.
 
-A unit is a disk. A load gives a log, from which a thousand disks are made. --lost-syncs is the
+A unit is a disk. A load gives a log, from which five hundred disks are made. --lost-syncs is the
 control: each N-th sync of the database and its write-ahead log has not happened (1: none has, as
 with `synchronous=OFF`), and it is a failure when no accepted job is found to be lost.
 `CELLD_BINARY` names the program.
@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "campaigns"))
 
 import program  # noqa: E402
 
-DISKS_OF_A_LOAD = 1000
+DISKS_OF_A_LOAD = 500
 LOAD_S = 2.0
 RETENTION_MS = 1000
 BLOCK = 200  # Disks that are made at once; on one of them the whole celld is started.
@@ -160,7 +160,7 @@ def add_options(parser):
 
 
 def main():
-    options = program.options(__doc__, add_options)
+    options = program.options(__doc__, add_options, chunk=DISKS_OF_A_LOAD)
     program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 

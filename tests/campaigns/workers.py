@@ -1,0 +1,103 @@
+"""Processes that share the units of a program: each tries a chunk of them, and then the next."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LOOK_S = 0.05
+GIVE_UP_S = 20  # For what a process does when it is told to end early.
+FAILED_MAX = 3  # After so many failures no more chunks are begun.
+
+
+class Chunk:
+    """The same program again, for a few of its units."""
+
+    def __init__(self, first, count, directory):
+        self.first, self.count = first, count
+        self.path = os.path.join(directory, str(first))
+        with open(self.path + ".log", "w", encoding="utf-8") as log:
+            # Of an option that is given twice, the second is taken.
+            self.process = subprocess.Popen(
+                [sys.executable, *sys.argv, "--from", str(first), "--count", str(count),
+                 "--seconds", "inf", "--workers", "1", "--summary", self.path],
+                stdout=log, stderr=subprocess.STDOUT)
+
+    def outcome(self, interrupted):
+        """Of one that has ended: (units, ranges that failed, figures). Prints what it said."""
+        with open(self.path + ".log", encoding="utf-8", errors="replace") as log:
+            print(log.read(), end="", flush=True)
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                found = json.load(file)
+        except (FileNotFoundError, ValueError):
+            found = None
+        code = self.process.returncode
+        if found is not None and (interrupted or code == (1 if found["failures"] else 0)):
+            return found["units"], found["failed"], found["figures"]
+        if interrupted:
+            return 0, [], {}
+        print(f"FAILURE: units {self.first} to {self.first + self.count - 1}: their process ended "
+              f"with {code}", flush=True)
+        return self.count, [{"from": self.first, "count": self.count}], {}
+
+
+class Shares:
+    def __init__(self, options, chunk, outcome):
+        self.options, self.chunk, self.outcome = options, chunk, outcome
+        self.ends_at = time.monotonic() + options.seconds
+        self.next = options.first
+        self.running, self.ended = [], {}
+
+    def run(self):
+        """Units count up to the first that was not tried: what is done must have no gaps. Begins no
+        chunk after the time that the options give."""
+        with tempfile.TemporaryDirectory(prefix="celld-units-") as directory:
+            try:
+                while self._begin(directory) or self.running:
+                    self._look()
+            except KeyboardInterrupt:
+                self._end_early()
+                raise
+            finally:
+                self._kill()
+
+    def _begin(self, directory):
+        """Whether there may be more to begin."""
+        end = self.options.first + self.options.count
+        while (self.next < end and time.monotonic() < self.ends_at
+               and len(self.outcome.failed) < FAILED_MAX):
+            if len(self.running) == self.options.workers:
+                return True
+            count = min(self.chunk - self.next % self.chunk, end - self.next)
+            self.running.append(Chunk(self.next, count, directory))
+            self.next += count
+        return False
+
+    def _look(self, interrupted=False):
+        time.sleep(LOOK_S)
+        for chunk in [each for each in self.running if each.process.poll() is not None]:
+            self.running.remove(chunk)
+            units, failed, figures = chunk.outcome(interrupted)
+            for each in failed:
+                self.outcome.fail(each["from"], each["count"])
+            self.ended[chunk.first] = units, figures
+        while (at := self.options.first + self.outcome.units) in self.ended:
+            self.outcome.add(*self.ended.pop(at))
+
+    def _end_early(self):
+        for chunk in self.running:
+            chunk.process.send_signal(signal.SIGINT)
+        give_up_at = time.monotonic() + GIVE_UP_S
+        while self.running:
+            if time.monotonic() > give_up_at:
+                self._kill()
+            self._look(interrupted=True)
+
+    def _kill(self):
+        for chunk in self.running:
+            chunk.process.kill()
+            chunk.process.wait()

@@ -37,9 +37,14 @@ bool JobDispatcherActor::others_await_places(WallTime by) const {
   return counts_[JobState::scheduled] > 0 && (advancing_ || (next_due_ && *next_due_ <= by));
 }
 
-/// Its time may have been noted, and nothing comes of it.
+/// Its time may have been noted.
 void JobDispatcherActor::not_inserted(const Job& job) {
   count(&job, nullptr);
+  came_to_nothing();
+}
+
+/// While a request was under way, the cell had something to do; it may have run dry now.
+void JobDispatcherActor::came_to_nothing() {
   told_dry_ = false;
   arm(now());
 }
@@ -149,6 +154,8 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
     if (result.promoted) offer(result.promoted);
     dispatch(at);
     arm(at);
+  } else {
+    came_to_nothing();
   }
   answer_cancel(id, {result.after ? result.after : result.before, result.after != nullptr});
   answer_handed_back();
@@ -190,6 +197,7 @@ void JobDispatcherActor::reopened(JobId place, const JobReopened& result) {
   counts_[JobState::queued] -= 1;
   if (!result.after) {
     promise.deliver(RetryAnswered{result.before, false, std::nullopt});
+    came_to_nothing();
     return;
   }
   count(nullptr, result.after.get());

@@ -144,6 +144,9 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
 /// Cells that leave keep the size that they had.
 void World::set_routing(const Routing& routing) {
   if (routing_) {
+    for (const auto& [cell, rule] : routing_->rules()) {
+      if (!rule.is_template()) last_size_[cell] = rule.quota.pool_size;
+    }
     for (const auto& [id, stored] : disk->jobs()) {
       if (const auto size = configured_size(stored.job->cell)) last_size_[stored.job->cell] = *size;
     }

@@ -148,6 +148,27 @@ TEST_CASE("a cell that has gone closes when its last job has ended") {
   CHECK_FALSE(fixture.has_cell(acme));
 }
 
+TEST_CASE("a cell that has gone closes though nothing came of what it was asked for last") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Fixture fixture;
+    const JobId id = fixture.submit("a");
+    fixture.succeed(id);
+    Job pruned = *fixture.stored(id);
+    pruned.id += 1;
+    pruned.cell = acme;
+    const auto job = std::make_shared<const Job>(pruned);
+    fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+    if (seed % 2 == 0) {
+      caf::anon_send(fixture.engine(), CancelJob{job});
+    } else {
+      caf::anon_send(fixture.engine(), RetryJob{job});
+    }
+    fixture.reconfigure({rule("*", "*")}, {}, {}, [&] { fixture.settle_in_any_order(seed); });
+    for (int second = 0; second < 3; ++second) fixture.pass(milliseconds{1000});
+    CHECK_FALSE(fixture.has_cell(acme));
+  }
+}
+
 TEST_CASE("jobs that no cell matches any more wait, and go on when one does") {
   Fixture fixture;
   const JobId runs = fixture.submit("a");

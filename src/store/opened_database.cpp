@@ -7,6 +7,10 @@
 namespace celld::store {
 namespace {
 
+/// A reader that looks while the index of the write-ahead log is being written takes the writer's
+/// lock for a moment, to see whether it is damaged. Longer than this, somebody else is writing.
+constexpr int busy_timeout_ms = 5000;
+
 /// Spares SQLite the counting of its memory, which costs a lock for each allocation. Without effect
 /// when another part of the process has started SQLite already.
 void do_without_memory_statistics() {
@@ -17,6 +21,7 @@ void do_without_memory_statistics() {
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   do_without_memory_statistics();
   Connection connection{path, Connection::Access::read_write};
+  sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
   if (connection.query_text("PRAGMA journal_mode = WAL") != "wal") {
     throw SqliteFailure("its file system does not support a write-ahead log");
   }

@@ -215,6 +215,19 @@ TEST_CASE("a full disk is an error to everybody, told once, and never an acknowl
         static_cast<std::int64_t>(granted));
 }
 
+TEST_CASE("a lock that somebody else has for a moment is waited for") {
+  SqliteUnderTest under_test;
+  Connection other{under_test.database(), Connection::Access::read_write};
+  other.execute("BEGIN IMMEDIATE");
+  caf::scoped_actor self{under_test.system()};
+  self->request(under_test.store(), std::chrono::milliseconds{100}, InsertJob{job_of(1)})
+      .receive([](const JobInserted&) { FAIL("nobody can have written"); },
+               [](const caf::error& error) { CHECK(error == caf::sec::request_timeout); });
+  other.execute("ROLLBACK");
+  CHECK(insert_at_once(under_test, 2, 3) == 1);
+  CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") == 2);
+}
+
 TEST_CASE("the reason of a failure is told before anybody is answered with an error") {
   std::promise<void> answered;
   auto is_answered = answered.get_future();

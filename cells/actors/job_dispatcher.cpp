@@ -62,7 +62,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
         return DispatchingStopped{};
       },
       [this](const HandBack&) { return hand_back(); },
-      [this](const AskIdle&) { return IdleAnswered{is_idle()}; },
+      [this](const AskIdle&) { return answer_idle(); },
       [this](const Tick& message) { tick(message.at); },
   };
 }
@@ -341,6 +341,12 @@ bool JobDispatcherActor::is_idle() const {
   return counts_.unfinished() == 0 && submitting_.empty() && leases_.size() == 0 &&
          recording_.empty() && !next_due_ && !advancing_ && releasing_.empty() &&
          taking_over_.empty();
+}
+
+/// Something has come since it was told that the queue ran dry: that will have to be told again.
+IdleAnswered JobDispatcherActor::answer_idle() {
+  if (!is_idle()) told_dry_ = false;
+  return {is_idle()};
 }
 
 QueueDescribed JobDispatcherActor::describe() {

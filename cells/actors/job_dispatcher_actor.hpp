@@ -45,7 +45,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   caf::result<JobSubmitted> submit(JobRequest& request_in);
   bool others_await_places(WallTime by) const;
   void not_inserted(const Job& job);
-  void came_to_nothing();
+  IdleAnswered answer_idle();
   std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
   std::optional<Refusal> refuse_more(const Now& at);
   void inserted(const JobPtr& job, const JobInserted& stored);

@@ -37,15 +37,9 @@ bool JobDispatcherActor::others_await_places(WallTime by) const {
   return counts_[JobState::scheduled] > 0 && (advancing_ || (next_due_ && *next_due_ <= by));
 }
 
-/// Its time may have been noted.
+/// Its time may have been noted; and without it the cell may have run dry.
 void JobDispatcherActor::not_inserted(const Job& job) {
   count(&job, nullptr);
-  came_to_nothing();
-}
-
-/// While a request was under way, the cell had something to do; it may have run dry now.
-void JobDispatcherActor::came_to_nothing() {
-  told_dry_ = false;
   arm(now());
 }
 
@@ -144,8 +138,8 @@ void JobDispatcherActor::begin_cancel_waiting(JobId id) {
 
 void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& result) {
   recording_.erase(id);
+  const Now at = now();
   if (result.after) {
-    const Now at = now();
     queue_.remove(*result.before);
     count(result.before.get(), result.after.get());
     note_ended(at);
@@ -153,10 +147,8 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
     note_due(*result.after);
     if (result.promoted) offer(result.promoted);
     dispatch(at);
-    arm(at);
-  } else {
-    came_to_nothing();
   }
+  arm(at);  // The cell may have run dry, though nothing was cancelled.
   answer_cancel(id, {result.after ? result.after : result.before, result.after != nullptr});
   answer_handed_back();
 }
@@ -197,7 +189,7 @@ void JobDispatcherActor::reopened(JobId place, const JobReopened& result) {
   counts_[JobState::queued] -= 1;
   if (!result.after) {
     promise.deliver(RetryAnswered{result.before, false, std::nullopt});
-    came_to_nothing();
+    arm(now());  // The cell may have run dry.
     return;
   }
   count(nullptr, result.after.get());

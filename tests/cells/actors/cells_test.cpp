@@ -17,6 +17,27 @@ TEST_CASE("an instance of a template closes when it has run dry, and opens again
   CHECK(engine.state(second) == JobState::succeeded);
 }
 
+TEST_CASE("an instance that is given nothing while it closes, closes after all") {
+  constexpr milliseconds tick{5000};
+  int ticks = 0;
+  {
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (; count_alive(engine.recorder->dispatchers) == 1; ++ticks) engine.pass(tick);
+  }
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    caf::anon_send(engine.engine(), JobsLeft{"acme", "dns"});
+    engine.settle_in_any_order(seed);
+    for (int i = 0; i < 10; ++i) engine.pass(tick);
+    CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  }
+}
+
 TEST_CASE("a page of cells leads to the next one, though its cell closes while it is asked") {
   constexpr milliseconds tick{5000};
   const CellKey bolt{"bolt", "*"};

@@ -156,6 +156,7 @@ TEST_CASE("a cell that has gone closes though nothing came of what it was asked 
     Job pruned = *fixture.stored(id);
     pruned.id += 1;
     pruned.cell = acme;
+    pruned.state = JobState::failed;
     const auto job = std::make_shared<const Job>(pruned);
     fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
     if (seed % 2 == 0) {

@@ -16,8 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = f"""
 import os, sys, time
 sys.path.insert(0, {HERE!r})
-import program, workers
-workers.GIVE_UP_S = 1
+import program
 options = program.options("a fake", chunk=5)
 def work(outcome):
     for number in range(options.first, options.first + options.count):
@@ -33,12 +32,13 @@ class Workers(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-workers-")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.program = PROGRAM
         self.summary = os.path.join(self.directory, "summary")
 
     def begin(self, unit_12, *arguments):
         path = os.path.join(self.directory, "fake.py")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(PROGRAM.replace("UNIT_12", unit_12))
+            file.write(self.program.replace("UNIT_12", unit_12))
         return subprocess.Popen(
             [sys.executable, path, "--from", "3", "--summary", self.summary, *arguments],
             cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -80,20 +80,20 @@ class Workers(unittest.TestCase):
         self.assertIn("tried 22", output)
 
     def test_no_chunk_is_begun_after_the_time_and_one_that_was_is_tried_whole(self):
-        code, _, found = self.run_to_its_end("time.sleep(2)", "--seconds", "1", "--workers", "2")
+        code, _, found = self.run_to_its_end("time.sleep(6)", "--seconds", "5", "--workers", "2")
         self.assertEqual((code, found["units"] % 5), (0, 2))  # From 3 on to a multiple of 5.
         self.assertGreater(found["units"], 11)
 
     def interrupt(self, unit_12):
         """Once it is within unit 12."""
         process = self.begin(unit_12 + "; open('ready', 'w').close(); time.sleep(600)",
-                             "--count", "20", "--workers", "2")
+                             "--from", "10", "--count", "5", "--workers", "2")
         ready = os.path.join(self.directory, "ready")
         wait_until(lambda: os.path.exists(ready), "a process tries unit 12")
         process.send_signal(signal.SIGINT)
         code, output, found = self.end(process)
         self.assertIn("interrupted", output)
-        self.assertEqual((code, found["units"]), (1 if found["failed"] else 0, 9))
+        self.assertEqual((code, found["units"]), (1 if found["failed"] else 0, 2))
         return found["failed"]
 
     def test_what_was_tried_before_an_interruption_is_counted(self):
@@ -103,6 +103,8 @@ class Workers(unittest.TestCase):
         self.assertEqual(self.interrupt("outcome.fail(number)"), [{"from": 12, "count": 1}])
 
     def test_a_failure_is_kept_of_a_process_that_has_to_be_killed_when_interrupted(self):
+        self.program = self.program.replace("import program", "import program, workers\n"
+                                            "workers.GIVE_UP_S = 1")
         self.assertEqual(self.interrupt(
             "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); outcome.fail(number)"),
             [{"from": 12, "count": 1}])

@@ -9,6 +9,7 @@ import tempfile
 import time
 
 LOOK_S = 0.05
+MORE_S = 120    # So much longer a chunk may take that was begun in time.
 GIVE_UP_S = 20  # For what a process does when it is told to end early.
 FAILED_MAX = 3  # After so many failures no more chunks are begun.
 
@@ -16,14 +17,14 @@ FAILED_MAX = 3  # After so many failures no more chunks are begun.
 class Chunk:
     """The same program again, for a few of its units."""
 
-    def __init__(self, first, count, directory):
+    def __init__(self, first, count, seconds, directory):
         self.first, self.count = first, count
         self.path = os.path.join(directory, str(first))
         with open(self.path + ".log", "w", encoding="utf-8") as log:
             # Of an option that is given twice, the second is taken.
             self.process = subprocess.Popen(
                 [sys.executable, *sys.argv, "--from", str(first), "--count", str(count),
-                 "--seconds", "inf", "--workers", "1", "--summary", self.path],
+                 "--seconds", str(seconds), "--workers", "1", "--summary", self.path],
                 stdout=log, stderr=subprocess.STDOUT)
 
     def outcome(self, interrupted):
@@ -73,22 +74,24 @@ class Shares:
             if len(self.running) == self.options.workers:
                 return True
             count = min(self.chunk - self.next % self.chunk, end - self.next)
-            self.running.append(Chunk(self.next, count, directory))
+            seconds = self.ends_at - time.monotonic() + MORE_S
+            self.running.append(Chunk(self.next, count, seconds, directory))
             self.next += count
         return False
 
     def _look(self, interrupted=False):
         time.sleep(LOOK_S)
         for chunk in [each for each in self.running if each.process.poll() is not None]:
-            self.running.remove(chunk)
             units, failed, figures = chunk.outcome(interrupted)
             for each in failed:
                 self.outcome.fail(each["from"], each["count"])
+            self.running.remove(chunk)
             self.ended[chunk.first] = units, figures
         while (at := self.options.first + self.outcome.units) in self.ended:
             self.outcome.add(*self.ended.pop(at))
 
     def _end_early(self):
+        self._look()  # One that ended before was not told to.
         for chunk in self.running:
             chunk.process.send_signal(signal.SIGINT)
         give_up_at = time.monotonic() + GIVE_UP_S

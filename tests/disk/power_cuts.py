@@ -25,7 +25,7 @@ import program  # noqa: E402
 DISKS_OF_A_LOAD = 500
 LOAD_S = 2.0
 RETENTION_MS = 1000
-BLOCK = 200  # Disks that are made at once; on one of them the whole celld is started.
+BLOCK = 250  # Disks that are made at once; on one of them the whole celld is started.
 
 
 def make_log(daemon, seed):
@@ -161,6 +161,8 @@ def add_options(parser):
 
 def main():
     options = program.options(__doc__, add_options, chunk=DISKS_OF_A_LOAD)
+    if options.lost_syncs:
+        options.workers = 1  # It is judged by all its disks.
     program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 

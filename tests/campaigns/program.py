@@ -62,18 +62,22 @@ def run(found, work):
     """Calls `work` with an outcome that it adds to, and ends the program. SIGINT and SIGTERM end it
     early: the unit in hand is given up, and what was found before it is kept."""
     outcome = Outcome(found.summary)
+    shared = found.chunk and found.workers > 1
+    signals = []
 
     def handle(handler):
         for number in signal.SIGINT, signal.SIGTERM:
             signal.signal(number, handler)
 
-    def interrupt(*_):
+    def interrupt(number, _):
         handle(signal.SIG_IGN)  # Once is enough: there is something to clean up.
-        raise KeyboardInterrupt
+        signals.append(number)
+        if not shared:
+            raise KeyboardInterrupt
     try:
         handle(interrupt)
-        if found.chunk and found.workers > 1:
-            workers.Shares(found, found.chunk, outcome).run()
+        if shared:
+            workers.Shares(found, found.chunk, outcome).run(interrupted=lambda: signals)
         else:
             work(outcome)
         handle(signal.SIG_IGN)

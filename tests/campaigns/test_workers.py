@@ -40,12 +40,16 @@ class Workers(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.program.replace("UNIT_12", unit_12))
         return subprocess.Popen(
-            [sys.executable, path, "--from", "3", "--summary", self.summary, *arguments],
+            [sys.executable, "-X", "faulthandler", path, "--from", "3", "--summary", self.summary, *arguments],
             cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def end(self, process):
         """(exit code, what it said, summary)."""
-        output, _ = process.communicate(timeout=60)
+        try:
+            output, _ = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # It says where it is.
+            self.fail("does not end:\n" + process.communicate(timeout=5)[0])
         with open(self.summary, encoding="utf-8") as file:
             return process.returncode, output, json.load(file)
 

@@ -53,16 +53,18 @@ class Shares:
         self.next = options.first
         self.running, self.ended = [], {}
 
-    def run(self):
+    def run(self, interrupted):
         """Units count up to the first that was not tried: what is done must have no gaps. Begins no
-        chunk after the time that the options give."""
+        chunk after the time that the options give, nor once `interrupted()`, of which it makes a
+        KeyboardInterrupt when the processes have ended. One that came by itself, anywhere, could
+        leave a process without its owner, or the lock of its Popen held."""
         with tempfile.TemporaryDirectory(prefix="celld-units-") as directory:
             try:
                 while self._begin(directory) or self.running:
                     self._look()
-            except KeyboardInterrupt:
-                self._end_early()
-                raise
+                    if interrupted():
+                        self._end_early()
+                        raise KeyboardInterrupt
             finally:
                 self._kill()
 

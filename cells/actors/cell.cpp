@@ -44,7 +44,7 @@ class CellActor : public Cell::base {
         [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
         [this](const JobsLeft& message) { send(owner_, message); },
         [this](const GracefulStop&) { return graceful_stop(); },
-        [this](const HandBack& message) { return delegate(dispatcher_, message); },
+        [this](const HandBack& message) { return ask_dispatcher<HandedBack>(message); },
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
           const bool overridden = !wanted_.is_none() || !settings_.changed.is_none();
           if (overridden && !settings_.terms.leaving) return IdleAnswered{false};

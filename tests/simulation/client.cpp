@@ -55,14 +55,16 @@ class Client : public caf::event_based_actor {
 
   void submit(const JobRequest& job) {
     ask<JobSubmitted>(SubmitJob{job},
-                      [this, idempotency = job.idempotency](const JobSubmitted& answer) {
+                      [this, idempotency = job.idempotency,
+                       stopping = world_->is_draining()](const JobSubmitted& answer) {
                         if (!answer.job) return;
-                        world_->accepted(answer.job);
+                        world_->accepted(answer.job, stopping && !answer.replayed);
                         if (idempotency) world_->accepted_under(*idempotency, *answer.job);
                       });
   }
 
   void cancel(const JobPtr& job) {
+    world_->cancel_asked(job->id);
     ask<CancelAnswered>(CancelJob{job}, [this](const CancelAnswered& answer) {
       if (answer.accepted) world_->cancel_accepted(*answer.job);
     });
@@ -70,8 +72,8 @@ class Client : public caf::event_based_actor {
 
   void retry(const JobPtr& job) {
     world_->retry_asked(job->id);
-    ask<RetryAnswered>(RetryJob{job}, [this](const RetryAnswered& answer) {
-      if (answer.accepted) world_->retry_accepted(*answer.job);
+    ask<RetryAnswered>(RetryJob{job}, [this, id = job->id](const RetryAnswered& answer) {
+      answer.accepted ? world_->retry_accepted(*answer.job) : world_->retry_refused(id);
     });
   }
 
@@ -113,7 +115,7 @@ class Client : public caf::event_based_actor {
   }
 
   void drain(milliseconds grace) {
-    world_->drain_asked();
+    world_->drain_asked(grace);
     ask<Drained>(Drain{grace}, [this](const Drained&) {
       world_->drained();
       state_->drained = true;

@@ -52,7 +52,7 @@ BUGS = (
     Bug(
         "idle-worker-race",
         "P5",
-        "P5",
+        "P5|P11",
         "a worker that was told to stop is still listed as ready",
         "cells/actors/job_dispatcher.cpp",
         (
@@ -359,6 +359,66 @@ BUGS = (
         "a cancellation that comes while the job is being written is forgotten",
         "cells/actors/job_dispatcher.cpp",
         (("  if (cancelling_.contains(id)) begin_cancel(id);\n", ""),),
+    ),
+    Bug(
+        "success-unheard",
+        "P2",
+        "P2",
+        "a success that comes with properties is taken for an invalid answer",
+        "cells/actors/attempt_end.cpp",
+        ((
+            "  AttemptEnd end;\n  end.kind = kind_of(outcome.kind);\n",
+            "  AttemptEnd end;\n  end.kind = kind_of(outcome.kind);\n"
+            "  if (!outcome.properties.empty()) end.kind = AttemptEnd::Kind::retryable;\n",
+        ),),
+    ),
+    Bug(
+        "expired-is-cancelled",
+        "P2",
+        "P2",
+        "a job that expires while it waits is cancelled",
+        "cells/model/job_machine.cpp",
+        ((
+            '  fail(next, {"expired", "the job had not ended when it expired", ""}, now);\n',
+            "  cancel(next, now);\n",
+        ),),
+    ),
+    Bug(
+        "stop-unheard",
+        "P11",
+        "P11",
+        "a cell that is to stop goes on as before until the grace is over",
+        "cells/actors/cell.cpp",
+        ((
+            "    request(dispatcher_, caf::infinite, StopDispatching{})\n"
+            "        .then([this, owed](const DispatchingStopped&) { stop_pool(owed); },\n"
+            "              [this, owed](const caf::error&) { stop_pool(owed); });\n",
+            "    static_cast<void>(owed);\n",
+        ),),
+    ),
+    Bug(
+        "no-grace",
+        "P11",
+        "P11",
+        "a stop hands back what still runs after a quarter of the grace",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  delayed_send(this, grace, Tick{});\n", "  delayed_send(this, grace / 4, Tick{});\n"),),
+    ),
+    Bug(
+        "late-admission",
+        "P11",
+        "P11",
+        "a stop does not keep a job from starting the cell that it needs",
+        "cells/actors/cell_dispatcher_jobs.cpp",
+        (("  if (draining_) return {nullptr, refusal(Refusal::Kind::draining, {}, 0)};\n", ""),),
+    ),
+    Bug(
+        "lost-hand-back",
+        "P11",
+        "P11",
+        "a dispatcher that dies while it is to hand back what runs has a successor that is not asked",
+        "cells/actors/cell.cpp",
+        (("ask_dispatcher<HandedBack>(message)", "delegate(dispatcher_, message)"),),
     ),
 )
 

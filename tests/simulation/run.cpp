@@ -64,9 +64,7 @@ class Driver {
   RunResult run() {
     start_daemon();
     while (clockwork_.events() < plan_.fault_events && sound()) {
-      if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
-      if (workload_.one_in(100)) change_mind();
-      if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
+      meddle();
       step(milliseconds{1 + faults_.below(500)});
       restart_if_over();
     }
@@ -91,11 +89,19 @@ class Driver {
     daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
     clockwork_.tell_time(*daemon_);
     over_in_.reset();
+    stopping_ = false;
   }
 
   /// One event; when nothing is to come, some time passes.
   void step(microseconds pause) {
     if (!clockwork_.event(*daemon_)) clockwork_.advance(*daemon_, pause);
+  }
+
+  /// Now and then a client asks for something, or something goes wrong.
+  void meddle() {
+    if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
+    if (workload_.one_in(100)) change_mind();
+    if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
   }
 
   // --- The end ---------------------------------------------------------------------------------
@@ -205,7 +211,7 @@ class Driver {
         jump_clock();
         break;
       case Fault::drain:
-        drain_and_restart();
+        if (!stopping_) drain_and_restart();
         break;
       case Fault::cell_state:
         change_state(draw_cell(faults_), static_cast<CellState>(faults_.below(3)));
@@ -286,17 +292,22 @@ class Driver {
     if (--*over_in_ <= 0) restart();
   }
 
-  /// SIGTERM: the daemon stops by itself, and nothing may be left running.
+  /// SIGTERM: the daemon stops by itself, and nothing may be left running. Clients and faults go on
+  /// meanwhile; a power cut ends it at once.
   void drain_and_restart() {
     if (is_ending()) return;
     const milliseconds grace{faults_.below(3000)};
     world_->note("drain for " + std::to_string(grace.count()) + " ms");
     const SteadyTime latest = clockwork_.steady() + grace + drain_allowance;
     daemon_->tell_client(ClientDrain{grace});
+    stopping_ = true;
+    const auto incarnation = incarnation_;
     for (int i = 0; !daemon_->client_state().drained && sound() && !world_->is_dying(); ++i) {
       if (i == drain_steps_max || clockwork_.steady() > latest) {
         world_->violated("P11", "the daemon does not stop");
       }
+      meddle();
+      if (incarnation_ != incarnation) return;
       step(milliseconds{10});
     }
     restart();
@@ -342,6 +353,7 @@ class Driver {
   Configuration configuration_;
   Configuration reloading_;
   std::optional<Daemon> daemon_;
+  bool stopping_ = false;
   std::optional<std::int64_t> over_in_;  ///< Steps until a daemon that is ending has ended.
   std::uint64_t incarnation_ = 0;
   std::uint64_t crashes_ = 0;

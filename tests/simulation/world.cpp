@@ -49,13 +49,13 @@ void World::violated(const std::string& promise, const std::string& what) {
 
 /// What a failed commit would have made durable is not on disk: so this also tells of an
 /// acknowledgement after an error.
-void World::accepted(const JobPtr& job) {
+void World::accepted(const JobPtr& job, bool too_late) {
   note("accepted " + name(*job));
   accepted_jobs.insert(job->id);
   if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
     violated("P1", name(*job) + " is not on disk");
   }
-  if (drained_) violated("P11", name(*job) + " is accepted after the stop");
+  if (too_late) violated("P11", name(*job) + " is accepted after the stop began");
 }
 
 void World::accepted_under(const Idempotency& idempotency, const Job& job) {
@@ -74,6 +74,10 @@ void World::cancel_accepted(const Job& job) {
   } else if (!is_ended(stored.state)) {
     to_be_cancelled_.insert(job.id);
   }
+}
+
+void World::retry_refused(JobId id) {
+  if (retries_asked_[id] > 0) retries_asked_[id] -= 1;
 }
 
 void World::retry_accepted(const Job& job) {
@@ -170,6 +174,11 @@ std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
   if (const auto size = configured_size(cell)) return size;
   const auto found = last_size_.find(cell);
   return found == last_size_.end() ? std::nullopt : std::optional{found->second};
+}
+
+void World::drain_asked(milliseconds grace) {
+  drain_asked_at_ = now_steady;
+  grace_over_at_ = now_steady + grace;
 }
 
 void World::drained() {
@@ -304,7 +313,7 @@ void World::daemon_crashed() {
   idle_since_.clear();
   killed_providers_.clear();
   dying_ = false;
-  draining_ = false;
+  drain_asked_at_.reset();
   drained_ = false;
   actors.clear();
 }
@@ -361,7 +370,7 @@ bool World::may_start_one(const CellKey& cell) {
 
 void World::check_idle_cells() {
   std::set<CellKey> idle;
-  if (!dying_ && !draining_ && !reload_pending_) {
+  if (!dying_ && !is_draining() && !reload_pending_) {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
       if (!is_runnable(job) || !may_start_one(job.cell)) continue;

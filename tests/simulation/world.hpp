@@ -110,10 +110,13 @@ class World : public EngineProbe {
   void violated(const std::string& promise, const std::string& what);
 
   // --- Told by the client ----------------------------------------------------------------------
-  void accepted(const JobPtr& job);
+  /// `too_late`: asked for after a stop was.
+  void accepted(const JobPtr& job, bool too_late);
   void accepted_under(const Idempotency& idempotency, const Job& job);
+  void cancel_asked(JobId id) { cancels_asked_.insert(id); }
   void cancel_accepted(const Job& job);
   void retry_asked(JobId id) { retries_asked_[id] += 1; }
+  void retry_refused(JobId id);
   void retry_accepted(const Job& job);
   /// Returns a number to answer with.
   std::uint64_t change_asked(const CellKey& cell);
@@ -150,7 +153,8 @@ class World : public EngineProbe {
   /// cut.
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
-  void drain_asked() { draining_ = true; }
+  void drain_asked(milliseconds grace);
+  bool is_draining() const { return drain_asked_at_.has_value(); }
   void clock_jumped(const std::string& how_far);
   bool is_drained() const { return drained_; }
   /// Called after every event.
@@ -197,7 +201,7 @@ class World : public EngineProbe {
   void check_lease(const Job& job);
   void check_line_and_times(const Job& job);
   void check_bounds(const Job& job, std::size_t running, std::size_t max);
-  void check_outcome(const Job& before, const Job& after);
+  void check_outcome(const Job& before, const Job& after, AbortCause cause);
   void check_cause(const Job& before, const Job& after, AbortCause cause);
   EndedAttempt judge(const Job& before, AbortCause cause) const;
   void check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
@@ -230,11 +234,13 @@ class World : public EngineProbe {
   std::set<CellKey> disturbed_;
   std::set<caf::actor_id> killed_providers_;
   bool dying_ = false;
-  bool draining_ = false;
+  std::optional<SteadyTime> drain_asked_at_;
+  SteadyTime grace_over_at_{};
   bool drained_ = false;
 
   /// By customer and key: the job that was named, and the digest of its request.
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
+  std::set<JobId> cancels_asked_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.
   std::map<JobId, std::uint32_t> retries_asked_;
   std::map<JobId, std::uint32_t> retries_accepted_;

@@ -6,6 +6,9 @@
 namespace simulation {
 namespace {
 
+/// What a stop takes to come to every dispatcher: some messages, and a commit or two.
+constexpr milliseconds stop_allowance{200};
+
 std::string name(const Job& job) {
   return format_job_id(job.id);
 }
@@ -27,7 +30,9 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   const SteadyTime deadline = now_steady + job.spec->timeout;
   handed_out_[job.lease] = {job.id, now_steady, deadline, deadline};
   check_bounds(job, running, max);
-  if (drained_) violated("P11", name(job) + " starts after the stop");
+  if (drain_asked_at_ && now_steady > *drain_asked_at_ + stop_allowance) {
+    violated("P11", name(job) + " starts after the stop began");
+  }
 }
 
 void World::check_lease(const Job& job) {
@@ -75,7 +80,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   note("ended " + name(before) + " lease " + to_string(before.lease) + " → " +
        std::string(to_string(after.state)));
   live_[before.cell].erase(before.lease);
-  check_outcome(before, after);
+  check_outcome(before, after, cause);
   check_cause(before, after, cause);
   const EndedAttempt end = judge(before, cause);
   check_verdict(end, before, after, cause);
@@ -85,7 +90,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
 }
 
 /// An attempt is over when nothing of it is left, and it achieved what its provider says.
-void World::check_outcome(const Job& before, const Job& after) {
+void World::check_outcome(const Job& before, const Job& after, AbortCause cause) {
   if (in_flight_.contains(before.lease)) {
     violated("P5", name(before) + " is done with an attempt whose call goes on");
   }
@@ -94,7 +99,8 @@ void World::check_outcome(const Job& before, const Job& after) {
       answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
   const bool kept = after.steps[before.step].state == StepState::succeeded;
   if (kept && !succeeded) violated("P2", name(before) + " succeeded without its provider");
-  if (last_end_ == AttemptEnd::Kind::succeeded && succeeded && !answer->second.garbage && !kept) {
+  const bool known = last_end_ == AttemptEnd::Kind::succeeded || is_heard(before, cause);
+  if (succeeded && known && !answer->second.garbage && !kept) {
     violated("P2", name(before) + " lost what its provider achieved");
   }
 }
@@ -112,8 +118,12 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
     violated("P10", name(before) + " timed out too early");
   }
   const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
-  if (cut_short && !draining_ && !dying_ && !disturbed_.contains(before.cell)) {
+  if (cut_short && !is_draining() && !dying_ && !disturbed_.contains(before.cell)) {
     violated("P5", name(before) + " was cut short, though nothing had died");
+  }
+  if (cause == AbortCause::hand_back && is_draining() && now_steady < grace_over_at_ &&
+      !disturbed_.contains(before.cell)) {
+    violated("P11", name(before) + " was handed back before the grace was over");
   }
 }
 
@@ -230,6 +240,9 @@ void World::committed(const JobPtr& before, const Job& after) {
   if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
       after.state != JobState::cancelled) {
     violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
+  }
+  if (after.state == JobState::cancelled && !cancels_asked_.contains(after.id)) {
+    violated("P2", name(after) + " is cancelled, and nobody asked for that");
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
     kept_until_[entity_of(after)] = *after.settle_until;

@@ -15,7 +15,7 @@ from ledger import ENDED
 # Between celld's decision to begin a call and the provider's note of it.
 BEGINNING_S = 1.0 * SLOWDOWN
 # Between the provider's note of its answer and celld's: a commit of a system under load.
-ON_THE_WAY_S = 5.0 * SLOWDOWN
+ON_THE_WAY_S = 1.0 * SLOWDOWN
 # Between celld's closing a connection and the provider's note of it: a system under load.
 HUNG_UP_S = 1.0 * SLOWDOWN
 
@@ -112,6 +112,7 @@ def audit_calls(ledger, calls, pool_size):
                    key=lambda call: call.began_at)
     _audit_late(ledger, known)
     _audit_steps(ledger, known)
+    _audit_keys(ledger, known)
     # Those of commands that no clock of theirs has seen pass say nothing about what went on beside.
     timed = [call for call in known if call.ended_at is None or call.ended_at > call.began_at]
     _audit_entities(ledger, timed)
@@ -130,6 +131,16 @@ def _audit_late(ledger, calls):
                              "a call for a step that had succeeded", call, done_at)
 
 
+def _swallowed(ledger, call):
+    """Whether the end of its life came before celld had noted its answer. A stop waits for those
+    that are there when it begins."""
+    life = ledger.lives[call.life]
+    if life["struck"] is None:
+        return False
+    on_the_way_s = TICK_S if life["how"] == "stop" else ON_THE_WAY_S
+    return call.ended_at >= life["struck"] - on_the_way_s
+
+
 def _audit_steps(ledger, calls):
     """A step that a provider has answered is called again only where a crash or a stop, or the abort
     of a cancelled job, came before celld had noted the answer; but for the last, in another life."""
@@ -138,9 +149,10 @@ def _audit_steps(ledger, calls):
         step = (call.job, call.service)
         first = answered.get(step)
         if first is not None:
-            struck = ledger.lives[first.life]["struck"] or float("inf")
-            swallowed = call.life != first.life and first.ended_at >= struck - ON_THE_WAY_S
-            excused = swallowed or ledger.by_id[call.job].cancels
+            swallowed = call.life != first.life and _swallowed(ledger, first)
+            cancelled = any(asked_at <= first.ended_at + ON_THE_WAY_S
+                            for asked_at in ledger.by_id[call.job].cancels)
+            excused = swallowed or cancelled
             ledger.faults.expect(excused, "a step was called again after its success", first, call)
         if call.succeeded:
             answered[step] = call
@@ -148,6 +160,13 @@ def _audit_steps(ledger, calls):
         for service in entry.steps_done:
             ledger.faults.expect((entry.id, service) in answered, "a step succeeded without a call",
                                  entry.id, service)
+
+
+def _audit_keys(ledger, calls):
+    """By which a provider knows that it has done a step, whatever became of the celld that asked."""
+    for call in calls:
+        ledger.faults.expect(call.key in (None, f"{call.job}.{call.service}"),
+                             "a call with another step's idempotency key", call)
 
 
 def _end_of(ledger, call):

@@ -17,10 +17,11 @@ class Call:
     ended_at: "float | None" = None  # Before the answer left; None: it never did.
     broken: bool = False            # celld went away before the answer.
     succeeded: bool = False
+    key: "str | None" = None        # The Idempotency-Key; a command gets none.
 
 
-def began(document, life):
+def began(document, life, key):
     entity = document["entity"]
     cell = document["customer"] + "/" + document["product"]
     return Call(document["job"], document["service"], document["attempt"], cell,
-                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic())
+                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic(), key=key)

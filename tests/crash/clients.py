@@ -43,7 +43,9 @@ class Clients:
     def begin(self, random, budget):
         """Until the daemon dies, or `budget` jobs are submitted."""
         self.random = random
-        connection = lambda: Connection(self.daemon, self.on_sent)  # noqa: E731
+
+        def connection():  # What is to be done then is said later.
+            return Connection(self.daemon, lambda: self.on_sent())  # pylint: disable=W0108
         jobs = self._jobs(budget)
         work = [self._submit(connection(), jobs) for _ in range(SUBMITTERS)]
         work += [self._command(connection()), self._resize(connection()),

@@ -25,12 +25,13 @@ class Entry:
     accepted: bool = False
     deaths_before: int = 0
     ends: dict = dataclasses.field(default_factory=dict)    # By finished_at: the job as it ended.
+    deaths_until: dict = dataclasses.field(default_factory=dict)  # By finished_at, as first seen.
     doubtful: set = dataclasses.field(default_factory=set)  # Ends before the last retry.
     void: set = dataclasses.field(default_factory=set)      # Ends that an answered retry undid.
     settled: "str | None" = None    # The end that stands, since no retry was asked for after it.
     settled_at: float = 0.0         # When that was told.
     steps_done: dict = dataclasses.field(default_factory=dict)  # By service: when it was told.
-    cancels: int = 0                # Asked for, answered or not.
+    cancels: list = dataclasses.field(default_factory=list)  # When asked for, answered or not.
     retries: int = 0
     must_cancel: bool = False       # An answered cancel that no retry followed.
     must_have_ended: bool = False   # A cancel was refused since the job had ended.
@@ -41,7 +42,7 @@ class Ledger:
         self.faults = Faults()
         self.entries = {}   # By key.
         self.by_id = {}
-        self.lives = {}     # By number: how it ended (None: not yet), when it was struck, and died.
+        self.lives = {}     # By number: how it ends (None: not yet), when it was struck, and died.
         self.deaths = 0
         self.sizes = {}     # By cell: [asked for at, answered at, size].
 
@@ -58,7 +59,7 @@ class Ledger:
         self.lives[note["life"]].update(how=note["how"], struck=note["at"])
 
     def _died(self, note):
-        self.lives[note["life"]]["died"] = note["at"]
+        self.lives[note["life"]].update(how=note["how"], died=note["at"])
         self.deaths += note["how"] != "stop"
 
     def _submitting(self, note):
@@ -75,7 +76,7 @@ class Ledger:
     def _asking(self, note):
         entry = self.by_id[note["id"]]
         if note["what"] == "cancel":
-            entry.cancels += 1
+            entry.cancels.append(note["at"])
         else:
             entry.retries += 1
             entry.doubtful = set(entry.ends)
@@ -122,6 +123,7 @@ class Ledger:
             self.faults.expect(not changes, "an ended job changed", job["id"], changes)
             return bool(changes)
         entry.ends[end] = job
+        entry.deaths_until[end] = self.deaths
         self.faults.expect(len(entry.ends) <= 1 + entry.retries, "a job ended twice",
                            list(entry.ends.values()))
         entry.settled, entry.settled_at = end, at
@@ -180,7 +182,8 @@ class Ledger:
             allowed = {EXPECTED[entry.sent["parameters"]["outcome"]]}
             if entry.cancels:
                 allowed.add(("cancelled", "cancelled"))
-            if self.deaths - entry.deaths_before >= INTERRUPTIONS_MAX:
+            deaths = entry.deaths_until[job["finished_at"]] - entry.deaths_before
+            if deaths >= INTERRUPTIONS_MAX:
                 allowed.add(("failed", "interrupted"))
             self.faults.expect(got in allowed, "a job did not end as its provider answered",
                                got, job)

@@ -22,6 +22,7 @@ import calls
 REASONS = {200: b"OK", 422: b"Unprocessable Content", 429: b"Too Many Requests",
            500: b"Internal Server Error"}
 LIFE = re.compile(rb"\r\nx-life: *(\d+)")
+KEY = re.compile(rb"\r\nidempotency-key: *([^\r]*)")
 
 
 class Provider:
@@ -65,16 +66,18 @@ class Connection(asyncio.Protocol):
         if head_end < 0:
             return
         head = self.received[:head_end].lower()
+        key = KEY.search(head)
         length = int(head.split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
         body_at = head_end + 4
         if len(self.received) < body_at + length:
             return
         document = json.loads(self.received[body_at:body_at + length])
         self.received = self.received[body_at + length:]
-        self.begin(document, int(LIFE.search(head)[1]) if b"\r\nx-life:" in head else 0)
+        self.begin(document, int(LIFE.search(head)[1]) if b"\r\nx-life:" in head else 0,
+                   key[1].decode() if key else "")
 
-    def begin(self, document, life):
-        self.call = calls.began(document, life)
+    def begin(self, document, life, key):
+        self.call = calls.began(document, life, key)
         self.provider.log.append(self.call)
         if self.hung_up():  # Before it was read: it was no call beside those of now.
             self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None

@@ -180,6 +180,8 @@ class Ends(Case):
         self.ends(Story().accept(), a_job(state="cancelled"), wrong)
         interrupted = a_job(state="failed", error={"code": "interrupted"})
         self.ends(Story().accept().die(), interrupted, wrong)
+        self.ends(Story().accept().die().tell("saw", job=interrupted).die().die(), interrupted,
+                  wrong)
 
     def test_the_audit_takes_what_a_provider_a_client_or_three_crashes_ended(self):
         self.ends(Story().accept(), a_job(state="succeeded"))
@@ -251,6 +253,36 @@ class Calls(Case):
         story = Story().accept().die()
         self.assert_calls(story, [a_call(began_at=3.0, ended_at=3.9),
                                   a_call(began_at=9.0, ended_at=9.1, life=LIFE + 1)])
+
+    def test_the_audit_finds_a_second_call_after_a_success_that_a_stop_swallowed(self):
+        for ended_at, kinds in (3.9, ["a step was called again after its success"]), (4.1, []):
+            story = Story().accept().die("stop")
+            self.assert_calls(story, [a_call(began_at=2.0, ended_at=ended_at),
+                                      a_call(began_at=9.0, ended_at=9.1, life=LIFE + 1)], *kinds)
+
+    def test_the_audit_takes_a_second_call_of_a_life_that_was_stopped_and_then_killed(self):
+        story = Story().accept().tell("struck", life=LIFE, how="stop")
+        story.tell("died", life=LIFE, how="kill").tell("began", life=LIFE + 1)
+        self.assert_calls(story, [a_call(began_at=3.0, ended_at=3.9),
+                                  a_call(began_at=9.0, ended_at=9.1, life=LIFE + 1)])
+
+    def test_the_audit_finds_a_second_call_after_a_success_long_before_a_crash(self):
+        story = Story().accept().die()
+        long_before = story.at - 2 * audit.ON_THE_WAY_S - 2
+        self.assert_calls(story, [a_call(began_at=long_before, ended_at=long_before),
+                                  a_call(began_at=9.0, ended_at=9.1, life=LIFE + 1)],
+                          "a step was called again after its success")
+
+    def test_a_cancellation_excuses_a_second_call_when_it_was_asked_for_before_the_answer(self):
+        for times, kinds in (0.5, []), (2, ["a step was called again after its success"]):
+            story = Story().accept().tell("asking", id="j1", what="cancel")
+            ended_at = story.at - times * audit.ON_THE_WAY_S
+            self.assert_calls(story, [a_call(began_at=ended_at, ended_at=ended_at),
+                                      a_call(began_at=9.0, ended_at=9.1)], *kinds)
+
+    def test_the_audit_finds_a_call_with_another_key(self):
+        for key, kinds in ("j1.one", []), ("j1.two", ["a call with another step's idempotency key"]):
+            self.assert_calls(Story().accept(), [a_call(key=key)], *kinds)
 
     def test_the_audit_finds_a_step_that_succeeded_without_a_call(self):
         story = Story().accept().tell("saw", job=a_job(state="succeeded"))

@@ -34,6 +34,7 @@ using namespace celld::disk;
 
 constexpr std::uint64_t disks_per_cut = 4;
 constexpr std::size_t faults_told_max = 5;
+constexpr std::int64_t look_every_ms = 200;  ///< Much less than ended jobs are kept.
 /// Where celld keeps its data below the watched directory.
 constexpr const char* data_directory = "var/data";
 
@@ -141,12 +142,18 @@ class Walk {
   }
 
   void to(std::size_t at) {
-    for (; done_ < at; ++done_) {
-      const auto& record = log_[done_];
-      disk_.apply(record);
-      wall_ms_ = record.head.wall_ms;
-      if (record.head.kind == RecordKind::answer) promises_.take(record);
+    while (done_ < at) step();
+  }
+  /// As `to`, but only until the next look at the disk is due, which it tells.
+  bool to_look(std::size_t at) {
+    while (done_ < at) {
+      step();
+      if (looked_ms_ == 0) looked_ms_ = wall_ms_;
+      if (wall_ms_ < looked_ms_ + look_every_ms) continue;
+      looked_ms_ = wall_ms_;
+      return true;
     }
+    return false;
   }
   /// Takes in what is promised in the rest of the log, and no more of the disk.
   void promise_all() {
@@ -160,6 +167,13 @@ class Walk {
   std::int64_t wall_ms() const { return wall_ms_; }
 
  private:
+  void step() {
+    const auto& record = log_[done_++];
+    disk_.apply(record);
+    wall_ms_ = record.head.wall_ms;
+    if (record.head.kind == RecordKind::answer) promises_.take(record);
+  }
+
   void add_base(const std::filesystem::path& base) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator{base}) {
       const auto path = entry.path().lexically_relative(base).string();
@@ -176,7 +190,19 @@ class Walk {
   Promises promises_;
   std::size_t done_ = 0;
   std::int64_t wall_ms_ = 0;
+  std::int64_t looked_ms_ = 0;
 };
+
+/// Goes on to `at`, and looks at the disk on the way; what is wrong with it. A job may go only
+/// once it was seen to have ended.
+std::vector<std::string> go_on(Walk& walk, StateCheck& check, std::size_t at) {
+  std::vector<std::string> faults;
+  while (walk.to_look(at)) {
+    const auto found = check.check(walk.disk().after({}), walk.promises(), true, walk.wall_ms());
+    faults.insert(faults.end(), found.begin(), found.end());
+  }
+  return faults;
+}
 
 struct Tally {
   std::uint64_t disks = 0;
@@ -208,7 +234,10 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
   const auto first = arguments.from / disks_per_cut;
   const auto end = (arguments.from + arguments.count + disks_per_cut - 1) / disks_per_cut;
   for (const auto& planned : plan(log, first, end)) {
-    walk.to(planned.at);
+    if (const auto faults = go_on(walk, check, planned.at); !faults.empty()) {
+      ++tally.failures;
+      tell(faults, "before record " + std::to_string(planned.at) + ", with no cut at all");
+    }
     for (auto number = planned.cut * disks_per_cut; number < (planned.cut + 1) * disks_per_cut;
          ++number) {
       const auto cut = cut_of(number);
@@ -257,8 +286,8 @@ void print_owed(const std::map<cells::JobId, PromisedJob>& jobs) {
 /// And prints the jobs that must be on it.
 void export_disk(const Arguments& arguments, const std::vector<Record>& log) {
   Walk walk{arguments, log};
-  walk.to(CutPoints{log}.of_cut(*arguments.exported / disks_per_cut));
   StateCheck check{arguments.scratch, data_directory, arguments.retention_ms};
+  go_on(walk, check, CutPoints{log}.of_cut(*arguments.exported / disks_per_cut));
   check.check(walk.disk().after({}), walk.promises(), true, walk.wall_ms());
   check.write(walk.disk().after(cut_of(*arguments.exported)));
   print_owed(walk.promises().jobs());

@@ -21,6 +21,7 @@ namespace celld::disk {
 struct PromisedJob {
   json::Value spec;                  ///< What was asked for, as the answer had it.
   std::optional<std::string> ended;  ///< The state at its end, once that was told.
+  bool seen_ended = false;           ///< On a disk that had lost nothing.
 };
 
 /// Cell by (customer, product), and the size that an administrator gave its pool.
@@ -37,6 +38,7 @@ class Promises {
 
   const std::map<cells::JobId, PromisedJob>& jobs() const { return jobs_; }
   std::size_t accepted() const { return accepted_; }
+  void see(cells::JobId id, bool ended) { jobs_.at(id).seen_ended = ended; }
   /// The job need not be there any more, from here on.
   void forget(cells::JobId id) { jobs_.erase(id); }
   /// Whether the pool of this cell may have that size now.

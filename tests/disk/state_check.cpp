@@ -113,7 +113,8 @@ void StateCheck::check_jobs(const Rows& rows, Promises& promises, bool complete,
     const auto row = rows.find(id);
     if (row == rows.end()) {
       const auto age = wall_ms - cells::time_of(id).time_since_epoch().count();
-      if (complete && age >= retention_ms_) {
+      const bool ended = promised.ended || promised.seen_ended;
+      if (complete && ended && age >= retention_ms_) {
         pruned.push_back(id);
       } else {
         faults_.push_back(std::string{lost_job} + cells::format_job_id(id) +
@@ -129,6 +130,11 @@ void StateCheck::check_jobs(const Rows& rows, Promises& promises, bool complete,
     }
   }
   for (const auto id : pruned) promises.forget(id);
+  if (!complete) return;
+  for (const auto& [id, row] : rows) {
+    if (promises.jobs().contains(id))
+      promises.see(id, cells::is_ended(static_cast<cells::JobState>(row.state)));
+  }
 }
 
 void StateCheck::check_spec(cells::JobId id, const Row& row, const PromisedJob& promised) {

@@ -23,8 +23,8 @@ class StateCheck {
   /// How the fault begins that an accepted job is not there.
   static constexpr std::string_view lost_job = "lost: job ";
 
-  /// What is wrong. `complete`: nothing was lost, so that the jobs that are not there have been
-  /// removed for their age; they are forgotten.
+  /// What is wrong. `complete`: nothing was lost, so that jobs that were seen to have ended, and
+  /// are not there, have been removed for their age; they are forgotten.
   std::vector<std::string> check(const DiskState& state, Promises& promises, bool complete,
                                  std::int64_t wall_ms);
 

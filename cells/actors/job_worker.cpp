@@ -61,7 +61,7 @@ class JobWorkerActor : public JobWorker::base {
   void call_after_commit(StartCall call) {
     request(context_->options.store, caf::infinite, FlushStore{})
         .then(
-            [this, call](const StoreFlushed&) {
+            [this, call = std::move(call)](const StoreFlushed&) {
               if (lease_ == call.lease) begin(call);
             },
             [this, lease = lease_](const caf::error&) { complete(lease, aborted()); });

@@ -70,14 +70,14 @@ def run(found, work):
             signal.signal(number, handler)
 
     def interrupt(number, _):
-        handle(signal.SIG_IGN)  # Once is enough: there is something to clean up.
         signals.append(number)
         if not shared:
+            handle(signal.SIG_IGN)  # Once is enough: there is something to clean up.
             raise KeyboardInterrupt
     try:
         handle(interrupt)
         if shared:
-            workers.Shares(found, found.chunk, outcome).run(interrupted=lambda: signals)
+            workers.Shares(found, found.chunk, outcome, interrupted=lambda: signals).run()
         else:
             work(outcome)
         handle(signal.SIG_IGN)

@@ -47,13 +47,14 @@ class Chunk:
 
 
 class Shares:
-    def __init__(self, options, chunk, outcome):
+    def __init__(self, options, chunk, outcome, interrupted):
         self.options, self.chunk, self.outcome = options, chunk, outcome
+        self.interrupted = interrupted
         self.ends_at = time.monotonic() + options.seconds
         self.next = options.first
         self.running, self.ended = [], {}
 
-    def run(self, interrupted):
+    def run(self):
         """Units count up to the first that was not tried: what is done must have no gaps. Begins no
         chunk after the time that the options give, nor once `interrupted()`, of which it makes a
         KeyboardInterrupt when the processes have ended. One that came by itself, anywhere, could
@@ -62,7 +63,7 @@ class Shares:
             try:
                 while self._begin(directory) or self.running:
                     self._look()
-                    if interrupted():
+                    if self.interrupted():
                         self._end_early()
                         raise KeyboardInterrupt
             finally:
@@ -72,7 +73,7 @@ class Shares:
         """Whether there may be more to begin."""
         end = self.options.first + self.options.count
         while (self.next < end and time.monotonic() < self.ends_at
-               and len(self.outcome.failed) < FAILED_MAX):
+               and len(self.outcome.failed) < FAILED_MAX and not self.interrupted()):
             if len(self.running) == self.options.workers:
                 return True
             count = min(self.chunk - self.next % self.chunk, end - self.next)

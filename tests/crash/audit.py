@@ -133,12 +133,12 @@ def _audit_late(ledger, calls):
 
 def _swallowed(ledger, call):
     """Whether the end of its life came before celld had noted its answer. A stop waits for those
-    that are there when it begins."""
+    that were sent before it; when a command's came, only the command knows."""
     life = ledger.lives[call.life]
     if life["struck"] is None:
         return False
-    on_the_way_s = TICK_S if life["how"] == "stop" else ON_THE_WAY_S
-    return call.ended_at >= life["struck"] - on_the_way_s
+    sent = life["how"] == "stop" and call.key is not None
+    return call.ended_at >= life["struck"] - (0 if sent else ON_THE_WAY_S)
 
 
 def _audit_steps(ledger, calls):
@@ -150,8 +150,9 @@ def _audit_steps(ledger, calls):
         first = answered.get(step)
         if first is not None:
             swallowed = call.life != first.life and _swallowed(ledger, first)
-            cancelled = any(asked_at <= first.ended_at + ON_THE_WAY_S
-                            for asked_at in ledger.by_id[call.job].cancels)
+            cancelled = any(
+                first.began_at - ON_THE_WAY_S <= asked_at <= first.ended_at + ON_THE_WAY_S
+                for asked_at in ledger.by_id[call.job].cancels)
             excused = swallowed or cancelled
             ledger.faults.expect(excused, "a step was called again after its success", first, call)
         if call.succeeded:

@@ -63,7 +63,7 @@ class Round:
                          "retry": {"max_attempts": 5, "backoff_ms": 10 + (variant >> 2) * 10,
                                    "backoff_max_ms": 50}},
             "cells": [*cells, {}],
-            "shutdown_grace_ms": 150,
+            "shutdown_grace_ms": int(150 * SLOWDOWN),
         }
 
     # One life.
@@ -74,8 +74,8 @@ class Round:
         how = chance.choices(list(HOWS), HOWS.values())[0]
         await self.start(chance.randrange(8))
         await self.audit_standing()
-        if seed % LONG_LIFE == 0:  # Longer than an answer may take to come to the disk.
-            self.clients.begin(chance, BUDGET_OF_LONG_LIFE)
+        if seed % LONG_LIFE == 5:  # Longer than an answer may take to come to the disk.
+            self.clients.begin(random.Random(seed), BUDGET_OF_LONG_LIFE)
             await asyncio.sleep(2 * audit.ON_THE_WAY_S)
         else:
             self.clients.begin(chance, chance.randint(20, 120))

@@ -6,8 +6,6 @@ machine: POOL / LATENCY_S. There are as many jobs at a time as it does in one an
 
 import asyncio
 import collections
-import contextlib
-import glob
 import json
 import os
 import shutil
@@ -30,7 +28,7 @@ BUSY_PER_S = 1.5 * CAPACITY_PER_S
 FILL_S = 1.0
 PEAK_S = 4.0
 NORMAL_S_MAX = 5.0 * SLOWDOWN
-# With more threads of others waiting for each processor, it is the machine that is measured.
+# With more processes waiting for each processor, it is the machine that is measured.
 LOAD_MAX = 8
 STORE_CACHE_BYTES = 32 << 20  # What the store keeps of its database, at most.
 
@@ -50,16 +48,6 @@ def config(*cells):
             "cells": list(cells) or [cell()], "shutdown_grace_ms": 10000}
 
 
-def waiting_threads(pid):
-    """Of a process, if it is there: those that run, or could if there were a processor."""
-    count = 0
-    for path in glob.glob(f"/proc/{pid}/task/*/stat"):
-        with contextlib.suppress(OSError):
-            with open(path, encoding="utf-8") as file:
-                count += file.read().rpartition(") ")[2].startswith("R")
-    return count
-
-
 class Field:
     def __init__(self, **client):
         self.directory = tempfile.mkdtemp(prefix="celld-storm-")
@@ -77,8 +65,7 @@ class Field:
 
     def expect_measured(self, good, fault):
         """For what only a machine can keep that has room for it."""
-        others = os.getloadavg()[0] - waiting_threads(self.daemon.process.pid)
-        if MEASURED and others <= LOAD_MAX * os.cpu_count():
+        if MEASURED and os.getloadavg()[0] <= LOAD_MAX * os.cpu_count():
             self.expect(good, fault)
         else:
             self.unjudged += not good

@@ -2,13 +2,11 @@
 
 import asyncio
 import random
-import subprocess
 import sys
 import unittest
 
 import goodput
-from daemon import wait_until
-from field import LATENCY_S, POOL, waiting_threads
+from field import LATENCY_S, POOL
 from goodput import GAP_S_MAX, GOODPUT_MIN, Job
 from siege import MEASURED
 from patience import too_long
@@ -121,15 +119,6 @@ class Judging(unittest.TestCase):
 
     def test_a_wait_is_too_long_when_it_is_thrice_what_is_needed(self):
         self.assertEqual(too_long({1: 5, 2: 6, 4: 7, 5: 1, 30: 2}, 1.5), {5: 1, 30: 2})
-
-    def test_the_load_that_celld_makes_itself_does_not_excuse_it(self):
-        idle = subprocess.Popen(["sleep", "60"])
-        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        for process in idle, busy:
-            self.addCleanup(process.wait)
-            self.addCleanup(process.kill)
-        wait_until(lambda: waiting_threads(busy.pid) == 1, "it runs")
-        wait_until(lambda: waiting_threads(idle.pid) == 0, "it sleeps")
 
     def test_after_a_storm_of_any_length_comes_one_of_another_kind(self):
         for seconds in (1, 9, 10, 75, 598, 600):

@@ -142,6 +142,24 @@ TEST_CASE(
   CHECK(engine.state(ends) == JobState::queued);
 }
 
+TEST_CASE("a stop waits for what ran in a cell whose dispatcher died meanwhile") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  auto drained = engine.self()->request(engine.engine(), caf::infinite, Drain{milliseconds{500}});
+  engine.pass(milliseconds{500});
+  caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK_FALSE(engine.self()->has_next_message());
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  engine.settle();
+  Drained answer;
+  drained.receive([&](const Drained& told) { answer = told; },
+                  [](const caf::error&) { FAIL("the drain failed"); });
+  CHECK(answer.unconfirmed.empty());
+  CHECK(engine.state(job) == JobState::queued);
+}
+
 TEST_CASE("a dispatcher arms one timer, however many jobs run") {
   constexpr std::uint32_t jobs = 200;
   Fixture engine{jobs};

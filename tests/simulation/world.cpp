@@ -240,12 +240,17 @@ void World::check_doubt(const Job& job) {
   }
 }
 
+bool World::is_over(Doubt& doubt) const {
+  doubt.lowest_wall = std::min(doubt.lowest_wall, now_wall);
+  return now_steady >= doubt.until || now_wall >= doubt.lowest_wall + settle;
+}
+
 void World::forget_doubts() {
   for (auto item = doubts_.begin(); item != doubts_.end();) {
-    Doubt& doubt = item->second;
-    doubt.lowest_wall = std::min(doubt.lowest_wall, now_wall);
-    const bool over = now_steady >= doubt.until || now_wall >= doubt.lowest_wall + settle;
-    item = over ? doubts_.erase(item) : std::next(item);
+    item = is_over(item->second) ? doubts_.erase(item) : std::next(item);
+  }
+  for (auto& [id, end] : ended_) {
+    if (end.doubt && is_over(*end.doubt)) end.doubt.reset();
   }
 }
 

@@ -48,6 +48,15 @@ struct BegunCall {
   std::string service;
 };
 
+/// A call was under way at a crash, or ended without anybody knowing what it did, and may still
+/// have its effect until one of the clocks has gone on for long enough; the wall clock from where
+/// it was lowest since.
+struct Doubt {
+  std::string service;
+  SteadyTime until{};
+  WallTime lowest_wall{};
+};
+
 /// An attempt that is over and whose end is not on disk yet, judged by its provider alone.
 struct EndedAttempt {
   Lease lease;
@@ -55,9 +64,7 @@ struct EndedAttempt {
   bool counts = false;     ///< Towards the attempts that the job may make, in any case.
   bool may_count = false;  ///< Its provider had answered, and the answer may have been lost.
   bool cut_short = false;
-  bool in_doubt = false;  ///< Nobody knows what its call has done.
-  SteadyTime at{};
-  WallTime at_wall{};
+  std::optional<Doubt> doubt{};  ///< Nobody knows what its call has done.
 };
 
 /// Attempts at one step of a job whose ends are on disk.
@@ -66,15 +73,6 @@ struct AttemptsMade {
   std::uint32_t counted = 0;
   std::uint32_t perhaps = 0;    ///< Those that may count.
   std::uint32_t cut_short = 0;  ///< In a row, but for ends that nobody knows of.
-};
-
-/// A call was under way at a crash, or ended without anybody knowing what it did, and may still
-/// have its effect until one of the clocks has gone on for long enough; the wall clock from where
-/// it was lowest since.
-struct Doubt {
-  std::string service;
-  SteadyTime until{};
-  WallTime lowest_wall{};
 };
 
 struct LiveActor {
@@ -197,6 +195,7 @@ class World : public EngineProbe {
   bool change_stands(const CellKey& cell, std::uint64_t number);
 
   void check_doubt(const Job& job);
+  bool is_over(Doubt& doubt) const;
   void forget_doubts();
   void check_lease(const Job& job);
   void check_line_and_times(const Job& job);

@@ -142,10 +142,11 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
   // How long to wait is said by the service's configuration alone.
-  end.in_doubt = begun && (!answered || answer->second.kind == Kind::unknown) &&
-                 services_.contains(before.spec->services[before.step]);
-  end.at = now_steady;
-  end.at_wall = now_wall;
+  const std::string& service = before.spec->services[before.step];
+  const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
+  if (unknown && services_.contains(service)) {
+    end.doubt = Doubt{service, now_steady + settle, now_wall};
+  }
   return end;
 }
 
@@ -196,10 +197,7 @@ void World::note_attempt_written(const Job& after) {
   made.perhaps += end.may_count ? 1 : 0;
   if (end.cut_short) made.cut_short += 1;
   if (end.counts) made.cut_short = 0;
-  const std::string& service = after.spec->services[end.step];
-  if (end.in_doubt) {
-    doubts_[entity_of(after)] = {service, end.at + settle, std::min(end.at_wall, now_wall)};
-  }
+  if (end.doubt) doubts_[entity_of(after)] = *end.doubt;
   ended_.erase(found);
 }
 

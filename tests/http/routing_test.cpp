@@ -55,7 +55,9 @@ TEST_CASE("a target in absolute form is its path, and its host counts") {
   TestServer server;
   server.server.route("GET", "/host", [](const Request& request, const Responder& responder) {
     std::string text = request.header("host").value_or("none");
-    for (const auto& [name, value] : request.query) text.append(" ").append(name + "=" + value);
+    for (const auto& [name, value] : request.query) {
+      text.append(" ").append(name).append("=").append(value);
+    }
     responder.answer(plain(200, text));
   });
   server.server.route("GET", "/", [](const Request&, const Responder& responder) {

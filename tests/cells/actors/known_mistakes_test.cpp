@@ -8,7 +8,7 @@
 using namespace cells_test;
 
 TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
-  const auto is_answered = [](int steps, auto question, auto answer) {
+  const auto is_answered = [](int steps, auto question, const auto& answer) {
     Fixture engine;
     auto asked = engine.self()->request(engine.engine(), caf::infinite, std::move(question));
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
@@ -24,7 +24,7 @@ TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
     CHECK(is_answered(steps, ListServices{}, ServicesListed{}));
     SubmitJob with_key{Fixture{}.request("a")};
     with_key.request.idempotency.emplace();
-    CHECK(is_answered(steps, std::move(with_key), JobSubmitted{}));
+    CHECK(is_answered(steps, with_key, JobSubmitted{}));
   }
 }
 

@@ -10,7 +10,8 @@ build_packages=(
 # What people type at a celld that scripts/run has started.
 run_packages=(curl)
 test_packages=(
-  "${run_packages[@]}" git catch2 python3 nodejs npm golang-go python3-requests wrk systemd prometheus
+  "${run_packages[@]}"
+  git catch2 python3 nodejs npm golang-go python3-requests wrk systemd prometheus
 )
 # Each release's own version of clang: 14 and 19.
 fuzz_packages=(clang libclang-rt-dev)

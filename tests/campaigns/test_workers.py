@@ -40,7 +40,8 @@ class Workers(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.program.replace("UNIT_12", unit_12))
         return subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", path, "--from", "3", "--summary", self.summary, *arguments],
+            [sys.executable, "-X", "faulthandler", path, "--from", "3", "--summary", self.summary,
+             *arguments],
             cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def end(self, process):

@@ -221,6 +221,14 @@ void tell(const std::vector<std::string>& faults, const std::string& where) {
   }
 }
 
+void tell_how_to_repeat(const Arguments& arguments, std::uint64_t number) {
+  std::printf(
+      "    again: celld_power_cuts --log %s --scratch DIR --retention-ms %lld --from %llu"
+      " --count 1\n",
+      arguments.log.c_str(), static_cast<long long>(arguments.retention_ms),
+      static_cast<unsigned long long>(number));
+}
+
 bool misses_job(const std::vector<std::string>& faults) {
   return std::any_of(faults.begin(), faults.end(), [](const std::string& fault) {
     return fault.starts_with(StateCheck::lost_job);
@@ -237,6 +245,7 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
     if (const auto faults = go_on(walk, check, planned.at); !faults.empty()) {
       ++tally.failures;
       tell(faults, "before record " + std::to_string(planned.at) + ", with no cut at all");
+      tell_how_to_repeat(arguments, planned.cut * disks_per_cut);
     }
     for (auto number = planned.cut * disks_per_cut; number < (planned.cut + 1) * disks_per_cut;
          ++number) {
@@ -251,11 +260,7 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
       tell(faults, "disk " + std::to_string(number) + ": cut after record " +
                        std::to_string(planned.at) + " of " + std::to_string(log.size()) + ", " +
                        to_string(cut));
-      std::printf(
-          "    again: celld_power_cuts --log %s --scratch DIR --retention-ms %lld --from %llu"
-          " --count 1\n",
-          arguments.log.c_str(), static_cast<long long>(arguments.retention_ms),
-          static_cast<unsigned long long>(number));
+      tell_how_to_repeat(arguments, number);
     }
   }
   return tally;

@@ -51,9 +51,9 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "queue-full";
     case Kind::too_many_cells:
       return "too-many-cells";
-    case Kind::draining:
+    case Kind::shutting_down:
       return "draining";
-    case Kind::cell_draining:
+    case Kind::draining:
       return "cell-draining";
     case Kind::service_gone:
       return "service-gone";

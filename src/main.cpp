@@ -23,7 +23,7 @@
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
 #include "src/config/programs.hpp"
-#include "src/engine.hpp"
+#include "src/daemon.hpp"
 #include "src/events.hpp"
 #include "src/logs/log.hpp"
 #include "src/providers/command_supervise.hpp"
@@ -156,8 +156,8 @@ void raise_descriptor_limit() {
   if (copy >= 0) ::close(copy);
 }
 
-std::string serving_at(const Engine& engine) {
-  return "serving at " + engine.url();
+std::string serving_at(const Daemon& daemon) {
+  return "serving at " + daemon.url();
 }
 
 void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOutcome& outcome) {
@@ -182,17 +182,17 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
   }
 }
 
-api::ReloadOutcome reload(Engine& engine, logs::Log& log, const Arguments& arguments) {
+api::ReloadOutcome reload(Daemon& daemon, logs::Log& log, const Arguments& arguments) {
   service_manager::reloading();
   auto read = read_configuration(arguments);
   api::ReloadOutcome outcome = std::vector<json::Fault>{};
   if (auto* faults = std::get_if<std::vector<json::Fault>>(&read)) {
     outcome = std::move(*faults);
   } else {
-    outcome = engine.reload(std::get<config::Config>(read));
+    outcome = daemon.reload(std::get<config::Config>(read));
   }
   log_reload(log, arguments, outcome);
-  service_manager::ready(serving_at(engine));
+  service_manager::ready(serving_at(daemon));
   return outcome;
 }
 
@@ -204,11 +204,11 @@ void warn_of_plain_tokens(logs::Log& log, const config::Listen& listen) {
 }
 
 /// Lets the service manager see that the engine answers, if it wants to.
-std::unique_ptr<Watchdog> start_watchdog(Engine& engine, logs::Log& log) {
+std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
   const auto interval = service_manager::watchdog_interval();
   if (!interval) return nullptr;
   return std::make_unique<Watchdog>(
-      *interval, Watchdog::Duties{[&engine](auto within) { return engine.answers(within); },
+      *interval, Watchdog::Duties{[&daemon](auto within) { return daemon.answers(within); },
                                   service_manager::alive,
                                   [&log] {
                                     log.write({Level::error,
@@ -218,21 +218,21 @@ std::unique_ptr<Watchdog> start_watchdog(Engine& engine, logs::Log& log) {
 }
 
 /// Serves until something ends it; returns what to exit with.
-int serve(Engine& engine, Events& events, logs::Log& log, const Arguments& arguments) {
+int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& arguments) {
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
       case Events::Kind::hang_up:
-        reload(engine, log, arguments);
+        reload(daemon, log, arguments);
         continue;
       case Events::Kind::reload:
-        event.answer(reload(engine, log, arguments));
+        event.answer(reload(daemon, log, arguments));
         continue;
       case Events::Kind::stop: {
         log.write({Level::info, "stopping"});
         events.refuse_reloads();
-        service_manager::stopping(engine.drain_longest() + stop_margin);
-        const std::string failure = engine.drain();
+        service_manager::stopping(daemon.shutdown_longest() + stop_margin);
+        const std::string failure = daemon.shut_down();
         if (failure.empty()) {
           log.write({Level::info, "stopped"});
           return exit_stopped;
@@ -242,11 +242,11 @@ int serve(Engine& engine, Events& events, logs::Log& log, const Arguments& argum
       }
       case Events::Kind::store_failed:
         log.write({Level::critical, "the store failed, nothing more is accepted: " + event.detail});
-        engine.refuse_all();
+        daemon.refuse_all();
         return exit_store;
       case Events::Kind::engine_failed:
         log.write({Level::critical, "the engine failed: " + event.detail});
-        engine.refuse_all();
+        daemon.refuse_all();
         return exit_internal;
     }
   }
@@ -268,17 +268,17 @@ int start_and_serve(const Arguments& arguments, const config::Config& configurat
     listening_socket = arguments.socket->descriptor;
   }
   auto started =
-      Engine::start(configuration, arguments.data_directory, events, log, listening_socket);
+      Daemon::start(configuration, arguments.data_directory, events, log, listening_socket);
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
     log.write({Level::critical, failure->text});
     return failure->exit_code;
   }
-  auto& engine = *std::get<std::unique_ptr<Engine>>(started);
-  std::printf("celld listening on %s\n", engine.url().c_str());
+  auto& daemon = *std::get<std::unique_ptr<Daemon>>(started);
+  std::printf("celld listening on %s\n", daemon.url().c_str());
   std::fflush(stdout);
-  service_manager::ready(serving_at(engine));
-  const auto watchdog = start_watchdog(engine, log);
-  const int exit_code = serve(engine, events, log, arguments);
+  service_manager::ready(serving_at(daemon));
+  const auto watchdog = start_watchdog(daemon, log);
+  const int exit_code = serve(daemon, events, log, arguments);
   if (exit_code != exit_stopped) {
     // Its parts wait for a store, or for one another, that will not answer any more.
     log.finish(last_lines_patience);

@@ -13,23 +13,22 @@ namespace {
 /// Owns its two halves and the size of its pool; decides nothing about jobs.
 class CellActor : public Cell::base {
  public:
-  CellActor(caf::actor_config& config, ContextPtr context, CellSettings settings,
-            CellDispatcher owner)
+  CellActor(caf::actor_config& config, ContextPtr context, CellSetup setup, CellDispatcher owner)
       : Cell::base(config),
         context_(std::move(context)),
-        settings_(std::move(settings)),
-        wanted_(settings_.changed),
+        setup_(std::move(setup)),
+        wanted_(setup_.changed),
         owner_(std::move(owner)) {
     set_down_handler([this](caf::down_msg& down) { half_down(down.source); });
   }
 
   behavior_type make_behavior() override {
-    context_->options.probe->spawned("cell", settings_.key, caf::actor_cast<caf::actor>(this));
+    context_->options.probe->spawned("cell", setup_.key, caf::actor_cast<caf::actor>(this));
     start();
     return {
         [this](SubmitJob& message) { return delegate(dispatcher_, std::move(message)); },
         [this](const CancelJob& message) { return delegate(dispatcher_, message); },
-        [this](const RetryJob& message) { return delegate(dispatcher_, message); },
+        [this](const ReopenJob& message) { return delegate(dispatcher_, message); },
         [this](const DescribeCell&) { return describe(); },
         [this](const ResizePool& message) {
           wanted_.pool_size = message.size;
@@ -46,11 +45,11 @@ class CellActor : public Cell::base {
         [this](const GracefulStop&) { return graceful_stop(); },
         [this](const HandBack& message) { return ask_dispatcher<HandedBack>(message); },
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
-          const bool overridden = !wanted_.is_none() || !settings_.changed.is_none();
-          if (overridden && !settings_.terms.leaving) return IdleAnswered{false};
+          const bool overridden = !wanted_.is_none() || !setup_.changed.is_none();
+          if (overridden && !setup_.terms.leaving) return IdleAnswered{false};
           return delegate(dispatcher_, AskIdle{});
         },
-        [this](const QueueRanDry&) { send(owner_, CellRanDry{settings_.key}); },
+        [this](const QueueRanDry&) { send(owner_, CellRanDry{setup_.key}); },
     };
   }
 
@@ -66,21 +65,20 @@ class CellActor : public Cell::base {
 
  private:
   std::uint32_t target() const {
-    return settings_.changed.pool_size.value_or(settings_.terms.quota.pool_size);
+    return setup_.changed.pool_size.value_or(setup_.terms.settings.pool_size);
   }
 
   // --- The two halves --------------------------------------------------------------------------
 
   void start() {
-    dispatcher_ =
-        spawn_job_dispatcher(system(), context_, settings_.key,
-                             {settings_.terms, target(), settings_.changed.state, Cell{this}});
+    dispatcher_ = spawn_job_dispatcher(system(), context_, setup_.key,
+                                       {setup_.terms, target(), setup_.changed.state, Cell{this}});
     monitor(dispatcher_);
     start_pool();
   }
 
   void start_pool() {
-    pool_ = spawn_job_worker_pool(system(), context_, settings_.key, dispatcher_);
+    pool_ = spawn_job_worker_pool(system(), context_, setup_.key, dispatcher_);
     monitor(pool_);
     if (stopping_) {
       caf::anon_send(dispatcher_, StopDispatching{});
@@ -98,7 +96,7 @@ class CellActor : public Cell::base {
       return;
     }
     if (source != dispatcher_.address()) return;
-    context_->options.probe->cell_restarted(settings_.key);
+    context_->options.probe->cell_restarted(setup_.key);
     demonitor(pool_.address());
     request(pool_, caf::infinite, KillWorkers{})
         .await([this](const WorkersKilled&) { replace(); },
@@ -153,17 +151,17 @@ class CellActor : public Cell::base {
 
   CellDescribed describe_with(const QueueDescribed& queue) const {
     CellStatus status;
-    status.key = settings_.key;
+    status.key = setup_.key;
     status.pool = {target(), queue.ready, queue.busy, queue.retiring};
     status.queue = queue.queue;
-    status.quota = settings_.terms.quota;
-    status.changed = settings_.changed;
+    status.settings = setup_.terms.settings;
+    status.changed = setup_.changed;
     return {std::move(status)};
   }
 
   caf::result<CellDescribed> change_terms(ChangeTerms& message) {
-    settings_.terms = std::move(message.terms);
-    caf::anon_send(dispatcher_, ChangeTerms{settings_.terms});
+    setup_.terms = std::move(message.terms);
+    caf::anon_send(dispatcher_, ChangeTerms{setup_.terms});
     auto promise = make_response_promise<CellDescribed>();
     put_in_force(owed_.add(promise));
     return promise;
@@ -174,10 +172,10 @@ class CellActor : public Cell::base {
   caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
     const auto owed = owed_.add(promise);
-    request(context_->options.store, caf::infinite, SetCellOverride{settings_.key, wanted_})
+    request(context_->options.store, caf::infinite, SetCellOverride{setup_.key, wanted_})
         .then(
             [this, owed, changed = wanted_](const CellOverrideSet&) {
-              settings_.changed = changed;
+              setup_.changed = changed;
               put_in_force(owed);
             },
             [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
@@ -186,7 +184,7 @@ class CellActor : public Cell::base {
 
   /// A dispatcher that dies meanwhile has a successor that starts with what is new.
   void put_in_force(std::uint64_t owed) {
-    caf::anon_send(dispatcher_, SetCellState{settings_.changed.state});
+    caf::anon_send(dispatcher_, SetCellState{setup_.changed.state});
     const auto apply = [this, owed] { resize_pool(owed); };
     request(dispatcher_, caf::infinite, LimitRunning{target()})
         .then([apply](const RunningLimited&) { apply(); }, [apply](const caf::error&) { apply(); });
@@ -223,7 +221,7 @@ class CellActor : public Cell::base {
   }
 
   ContextPtr context_;
-  CellSettings settings_;
+  CellSetup setup_;
   CellOverride wanted_;  ///< What was asked for; in force when it is on disk.
   CellDispatcher owner_;
   JobDispatcher dispatcher_;
@@ -234,9 +232,9 @@ class CellActor : public Cell::base {
 
 }  // namespace
 
-Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSettings settings,
+Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSetup setup,
                 CellDispatcher owner) {
-  return system.spawn<CellActor>(std::move(context), std::move(settings), std::move(owner));
+  return system.spawn<CellActor>(std::move(context), std::move(setup), std::move(owner));
 }
 
 }  // namespace cells

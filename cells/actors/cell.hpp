@@ -6,7 +6,7 @@
 namespace cells {
 
 /// How a cell starts.
-struct CellSettings {
+struct CellSetup {
   CellKey key;
   CellTerms terms;
   CellOverride changed;  ///< By an administrator.
@@ -14,7 +14,7 @@ struct CellSettings {
 
 /// Starts a cell; `owner` hears CellRanDry from one that is to close then, and what concerns other
 /// cells.
-Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSettings settings,
+Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSetup setup,
                 CellDispatcher owner);
 
 }  // namespace cells

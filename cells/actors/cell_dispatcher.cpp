@@ -8,7 +8,7 @@
 namespace cells {
 namespace {
 
-constexpr std::size_t routes_page = 1000;
+constexpr std::size_t backlogs_page = 1000;
 constexpr std::size_t moved_batch = 1000;
 
 }  // namespace
@@ -17,7 +17,7 @@ CellDispatcherActor::CellDispatcherActor(caf::actor_config& config, EngineOption
     : CellDispatcher::base(config), options_(std::move(options)) {
   set_down_handler([this](caf::down_msg& down) {
     // A cell or a service client holds what its halves need to be restarted; it must not die.
-    if (!draining_) quit(down.reason ? down.reason : caf::exit_reason::unknown);
+    if (!shutting_down_) quit(down.reason ? down.reason : caf::exit_reason::unknown);
   });
 }
 
@@ -26,7 +26,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
   return {
       [this](SubmitJob& message) { return submit(message); },
       [this](CancelJob& message) { return cancel(message); },
-      [this](RetryJob& message) { return retry(message); },
+      [this](ReopenJob& message) { return reopen_job(message); },
       [this](const DescribeCell& message) { return describe(message.cell); },
       [this](const ListCells& message) { return list(message); },
       [this](const ResizePool& message) { return resize(message); },
@@ -35,7 +35,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ListServices&) { return list_services(); },
       [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },
       [this](const CellRestarted&) { cell_restarted(); },
-      [this](const Drain& message) { return drain(message.grace); },
+      [this](const ShutDown& message) { return shut_down(message.grace); },
       [this](const CellRanDry& message) { close_if_idle(message.cell); },
       [this](const Tick&) { hand_back(); },
   };
@@ -51,7 +51,7 @@ void CellDispatcherActor::on_exit() {
   services_ = nullptr;
   fail_reload();
   owed_.fail();
-  drained_.fail();
+  shutdown_answers_.fail();
   options_ = {};
   context_ = nullptr;
 }
@@ -72,26 +72,26 @@ void CellDispatcherActor::begin() {
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
-    check_routes(ListRoutes{std::nullopt, "", "", routes_page});
+    check_backlogs(ListBacklogs{std::nullopt, "", "", backlogs_page});
   });
 }
 
 /// Jobs whose cell is another now than when they were stored move there; those that no cell
 /// matches stay where they are and wait for a configuration that has one: their cells start all the
 /// same, to end what was under way and to show them.
-void CellDispatcherActor::check_routes(const ListRoutes& ask) {
-  ask_first<RoutesListed>(ask, [this](const RoutesListed& listed) {
-    for (const auto& stored : listed.routes) {
+void CellDispatcherActor::check_backlogs(const ListBacklogs& ask) {
+  ask_first<BacklogsListed>(ask, [this](const BacklogsListed& listed) {
+    for (const auto& stored : listed.backlogs) {
       const auto route = routing().find(stored.customer, stored.product);
       if (route && route->cell != stored.cell) {
         moves_.push_back({stored, route->cell, moved_batch});
       }
     }
-    if (listed.routes.size() < routes_page) {
+    if (listed.backlogs.size() < backlogs_page) {
       move_next();
     } else {
-      const StoredRoute& last = listed.routes.back();
-      check_routes({last.cell, last.customer, last.product, routes_page});
+      const StoredBacklog& last = listed.backlogs.back();
+      check_backlogs({last.cell, last.customer, last.product, backlogs_page});
     }
   });
 }
@@ -153,13 +153,13 @@ void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
   if (entry.template_of) instances_[*entry.template_of] -= 1;
   entry.template_of.reset();
   if (rule && rule->is_template()) instances_[*(entry.template_of = template_key(*rule))] += 1;
-  if (rule) entry.quota = quota_of(*rule);
+  if (rule) entry.settings = settings_of(*rule);
 }
 
 /// By what was noted of the cell last.
 CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) const {
   CellTerms terms;
-  terms.quota = entry.quota;
+  terms.settings = entry.settings;
   terms.leaving = rule_of_cell(key) == nullptr;
   terms.closes_when_dry = terms.leaving || entry.template_of;
   if (rerouted_ || terms.leaving) terms.routing = options_.routing;
@@ -168,12 +168,12 @@ CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) 
 }
 
 /// An instance starts from its template's pool size, as overridden.
-CellQuota CellDispatcherActor::quota_of(const CellRule& rule) const {
-  CellQuota quota = rule.quota;
+CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
+  CellSettings settings = rule.settings;
   if (rule.is_template()) {
-    quota.pool_size = override_of(template_key(rule)).pool_size.value_or(quota.pool_size);
+    settings.pool_size = override_of(template_key(rule)).pool_size.value_or(settings.pool_size);
   }
-  return quota;
+  return settings;
 }
 
 CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
@@ -185,7 +185,7 @@ CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
 
 void CellDispatcherActor::close_if_idle(const CellKey& key) {
   const auto found = cells_.find(key);
-  if (found == cells_.end() || found->second.closing || draining_) return;
+  if (found == cells_.end() || found->second.closing || shutting_down_) return;
   found->second.closing = true;
   request(found->second.cell, caf::infinite, AskIdle{})
       .then([this, key](const IdleAnswered& answer) { close_answered(key, answer.idle); },
@@ -209,10 +209,10 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
 // --- Stopping ------------------------------------------------------------------------------------
 
 /// Stops every cell gracefully; whatever is left when the grace is over is handed back.
-caf::result<Drained> CellDispatcherActor::drain(milliseconds grace) {
-  auto promise = drained_.add(make_response_promise<Drained>());
-  if (draining_) return promise;
-  draining_ = true;
+caf::result<ShutdownCompleted> CellDispatcherActor::shut_down(milliseconds grace) {
+  auto promise = shutdown_answers_.add(make_response_promise<ShutdownCompleted>());
+  if (shutting_down_) return promise;
+  shutting_down_ = true;
   stopping_cells_ = cells_.size() + 1;
   for (const auto& [key, entry] : cells_) {
     request(entry.cell, caf::infinite, GracefulStop{})
@@ -249,18 +249,18 @@ void CellDispatcherActor::count_unconfirmed(const CellKey& key, const Cell& cell
       .then(
           [this, key](const CellDescribed& described) {
             const auto running = described.status->queue.counts[JobState::running];
-            if (running > 0) drained_so_far_.unconfirmed[key] = running;
+            if (running > 0) shutdown_so_far_.unconfirmed[key] = running;
             cell_handed_back(0);
           },
           [this](const caf::error&) { cell_handed_back(0); });
 }
 
 void CellDispatcherActor::cell_handed_back(std::size_t count) {
-  drained_so_far_.handed_back += count;
+  shutdown_so_far_.handed_back += count;
   if (--handing_back_cells_ > 0) return;
   request(options_.store, caf::infinite, FlushStore{})
-      .then([this](const StoreFlushed&) { drained_.deliver(drained_so_far_); },
-            [this](const caf::error&) { drained_.fail(); });
+      .then([this](const StoreFlushed&) { shutdown_answers_.deliver(shutdown_so_far_); },
+            [this](const caf::error&) { shutdown_answers_.fail(); });
 }
 
 CellDispatcher spawn_cell_dispatcher(caf::actor_system& system, EngineOptions options) {

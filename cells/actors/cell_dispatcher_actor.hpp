@@ -31,7 +31,7 @@ class CellDispatcherActor : public CellDispatcher::base {
  private:
   struct Entry {
     Cell cell;
-    CellQuota quota;
+    CellSettings settings;
     std::optional<CellKey> template_of;  ///< Whose instance it is.
     bool closing = false;                ///< Asked whether it is idle; requests wait in `held`.
     std::vector<std::function<void()>> held;
@@ -47,7 +47,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   template <class Reply, class Ask, class Then>
   void ask_first(Ask ask, Then then);
   void begin();
-  void check_routes(const ListRoutes& ask);
+  void check_backlogs(const ListBacklogs& ask);
   void move_next();
   void load_cells();
   void start_instance(const CellKey& key);
@@ -55,7 +55,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   Entry& start_cell(const CellKey& key);
   static CellKey template_key(const CellRule& rule) { return {rule.customer, rule.product}; }
   const CellRule* rule_of_cell(const CellKey& key) const;
-  CellQuota quota_of(const CellRule& rule) const;
+  CellSettings settings_of(const CellRule& rule) const;
   void note_rule(const CellKey& key, Entry& entry);
   CellTerms terms_of(const CellKey& key, const Entry& entry) const;
   CellOverride override_of(const CellKey& key) const;
@@ -65,7 +65,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void close_answered(const CellKey& key, bool idle);
 
   // Stopping.
-  caf::result<Drained> drain(milliseconds grace);
+  caf::result<ShutdownCompleted> shut_down(milliseconds grace);
   void cell_stopped();
   void hand_back();
   void count_unconfirmed(const CellKey& key, const Cell& cell);
@@ -77,7 +77,7 @@ class CellDispatcherActor : public CellDispatcher::base {
                           std::uint64_t owed);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_homeless(const JobPtr& job);
-  caf::result<RetryAnswered> retry(RetryJob& message);
+  caf::result<ReopenAnswered> reopen_job(ReopenJob& message);
   Target enter_cell(const std::string& customer, const std::string& product);
 
   // Requests to cells.
@@ -118,9 +118,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<Answer> ask_when_decided(Message message);
   void decided();
   void reroute(std::function<void()> then);
-  void reroute_page(const ListRoutes& ask);
-  void move_route(const StoredRoute& route);
-  void route_done();
+  void reroute_page(const ListBacklogs& ask);
+  void move_backlog(const StoredBacklog& backlog);
+  void backlog_done();
   void take_over(const std::string& customer, const std::string& product,
                  const std::function<void()>& then);
 
@@ -137,18 +137,18 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// Requests that wait until it is decided whether services go.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool rerouted_ = false;                  ///< The routing is another than at the start.
-  std::size_t rerouting_ = 0;              ///< What is missing of a page of routes.
-  std::optional<ListRoutes> next_routes_;  ///< The page after it, if there is one.
-  /// To be done after the look through all routes that is under way, and after the one to follow.
+  bool rerouted_ = false;                      ///< The routing is another than at the start.
+  std::size_t rerouting_ = 0;                  ///< What is missing of a page of backlogs.
+  std::optional<ListBacklogs> next_backlogs_;  ///< The page after it, if there is one.
+  /// To be done after the look through all backlogs that is under way, and after the one to follow.
   std::vector<std::function<void()>> after_rerouting_;
   std::vector<std::function<void()>> after_next_rerouting_;
-  bool draining_ = false;
+  bool shutting_down_ = false;
   std::size_t stopping_cells_ = 0;
   bool handing_back_ = false;
   std::size_t handing_back_cells_ = 0;
-  Drained drained_so_far_;
-  OwedAnswers<Drained> drained_;
+  ShutdownCompleted shutdown_so_far_;
+  OwedAnswers<ShutdownCompleted> shutdown_answers_;
 };
 
 /// Lets the cell answer; if it may be about to close, when that is decided.

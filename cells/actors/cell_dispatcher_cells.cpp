@@ -15,8 +15,8 @@ std::optional<CellStatus> CellDispatcherActor::describe_template(const CellKey& 
   CellStatus status;
   status.key = key;
   status.is_template = true;
-  status.quota = found->second.quota;
-  status.pool.target = quota_of(found->second).pool_size;
+  status.settings = found->second.settings;
+  status.pool.target = settings_of(found->second).pool_size;
   status.changed = override_of(key);
   return status;
 }

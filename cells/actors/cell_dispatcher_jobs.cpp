@@ -75,19 +75,19 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
   return cancel_homeless(message.job);
 }
 
-caf::result<RetryAnswered> CellDispatcherActor::retry(RetryJob& message) {
-  if (!can_reopen(*message.job)) return RetryAnswered{message.job, false, std::nullopt};
+caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) {
+  if (!can_reopen(*message.job)) return ReopenAnswered{message.job, false, std::nullopt};
   const JobSpec& spec = *message.job->spec;
-  if (is_undecided(spec)) return ask_when_decided<RetryAnswered>(std::move(message));
+  if (is_undecided(spec)) return ask_when_decided<ReopenAnswered>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);
   if (!target.refusal && is_losing_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
   }
   if (target.refusal) {
     options_.probe->refused(*target.refusal);
-    return RetryAnswered{nullptr, false, std::move(target.refusal)};
+    return ReopenAnswered{nullptr, false, std::move(target.refusal)};
   }
-  return pass_on<RetryAnswered>(*target.entry, std::move(message));
+  return pass_on<ReopenAnswered>(*target.entry, std::move(message));
 }
 
 /// Cancels a job that is on its way between two cells.
@@ -111,7 +111,7 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& j
 /// The cell that the routing names, started if need be.
 CellDispatcherActor::Target CellDispatcherActor::enter_cell(const std::string& customer,
                                                             const std::string& product) {
-  if (draining_) return {nullptr, refusal(Refusal::Kind::draining, {}, 0)};
+  if (shutting_down_) return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};
   const auto route = routing().find(customer, product);
   if (!route) return {nullptr, refusal(Refusal::Kind::no_cell, {customer, product}, 0)};
   if (const auto found = cells_.find(route->cell); found != cells_.end()) {

@@ -2,7 +2,7 @@
 //
 // Services first, then the terms of every cell, then the jobs: when each cell has answered that it
 // knows its terms, whatever was submitted before is in the store, nobody hands out a job that is to
-// run elsewhere, and the routes of the store can be gone through.
+// run elsewhere, and the backlogs of the store can be gone through.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace cells {
 namespace {
 
-constexpr std::size_t routes_page = 1000;
+constexpr std::size_t backlogs_page = 1000;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ struct CellDispatcherActor::Reload {
 };
 
 caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
-  if (reload_ || draining_) return caf::make_error(caf::sec::runtime_error, "not now");
+  if (reload_ || shutting_down_) return caf::make_error(caf::sec::runtime_error, "not now");
   auto promise = make_response_promise<Reconfigured>();
   reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}, false});
   if (reload_->order.services_gone.empty()) {
@@ -171,7 +171,8 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
   std::vector<MaskedSize> masked;
   for (const auto& [key, change] : overrides_) {
     const CellRule* rule = routing().rule_of(key);
-    if (rule && change.pool_size) masked.push_back({key, rule->quota.pool_size, *change.pool_size});
+    if (rule && change.pool_size)
+      masked.push_back({key, rule->settings.pool_size, *change.pool_size});
   }
   return masked;
 }
@@ -181,7 +182,7 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
 /// The dispatcher that died may have owed a look to others, for jobs that had gone to them or that
 /// its own had been before: with the terms that it has, each looks anew.
 void CellDispatcherActor::cell_restarted() {
-  if (!rerouted_ || draining_) return;
+  if (!rerouted_ || shutting_down_) return;
   for (const auto& [key, entry] : cells_) {
     caf::anon_send(entry.cell, ChangeTerms{terms_of(key, entry)});
   }
@@ -189,56 +190,56 @@ void CellDispatcherActor::cell_restarted() {
 }
 
 /// Sees to it that every waiting job is in the cell that the routing names. A look through the
-/// routes that has begun may have passed what is to be seen: another one follows it.
+/// backlogs that has begun may have passed what is to be seen: another one follows it.
 void CellDispatcherActor::reroute(std::function<void()> then) {
   const bool under_way = !after_rerouting_.empty();
   (under_way ? after_next_rerouting_ : after_rerouting_).push_back(std::move(then));
-  if (!under_way) reroute_page({std::nullopt, "", "", routes_page});
+  if (!under_way) reroute_page({std::nullopt, "", "", backlogs_page});
 }
 
-void CellDispatcherActor::reroute_page(const ListRoutes& ask) {
+void CellDispatcherActor::reroute_page(const ListBacklogs& ask) {
   request(options_.store, caf::infinite, ask)
       .then(
-          [this](const RoutesListed& listed) {
-            const auto& routes = listed.routes;
-            next_routes_ = std::nullopt;
-            if (routes.size() == routes_page) {
-              const StoredRoute& last = routes.back();
-              next_routes_ = {last.cell, last.customer, last.product, routes_page};
+          [this](const BacklogsListed& listed) {
+            const auto& backlogs = listed.backlogs;
+            next_backlogs_ = std::nullopt;
+            if (backlogs.size() == backlogs_page) {
+              const StoredBacklog& last = backlogs.back();
+              next_backlogs_ = {last.cell, last.customer, last.product, backlogs_page};
             }
-            rerouting_ = routes.size() + 1;
-            for (const auto& route : routes) move_route(route);
-            route_done();
+            rerouting_ = backlogs.size() + 1;
+            for (const auto& backlog : backlogs) move_backlog(backlog);
+            backlog_done();
           },
           [this](const caf::error& error) { quit(error); });
 }
 
-void CellDispatcherActor::route_done() {
+void CellDispatcherActor::backlog_done() {
   if (--rerouting_ > 0) return;
-  if (next_routes_) return reroute_page(*next_routes_);
+  if (next_backlogs_) return reroute_page(*next_backlogs_);
   const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
-  if (!after_rerouting_.empty()) reroute_page({std::nullopt, "", "", routes_page});
+  if (!after_rerouting_.empty()) reroute_page({std::nullopt, "", "", backlogs_page});
   for (const auto& then : actions) then();
 }
 
 /// A cell that is not configured and has jobs is started, to end what may be under way for them; so
 /// is one whose jobs had to wait for a configuration that has it.
-void CellDispatcherActor::move_route(const StoredRoute& route) {
-  const auto target = routing().find(route.customer, route.product);
-  if (draining_ || !target) return route_done();
-  if (target->cell == route.cell) {
-    enter_cell(route.customer, route.product);
-    return route_done();
+void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
+  const auto target = routing().find(backlog.customer, backlog.product);
+  if (shutting_down_ || !target) return backlog_done();
+  if (target->cell == backlog.cell) {
+    enter_cell(backlog.customer, backlog.product);
+    return backlog_done();
   }
-  const auto take = [this, customer = route.customer, product = route.product] {
-    take_over(customer, product, [this] { route_done(); });
+  const auto take = [this, customer = backlog.customer, product = backlog.product] {
+    take_over(customer, product, [this] { backlog_done(); });
   };
-  if (route.cell == between_cells) return take();
-  const auto found = cells_.find(route.cell);
-  const Entry& source = found == cells_.end() ? start_cell(route.cell) : found->second;
-  request(source.cell, caf::infinite, ReleaseJobs{route.customer, route.product})
+  if (backlog.cell == between_cells) return take();
+  const auto found = cells_.find(backlog.cell);
+  const Entry& source = found == cells_.end() ? start_cell(backlog.cell) : found->second;
+  request(source.cell, caf::infinite, ReleaseJobs{backlog.customer, backlog.product})
       .then([take](const JobsReleased&) { take(); },
-            [this](const caf::error&) { route_done(); });  // It has closed: it had nothing.
+            [this](const caf::error&) { backlog_done(); });  // It has closed: it had nothing.
 }
 
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,

@@ -10,14 +10,14 @@
 namespace cells {
 
 JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
-                                       DispatcherSettings settings)
+                                       DispatcherSetup setup)
     : JobDispatcher::base(config),
       context_(std::move(context)),
       key_(std::move(key)),
-      terms_(std::move(settings.terms)),
-      running_max_(settings.running_max),
-      state_(settings.state),
-      cell_(std::move(settings.cell)),
+      terms_(std::move(setup.terms)),
+      running_max_(setup.running_max),
+      state_(setup.state),
+      cell_(std::move(setup.cell)),
       queue_(context_->options.window),
       random_(context_->options.seed ^ id()) {
   set_down_handler([this](caf::down_msg& down) { worker_down(down.source.id()); });
@@ -29,7 +29,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
   return {
       [this](SubmitJob& message) { return submit(message.request); },
       [this](const CancelJob& message) { return cancel(message.job->id); },
-      [this](const RetryJob& message) { return retry(message.job); },
+      [this](const ReopenJob& message) { return reopen_job(message.job); },
       [this](const ReadyForJob& message) { worker_ready(message.worker); },
       [this](const WithdrawReady& message) { withdraw(message.worker); },
       [this](const JobWorkStarted& message) { work_started(message); },
@@ -76,8 +76,8 @@ void JobDispatcherActor::on_exit() {
   }
   submitting_.clear();
   for (auto& [id, answers] : cancelling_) answers.fail();
-  for (auto& [route, move] : releasing_) move.answers.fail();
-  for (auto& [route, move] : taking_over_) move.answers.fail();
+  for (auto& [backlog, move] : releasing_) move.answers.fail();
+  for (auto& [backlog, move] : taking_over_) move.answers.fail();
   for (auto& [place, promise] : reopening_) {
     promise.deliver(caf::make_error(caf::sec::request_receiver_down));
   }
@@ -238,7 +238,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
 RetryTerms JobDispatcherActor::retry_terms(const LiveLease& live) {
   const Service* service = live.started ? find_service(*live.job) : nullptr;
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
-  return {terms_.quota.retry, service ? service->settle : milliseconds{0}, random};
+  return {terms_.settings.retry, service ? service->settle : milliseconds{0}, random};
 }
 
 /// Writes down the next version of a job; it takes effect for others when it is on disk.
@@ -374,8 +374,8 @@ void JobDispatcherActor::count(const Job* before, const Job* after) {
 }
 
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,
-                                   DispatcherSettings settings) {
-  return system.spawn<JobDispatcherActor>(std::move(context), std::move(key), std::move(settings));
+                                   DispatcherSetup setup) {
+  return system.spawn<JobDispatcherActor>(std::move(context), std::move(key), std::move(setup));
 }
 
 }  // namespace cells

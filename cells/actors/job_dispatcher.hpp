@@ -6,7 +6,7 @@
 namespace cells {
 
 /// How a dispatcher starts.
-struct DispatcherSettings {
+struct DispatcherSetup {
   CellTerms terms;
   std::uint32_t running_max = 0;
   CellState state = CellState::active;
@@ -15,6 +15,6 @@ struct DispatcherSettings {
 
 /// Starts a dispatcher; it first takes up what the store has for its cell.
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,
-                                   DispatcherSettings settings);
+                                   DispatcherSetup setup);
 
 }  // namespace cells

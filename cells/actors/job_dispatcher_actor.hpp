@@ -26,7 +26,7 @@ namespace cells {
 class JobDispatcherActor : public JobDispatcher::base {
  public:
   JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
-                     DispatcherSettings settings);
+                     DispatcherSetup setup);
   behavior_type make_behavior() override;
   void on_exit() override;
 
@@ -57,8 +57,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   void waiting_cancelled(JobId id, const WaitingCancelled& result);
   void answer_cancel(JobId id, const CancelAnswered& answer);
   void fail_cancel(JobId id);
-  caf::result<RetryAnswered> retry(const JobPtr& job);
-  void reopened(JobId place, const JobReopened& result);
+  caf::result<ReopenAnswered> reopen_job(const JobPtr& job);
+  void reopened(JobId place, const EndedReopened& result);
 
   // Workers.
   void worker_ready(const JobWorker& worker);
@@ -101,13 +101,13 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool is_ours(const JobSpec& spec) const;
   bool is_leaving(const JobSpec& spec) const;
   caf::result<JobsReleased> release(const ReleaseJobs& message);
-  void release_some(const StoredRoute& route);
-  void released_some(const StoredRoute& route, const JobsMoved& result);
+  void release_some(const StoredBacklog& backlog);
+  void released_some(const StoredBacklog& backlog, const JobsMoved& result);
   void hand_over(const Job& job);
   void left(const Job& job);
-  caf::result<TakenOver> take_over(const StoredRoute& from);
-  void take_over_some(const StoredRoute& from);
-  void took_over_some(const StoredRoute& from, const JobsMoved& result);
+  caf::result<TakenOver> take_over(const StoredBacklog& from);
+  void take_over_some(const StoredBacklog& from);
+  void took_over_some(const StoredBacklog& from, const JobsMoved& result);
 
   // Stopping, and telling.
   caf::result<HandedBack> hand_back();
@@ -136,9 +136,9 @@ class JobDispatcherActor : public JobDispatcher::base {
   JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   std::map<JobId, OwedAnswers<CancelAnswered>> cancelling_;
-  std::map<JobId, caf::typed_response_promise<RetryAnswered>> reopening_;  ///< By the new place.
-  std::map<StoredRoute, Move<JobsReleased>> releasing_;
-  std::map<StoredRoute, Move<TakenOver>> taking_over_;
+  std::map<JobId, caf::typed_response_promise<ReopenAnswered>> reopening_;  ///< By the new place.
+  std::map<StoredBacklog, Move<JobsReleased>> releasing_;
+  std::map<StoredBacklog, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
   TurnedAway turned_away_;

@@ -46,33 +46,33 @@ bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
 // --- Letting go ----------------------------------------------------------------------------------
 
 caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message) {
-  const StoredRoute route{key_, message.customer, message.product};
-  const bool under_way = releasing_.contains(route);
-  auto& move = releasing_[route];
+  const StoredBacklog backlog{key_, message.customer, message.product};
+  const bool under_way = releasing_.contains(backlog);
+  auto& move = releasing_[backlog];
   auto promise = move.answers.add(make_response_promise<JobsReleased>());
   if (under_way) {
     move.again = true;
   } else {
-    release_some(route);
+    release_some(backlog);
   }
   return promise;
 }
 
-void JobDispatcherActor::release_some(const StoredRoute& route) {
-  request(store(), caf::infinite, MoveJobs{route, between_cells, moved_batch_max, false})
-      .then([this, route](const JobsMoved& result) { released_some(route, result); },
+void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
+  request(store(), caf::infinite, MoveJobs{backlog, between_cells, moved_batch_max, false})
+      .then([this, backlog](const JobsMoved& result) { released_some(backlog, result); },
             [this](const caf::error& error) { quit(error); });
 }
 
 /// By now every answer has come that could have brought one of these jobs into the window.
-void JobDispatcherActor::released_some(const StoredRoute& route, const JobsMoved& result) {
+void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsMoved& result) {
   counts_ -= result.counts;
-  if (std::exchange(releasing_.at(route).again, false) || result.moved == moved_batch_max) {
-    release_some(route);
+  if (std::exchange(releasing_.at(backlog).again, false) || result.moved == moved_batch_max) {
+    release_some(backlog);
     return;
   }
-  queue_.remove_all(route.customer, route.product);
-  releasing_.extract(route).mapped().answers.deliver(JobsReleased{});
+  queue_.remove_all(backlog.customer, backlog.product);
+  releasing_.extract(backlog).mapped().answers.deliver(JobsReleased{});
   arm(now());
 }
 
@@ -92,7 +92,7 @@ void JobDispatcherActor::left(const Job& job) {
 
 // --- Taking over ---------------------------------------------------------------------------------
 
-caf::result<TakenOver> JobDispatcherActor::take_over(const StoredRoute& from) {
+caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) {
   const bool under_way = taking_over_.contains(from);
   auto& move = taking_over_[from];
   auto promise = move.answers.add(make_response_promise<TakenOver>());
@@ -104,14 +104,14 @@ caf::result<TakenOver> JobDispatcherActor::take_over(const StoredRoute& from) {
   return promise;
 }
 
-void JobDispatcherActor::take_over_some(const StoredRoute& from) {
+void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
   request(store(), caf::infinite, MoveJobs{from, key_, moved_batch_max, true})
       .then([this, from](const JobsMoved& result) { took_over_some(from, result); },
             [this](const caf::error& error) { quit(error); });
 }
 
 /// Some may be due: the store tells when it is asked to advance.
-void JobDispatcherActor::took_over_some(const StoredRoute& from, const JobsMoved& result) {
+void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMoved& result) {
   counts_ += result.counts;
   const Now at = now();
   if (result.moved > 0) next_due_ = WallTime{};  // At once, wherever the clock is by then.

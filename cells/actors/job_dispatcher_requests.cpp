@@ -17,8 +17,8 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   }
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
-  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, terms_.quota, id,
-                                                    at.wall, others_await_places(at.wall)));
+  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, terms_.settings,
+                                                    id, at.wall, others_await_places(at.wall)));
   count(nullptr, job.get());
   note_due(*job);
   auto promise = make_response_promise<JobSubmitted>();
@@ -44,16 +44,16 @@ void JobDispatcherActor::not_inserted(const Job& job) {
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, const Now& at) {
-  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, terms_.quota.timeout_max)) {
+  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, terms_.settings.timeout_max)) {
     return refusal;
   }
   return refuse_more(at);
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
-  if (stopping_) return Refusal{Refusal::Kind::draining, key_, 0, 0, std::chrono::seconds{1}};
+  if (stopping_) return Refusal{Refusal::Kind::shutting_down, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
-  return refuse_full(key_, counts_.unfinished(), terms_.quota.jobs_max,
+  return refuse_full(key_, counts_.unfinished(), terms_.settings.jobs_max,
                      finished_rate_.pace(at.steady), turned_away_);
 }
 
@@ -164,19 +164,19 @@ void JobDispatcherActor::fail_cancel(JobId id) {
 // --- Another try ---------------------------------------------------------------------------------
 
 /// Its room in the quota is taken before the store answers, as for a new job.
-caf::result<RetryAnswered> JobDispatcherActor::retry(const JobPtr& job) {
+caf::result<ReopenAnswered> JobDispatcherActor::reopen_job(const JobPtr& job) {
   const Now at = now();
-  if (!can_reopen(*job)) return RetryAnswered{job, false, std::nullopt};
+  if (!can_reopen(*job)) return ReopenAnswered{job, false, std::nullopt};
   if (auto refusal = refuse_more(at)) {
     context_->options.probe->refused(*refusal);
-    return RetryAnswered{nullptr, false, std::move(refusal)};
+    return ReopenAnswered{nullptr, false, std::move(refusal)};
   }
   const JobId place = context_->ids.next(at.wall);
   counts_[JobState::queued] += 1;
-  auto promise = make_response_promise<RetryAnswered>();
+  auto promise = make_response_promise<ReopenAnswered>();
   reopening_.emplace(place, promise);
-  request(store(), caf::infinite, ReopenJob{job->id, key_, place, at.wall})
-      .then([this, place](const JobReopened& result) { reopened(place, result); },
+  request(store(), caf::infinite, ReopenEnded{job->id, key_, place, at.wall})
+      .then([this, place](const EndedReopened& result) { reopened(place, result); },
             [this, place](caf::error& error) {
               counts_[JobState::queued] -= 1;
               reopening_.extract(place).mapped().deliver(std::move(error));
@@ -184,16 +184,16 @@ caf::result<RetryAnswered> JobDispatcherActor::retry(const JobPtr& job) {
   return promise;
 }
 
-void JobDispatcherActor::reopened(JobId place, const JobReopened& result) {
+void JobDispatcherActor::reopened(JobId place, const EndedReopened& result) {
   auto promise = reopening_.extract(place).mapped();
   counts_[JobState::queued] -= 1;
   if (!result.after) {
-    promise.deliver(RetryAnswered{result.before, false, std::nullopt});
+    promise.deliver(ReopenAnswered{result.before, false, std::nullopt});
     arm(now());  // The cell may have run dry.
     return;
   }
   count(nullptr, result.after.get());
-  promise.deliver(RetryAnswered{result.after, true, std::nullopt});
+  promise.deliver(ReopenAnswered{result.after, true, std::nullopt});
   added(result.after, result.runnable);
 }
 

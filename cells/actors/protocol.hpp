@@ -50,10 +50,10 @@ struct CancelAnswered {
 };
 
 /// Take up this failed or cancelled job again; answered after that is on disk.
-struct RetryJob {
+struct ReopenJob {
   JobPtr job;
 };
-struct RetryAnswered {
+struct ReopenAnswered {
   JobPtr job;             ///< As it stands now; null when refused, or when it is not kept any more.
   bool accepted = false;  ///< False: it has not ended, or has succeeded, or is gone.
   std::optional<Refusal> refusal;
@@ -129,10 +129,10 @@ inline constexpr milliseconds hand_back_patience{5000};
 /// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
 /// back to the queue, and flush the store. The job of a call that does not confirm its end stays
 /// `running` there.
-struct Drain {
+struct ShutDown {
   milliseconds grace{};
 };
-struct Drained {
+struct ShutdownCompleted {
   std::size_t handed_back = 0;
   std::map<CellKey, std::uint64_t> unconfirmed{};  ///< Calls, by the cells of their jobs.
 };
@@ -154,8 +154,8 @@ CELLS_MESSAGE(SubmitJob)
 CELLS_MESSAGE(JobSubmitted)
 CELLS_MESSAGE(CancelJob)
 CELLS_MESSAGE(CancelAnswered)
-CELLS_MESSAGE(RetryJob)
-CELLS_MESSAGE(RetryAnswered)
+CELLS_MESSAGE(ReopenJob)
+CELLS_MESSAGE(ReopenAnswered)
 CELLS_MESSAGE(DescribeCell)
 CELLS_MESSAGE(CellDescribed)
 CELLS_MESSAGE(ListCells)
@@ -167,8 +167,8 @@ CELLS_MESSAGE(Reconfigured)
 CELLS_MESSAGE(ListServices)
 CELLS_MESSAGE(ServicesListed)
 CELLS_MESSAGE(KeepEnded)
-CELLS_MESSAGE(Drain)
-CELLS_MESSAGE(Drained)
+CELLS_MESSAGE(ShutDown)
+CELLS_MESSAGE(ShutdownCompleted)
 CELLS_MESSAGE(JobChanged)
 CELLS_MESSAGE(ChangesLost)
 
@@ -190,7 +190,7 @@ struct JobsReleased {};
 
 /// Take the waiting jobs of this route into this cell. Answered when that is done.
 struct TakeOver {
-  StoredRoute from;
+  StoredBacklog from;
 };
 struct TakenOver {};
 
@@ -410,7 +410,7 @@ using Services = std::map<std::string, Service>;
 
 /// What the configuration says of a cell.
 struct CellTerms {
-  CellQuota quota;
+  CellSettings settings;
   bool closes_when_dry = false;  ///< An instance of a template; or leaving.
   bool leaving = false;          ///< Not configured any more: not even an override keeps it.
   /// Null, as at the start: every job of the cell is to run there. Else only those that it names
@@ -437,7 +437,7 @@ using JobDispatcher = caf::typed_actor<
     /// Ends a waiting job at once; aborts the attempt of a running one.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
     /// Queues an ended job again, within the quota.
-    caf::replies_to<RetryJob>::with<RetryAnswered>,
+    caf::replies_to<ReopenJob>::with<ReopenAnswered>,
     /// Hands the worker a job now, or as soon as there is one.
     caf::reacts_to<ReadyForJob>,
     /// Answers with ReadyWithdrawn.
@@ -485,7 +485,7 @@ using Cell = caf::typed_actor<
     /// Goes on to the dispatcher.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
     /// Goes on to the dispatcher.
-    caf::replies_to<RetryJob>::with<RetryAnswered>,
+    caf::replies_to<ReopenJob>::with<ReopenAnswered>,
     /// Adds its size and quota to what the dispatcher counts.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Writes the override down, then puts it in force.
@@ -516,7 +516,7 @@ using CellDispatcher = caf::typed_actor<
     /// Goes to the job's cell; of a job that stands between two cells, it is done here.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
     /// Goes to the cell that the routing names now.
-    caf::replies_to<RetryJob>::with<RetryAnswered>,
+    caf::replies_to<ReopenJob>::with<ReopenAnswered>,
     /// Goes to the cell; a template answers for itself.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Asks each cell of the page.
@@ -535,10 +535,10 @@ using CellDispatcher = caf::typed_actor<
     caf::reacts_to<CellRestarted>,
     /// Stops every cell gracefully, hands back what is left when the grace is over, flushes. Waits
     /// for no call longer than that and hand_back_patience.
-    caf::replies_to<Drain>::with<Drained>,
+    caf::replies_to<ShutDown>::with<ShutdownCompleted>,
     /// From an instance of a template or a cell that leaves: it may be closed until its next job.
     caf::reacts_to<CellRanDry>,
-    /// The grace of a Drain is over.
+    /// The grace of a ShutDown is over.
     caf::reacts_to<Tick>>;
 
 /// Removes ended jobs from the store, some time after their end. One per daemon.

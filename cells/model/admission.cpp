@@ -41,7 +41,7 @@ std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
 
 Refusal refuse_draining(const CellKey& cell) {
   Refusal refusal;
-  refusal.kind = Refusal::Kind::cell_draining;
+  refusal.kind = Refusal::Kind::draining;
   refusal.cell = cell;
   refusal.retry_after = std::chrono::seconds{60};
   return refusal;

@@ -18,9 +18,9 @@
 
 #include <cstdint>
 
+#include "cells/model/cell_settings.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
-#include "cells/model/quota.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cells/model/quota.hpp"
+#include "cells/model/cell_settings.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {

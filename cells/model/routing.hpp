@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cells/model/cell_key.hpp"
-#include "cells/model/quota.hpp"
+#include "cells/model/cell_settings.hpp"
 
 namespace cells {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cells/model/cell_key.hpp"
+#include "cells/model/cell_settings.hpp"
 #include "cells/model/job.hpp"
-#include "cells/model/quota.hpp"
 
 namespace cells {
 
@@ -47,7 +47,7 @@ struct CellStatus {
   bool is_template = false;  ///< Has instances rather than a pool and a queue of its own.
   PoolStatus pool;
   QueueStatus queue;
-  CellQuota quota;  ///< As configured.
+  CellSettings settings;  ///< As configured.
   CellOverride changed;
 };
 

@@ -5,11 +5,11 @@
 
 namespace cells {
 
-Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
+Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,
                WallTime now, bool others_first) {
   JobSpec spec = std::move(request.spec);
-  if (spec.timeout == milliseconds{0}) spec.timeout = quota.timeout;
-  if (spec.max_attempts == 0) spec.max_attempts = quota.retry.max_attempts;
+  if (spec.timeout == milliseconds{0}) spec.timeout = settings.timeout;
+  if (spec.max_attempts == 0) spec.max_attempts = settings.retry.max_attempts;
 
   Job job;
   job.id = id;

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cells/model/cell_key.hpp"
+#include "cells/model/cell_settings.hpp"
 #include "cells/model/job.hpp"
-#include "cells/model/quota.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
@@ -37,8 +37,8 @@ struct Refusal {
     timeout_too_long,  ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
     queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
     too_many_cells,    ///< The template has `limit` instances.
-    draining,          ///< celld is stopping.
-    cell_draining,     ///< An administrator lets the cell drain.
+    shutting_down,     ///< celld is stopping.
+    draining,          ///< An administrator lets the cell drain.
     service_gone,      ///< A service that it names has just been taken out of the configuration.
     key_reused,        ///< Another request of the customer was accepted under its idempotency key.
   };
@@ -52,7 +52,7 @@ struct Refusal {
 /// The job as its cell accepts it at `now`. Its place is its id when it is due at once; unless
 /// `others_first`: jobs that fell due before it have no places yet, so that it is scheduled for
 /// this moment and gets its place after them. The request's timeout must not exceed the quota's.
-Job accept_job(JobRequest request, const CellKey& cell, const CellQuota& quota, JobId id,
+Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,
                WallTime now, bool others_first = false);
 
 }  // namespace cells

@@ -1,5 +1,5 @@
 // What the engine asks of the store. Every operation is a state transition of one job or one cell;
-// tests/store/contract.hpp holds each implementation to what is written here.
+// tests/unit/src/store/contract.hpp holds each implementation to what is written here.
 //
 // Order: a store handles messages in the order they arrive and answers in that order, so that an
 // asker never sees an older state after a newer one. Durability: every answer to a write is sent
@@ -49,28 +49,28 @@ struct CellsLoaded {
 };
 
 /// Asks for the (cell, customer, product) triples that have unfinished or settling jobs, ordered,
-/// after the given one. Used when the configuration routes differently from before.
-struct ListRoutes {
+/// after the given one. Used when the configuration backlogs differently from before.
+struct ListBacklogs {
   std::optional<CellKey> after_cell;  ///< None: from the beginning.
   std::string after_customer;
   std::string after_product;
   std::size_t limit = 1000;
 };
-struct StoredRoute {
+struct StoredBacklog {
   CellKey cell;
   std::string customer;
   std::string product;
 
-  auto operator<=>(const StoredRoute&) const = default;
+  auto operator<=>(const StoredBacklog&) const = default;
 };
-struct RoutesListed {
-  std::vector<StoredRoute> routes;
+struct BacklogsListed {
+  std::vector<StoredBacklog> backlogs;
 };
 
 /// Moves unfinished and settling jobs of one route to another cell, at most `limit` of them.
 /// Lines, places and leases stay as they are.
 struct MoveJobs {
-  StoredRoute from;
+  StoredBacklog from;
   CellKey to;
   std::size_t limit = 1000;
   bool running_too = true;  ///< False: jobs that run stay where they are.
@@ -162,13 +162,13 @@ struct WaitingCancelled {
 };
 
 /// Takes up a failed or cancelled job again: reopen, with a place at the end of its line.
-struct ReopenJob {
+struct ReopenEnded {
   JobId id = 0;
   CellKey cell;     ///< Where it goes.
   JobId place = 0;  ///< Greater than any in use.
   WallTime now;
 };
-struct JobReopened {
+struct EndedReopened {
   JobPtr before;          ///< As what it stood; null: there is no such job.
   JobPtr after;           ///< Null: it could not be reopened, and nothing was changed.
   bool runnable = false;  ///< As in JobInserted.
@@ -300,8 +300,8 @@ CELLS_MESSAGE(StartEpoch)
 CELLS_MESSAGE(EpochStarted)
 CELLS_MESSAGE(LoadCells)
 CELLS_MESSAGE(CellsLoaded)
-CELLS_MESSAGE(ListRoutes)
-CELLS_MESSAGE(RoutesListed)
+CELLS_MESSAGE(ListBacklogs)
+CELLS_MESSAGE(BacklogsListed)
 CELLS_MESSAGE(MoveJobs)
 CELLS_MESSAGE(JobsMoved)
 CELLS_MESSAGE(CountNeeds)
@@ -318,8 +318,8 @@ CELLS_MESSAGE(RecordJob)
 CELLS_MESSAGE(JobRecorded)
 CELLS_MESSAGE(CancelWaiting)
 CELLS_MESSAGE(WaitingCancelled)
-CELLS_MESSAGE(ReopenJob)
-CELLS_MESSAGE(JobReopened)
+CELLS_MESSAGE(ReopenEnded)
+CELLS_MESSAGE(EndedReopened)
 CELLS_MESSAGE(HoldJob)
 CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
@@ -343,13 +343,13 @@ namespace cells {
 /// Writes, and the reads that must see every write before them. One per daemon.
 using JobStore = caf::typed_actor<
     caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
-    caf::replies_to<ListRoutes>::with<RoutesListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
+    caf::replies_to<ListBacklogs>::with<BacklogsListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
     caf::replies_to<CountNeeds>::with<NeedsCounted>, caf::reacts_to<ReleaseHolds>,
     caf::replies_to<LoadCell>::with<CellLoaded>, caf::replies_to<InsertJob>::with<JobInserted>,
     caf::replies_to<FindKeyHolder>::with<KeyHolder>, caf::reacts_to<ClaimJob>,
     caf::replies_to<RecordJob>::with<JobRecorded>,
     caf::replies_to<CancelWaiting>::with<WaitingCancelled>,
-    caf::replies_to<ReopenJob>::with<JobReopened>, caf::reacts_to<HoldJob>,
+    caf::replies_to<ReopenEnded>::with<EndedReopened>, caf::reacts_to<HoldJob>,
     caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,

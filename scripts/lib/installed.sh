@@ -28,7 +28,7 @@ check_package() {
   mapfile -t dependencies < <(dependencies_of "$package")
   make_chroot "$codename" "$directory" "${dependencies[@]}" systemd
   as_root cp "$package" "$directory/celld.deb"
-  as_root cp tests/service/installed tests/service/booted "$directory"
+  as_root cp tests/system/service/installed tests/system/service/booted "$directory"
   in_chroot "$directory" /installed /celld.deb
 
   in_chroot "$directory" dpkg --install /celld.deb

@@ -22,33 +22,33 @@ struct Setting {
   bool own = false;  ///< Said here, rather than inherited.
 };
 
-struct Quota {
+struct ReadSettings {
   Setting pool_size, timeout, timeout_max, jobs, max_attempts, backoff, backoff_max;
 };
 
 /// What the documentation names where neither a cell nor `defaults` says anything.
-Quota built_in_quota() {
-  const cells::CellQuota quota;
-  Quota built_in;
-  built_in.pool_size.value = quota.pool_size;
-  built_in.timeout.value = quota.timeout.count();
-  built_in.timeout_max.value = quota.timeout_max.count();
-  built_in.jobs.value = static_cast<std::int64_t>(quota.jobs_max);
-  built_in.max_attempts.value = quota.retry.max_attempts;
-  built_in.backoff.value = quota.retry.backoff.count();
-  built_in.backoff_max.value = quota.retry.backoff_max.count();
+ReadSettings built_in_settings() {
+  const cells::CellSettings settings;
+  ReadSettings built_in;
+  built_in.pool_size.value = settings.pool_size;
+  built_in.timeout.value = settings.timeout.count();
+  built_in.timeout_max.value = settings.timeout_max.count();
+  built_in.jobs.value = static_cast<std::int64_t>(settings.jobs_max);
+  built_in.max_attempts.value = settings.retry.max_attempts;
+  built_in.backoff.value = settings.retry.backoff.count();
+  built_in.backoff_max.value = settings.retry.backoff_max.count();
   return built_in;
 }
 
-cells::CellQuota finished(const Quota& quota) {
-  cells::CellQuota result;
-  result.pool_size = static_cast<std::uint32_t>(quota.pool_size.value);
-  result.timeout = milliseconds(quota.timeout.value);
-  result.timeout_max = milliseconds(quota.timeout_max.value);
-  result.jobs_max = static_cast<std::uint64_t>(quota.jobs.value);
-  result.retry.max_attempts = static_cast<std::uint32_t>(quota.max_attempts.value);
-  result.retry.backoff = milliseconds(quota.backoff.value);
-  result.retry.backoff_max = milliseconds(quota.backoff_max.value);
+cells::CellSettings finished(const ReadSettings& settings) {
+  cells::CellSettings result;
+  result.pool_size = static_cast<std::uint32_t>(settings.pool_size.value);
+  result.timeout = milliseconds(settings.timeout.value);
+  result.timeout_max = milliseconds(settings.timeout_max.value);
+  result.jobs_max = static_cast<std::uint64_t>(settings.jobs.value);
+  result.retry.max_attempts = static_cast<std::uint32_t>(settings.max_attempts.value);
+  result.retry.backoff = milliseconds(settings.backoff.value);
+  result.retry.backoff_max = milliseconds(settings.backoff_max.value);
   return result;
 }
 
@@ -74,38 +74,40 @@ void check_order(json::ObjectReader& reader, std::string_view lesser_name, const
   }
 }
 
-void read_retry(const json::Value& value, std::string pointer, Quota& quota, Faults& faults) {
+void read_retry(const json::Value& value, std::string pointer, ReadSettings& settings,
+                Faults& faults) {
   json::ObjectReader reader(value, std::move(pointer), faults);
-  read_setting(reader, "max_attempts", 1, attempts_max, quota.max_attempts);
-  read_setting(reader, "backoff_ms", 0, backoff_ms_max, quota.backoff);
-  read_setting(reader, "backoff_max_ms", 0, backoff_ms_max, quota.backoff_max);
-  check_order(reader, "backoff_ms", quota.backoff, "backoff_max_ms", quota.backoff_max);
+  read_setting(reader, "max_attempts", 1, attempts_max, settings.max_attempts);
+  read_setting(reader, "backoff_ms", 0, backoff_ms_max, settings.backoff);
+  read_setting(reader, "backoff_max_ms", 0, backoff_ms_max, settings.backoff_max);
+  check_order(reader, "backoff_ms", settings.backoff, "backoff_max_ms", settings.backoff_max);
   reader.finish();
 }
 
 /// The members that a cell shares with `defaults`.
-Quota read_quota(json::ObjectReader& reader, Quota quota, Faults& faults) {
-  for (Setting* setting : {&quota.pool_size, &quota.timeout, &quota.timeout_max, &quota.jobs,
-                           &quota.max_attempts, &quota.backoff, &quota.backoff_max})
+ReadSettings read_settings(json::ObjectReader& reader, ReadSettings settings, Faults& faults) {
+  for (Setting* setting :
+       {&settings.pool_size, &settings.timeout, &settings.timeout_max, &settings.jobs,
+        &settings.max_attempts, &settings.backoff, &settings.backoff_max})
     setting->own = false;
   if (const json::Value* pool = reader.any("pool")) {
     json::ObjectReader inner(*pool, reader.pointer_of("pool"), faults);
-    read_setting(inner, "size", 1, cells::pool_size_max, quota.pool_size);
+    read_setting(inner, "size", 1, cells::pool_size_max, settings.pool_size);
     refuse_unavailable(inner, {"burst"});
     inner.finish();
   }
-  read_setting(reader, "timeout_ms", 1, timeout_ms_max, quota.timeout);
-  read_setting(reader, "timeout_max_ms", 1, timeout_ms_max, quota.timeout_max);
-  check_order(reader, "timeout_ms", quota.timeout, "timeout_max_ms", quota.timeout_max);
+  read_setting(reader, "timeout_ms", 1, timeout_ms_max, settings.timeout);
+  read_setting(reader, "timeout_max_ms", 1, timeout_ms_max, settings.timeout_max);
+  check_order(reader, "timeout_ms", settings.timeout, "timeout_max_ms", settings.timeout_max);
   if (const json::Value* queue = reader.any("queue")) {
     json::ObjectReader inner(*queue, reader.pointer_of("queue"), faults);
-    read_setting(inner, "max_jobs", 1, jobs_max, quota.jobs);
+    read_setting(inner, "max_jobs", 1, jobs_max, settings.jobs);
     inner.finish();
   }
   if (const json::Value* retry = reader.any("retry"))
-    read_retry(*retry, reader.pointer_of("retry"), quota, faults);
+    read_retry(*retry, reader.pointer_of("retry"), settings, faults);
   refuse_unavailable(reader, {"durability", "limits", "quotas", "weights"});
-  return quota;
+  return settings;
 }
 
 std::string read_key(json::ObjectReader& reader, std::string_view name) {
@@ -143,7 +145,7 @@ struct ReadCell {
   bool keys_good = true;
 };
 
-ReadCell read_cell(const json::Value& value, std::string pointer, const Quota& defaults,
+ReadCell read_cell(const json::Value& value, std::string pointer, const ReadSettings& defaults,
                    Faults& faults) {
   ReadCell cell;
   json::ObjectReader reader(value, std::move(pointer), faults);
@@ -152,7 +154,7 @@ ReadCell read_cell(const json::Value& value, std::string pointer, const Quota& d
   cell.rule.product = read_key(reader, "product");
   cell.keys_good = reader.is_object() && faults.size() == before;
   read_per(reader, cell.rule, faults);
-  cell.rule.quota = finished(read_quota(reader, defaults, faults));
+  cell.rule.settings = finished(read_settings(reader, defaults, faults));
   reader.finish();
   return cell;
 }
@@ -161,10 +163,10 @@ ReadCell read_cell(const json::Value& value, std::string pointer, const Quota& d
 
 std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
                                         Faults& faults) {
-  Quota quota = built_in_quota();
+  ReadSettings settings = built_in_settings();
   if (defaults != nullptr) {
     json::ObjectReader reader(*defaults, "/defaults", faults);
-    quota = read_quota(reader, quota, faults);
+    settings = read_settings(reader, settings, faults);
     reader.finish();
   }
   std::vector<cells::CellRule> rules;
@@ -174,7 +176,7 @@ std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json:
   std::map<std::pair<std::string, std::string>, std::string> pointers;
   for (std::size_t i = 0; i < cells->size(); ++i) {
     std::string pointer = json::pointer_to("/cells", i);
-    ReadCell cell = read_cell((*cells)[i], pointer, quota, faults);
+    ReadCell cell = read_cell((*cells)[i], pointer, settings, faults);
     if (cell.keys_good) {
       const auto [first, fresh] =
           pointers.emplace(std::pair(cell.rule.customer, cell.rule.product), pointer);

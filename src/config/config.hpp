@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "cells/model/quota.hpp"
+#include "cells/model/cell_settings.hpp"
 #include "cells/model/time.hpp"
 #include "src/json/json.hpp"
 

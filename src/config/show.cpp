@@ -41,17 +41,17 @@ json::Value show(const Service& service) {
 }
 
 json::Value show(const cells::CellRule& rule) {
-  const cells::CellQuota& quota = rule.quota;
+  const cells::CellSettings& settings = rule.settings;
   json::Value shown{{"customer", rule.customer},
                     {"product", rule.product},
-                    {"pool", {{"size", quota.pool_size}}},
-                    {"timeout_ms", quota.timeout.count()},
-                    {"timeout_max_ms", quota.timeout_max.count()},
-                    {"queue", {{"max_jobs", quota.jobs_max}}},
+                    {"pool", {{"size", settings.pool_size}}},
+                    {"timeout_ms", settings.timeout.count()},
+                    {"timeout_max_ms", settings.timeout_max.count()},
+                    {"queue", {{"max_jobs", settings.jobs_max}}},
                     {"retry",
-                     {{"max_attempts", quota.retry.max_attempts},
-                      {"backoff_ms", quota.retry.backoff.count()},
-                      {"backoff_max_ms", quota.retry.backoff_max.count()}}}};
+                     {{"max_attempts", settings.retry.max_attempts},
+                      {"backoff_ms", settings.retry.backoff.count()},
+                      {"backoff_max_ms", settings.retry.backoff_max.count()}}}};
   if (!rule.is_template()) return shown;
   shown["per"] = json::Value::array();
   if (rule.per_customer) shown["per"].push_back("customer");

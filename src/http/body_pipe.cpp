@@ -12,11 +12,11 @@ constexpr int steps_per_run = 16;  // Then other requests get their turn on the 
 }  // namespace
 
 BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
-                   const Routes::StreamEntry& route, Request request)
+                   const Endpoints::StreamEntry& entry, Request request)
     : slot_(std::move(slot)),
       turn_(turn),
       state_(state),
-      route_(route),
+      entry_(entry),
       request_(std::move(request)) {}
 
 void BodyPipe::open() {
@@ -117,7 +117,7 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
     }
   } catch (...) {
     Responder::Exchange exchange(slot_, turn_);
-    exchange.serve(route_.endpoint);
+    exchange.serve(entry_.endpoint);
     exchange.refuse(500, "the request failed");
     stop_taking();
   }
@@ -125,8 +125,8 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
 
 void BodyPipe::call_handler() {
   auto exchange = std::make_shared<Responder::Exchange>(slot_, turn_);
-  exchange->serve(route_.endpoint);
-  sink_ = route_.handler(request_, Responder(std::move(exchange)), shared_from_this());
+  exchange->serve(entry_.endpoint);
+  sink_ = entry_.handler(request_, Responder(std::move(exchange)), shared_from_this());
   request_ = Request{};
   if (!sink_) stop_taking();
 }

@@ -19,7 +19,7 @@ namespace celld::http {
 class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_this<BodyPipe> {
  public:
   BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
-           const Routes::StreamEntry& route, Request request);
+           const Endpoints::StreamEntry& entry, Request request);
 
   // From the poller.
 
@@ -59,7 +59,7 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
   ServerState& state_;  // The pool in it runs this, and the slot keeps it.
-  const Routes::StreamEntry& route_;
+  const Endpoints::StreamEntry& entry_;
 
   // Only touched by the one `run` at a time.
   Request request_;

@@ -112,7 +112,7 @@ void Connection::on_unread() {
   read_some();
 }
 
-void Connection::on_drain() {
+void Connection::on_shutdown() {
   if (state_ == State::streaming) {
     end_endless_stream();
   } else {
@@ -268,7 +268,7 @@ bool Connection::read_head() {
 
 void Connection::begin_request(RequestHead head) {
   const bool expects_continue = head.expects_continue;
-  const auto* stream = loop_.server->routes.stream_handler(head.request.method, head.route_path);
+  const auto* stream = loop_.server->endpoints.stream_handler(head.request.method, head.match_path);
   head.request.peer = peer_;
   terms_ = {head.request.method == "HEAD", head.keep_alive, head.http_1_0};
   state_ = State::reading_body;
@@ -281,7 +281,7 @@ void Connection::begin_request(RequestHead head) {
     decoder_.emplace(head.body, bytes_max);
     body_bytes_ = head.body.chunked ? bytes_max : static_cast<std::size_t>(head.body.length);
     task_ = std::make_shared<RequestTask>(*loop_.server, std::move(head.request),
-                                          std::move(head.route_path));
+                                          std::move(head.match_path));
   }
   auto rest = pending();
   const auto before = rest.size();
@@ -292,11 +292,11 @@ void Connection::begin_request(RequestHead head) {
   if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
 }
 
-void Connection::begin_stream(const Routes::StreamEntry& route, RequestHead head) {
+void Connection::begin_stream(const Endpoints::StreamEntry& entry, RequestHead head) {
   decoder_.emplace(head.body, std::numeric_limits<std::uint64_t>::max());
   // Until the body has ended, no answer may promise to keep the connection.
   const auto turn = slot_->open({terms_.head_only, false, terms_.http_1_0});
-  pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, route, std::move(head.request));
+  pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, entry, std::move(head.request));
   pipe_->open();
 }
 

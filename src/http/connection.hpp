@@ -71,7 +71,7 @@ class Connection : public DeadlineEntry {
   /// Since when its body has had room.
   SteadyTime room_since() const { return room_since_.value_or(SteadyTime{}); }
   /// The server stops: a connection without a request closes; the others do after their answer.
-  void on_drain();
+  void on_shutdown();
   /// Closes unless a request is in hand, or has come and was not looked at yet.
   void close_if_idle();
 
@@ -100,7 +100,7 @@ class Connection : public DeadlineEntry {
   bool read_head();
   void begin_request(RequestHead head);
   void take_room(std::unique_ptr<BodyRoom::Share> room);
-  void begin_stream(const Routes::StreamEntry& route, RequestHead head);
+  void begin_stream(const Endpoints::StreamEntry& entry, RequestHead head);
   void take_body(std::string_view& input);
   BodyDecoder::Status pass_on(std::string_view& input);
   void finish_body();

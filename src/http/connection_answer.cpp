@@ -77,7 +77,7 @@ void Connection::begin_answer_stream(Notice&& notice) {
   input_taken_ = 0;
   socket_.expect_acknowledgement_within(loop_.server->limits.write_timeout);
   flush_stream();
-  if (state_ == State::streaming && loop_.server->draining.load()) end_endless_stream();
+  if (state_ == State::streaming && loop_.server->shutting_down.load()) end_endless_stream();
 }
 
 void Connection::on_stream_notice(Notice::Kind kind) {

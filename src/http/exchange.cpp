@@ -96,7 +96,7 @@ std::pair<Notice, AnswerTerms> AnswerSlot::begin_answer(Notice::Kind kind) {
     terms = terms_;
     notice.turn = turn_;
   }
-  terms.keep_alive = terms.keep_alive && !state_->draining.load();
+  terms.keep_alive = terms.keep_alive && !state_->shutting_down.load();
   notice.closes = !terms.keep_alive;
   return {std::move(notice), terms};
 }

@@ -82,7 +82,7 @@ void Poller::hand_over(std::chrono::milliseconds grace) {
     return;
   }
   hand_over_at_ = std::chrono::steady_clock::now() + grace;
-  server_->draining.store(true);
+  server_->shutting_down.store(true);
   server_->mailbox.wake();
   changed_.wait(lock, [&] { return !hand_over_at_ || ended_; });
 }
@@ -102,7 +102,7 @@ void Poller::stop(std::chrono::milliseconds grace) {
   }
   const auto deadline = std::chrono::steady_clock::now() + grace;
   stop_at_ = stop_at_ ? std::min(*stop_at_, deadline) : deadline;
-  server_->draining.store(true);
+  server_->shutting_down.store(true);
   server_->mailbox.wake();
   changed_.wait(lock, [&] { return ended_; });
 }
@@ -148,7 +148,7 @@ void Poller::wait_for_events() {
 int Poller::timeout_ms() const {
   auto earliest = loop_.deadlines.earliest();
   if (const auto due = next_give_up()) earliest = std::min(earliest.value_or(*due), *due);
-  for (const auto& due : {hand_over_until_, drain_until_}) {
+  for (const auto& due : {hand_over_until_, shutdown_until_}) {
     if (due) earliest = std::min(earliest.value_or(*due), *due);
   }
   if (!earliest) return -1;
@@ -285,11 +285,11 @@ void Poller::free_closed() {
 
 /// What other threads want of this one.
 void Poller::take_orders() {
-  const bool drains = drain_until_.has_value();
+  const bool already = shutdown_until_.has_value();
   {
     const std::lock_guard lock(mutex_);
     hand_over_until_ = hand_over_at_;
-    drain_until_ = stop_at_;
+    shutdown_until_ = stop_at_;
     if (answers_ != questions_) {
       answers_ = questions_;
       changed_.notify_all();
@@ -297,7 +297,7 @@ void Poller::take_orders() {
   }
   if (hand_over_until_) leave_new_clients();
   if (hand_over_until_ && (connections_.empty() || is_past(*hand_over_until_))) finish_hand_over();
-  if (drain_until_ && !drains) drain();
+  if (shutdown_until_ && !already) shut_down();
 }
 
 /// Whoever shares the socket keeps its entry in our epoll alive, so that goes first.
@@ -319,14 +319,14 @@ void Poller::finish_hand_over() {
 }
 
 bool Poller::has_stopped() {
-  return drain_until_ && (connections_.empty() || is_past(*drain_until_));
+  return shutdown_until_ && (connections_.empty() || is_past(*shutdown_until_));
 }
 
-void Poller::drain() {
+void Poller::shut_down() {
   leave_new_clients();
   loop_.closing = true;
   loop_.now = std::chrono::steady_clock::now();
-  for (const auto& connection : connections_) connection->on_drain();
+  for (const auto& connection : connections_) connection->on_shutdown();
   server_->pool.submit_all(loop_.tasks);
   free_closed();
 }

@@ -53,7 +53,7 @@ class Poller {
   void finish_hand_over();
   /// True when the poller is to end.
   bool has_stopped();
-  void drain();
+  void shut_down();
 
   const std::shared_ptr<ServerState> server_;
   PollerLoop loop_;
@@ -65,7 +65,7 @@ class Poller {
   std::vector<Notice> notices_;
   std::vector<Connection*> reading_on_;
   std::optional<SteadyTime> hand_over_until_;  // While there is one.
-  std::optional<SteadyTime> drain_until_;      // Once a stop has begun.
+  std::optional<SteadyTime> shutdown_until_;   // Once a stop has begun.
   std::atomic<std::size_t> open_{0};
 
   std::thread thread_;

@@ -29,8 +29,28 @@ std::optional<std::string> take_authority(std::string_view& target) {
   return authority;
 }
 
-bool is_host(std::string_view value) {
-  return value.find_first_of(" \t,/@?#") == std::string_view::npos;
+/// Whether `text` is a host and an optional port as RFC 3986, section 3.2, writes them, without a
+/// user: "name:80", "192.0.2.1", "[2001:db8::1]:80", or nothing. A name in other than unreserved
+/// characters is not resolved here or anywhere, so escapes and sub-delimiters are refused.
+bool is_authority(std::string_view text) {
+  const auto is_name_char = [](char c) {
+    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') ||
+           std::string_view("-._~").find(c) != std::string_view::npos;
+  };
+  const auto is_ipv6_char = [](char c) {
+    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f') || c == ':' || c == '.';
+  };
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos || end == 1) return false;
+    const auto address = text.substr(1, end - 1);
+    if (!std::all_of(address.begin(), address.end(), is_ipv6_char)) return false;
+    text.remove_prefix(end + 1);
+  } else {
+    text.remove_prefix(std::find_if_not(text.begin(), text.end(), is_name_char) - text.begin());
+  }
+  if (text.empty()) return true;
+  return text.front() == ':' && std::all_of(text.begin() + 1, text.end(), is_digit);
 }
 
 std::string target_too_long(const Limits& limits) {
@@ -91,10 +111,10 @@ class HeadReader {
     if (authority_ && !target.starts_with('/')) target = rooted = "/" + std::string(target);
     auto parsed = parse_target(target);
     if (auto* wrong = std::get_if<std::string>(&parsed)) return refuse(400, std::move(*wrong));
-    auto& [path, route_path, query] = std::get<Target>(parsed);
+    auto& [path, match_path, query] = std::get<Target>(parsed);
     head_.request.path = std::move(path);
     head_.request.query = std::move(query);
-    head_.route_path = std::move(route_path);
+    head_.match_path = std::move(match_path);
     return true;
   }
 
@@ -126,7 +146,7 @@ class HeadReader {
   bool note_field(std::string_view name, std::string_view value) {
     if (name == "host") {
       ++hosts_;
-      host_valid_ = is_host(value);
+      host_valid_ = is_authority(value);
     } else if (name == "content-length") {
       ++lengths_;
       length_ = value;
@@ -159,7 +179,8 @@ class HeadReader {
     auto& headers = head_.request.headers;
     std::erase_if(headers, [](const auto& field) { return field.first == "host"; });
     headers.emplace_back("host", *authority_);
-    host_valid_ = !authority_->empty() && is_host(*authority_);
+    host_valid_ = host_valid_ && is_authority(*authority_) && !authority_->empty() &&
+                  !authority_->starts_with(':');
   }
 
   bool read_framing() {

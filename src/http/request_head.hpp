@@ -30,7 +30,7 @@ struct BodyFraming {
 
 struct RequestHead {
   Request request;         ///< Without captures, body and peer.
-  std::string route_path;  ///< See Target.
+  std::string match_path;  ///< See Target.
   BodyFraming body;
   bool http_1_0 = false;
   bool keep_alive = true;

@@ -16,8 +16,8 @@ constexpr std::size_t large_body_bytes = 128 << 10;
 
 }  // namespace
 
-RequestTask::RequestTask(const ServerState& state, Request request, std::string route_path)
-    : state_(state), request_(std::move(request)), route_path_(std::move(route_path)) {}
+RequestTask::RequestTask(const ServerState& state, Request request, std::string match_path)
+    : state_(state), request_(std::move(request)), match_path_(std::move(match_path)) {}
 
 void RequestTask::set_exchange(std::shared_ptr<Responder::Exchange> exchange) {
   exchange_ = std::move(exchange);
@@ -29,7 +29,7 @@ void RequestTask::run() noexcept {
   const auto exchange = std::move(exchange_);
   if (!exchange->connected()) return;
   try {
-    auto found = state_.routes.find(request_.method, route_path_);
+    auto found = state_.endpoints.find(request_.method, match_path_);
     if (found.handler != nullptr) {
       exchange->serve(found.endpoint);
       request_.captures = std::move(found.captures);

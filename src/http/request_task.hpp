@@ -14,7 +14,7 @@ namespace celld::http {
 
 class RequestTask : public Task {
  public:
-  RequestTask(const ServerState& state, Request request, std::string route_path);
+  RequestTask(const ServerState& state, Request request, std::string match_path);
 
   /// Where the body goes until the request is submitted.
   std::string& body() { return request_.body; }
@@ -22,14 +22,14 @@ class RequestTask : public Task {
   void hold_room(std::unique_ptr<BodyRoom::Share> room) { room_ = std::move(room); }
   void set_exchange(std::shared_ptr<Responder::Exchange> exchange);
 
-  /// Finds the route and calls its handler; answers 404, 405, and 500 for a handler that throws.
+  /// Finds the endpoint and calls its handler; answers 404, 405, and 500 for a handler that throws.
   void run() noexcept override;
 
  private:
   const ServerState& state_;
   std::unique_ptr<BodyRoom::Share> room_;
   Request request_;
-  std::string route_path_;
+  std::string match_path_;
   std::shared_ptr<Responder::Exchange> exchange_;
 };
 

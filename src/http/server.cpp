@@ -29,7 +29,7 @@ class Server::Impl {
     poller.stop(milliseconds(0));
     // Tells the sinks of the connections just closed, before the handlers go.
     state->pool.finish();
-    state->routes.clear();
+    state->endpoints.clear();
   }
 
   const std::shared_ptr<ServerState> state;
@@ -40,12 +40,12 @@ Server::Server(Limits limits, Refuse refuse)
     : impl_(std::make_unique<Impl>(limits, std::move(refuse))) {}
 Server::~Server() = default;
 
-void Server::route(std::string method, std::string pattern, Handler handler) {
-  impl_->state->routes.add(std::move(method), std::move(pattern), std::move(handler));
+void Server::handle(std::string method, std::string pattern, Handler handler) {
+  impl_->state->endpoints.add(std::move(method), std::move(pattern), std::move(handler));
 }
 
-void Server::route_stream(std::string method, std::string path, StreamHandler handler) {
-  impl_->state->routes.add_stream(std::move(method), std::move(path), std::move(handler));
+void Server::handle_stream(std::string method, std::string path, StreamHandler handler) {
+  impl_->state->endpoints.add_stream(std::move(method), std::move(path), std::move(handler));
 }
 
 std::pair<std::uint16_t, std::string> Server::bind(const std::string& host, std::uint16_t port) {
@@ -69,8 +69,8 @@ void Server::observe(std::shared_ptr<ServerObserver> observer) {
 }
 
 void Server::start() {
-  impl_->state->routes.complete();
-  impl_->state->observer->serves(impl_->state->routes.endpoints());
+  impl_->state->endpoints.complete();
+  impl_->state->observer->serves(impl_->state->endpoints.endpoints());
   impl_->state->pool.start(impl_->state->limits.threads);
   impl_->poller.start();
 }

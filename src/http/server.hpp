@@ -42,7 +42,7 @@ struct Limits {
 struct Request {
   std::string method;
   std::string path;                   ///< Percent-decoded, without the query.
-  std::vector<std::string> captures;  ///< Of the route's pattern, percent-decoded.
+  std::vector<std::string> captures;  ///< Of the endpoint's pattern, percent-decoded.
   std::vector<std::pair<std::string, std::string>> query;    ///< Decoded, in order of appearance.
   std::vector<std::pair<std::string, std::string>> headers;  ///< As sent; names in lower case.
   std::string body;
@@ -169,10 +169,10 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   /// `pattern` is a path whose segments may be `{}`: each becomes a capture of one segment (may not
-  /// be empty). Routes are added before `start`. GET routes answer HEAD too.
-  void route(std::string method, std::string pattern, Handler handler);
-  /// As route, for an exact path whose body is handed on as it comes, of any length.
-  void route_stream(std::string method, std::string path, StreamHandler handler);
+  /// be empty). Endpoints are added before `start`. GET endpoints answer HEAD too.
+  void handle(std::string method, std::string pattern, Handler handler);
+  /// As handle, for an exact path whose body is handed on as it comes, of any length.
+  void handle_stream(std::string method, std::string path, StreamHandler handler);
 
   /// Binds and listens; 0 takes a free port. Returns the port, or an error text.
   std::pair<std::uint16_t, std::string> bind(const std::string& host, std::uint16_t port);

@@ -9,7 +9,7 @@
 
 namespace celld::http {
 
-/// What a route serves: a method, and the pattern of a path.
+/// What a endpoint serves: a method, and the pattern of a path.
 struct Endpoint {
   std::string method;
   std::string pattern;
@@ -23,7 +23,7 @@ class ServerObserver {
   /// Before the server starts: the endpoints that are named by their index from then on.
   virtual void serves(const std::vector<Endpoint>&) {}
   /// A request is answered, `took` after it was handed to a handler; a stream, when it begins.
-  /// Without an endpoint it was for no route. HEAD counts as the GET that it asks about.
+  /// Without an endpoint it was for no endpoint. HEAD counts as the GET that it asks about.
   virtual void answered(std::optional<std::size_t> /*endpoint*/, int /*status*/,
                         std::chrono::microseconds /*took*/) {}
   /// A request, or a connection, is refused before there is a request for a handler.

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "src/http/body_room.hpp"
+#include "src/http/endpoints.hpp"
 #include "src/http/handler_pool.hpp"
 #include "src/http/mailbox.hpp"
-#include "src/http/routes.hpp"
 #include "src/http/server.hpp"
 #include "src/http/server_observer.hpp"
 #include "src/http/tls.hpp"
@@ -34,11 +34,11 @@ struct ServerState {
   const Limits limits;
   const Refuse refuse;
   std::shared_ptr<ServerObserver> observer = std::make_shared<ServerObserver>();
-  Routes routes;
+  Endpoints endpoints;
   Mailbox mailbox;
   BodyRoom body_room;
-  std::atomic<std::size_t> streams{0};  ///< Answers that go on.
-  std::atomic<bool> draining{false};    ///< Every answer from now on closes its connection.
+  std::atomic<std::size_t> streams{0};     ///< Answers that go on.
+  std::atomic<bool> shutting_down{false};  ///< Every answer from now on closes its connection.
   HandlerPool pool;
 
  private:

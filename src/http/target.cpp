@@ -131,14 +131,14 @@ std::variant<Target, std::string> parse_target(std::string_view target) {
     return "the request target has a character that must be percent-encoded";
   const auto path_end = std::min(target.find('?'), target.size());
   const auto raw_path = target.substr(0, path_end);
-  auto route_path = decode_for_routing(raw_path);
+  auto match_path = decode_for_routing(raw_path);
   auto path = percent_decode(raw_path);
-  if (!route_path || !path) return broken_escape;
+  if (!match_path || !path) return broken_escape;
 
   Target parsed;
   if (raw_path.size() <= path_bytes_max && is_text(*path)) {
     parsed.path = std::move(*path);
-    parsed.route_path = std::move(*route_path);
+    parsed.match_path = std::move(*match_path);
   }
   const auto raw_query = target.substr(std::min(path_end + 1, target.size()));
   if (auto wrong = parse_query(raw_query, parsed.query); !wrong.empty()) return wrong;

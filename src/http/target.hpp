@@ -21,7 +21,7 @@ struct Target {
   std::string path;
   /// Decoded too, except that an escaped slash or percent sign stays `%2F` or `%25`: its slashes
   /// are exactly the ones that separate segments. percent_decode of a segment gives its value.
-  std::string route_path;
+  std::string match_path;
   std::vector<std::pair<std::string, std::string>> query;  ///< Decoded, `+` as a space, in order.
 };
 

@@ -33,8 +33,8 @@ struct ParseLimits {
 /// The text is not a document: not JSON, a key twice, invalid UTF-8, too deep, too many values, a
 /// NUL, or something behind the end.
 struct SyntaxError {
-  std::string detail;      ///< What is wrong, with the line and column where it helps.
-  std::size_t offset = 0;  ///< Byte offset.
+  std::string detail;            ///< What is wrong, with the line and column where it helps.
+  std::size_t offset = 0;        ///< Byte offset.
   bool too_many_values = false;  ///< It may well be JSON, but is more of it than is taken.
 };
 

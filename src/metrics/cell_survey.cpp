@@ -17,8 +17,8 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::timeout_too_long, "timeout_too_long"},
     {Refusal::Kind::queue_full, "queue_full"},
     {Refusal::Kind::too_many_cells, "too_many_cells"},
-    {Refusal::Kind::draining, "draining"},
-    {Refusal::Kind::cell_draining, "cell_draining"},
+    {Refusal::Kind::shutting_down, "draining"},
+    {Refusal::Kind::draining, "cell_draining"},
     {Refusal::Kind::service_gone, "service_gone"},
     {Refusal::Kind::key_reused, "key_reused"},
 }};
@@ -95,7 +95,7 @@ MetricFamily cells_by_state(const CellSurvey& survey) {
 CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
   for (std::size_t i = 0; i < jobs.by_state.size(); ++i)
     jobs.by_state[i] += status.queue.counts.by_state[i];
-  jobs_max += status.quota.jobs_max;
+  jobs_max += status.settings.jobs_max;
   pool.target += status.pool.target;
   pool.ready += status.pool.ready;
   pool.busy += status.pool.busy;

@@ -13,12 +13,12 @@ bool is_of_a_cell(Refusal::Kind kind) {
   switch (kind) {
     case Refusal::Kind::timeout_too_long:
     case Refusal::Kind::queue_full:
-    case Refusal::Kind::cell_draining:
+    case Refusal::Kind::draining:
     case Refusal::Kind::key_reused:
       return true;
     case Refusal::Kind::no_cell:
     case Refusal::Kind::too_many_cells:
-    case Refusal::Kind::draining:
+    case Refusal::Kind::shutting_down:
     case Refusal::Kind::service_gone:
       break;
   }

@@ -25,7 +25,7 @@ HttpMetrics::HttpMetrics(prometheus::Registry& registry)
                  .Name("celld_http_request_seconds")
                  .Help("From a complete request to its answer; of streams, to their beginning.")
                  .Register(registry)),
-      no_route_(add("(any)", "(none)")) {
+      no_endpoint_(add("(any)", "(none)")) {
   auto& refusals = prometheus::BuildCounter()
                        .Name("celld_http_refusals_total")
                        .Help("Refusals before there was a complete request, by status.")
@@ -36,13 +36,13 @@ HttpMetrics::HttpMetrics(prometheus::Registry& registry)
   other_refusals_ = &refusals.Add({{"status", "other"}});
 }
 
-HttpMetrics::EndpointMetrics HttpMetrics::add(const std::string& method, const std::string& route) {
+HttpMetrics::EndpointMetrics HttpMetrics::add(const std::string& method, const std::string& path) {
   EndpointMetrics metrics;
   for (std::size_t i = 0; i < status_classes.size(); ++i) {
     metrics.requests[i] =
-        &requests_.Add({{"method", method}, {"route", route}, {"status", status_classes[i]}});
+        &requests_.Add({{"method", method}, {"route", path}, {"status", status_classes[i]}});
   }
-  metrics.time = &times_.Add({{"method", method}, {"route", route}}, time_buckets());
+  metrics.time = &times_.Add({{"method", method}, {"route", path}}, time_buckets());
   return metrics;
 }
 
@@ -54,7 +54,7 @@ void HttpMetrics::serves(const std::vector<http::Endpoint>& endpoints) {
 
 void HttpMetrics::answered(std::optional<std::size_t> endpoint, int status,
                            std::chrono::microseconds took) {
-  const EndpointMetrics& metrics = endpoint ? endpoints_[*endpoint] : no_route_;
+  const EndpointMetrics& metrics = endpoint ? endpoints_[*endpoint] : no_endpoint_;
   metrics.requests[status < 400 ? 0 : status < 500 ? 1 : 2]->Increment();
   metrics.time->Observe(std::chrono::duration<double>(took).count());
 }

@@ -15,7 +15,7 @@
 
 namespace celld::metrics {
 
-/// The labels are endpoints of routes and classes of status codes, never what a client sent.
+/// The labels are endpoints of endpoints and classes of status codes, never what a client sent.
 class HttpMetrics : public http::ServerObserver {
  public:
   explicit HttpMetrics(prometheus::Registry& registry);
@@ -31,12 +31,12 @@ class HttpMetrics : public http::ServerObserver {
     prometheus::Histogram* time = nullptr;
   };
 
-  EndpointMetrics add(const std::string& method, const std::string& route);
+  EndpointMetrics add(const std::string& method, const std::string& path);
 
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& times_;
   std::vector<EndpointMetrics> endpoints_;
-  EndpointMetrics no_route_;
+  EndpointMetrics no_endpoint_;
   std::map<int, prometheus::Counter*> refusals_;  ///< By status.
   prometheus::Counter* other_refusals_ = nullptr;
 };

@@ -149,7 +149,7 @@ void CommandCall::take(const uv_pipe_t* pipe, std::string_view bytes) {
 
 /// What was written before the end and not read yet. Whoever has escaped from the group may hold
 /// the pipe open for ever, so nobody waits for it to close.
-void CommandCall::drain(const Uv<uv_pipe_t>& pipe) {
+void CommandCall::read_rest(const Uv<uv_pipe_t>& pipe) {
   uv_os_fd_t descriptor = -1;
   if (!pipe || uv_fileno(reinterpret_cast<uv_handle_t*>(pipe.get()), &descriptor) != 0) return;
   constexpr int pipe_reads_max = 64;  // Of what a pipe can hold, and more.
@@ -176,8 +176,8 @@ void CommandCall::kill(End cause) {
 
 void CommandCall::end(CommandEnd end) {
   kill_ = [] {};
-  drain(output_);
-  drain(errors_);
+  read_rest(output_);
+  read_rest(errors_);
   for (auto* pipe : {&input_, &output_, &errors_}) pipe->reset();
   auto result = result_of(end);
   // That nothing has happened is worth more to know than that time was up meanwhile.

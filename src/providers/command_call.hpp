@@ -45,7 +45,7 @@ class CommandCall {
   void arm();
   void on_read(uv_stream_t* stream, ssize_t count, const char* bytes);
   void take(const uv_pipe_t* pipe, std::string_view bytes);
-  void drain(const Uv<uv_pipe_t>& pipe);
+  void read_rest(const Uv<uv_pipe_t>& pipe);
   void kill(CommandResult::End cause);
 
   uv_loop_t& loop_;

@@ -33,9 +33,9 @@ int make_ended_socket() {
 
 }  // namespace
 
-HttpLoop::HttpLoop(HttpLimits limits, HttpCommandQueue& commands)
+HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations)
     : limits_(limits),
-      commands_(commands),
+      operations_(operations),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ended_fd_(make_ended_socket()),
       events_(events_at_first) {
@@ -43,7 +43,7 @@ HttpLoop::HttpLoop(HttpLimits limits, HttpCommandQueue& commands)
   wake.events = EPOLLIN;
   wake.data.u64 = wake_data;
   if (epoll_fd_ < 0 || ended_fd_ < 0 ||
-      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, commands_.wake_fd(), &wake) != 0) {
+      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, operations_.wake_fd(), &wake) != 0) {
     throw std::system_error(errno, std::generic_category(), "HTTP transport");
   }
 }
@@ -56,30 +56,30 @@ HttpLoop::~HttpLoop() {
 }
 
 void HttpLoop::run() {
-  while (!commands_.stop_requested()) {
-    auto commands = commands_.take();
-    carry_out_all<HttpCommandQueue::Start>(commands);
+  while (!operations_.stop_requested()) {
+    auto operations = operations_.take();
+    carry_out_all<HttpCallQueue::Start>(operations);
     // Before the timers, with which calls begin: a connection on which something has come is none
     // that they may use. And before calls are aborted: an answer that has come is the answer.
-    wait_and_dispatch(commands.empty() ? wait_ms() : 0);
+    wait_and_dispatch(operations.empty() ? wait_ms() : 0);
     end_finished();
-    carry_out_all<HttpCommandQueue::Abort>(commands);
+    carry_out_all<HttpCallQueue::Abort>(operations);
     fire_timers();
     end_finished();
     drop_empty_shards();
   }
   end_all();
-  commands_.close();
+  operations_.close();
 }
 
 template <class Kind>
-void HttpLoop::carry_out_all(std::vector<HttpCommandQueue::Command>& commands) {
-  for (auto& command : commands) {
-    if (auto* each = std::get_if<Kind>(&command)) carry_out(*each);
+void HttpLoop::carry_out_all(std::vector<HttpCallQueue::Operation>& operations) {
+  for (auto& operation : operations) {
+    if (auto* each = std::get_if<Kind>(&operation)) carry_out(*each);
   }
 }
 
-void HttpLoop::carry_out(HttpCommandQueue::Start& start) {
+void HttpLoop::carry_out(HttpCallQueue::Start& start) {
   const auto remaining = std::chrono::ceil<milliseconds>(start.deadline - steady_now());
   auto call = std::make_unique<HttpCall>(start.lease, std::move(start.request), limits_,
                                          std::move(start.ended));
@@ -90,7 +90,7 @@ void HttpLoop::carry_out(HttpCommandQueue::Start& start) {
   calls_.emplace(start.lease, Entry{&shard, std::move(call)});
 }
 
-void HttpLoop::carry_out(HttpCommandQueue::Abort& abort) {
+void HttpLoop::carry_out(HttpCallQueue::Abort& abort) {
   const auto position = calls_.find(abort.lease);
   if (position != calls_.end()) take_out(position)->end_aborted();
   abort.gone();

@@ -11,7 +11,7 @@
 #include "cells/model/ids.hpp"
 #include "cells/model/time.hpp"
 #include "src/providers/http_call.hpp"
-#include "src/providers/http_command_queue.hpp"
+#include "src/providers/http_call_queue.hpp"
 #include "src/providers/http_exchange.hpp"
 #include "src/providers/http_shard.hpp"
 
@@ -21,12 +21,12 @@ namespace celld::providers {
 /// libcurl says which sockets and which moment it waits for.
 class HttpLoop {
  public:
-  HttpLoop(HttpLimits limits, HttpCommandQueue& commands);
+  HttpLoop(HttpLimits limits, HttpCallQueue& operations);
   ~HttpLoop();
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
 
-  /// Carries out commands until a stop is requested, then ends all calls and closes the queue.
+  /// Carries out operations until a stop is requested, then ends all calls and closes the queue.
   void run();
 
  private:
@@ -37,9 +37,9 @@ class HttpLoop {
   using Calls = std::map<cells::Lease, Entry>;
 
   template <class Kind>
-  void carry_out_all(std::vector<HttpCommandQueue::Command>& commands);
-  void carry_out(HttpCommandQueue::Start& start);
-  void carry_out(HttpCommandQueue::Abort& abort);
+  void carry_out_all(std::vector<HttpCallQueue::Operation>& operations);
+  void carry_out(HttpCallQueue::Start& start);
+  void carry_out(HttpCallQueue::Abort& abort);
   HttpShard& shard_with_room();
   std::span<epoll_event> wait(int timeout_ms);
   void wait_and_dispatch(int timeout_ms);
@@ -51,7 +51,7 @@ class HttpLoop {
   void end_all();
 
   HttpLimits limits_;
-  HttpCommandQueue& commands_;
+  HttpCallQueue& operations_;
   int epoll_fd_;
   int ended_fd_;  ///< A connection that has ended, made while there are descriptors.
   std::vector<epoll_event> events_;

@@ -14,7 +14,7 @@ class HttpServiceCalls : public ServiceCalls,
                          public std::enable_shared_from_this<HttpServiceCalls> {
  public:
   HttpServiceCalls(std::string name, config::HttpService service,
-                   std::shared_ptr<HttpCommandQueue> calls, WallClock wall_clock)
+                   std::shared_ptr<HttpCallQueue> calls, WallClock wall_clock)
       : name_(std::move(name)),
         service_(std::move(service)),
         secrets_(secrets_of(service_.headers)),
@@ -34,7 +34,7 @@ class HttpServiceCalls : public ServiceCalls,
   const std::string name_;
   const config::HttpService service_;
   const std::vector<std::string> secrets_;
-  const std::shared_ptr<HttpCommandQueue> calls_;
+  const std::shared_ptr<HttpCallQueue> calls_;
   const WallClock wall_clock_;
 };
 
@@ -42,7 +42,7 @@ class HttpServiceCalls : public ServiceCalls,
 
 cells::Provider spawn_http_provider(caf::actor_system& system, std::string name,
                                     config::HttpService service,
-                                    std::shared_ptr<HttpCommandQueue> calls,
+                                    std::shared_ptr<HttpCallQueue> calls,
                                     AbortByLease abort_by_lease, WallClock wall_clock) {
   return spawn_call_provider(
       system,

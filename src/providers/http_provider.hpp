@@ -7,13 +7,13 @@
 #include "cells/ports/provider.hpp"
 #include "src/config/config.hpp"
 #include "src/providers/call_provider.hpp"
-#include "src/providers/http_command_queue.hpp"
+#include "src/providers/http_call_queue.hpp"
 
 namespace celld::providers {
 
 cells::Provider spawn_http_provider(caf::actor_system& system, std::string name,
                                     config::HttpService service,
-                                    std::shared_ptr<HttpCommandQueue> calls,
+                                    std::shared_ptr<HttpCallQueue> calls,
                                     AbortByLease abort_by_lease, WallClock wall_clock);
 
 }  // namespace celld::providers

@@ -30,7 +30,7 @@ std::thread start_without_signals(std::function<void()> body) {
 
 }  // namespace
 
-HttpTransport::HttpTransport(HttpLimits limits) : calls_(std::make_shared<HttpCommandQueue>()) {
+HttpTransport::HttpTransport(HttpLimits limits) : calls_(std::make_shared<HttpCallQueue>()) {
   initialise_libcurl_once();
   auto loop = std::make_shared<HttpLoop>(limits, *calls_);
   thread_ = start_without_signals([loop, calls = calls_] { loop->run(); });

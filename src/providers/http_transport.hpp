@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "src/providers/http_command_queue.hpp"
+#include "src/providers/http_call_queue.hpp"
 #include "src/providers/http_exchange.hpp"
 
 namespace celld::providers {
@@ -20,10 +20,10 @@ class HttpTransport {
   HttpTransport& operator=(const HttpTransport&) = delete;
 
   /// May be kept beyond the transport's life.
-  const std::shared_ptr<HttpCommandQueue>& calls() const { return calls_; }
+  const std::shared_ptr<HttpCallQueue>& calls() const { return calls_; }
 
  private:
-  std::shared_ptr<HttpCommandQueue> calls_;
+  std::shared_ptr<HttpCallQueue> calls_;
   std::thread thread_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Through every transport: a call may have been left behind when the service was of another kind,
 /// and only the transport that makes it knows when it is gone.
-AbortByLease abort_through(std::shared_ptr<HttpCommandQueue> http,
+AbortByLease abort_through(std::shared_ptr<HttpCallQueue> http,
                            std::shared_ptr<CommandCalls> commands) {
   return [http = std::move(http), commands = std::move(commands)](const cells::Lease& lease,
                                                                   std::function<void()> gone) {

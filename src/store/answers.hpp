@@ -39,10 +39,10 @@ class Answers {
 
  private:
   using Answer =
-      std::variant<cells::EpochStarted, cells::CellsLoaded, cells::RoutesListed, cells::JobsMoved,
+      std::variant<cells::EpochStarted, cells::CellsLoaded, cells::BacklogsListed, cells::JobsMoved,
                    cells::NeedsCounted, cells::CellLoaded, cells::JobInserted, cells::JobRecorded,
                    cells::RunnableFetched, cells::DueAdvanced, cells::EndedPruned, cells::KeyHolder,
-                   cells::WaitingCancelled, cells::JobReopened, cells::CellOverrideSet,
+                   cells::WaitingCancelled, cells::EndedReopened, cells::CellOverrideSet,
                    cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;

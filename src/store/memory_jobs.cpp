@@ -15,7 +15,7 @@ auto rank_of(const Job& job) {
   return std::tuple{-job.spec->priority, job.place, job.id};
 }
 
-std::pair<std::string, std::string> origin_of(const Job& job) {
+std::pair<std::string, std::string> routing_key_of(const Job& job) {
   return {job.spec->customer, job.spec->product};
 }
 
@@ -61,17 +61,17 @@ CellsLoaded MemoryJobs::apply(const LoadCells&) const {
   return loaded;
 }
 
-RoutesListed MemoryJobs::apply(const ListRoutes& request) const {
-  RoutesListed listed;
-  const Origin after{request.after_customer, request.after_product};
+BacklogsListed MemoryJobs::apply(const ListBacklogs& request) const {
+  BacklogsListed listed;
+  const RoutingKey after{request.after_customer, request.after_product};
   auto cell = request.after_cell ? cells_.lower_bound(*request.after_cell) : cells_.begin();
   for (; cell != cells_.end(); ++cell) {
     const auto& open = cell->second.open;
     const bool resumed = request.after_cell && cell->first == *request.after_cell;
-    for (auto route = resumed ? open.upper_bound(after) : open.begin(); route != open.end();
-         ++route) {
-      if (listed.routes.size() >= request.limit) return listed;
-      listed.routes.push_back({cell->first, route->first.first, route->first.second});
+    for (auto backlog = resumed ? open.upper_bound(after) : open.begin(); backlog != open.end();
+         ++backlog) {
+      if (listed.backlogs.size() >= request.limit) return listed;
+      listed.backlogs.push_back({cell->first, backlog->first.first, backlog->first.second});
     }
   }
   return listed;
@@ -81,9 +81,9 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   JobsMoved answer;
   const auto cell = cells_.find(request.from.cell);
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
-  const auto route = cell->second.open.find({request.from.customer, request.from.product});
-  if (route == cell->second.open.end()) return answer;
-  const auto open = route->second;  // A copy: a move takes the job out.
+  const auto backlog = cell->second.open.find({request.from.customer, request.from.product});
+  if (backlog == cell->second.open.end()) return answer;
+  const auto open = backlog->second;  // A copy: a move takes the job out.
   for (const auto id : open) {
     auto& stored = jobs_.at(id);
     if (stored.job->state == JobState::running && !request.running_too) continue;
@@ -189,8 +189,8 @@ WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
   return answer;
 }
 
-JobReopened MemoryJobs::apply(const ReopenJob& request) {
-  JobReopened answer{find(request.id), nullptr, false};
+EndedReopened MemoryJobs::apply(const ReopenEnded& request) {
+  EndedReopened answer{find(request.id), nullptr, false};
   if (!answer.before || !can_reopen(*answer.before)) return answer;
   auto& stored = jobs_.at(request.id);
   JobPtr promoted;  // Nobody: it leaves no line by this.
@@ -418,7 +418,7 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
     return;
   }
   auto& cell = cells_[job.cell];
-  cell.open[origin_of(job)].insert(job.id);
+  cell.open[routing_key_of(job)].insert(job.id);
   if (!is_ended(job.state)) ++cell.counts[job.state];
   if (job.state == JobState::running) cell.running.insert(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.emplace(*due, job.id);
@@ -434,7 +434,7 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
     return;
   }
   auto& cell = cells_.at(job.cell);
-  const auto open = cell.open.find(origin_of(job));
+  const auto open = cell.open.find(routing_key_of(job));
   open->second.erase(job.id);
   if (open->second.empty()) cell.open.erase(open);
   if (!is_ended(job.state)) --cell.counts[job.state];

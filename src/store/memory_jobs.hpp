@@ -52,7 +52,7 @@ class MemoryJobs {
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&) const;
-  cells::RoutesListed apply(const cells::ListRoutes& request) const;
+  cells::BacklogsListed apply(const cells::ListBacklogs& request) const;
   cells::JobsMoved apply(const cells::MoveJobs& request);
   cells::NeedsCounted apply(const cells::CountNeeds& request) const;
   void apply(const cells::ReleaseHolds&);
@@ -63,7 +63,7 @@ class MemoryJobs {
   void apply(const cells::ClaimJob& request);
   cells::JobRecorded apply(const cells::RecordJob& request);
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
-  cells::JobReopened apply(const cells::ReopenJob& request);
+  cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
@@ -81,7 +81,7 @@ class MemoryJobs {
 
  private:
   /// (Customer, product).
-  using Origin = std::pair<std::string, std::string>;
+  using RoutingKey = std::pair<std::string, std::string>;
   /// (Minus priority, place, id): best first.
   using Rank = std::tuple<int, cells::JobId, cells::JobId>;
   struct Cell {
@@ -89,7 +89,7 @@ class MemoryJobs {
     std::map<std::string, std::map<Rank, cells::JobPtr>> runnable;  ///< By customer.
     std::set<std::pair<cells::WallTime, cells::JobId>> due;
     std::set<cells::JobId> running;
-    std::map<Origin, std::set<cells::JobId>> open;
+    std::map<RoutingKey, std::set<cells::JobId>> open;
   };
   /// The jobs of one entity that have a place.
   using Line = std::set<std::pair<cells::JobId, cells::JobId>>;  ///< (Place, id).

@@ -168,7 +168,7 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
   return {
       [self](const StartEpoch& request) { return perform<EpochStarted>(self, request); },
       [self](const LoadCells& request) { return perform<CellsLoaded>(self, request); },
-      [self](const ListRoutes& request) { return perform<RoutesListed>(self, request); },
+      [self](const ListBacklogs& request) { return perform<BacklogsListed>(self, request); },
       [self](const MoveJobs& request) { return perform<JobsMoved>(self, request); },
       [self](const CountNeeds& request) { return perform<NeedsCounted>(self, request); },
       [self](const ReleaseHolds& request) { note(self, request); },
@@ -178,7 +178,7 @@ CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDi
       [self](const ClaimJob& request) { note(self, request); },
       [self](const RecordJob& request) { return perform<JobRecorded>(self, request); },
       [self](const CancelWaiting& request) { return perform<WaitingCancelled>(self, request); },
-      [self](const ReopenJob& request) { return perform<JobReopened>(self, request); },
+      [self](const ReopenEnded& request) { return perform<EndedReopened>(self, request); },
       [self](const HoldJob& request) { note(self, request); },
       [self](const FetchRunnable& request) { return perform<RunnableFetched>(self, request); },
       [self](const AdvanceDue& request) { return perform<DueAdvanced>(self, request); },

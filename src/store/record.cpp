@@ -102,7 +102,7 @@ InsertStatement::InsertStatement(Connection& connection)
                  " ?30, ?31, ?32, ?33, ?34, ?35, ?36) ON CONFLICT (id) DO NOTHING") {}
 
 bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t cell,
-                          std::int64_t origin) {
+                          std::int64_t routing_key) {
   const JobSpec& spec = *job.spec;
   const ProgressTexts texts{job};
   const auto services = services_text(spec.services);
@@ -111,7 +111,7 @@ bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t c
   bind_progress(statement_, job, marks, texts);
   statement_.bind(++at, static_cast<std::int64_t>(job.id));
   statement_.bind(++at, cell);
-  statement_.bind(++at, origin);
+  statement_.bind(++at, routing_key);
   statement_.bind(++at, non_zero(job.place));
   statement_.bind(++at, std::string_view{spec.action});
   statement_.bind(++at, std::string_view{spec.entity.type});
@@ -188,7 +188,7 @@ JobRow read_job(const Statement& row, Names& names) {
   JobRow result;
   job->id = static_cast<cells::JobId>(integer());
   result.cell = integer();
-  result.origin = integer();
+  result.routing_key = integer();
   const auto state = integer();
   if (state < 0 || state >= static_cast<std::int64_t>(cells::job_state_count)) {
     throw SqliteFailure("the state of a stored job cannot be read");
@@ -227,9 +227,9 @@ JobRow read_job(const Statement& row, Names& names) {
   job->error = read_error(text());
   job->properties = read_properties(text());
   if (const auto parameters = text(); !parameters.empty()) spec->parameters = parameters;
-  const auto& origin = names.origin(result.origin);
-  spec->customer = origin.customer;
-  spec->product = origin.product;
+  const auto& routing_key = names.routing_key(result.routing_key);
+  spec->customer = routing_key.customer;
+  spec->product = routing_key.product;
   job->cell = names.cell(result.cell);
   job->spec = std::move(spec);
   result.job = std::move(job);

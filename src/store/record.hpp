@@ -11,20 +11,20 @@
 namespace celld::store {
 
 /// (Customer, product): where jobs come from.
-struct Origin {
+struct RoutingKey {
   std::string customer;
   std::string product;
 
-  auto operator<=>(const Origin&) const = default;
+  auto operator<=>(const RoutingKey&) const = default;
 };
 
-/// Which cell and which origin a number in a row stands for. Throws SqliteFailure for one that it
-/// does not know.
+/// Which cell and which routing key a number in a row stands for. Throws SqliteFailure for one that
+/// it does not know.
 class Names {
  public:
   virtual ~Names() = default;
   virtual const cells::CellKey& cell(std::int64_t id) = 0;
-  virtual const Origin& origin(std::int64_t id) = 0;
+  virtual const RoutingKey& routing_key(std::int64_t id) = 0;
 };
 
 // SQLite's integers are signed; ids and places are positive as such.
@@ -46,7 +46,7 @@ struct JobRow {
   cells::JobPtr job;
   LineMarks marks;
   std::int64_t cell = 0;
-  std::int64_t origin = 0;
+  std::int64_t routing_key = 0;
 };
 /// Reads the current row of such a statement.
 JobRow read_job(const Statement& row, Names& names);
@@ -56,7 +56,8 @@ class InsertStatement {
  public:
   explicit InsertStatement(Connection& connection);
   /// False: a row of this id is there already, and nothing was changed.
-  bool run(const cells::Job& job, const LineMarks& marks, std::int64_t cell, std::int64_t origin);
+  bool run(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
+           std::int64_t routing_key);
 
  private:
   Connection& connection_;

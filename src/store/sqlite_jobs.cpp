@@ -13,7 +13,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-Origin origin_of(const JobSpec& spec) {
+RoutingKey routing_key_of(const JobSpec& spec) {
   return {spec.customer, spec.product};
 }
 
@@ -21,7 +21,7 @@ Origin origin_of(const JobSpec& spec) {
 
 SqliteJobs::SqliteJobs(Connection& connection)
     : connection_(connection),
-      routes_(connection),
+      backlogs_(connection),
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
@@ -74,7 +74,7 @@ SqliteJobs::SqliteJobs(Connection& connection)
   last_id_ = std::max(to_id(connection.query_integer("SELECT max(id) FROM jobs")), last_place_);
   for (Statement row{connection, "SELECT cell, pool_size, state FROM cell_overrides"};
        row.step();) {
-    CellOverride& change = overrides_[routes_.cell(row.integer(0))];
+    CellOverride& change = overrides_[backlogs_.cell(row.integer(0))];
     if (!row.is_null(1)) {
       const auto size = row.integer(1);
       if (size < 1 || size > cells::pool_size_max) {
@@ -95,18 +95,18 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     if (holder.job) return JobInserted{job.id, false, std::move(holder)};
   }
   touch();
-  const auto cell = routes_.cell_id(job.cell);
-  const auto origin = routes_.origin_id(origin_of(*job.spec));
+  const auto cell = backlogs_.cell_id(job.cell);
+  const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
   LineMarks marks;
-  marks.head = job.place != 0 && line_is_empty(origin, job.spec->entity);
-  if (!insert_.run(job, marks, cell, origin)) return std::nullopt;
+  marks.head = job.place != 0 && line_is_empty(routing_key, job.spec->entity);
+  if (!insert_.run(job, marks, cell, routing_key)) return std::nullopt;
   insert_labels(job);
   if (request.idempotency) {
     insert_key_.bind(1, std::string_view{job.spec->customer});
     insert_key_.bind(2, std::string_view{request.idempotency->key}).bind(3, to_integer(job.id));
     insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
   }
-  routes_.add(standing(job, marks, cell, origin));
+  backlogs_.add(standing(job, marks, cell, routing_key));
   last_id_ = std::max({last_id_, job.id, job.place});
   if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
   return JobInserted{job.id, is_runnable(job.state, marks), {}};
@@ -136,7 +136,7 @@ void SqliteJobs::apply(const ClaimJob& request) {
   const auto before = standing_of(id);
   if (!before || is_ended(before->state) || before->state == JobState::running) return;
   Job stored;
-  stored.cell = routes_.cell(before->cell);
+  stored.cell = backlogs_.cell(before->cell);
   stored.place = before->place;
   const auto job = merge_version(stored, request.job);
   if (before->place != job->place) {
@@ -144,9 +144,9 @@ void SqliteJobs::apply(const ClaimJob& request) {
     replace(*before, job, before->marks);
     return;
   }
-  const auto after = standing(*job, before->marks, before->cell, before->origin);
-  routes_.remove(*before);
-  routes_.add(after);
+  const auto after = standing(*job, before->marks, before->cell, before->routing_key);
+  backlogs_.remove(*before);
+  backlogs_.add(after);
   claims_[id] = {job, after};
 }
 
@@ -156,7 +156,7 @@ JobRecorded SqliteJobs::apply(const RecordJob& request) {
   if (!before || is_ended(before->state) || before->lease != request.expected) return {};
   touch();
   Job stored;
-  stored.cell = routes_.cell(before->cell);
+  stored.cell = backlogs_.cell(before->cell);
   stored.place = before->place;
   const auto next = merge_version(stored, request.job);
   auto marks = before->marks;
@@ -176,21 +176,21 @@ WaitingCancelled SqliteJobs::apply(const CancelWaiting& request) {
   auto marks = row->marks;
   marks.woken = false;
   answer.after = with_place_given_up(cancel_waiting(*row->job, request.now));
-  const auto before = standing(*row->job, row->marks, row->cell, row->origin);
+  const auto before = standing(*row->job, row->marks, row->cell, row->routing_key);
   answer.promoted = replace(before, answer.after, marks);
   return answer;
 }
 
-JobReopened SqliteJobs::apply(const ReopenJob& request) {
+EndedReopened SqliteJobs::apply(const ReopenEnded& request) {
   enter();
   const auto row = find(request.id);
-  JobReopened answer;
+  EndedReopened answer;
   if (!row) return answer;
   answer.before = row->job;
   if (!can_reopen(*row->job)) return answer;
   touch();
-  auto before = standing(*row->job, row->marks, row->cell, row->origin);
-  move(request.id, before, routes_.cell_id(request.cell));
+  auto before = standing(*row->job, row->marks, row->cell, row->routing_key);
+  move(request.id, before, backlogs_.cell_id(request.cell));
   answer.after = with_place_given_up(reopen(*row->job, request.cell, request.place, request.now));
   replace(before, answer.after, row->marks);
   note_place(answer.after->place);
@@ -212,7 +212,7 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   enter();
   RunnableFetched fetched;
   fetched.complete = true;
-  const auto* cell = routes_.find_cell(request.cell);
+  const auto* cell = backlogs_.find_cell(request.cell);
   if (cell == nullptr) return fetched;
   auto customer = request.after ? cell->runnable.upper_bound(request.customer)
                                 : cell->runnable.lower_bound(request.customer);
@@ -230,7 +230,7 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
     }
     if (best.jobs.empty()) break;
     std::uint64_t runnable = 0;
-    for (const auto* route : customer->second) runnable += route->runnable;
+    for (const auto* backlog : customer->second) runnable += backlog->runnable;
     best.complete = best.jobs.size() == runnable;
     fetched.customers.push_back(std::move(best));
   }
@@ -238,14 +238,14 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   return fetched;
 }
 
-/// The best runnable jobs of a customer's routes in one cell.
-std::vector<JobId> SqliteJobs::best_of(const std::vector<Routes::Route*>& routes,
+/// The best runnable jobs of a customer's backlogs in one cell.
+std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::size_t limit) {
   using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
   std::vector<Rank> best;
-  for (const auto* route : routes) {
+  for (const auto* backlog : backlogs) {
     const ResetAtEnd reset{select_turns_};
-    select_turns_.bind(1, route->cell).bind(2, route->origin);
+    select_turns_.bind(1, backlog->cell).bind(2, backlog->routing_key);
     for (std::size_t taken = 0; taken < limit && select_turns_.step();) {
       const auto id = select_turns_.integer(0);
       if (claims_.contains(to_id(id))) continue;
@@ -253,7 +253,7 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Routes::Route*>& routes
       ++taken;
     }
   }
-  if (routes.size() > 1) std::sort(best.begin(), best.end());
+  if (backlogs.size() > 1) std::sort(best.begin(), best.end());
   std::vector<JobId> ids;
   for (const auto& [turn, place, id] : best) {
     if (ids.size() == limit) break;
@@ -278,7 +278,7 @@ void SqliteJobs::touch() {
 void SqliteJobs::commit() {
   enter();
   write_claims();
-  routes_.save();
+  backlogs_.save();
   if (last_place_ != saved_last_place_) {
     save_setting_.bind(1, std::string_view{"last_place"}).bind(2, to_integer(last_place_)).run();
     saved_last_place_ = last_place_;
@@ -301,7 +301,7 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
   if (!row.step()) return std::nullopt;
   Standing found;
   found.cell = row.integer(0);
-  found.origin = row.integer(1);
+  found.routing_key = row.integer(1);
   found.state = static_cast<JobState>(row.integer(2));
   found.place = to_id(row.integer(3));
   found.marks = decode_marks(row.integer(4));
@@ -315,7 +315,7 @@ JobRow SqliteJobs::load(JobId id) {
   if (!select_job_.bind(1, to_integer(id)).step()) {
     throw SqliteFailure("an index names a job that is not there");
   }
-  return read_job(select_job_, routes_);
+  return read_job(select_job_, backlogs_);
 }
 
 /// What is told of a claim has to be on disk when it is.
@@ -323,11 +323,11 @@ std::optional<JobRow> SqliteJobs::find(JobId id) {
   if (const auto claim = claims_.find(id); claim != claims_.end()) {
     touch();
     const auto& [job, standing] = claim->second;
-    return JobRow{job, standing.marks, standing.cell, standing.origin};
+    return JobRow{job, standing.marks, standing.cell, standing.routing_key};
   }
   const ResetAtEnd reset{select_job_};
   if (!select_job_.bind(1, to_integer(id)).step()) return std::nullopt;
-  return read_job(select_job_, routes_);
+  return read_job(select_job_, backlogs_);
 }
 
 /// A place was given out that is no job's id.
@@ -339,9 +339,9 @@ void SqliteJobs::note_place(JobId place) {
 /// Takes a job to another cell; its place and its marks go along.
 void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   if (job.cell == to) return;
-  routes_.remove(job);
+  backlogs_.remove(job);
   job.cell = to;
-  routes_.add(job);
+  backlogs_.add(job);
   update_cell_.bind(1, to_integer(id)).bind(2, to).run();
 }
 
@@ -351,24 +351,24 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
   const auto& entity = next->spec->entity;
   const bool enters = before.place == 0 && next->place != 0;
   const bool leaves = before.place != 0 && next->place == 0;
-  if (enters) marks.head = line_is_empty(before.origin, entity);
+  if (enters) marks.head = line_is_empty(before.routing_key, entity);
   if (!is_open(*next)) marks = {};
   claims_.erase(next->id);
   update_.run(*next, marks, enters || leaves);
-  routes_.remove(before);
-  routes_.add(standing(*next, marks, before.cell, before.origin));
-  return leaves && before.marks.head ? promote_next(before.origin, entity) : nullptr;
+  backlogs_.remove(before);
+  backlogs_.add(standing(*next, marks, before.cell, before.routing_key));
+  return leaves && before.marks.head ? promote_next(before.routing_key, entity) : nullptr;
 }
 
-bool SqliteJobs::line_is_empty(std::int64_t origin, const Entity& entity) {
+bool SqliteJobs::line_is_empty(std::int64_t routing_key, const Entity& entity) {
   const ResetAtEnd reset{select_head_};
-  select_head_.bind(1, origin).bind(2, std::string_view{entity.type});
+  select_head_.bind(1, routing_key).bind(2, std::string_view{entity.type});
   return !select_head_.bind(3, std::string_view{entity.id}).step();
 }
 
 /// The head of the line has left: makes the next one the head, and returns that if it is runnable.
-JobPtr SqliteJobs::promote_next(std::int64_t origin, const Entity& entity) {
-  select_head_.bind(1, origin).bind(2, std::string_view{entity.type});
+JobPtr SqliteJobs::promote_next(std::int64_t routing_key, const Entity& entity) {
+  select_head_.bind(1, routing_key).bind(2, std::string_view{entity.type});
   select_head_.bind(3, std::string_view{entity.id});
   const bool found = select_head_.step();
   const auto id = found ? to_id(select_head_.integer(0)) : 0;
@@ -378,15 +378,15 @@ JobPtr SqliteJobs::promote_next(std::int64_t origin, const Entity& entity) {
   const auto row = load(id);
   auto marks = row.marks;
   marks.head = true;
-  set_marks(id, standing(*row.job, row.marks, row.cell, row.origin), marks);
+  set_marks(id, standing(*row.job, row.marks, row.cell, row.routing_key), marks);
   return is_runnable(row.job->state, marks) ? row.job : nullptr;
 }
 
 void SqliteJobs::set_marks(JobId id, const Standing& before, LineMarks marks) {
   auto after = before;
   after.marks = marks;
-  routes_.remove(before);
-  routes_.add(after);
+  backlogs_.remove(before);
+  backlogs_.add(after);
   update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks));
   update_marks_.bind(3, std::int64_t{is_runnable(before.state, marks)}).run();
 }

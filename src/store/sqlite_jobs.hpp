@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cells/ports/job_store.hpp"
+#include "src/store/backlogs.hpp"
 #include "src/store/record.hpp"
-#include "src/store/routes.hpp"
 #include "src/store/sqlite.hpp"
 
 namespace celld::store {
@@ -24,7 +24,7 @@ class SqliteJobs {
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&);
-  cells::RoutesListed apply(const cells::ListRoutes& request);
+  cells::BacklogsListed apply(const cells::ListBacklogs& request);
   cells::JobsMoved apply(const cells::MoveJobs& request);
   cells::CellLoaded apply(const cells::LoadCell& request);
   /// Nothing when a job of this id is there already; then nothing is changed.
@@ -33,7 +33,7 @@ class SqliteJobs {
   void apply(const cells::ClaimJob& request);
   cells::JobRecorded apply(const cells::RecordJob& request);
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
-  cells::JobReopened apply(const cells::ReopenJob& request);
+  cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
   void apply(const cells::ReleaseHolds&);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
@@ -65,8 +65,8 @@ class SqliteJobs {
   void note_place(cells::JobId place);
   void move(cells::JobId id, Standing& job, std::int64_t to);
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
-  bool line_is_empty(std::int64_t origin, const cells::Entity& entity);
-  cells::JobPtr promote_next(std::int64_t origin, const cells::Entity& entity);
+  bool line_is_empty(std::int64_t routing_key, const cells::Entity& entity);
+  cells::JobPtr promote_next(std::int64_t routing_key, const cells::Entity& entity);
   void set_marks(cells::JobId id, const Standing& before, LineMarks marks);
   void write_claims();
   void write_claim(cells::JobId id);
@@ -76,10 +76,11 @@ class SqliteJobs {
                                           const std::vector<cells::JobPtr>& besides);
   void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
   void remove(cells::JobId id, const std::map<std::string, std::string>& labels);
-  std::vector<cells::JobId> best_of(const std::vector<Routes::Route*>& routes, std::size_t limit);
+  std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,
+                                    std::size_t limit);
 
   Connection& connection_;
-  Routes routes_;
+  Backlogs backlogs_;
   InsertStatement insert_;
   UpdateStatement update_;
   Statement insert_label_;

@@ -1,4 +1,4 @@
-// What SqliteJobs answers about a cell as a whole: starts, loads, routes, moves, overrides.
+// What SqliteJobs answers about a cell as a whole: starts, loads, backlogs, moves, overrides.
 #include <algorithm>
 
 #include "src/store/sqlite_jobs.hpp"
@@ -34,40 +34,41 @@ void SqliteJobs::apply(const ReleaseHolds&) {
 
 CellsLoaded SqliteJobs::apply(const LoadCells&) {
   CellsLoaded loaded;
-  for (const auto& [key, id] : routes_.cells()) {
-    if (routes_.find_cell(key)->open != 0) loaded.with_jobs.push_back(key);
+  for (const auto& [key, id] : backlogs_.cells()) {
+    if (backlogs_.find_cell(key)->open != 0) loaded.with_jobs.push_back(key);
   }
   loaded.overrides = overrides_;
   return loaded;
 }
 
-RoutesListed SqliteJobs::apply(const ListRoutes& request) {
-  RoutesListed listed;
-  const Origin after{request.after_customer, request.after_product};
-  const auto& cells = routes_.cells();
+BacklogsListed SqliteJobs::apply(const ListBacklogs& request) {
+  BacklogsListed listed;
+  const RoutingKey after{request.after_customer, request.after_product};
+  const auto& cells = backlogs_.cells();
   auto cell = request.after_cell ? cells.lower_bound(*request.after_cell) : cells.begin();
   for (; cell != cells.end(); ++cell) {
-    const auto& routes = routes_.find_cell(cell->first)->routes;
+    const auto& backlogs = backlogs_.find_cell(cell->first)->backlogs;
     const bool resumed = request.after_cell && cell->first == *request.after_cell;
-    for (auto route = resumed ? routes.upper_bound(after) : routes.begin(); route != routes.end();
-         ++route) {
-      if (!route->second->open()) continue;
-      if (listed.routes.size() >= request.limit) return listed;
-      listed.routes.push_back({cell->first, route->first.customer, route->first.product});
+    for (auto backlog = resumed ? backlogs.upper_bound(after) : backlogs.begin();
+         backlog != backlogs.end(); ++backlog) {
+      if (!backlog->second->open()) continue;
+      if (listed.backlogs.size() >= request.limit) return listed;
+      listed.backlogs.push_back({cell->first, backlog->first.customer, backlog->first.product});
     }
   }
   return listed;
 }
 
 JobsMoved SqliteJobs::apply(const MoveJobs& request) {
-  const auto from = routes_.find_cell_id(request.from.cell);
-  const auto origin = routes_.find_origin_id({request.from.customer, request.from.product});
-  if (!from || !origin || request.from.cell == request.to) return {};
+  const auto from = backlogs_.find_cell_id(request.from.cell);
+  const auto routing_key =
+      backlogs_.find_routing_key_id({request.from.customer, request.from.product});
+  if (!from || !routing_key || request.from.cell == request.to) return {};
   touch();
   write_claims();
-  const auto to = routes_.cell_id(request.to);
+  const auto to = backlogs_.cell_id(request.to);
   std::vector<JobId> moving;
-  select_open_.bind(1, *from).bind(2, *origin);
+  select_open_.bind(1, *from).bind(2, *routing_key);
   select_open_.bind(3, static_cast<std::int64_t>(request.limit));
   select_open_.bind(4, static_cast<std::int64_t>(request.running_too));
   while (select_open_.step()) moving.push_back(to_id(select_open_.integer(0)));
@@ -85,15 +86,15 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
 CellLoaded SqliteJobs::apply(const LoadCell& request) {
   enter();
   CellLoaded loaded;
-  const auto id = routes_.find_cell_id(request.cell);
+  const auto id = backlogs_.find_cell_id(request.cell);
   if (!id) return loaded;
-  const auto& cell = *routes_.find_cell(request.cell);
+  const auto& cell = *backlogs_.find_cell(request.cell);
   loaded.counts = cell.counts;
-  for (const auto& [origin, route] : cell.routes) {
-    if (route->counts[JobState::running] == 0) continue;
-    select_running_.bind(1, *id).bind(2, route->origin);
+  for (const auto& [routing_key, backlog] : cell.backlogs) {
+    if (backlog->counts[JobState::running] == 0) continue;
+    select_running_.bind(1, *id).bind(2, backlog->routing_key);
     while (select_running_.step()) {
-      loaded.running.push_back(read_job(select_running_, routes_).job);
+      loaded.running.push_back(read_job(select_running_, backlogs_).job);
     }
     select_running_.reset();
   }
@@ -109,7 +110,7 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
 
 CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {
   touch();
-  const auto cell = routes_.cell_id(request.cell);
+  const auto cell = backlogs_.cell_id(request.cell);
   const auto& [pool_size, state] = request.change;
   if (request.change.is_none()) {
     overrides_.erase(request.cell);

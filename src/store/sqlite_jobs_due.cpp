@@ -11,7 +11,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 DueAdvanced SqliteJobs::apply(const AdvanceDue& request) {
   enter();
   DueAdvanced done;
-  const auto cell = routes_.find_cell_id(request.cell);
+  const auto cell = backlogs_.find_cell_id(request.cell);
   if (!cell) return done;
   for (const auto id : due_jobs(*cell, request.now, request.limit)) {
     advance_one(load(id), request, done);
@@ -56,7 +56,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
   };
   const Job& job = *row.job;
-  const auto before = standing(job, row.marks, row.cell, row.origin);
+  const auto before = standing(job, row.marks, row.cell, row.routing_key);
   if (is_expired(job, request.now)) {
     done.expired.push_back(row.job);
     return;

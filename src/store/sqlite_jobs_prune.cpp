@@ -44,7 +44,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   return done;
 }
 
-/// Routes count no job that is in no line. The id stays taken: a provider may know it.
+/// Backlogs count no job that is in no line. The id stays taken: a provider may know it.
 void SqliteJobs::remove(JobId id, const std::map<std::string, std::string>& labels) {
   touch();
   note_place(id);

@@ -13,7 +13,7 @@ namespace {
 
 /// Rows that one ListJobs looks at.
 constexpr std::size_t scanned_max = 10'000;
-/// Up to so many origins are read one by one and merged; beyond, all jobs are walked over.
+/// Up to so many routing keys are read one by one and merged; beyond, all jobs are walked over.
 constexpr std::size_t merged_max = 64;
 constexpr std::size_t names_max = 10'000;
 constexpr int busy_timeout_ms = 1000;
@@ -173,10 +173,10 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
                   " WHERE name = ?3 AND value = ?4",
                   " AND job >= ?1 AND job < ?2 ORDER BY job DESC"));
     opened.back().bind_copy(3, name).bind_copy(4, value);
-  } else if (const auto few = origins(filter)) {
-    for (const auto origin : *few) {
+  } else if (const auto few = routing_keys(filter)) {
+    for (const auto routing_key : *few) {
       opened.push_back(statement("jobs INDEXED BY jobs_by_origin WHERE origin = ?3", by_id));
-      opened.back().bind(3, origin);
+      opened.back().bind(3, routing_key);
     }
   } else if (filter.state && *filter.state != JobState::queued &&
              *filter.state != JobState::succeeded) {
@@ -189,8 +189,8 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   return opened;
 }
 
-/// The origins of a filter's customer and product; nothing when it names neither, or too many.
-std::optional<std::vector<std::int64_t>> SqliteReads::origins(const JobFilter& filter) {
+/// The routing keys of a filter's customer and product; nothing when it names neither, or too many.
+std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilter& filter) {
   if (!filter.customer && !filter.product) return std::nullopt;
   std::string sql = "SELECT id FROM origins WHERE ";
   if (filter.customer) sql += "customer = ?1";
@@ -210,9 +210,9 @@ std::optional<std::vector<std::int64_t>> SqliteReads::origins(const JobFilter& f
 bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
   if (filter.state && static_cast<std::int64_t>(*filter.state) != row.integer(1)) return false;
   if (filter.customer || filter.product) {
-    const auto& origin = names_.origin(row.integer(2));
-    if (filter.customer && *filter.customer != origin.customer) return false;
-    if (filter.product && *filter.product != origin.product) return false;
+    const auto& routing_key = names_.routing_key(row.integer(2));
+    if (filter.customer && *filter.customer != routing_key.customer) return false;
+    if (filter.product && *filter.product != routing_key.product) return false;
   }
   if (filter.entity_type && *filter.entity_type != row.text(3)) return false;
   if (filter.entity_id && *filter.entity_id != row.text(4)) return false;
@@ -239,7 +239,7 @@ NeedsCounted SqliteReads::read(const CountNeeds& request) {
 
 SqliteReads::KnownNames::KnownNames(Connection& connection)
     : select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
-      select_origin_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
+      select_routing_key_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
 
 const CellKey& SqliteReads::KnownNames::cell(std::int64_t id) {
   if (const auto known = cells_.find(id); known != cells_.end()) return known->second;
@@ -249,14 +249,15 @@ const CellKey& SqliteReads::KnownNames::cell(std::int64_t id) {
   return cells_[id] = {std::string{select_cell_.text(0)}, std::string{select_cell_.text(1)}};
 }
 
-const Origin& SqliteReads::KnownNames::origin(std::int64_t id) {
-  if (const auto known = origins_.find(id); known != origins_.end()) return known->second;
-  const ResetAtEnd reset{select_origin_};
-  if (!select_origin_.bind(1, id).step()) {
+const RoutingKey& SqliteReads::KnownNames::routing_key(std::int64_t id) {
+  if (const auto known = routing_keys_.find(id); known != routing_keys_.end()) return known->second;
+  const ResetAtEnd reset{select_routing_key_};
+  if (!select_routing_key_.bind(1, id).step()) {
     throw SqliteFailure("a stored job names an unknown origin");
   }
-  if (origins_.size() >= names_max) origins_.clear();
-  return origins_[id] = {std::string{select_origin_.text(0)}, std::string{select_origin_.text(1)}};
+  if (routing_keys_.size() >= names_max) routing_keys_.clear();
+  return routing_keys_[id] = {std::string{select_routing_key_.text(0)},
+                              std::string{select_routing_key_.text(1)}};
 }
 
 }  // namespace celld::store

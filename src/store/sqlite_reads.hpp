@@ -35,18 +35,18 @@ class SqliteReads {
    public:
     explicit KnownNames(Connection& connection);
     const cells::CellKey& cell(std::int64_t id) override;
-    const Origin& origin(std::int64_t id) override;
+    const RoutingKey& routing_key(std::int64_t id) override;
 
    private:
     Statement select_cell_;
-    Statement select_origin_;
+    Statement select_routing_key_;
     std::unordered_map<std::int64_t, cells::CellKey> cells_;
-    std::unordered_map<std::int64_t, Origin> origins_;
+    std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
   };
 
   cells::JobPtr find(cells::JobId id);
   std::vector<Statement> sources(const cells::JobFilter& filter);
-  std::optional<std::vector<std::int64_t>> origins(const cells::JobFilter& filter);
+  std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);
 
   Connection connection_;

@@ -60,12 +60,12 @@ void measure_running(const Daemon& daemon, const Load& load, const std::string& 
   JobRequests jobs{service_name};
   const double cpu_before = daemon.cpu_seconds();
   const auto result = run_load(load, [&] { return jobs.next(); });
-  const double drain_seconds = daemon.await_drained();
+  const double rest_seconds = daemon.await_all_ended();
   const double cpu = daemon.cpu_seconds() - cpu_before;
   const auto count = static_cast<double>(result.requests);
   add_load(report, "submitted and run" + place, result);
-  report.add("all ended after the last answer" + place, "ms", drain_seconds * 1000);
-  report.add("jobs ended" + place, "/s", count / (result.seconds + drain_seconds));
+  report.add("all ended after the last answer" + place, "ms", rest_seconds * 1000);
+  report.add("jobs ended" + place, "/s", count / (result.seconds + rest_seconds));
   report.add("CPU of celld per job" + place, "us", cpu * 1e6 / count);
 }
 

@@ -154,7 +154,7 @@ double Daemon::await_cell(const std::function<bool(const nlohmann::json& cell)>&
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double Daemon::await_drained() const {
+double Daemon::await_all_ended() const {
   return await_cell([](const nlohmann::json& cell) {
     const auto& queue = cell.at("queue");
     return queue.at("queued") == 0 && queue.at("retrying") == 0 && queue.at("running") == 0;

@@ -34,7 +34,7 @@ class Daemon {
   /// Asks for its only cell until it is as wanted; the seconds that took. Throws after two minutes.
   double await_cell(const std::function<bool(const nlohmann::json& cell)>& wanted) const;
   /// The seconds until no job is unfinished.
-  double await_drained() const;
+  double await_all_ended() const;
 
  private:
   void launch(const std::string& program);

@@ -23,7 +23,7 @@ using config::Scope;
 struct Access {
   std::optional<std::string> customer{};  ///< Only this one: all else is as if it did not exist.
   std::shared_ptr<AdminCall>
-      admin_call{};  ///< Of a route for administrators: what the audit hears.
+      admin_call{};  ///< Of a endpoint for administrators: what the audit hears.
 };
 
 /// True when something of `customer` exists for a request that may concern `only_customer`.
@@ -36,7 +36,7 @@ class AccessControl {
   explicit AccessControl(std::vector<config::Token> tokens = {}) : tokens_(std::move(tokens)) {}
 
   /// First the `Origin`, then the token, then its scope; the problem of the first that fails.
-  /// Without a scope the route is open to all, with or without a token.
+  /// Without a scope the endpoint is open to all, with or without a token.
   std::variant<Access, Problem> admit(const http::Request& request,
                                       std::optional<Scope> scope) const;
 

@@ -35,7 +35,7 @@ class BackupSenderActor final : public BackupSender::base {
   }
 
   void on_exit() override {
-    if (waiting_) answer(*waiting_, ProblemKind::draining, "celld is stopping.");
+    if (waiting_) answer(*waiting_, ProblemKind::shutting_down, "celld is stopping.");
     waiting_.reset();
     sending_.reset();
     caf::anon_send_exit(maker_, caf::exit_reason::user_shutdown);

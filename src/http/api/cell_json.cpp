@@ -30,7 +30,7 @@ void append_queue(std::string& out, const CellView& cell) {
   append_member(out, ",\"scheduled\":", counts[JobState::scheduled]);
   append_member(out, ",\"retrying\":", counts[JobState::retrying]);
   append_member(out, ",\"running\":", counts[JobState::running]);
-  append_member(out, ",\"max_jobs\":", cell.status.quota.jobs_max);
+  append_member(out, ",\"max_jobs\":", cell.status.settings.jobs_max);
   append_member(out,
                 ",\"oldest_queued_ms\":", static_cast<std::uint64_t>(cell.oldest_queued.count()));
   out += '}';
@@ -42,15 +42,17 @@ void append_rate(std::string& out, const char* key, double per_s) {
 }
 
 /// In the vocabulary of the configuration file.
-void append_quota(std::string& out, const cells::CellQuota& quota) {
-  append_member(out, ",\"quota\":{\"pool\":{\"size\":", quota.pool_size);
-  append_member(out, "},\"timeout_ms\":", static_cast<std::uint64_t>(quota.timeout.count()));
-  append_member(out, ",\"timeout_max_ms\":", static_cast<std::uint64_t>(quota.timeout_max.count()));
-  append_member(out, ",\"queue\":{\"max_jobs\":", quota.jobs_max);
-  append_member(out, "},\"retry\":{\"max_attempts\":", quota.retry.max_attempts);
-  append_member(out, ",\"backoff_ms\":", static_cast<std::uint64_t>(quota.retry.backoff.count()));
+void append_settings(std::string& out, const cells::CellSettings& settings) {
+  append_member(out, ",\"quota\":{\"pool\":{\"size\":", settings.pool_size);
+  append_member(out, "},\"timeout_ms\":", static_cast<std::uint64_t>(settings.timeout.count()));
+  append_member(out,
+                ",\"timeout_max_ms\":", static_cast<std::uint64_t>(settings.timeout_max.count()));
+  append_member(out, ",\"queue\":{\"max_jobs\":", settings.jobs_max);
+  append_member(out, "},\"retry\":{\"max_attempts\":", settings.retry.max_attempts);
+  append_member(out,
+                ",\"backoff_ms\":", static_cast<std::uint64_t>(settings.retry.backoff.count()));
   append_member(
-      out, ",\"backoff_max_ms\":", static_cast<std::uint64_t>(quota.retry.backoff_max.count()));
+      out, ",\"backoff_max_ms\":", static_cast<std::uint64_t>(settings.retry.backoff_max.count()));
   out += "}}";
 }
 
@@ -68,7 +70,7 @@ void append_cell(std::string& out, const CellView& cell) {
   append_rate(out, ",\"finished_per_s\":", status.queue.finished_per_s);
   out += "},\"state\":";
   json::append_quoted(out, to_string(status.changed.state));
-  append_quota(out, status.quota);
+  append_settings(out, status.settings);
   out += ",\"overrides\":{";
   if (status.changed.pool_size) append_member(out, "\"pool.size\":", *status.changed.pool_size);
   out += "}}";

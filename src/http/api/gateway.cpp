@@ -122,7 +122,7 @@ class GatewayActor : public Gateway::base {
         [this](const GetJob& order) { get_job(order); },
         [this](const GetJobs& order) { get_jobs(order); },
         [this](const PostCancel& order) { post_cancel(order, cancel_attempts_max); },
-        [this](const PostRetry& order) { post_retry(order); },
+        [this](const PostReopen& order) { post_reopen(order); },
         [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
         [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
         [this](const EndStreams&) { caf::anon_send(feed_->feed(), EndStreams{}); },
@@ -213,11 +213,11 @@ class GatewayActor : public Gateway::base {
     });
   }
 
-  void post_retry(const PostRetry& order) {
+  void post_reopen(const PostReopen& order) {
     find_job(order, [this, order](const JobPtr& job) {
-      ask<cells::RetryAnswered>(
-          dispatcher_, cells::RetryJob{job}, order.responder,
-          [responder = order.responder](const cells::RetryAnswered& reply) {
+      ask<cells::ReopenAnswered>(
+          dispatcher_, cells::ReopenJob{job}, order.responder,
+          [responder = order.responder](const cells::ReopenAnswered& reply) {
             if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
             if (!reply.job) return responder.answer(to_response(no_such_job()));
             responder.answer(reply.accepted ? job_response(202, *reply.job, std::nullopt)

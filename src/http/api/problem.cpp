@@ -48,8 +48,8 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::not_implemented, "not-implemented", "Not implemented", 501},
     {ProblemKind::unavailable, "unavailable", "Unavailable", 503},
     {ProblemKind::starting, "starting", "celld is starting", 503},
-    {ProblemKind::draining, "draining", "celld is stopping", 503},
-    {ProblemKind::cell_draining, "cell-draining", "The cell is draining", 503},
+    {ProblemKind::shutting_down, "draining", "celld is stopping", 503},
+    {ProblemKind::draining, "cell-draining", "The cell is draining", 503},
     {ProblemKind::store_unavailable, "store-unavailable", "The store cannot commit", 503},
     {ProblemKind::backup_failed, "backup-failed", "The backup could not be made", 503},
     {ProblemKind::version_not_supported, "version-not-supported", "HTTP version not supported",
@@ -143,14 +143,14 @@ Problem problem_of(const cells::Refusal& refusal) {
       return quota_problem(
           ProblemKind::too_many_cells, refusal,
           "The template " + cell + " has " + std::to_string(refusal.limit) + " cells already.");
-    case Kind::draining: {
-      Problem problem{.kind = ProblemKind::draining,
+    case Kind::shutting_down: {
+      Problem problem{.kind = ProblemKind::shutting_down,
                       .detail = "celld is stopping and takes no new jobs."};
       problem.retry_after = refusal.retry_after;
       return problem;
     }
-    case Kind::cell_draining: {
-      Problem problem{.kind = ProblemKind::cell_draining,
+    case Kind::draining: {
+      Problem problem{.kind = ProblemKind::draining,
                       .detail = "The cell " + cell + " is draining and takes no new jobs."};
       problem.retry_after = refusal.retry_after;
       return problem;

@@ -9,8 +9,8 @@ namespace celld::api {
 enum class ReadyState : std::uint8_t {
   starting,  ///< Until the engine is attached.
   ready,
-  draining,      ///< Asked to stop.
-  store_failed,  ///< Cannot commit any more; celld is about to end.
+  shutting_down,  ///< Asked to stop.
+  store_failed,   ///< Cannot commit any more; celld is about to end.
 };
 
 struct Readiness {

@@ -56,7 +56,7 @@ http::Response reload_response(const ReloadOutcome& outcome) {
                         .errors = *faults});
   }
   if (std::holds_alternative<ReloadRefused>(outcome)) {
-    return to_response({.kind = ProblemKind::draining, .detail = "celld is stopping."});
+    return to_response({.kind = ProblemKind::shutting_down, .detail = "celld is stopping."});
   }
   http::Response response;
   response.status = 200;

@@ -228,11 +228,11 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
   std::optional<cells::Route> route;
   if (is_name_pair(request.spec)) {
     route = rules.routing->find(request.spec.customer, request.spec.product);
-    if (route && request.spec.timeout > route->rule->quota.timeout_max)
-      faults.push_back({"/timeout_ms", "must be at most " +
-                                           std::to_string(route->rule->quota.timeout_max.count()) +
-                                           ", the `timeout_max_ms` of the cell " +
-                                           to_string(route->cell)});
+    if (route && request.spec.timeout > route->rule->settings.timeout_max)
+      faults.push_back(
+          {"/timeout_ms", "must be at most " +
+                              std::to_string(route->rule->settings.timeout_max.count()) +
+                              ", the `timeout_max_ms` of the cell " + to_string(route->cell)});
     if (!route && !faults.empty())
       faults.push_back({"", "has a customer and product that no cell serves"});
   }

@@ -1,0 +1,46 @@
+// What a cell may use, as configured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+inline constexpr std::uint32_t pool_size_max = 100'000;
+
+struct RetryPolicy {
+  std::uint32_t max_attempts = 5;
+  milliseconds backoff{1000};  ///< Before the second attempt; doubles from there.
+  milliseconds backoff_max{60000};
+
+  bool operator==(const RetryPolicy&) const = default;
+};
+
+struct CellSettings {
+  std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
+  milliseconds timeout{30000};        ///< Of an attempt, where the job names none.
+  milliseconds timeout_max{3600000};  ///< The most that a job may name.
+  std::uint64_t jobs_max = 100'000;   ///< Bounds everything unfinished.
+  RetryPolicy retry;
+
+  bool operator==(const CellSettings&) const = default;
+};
+
+/// One entry of the configuration's `cells`: what it matches and what it grants.
+struct CellRule {
+  std::string customer = "*";
+  std::string product = "*";
+  bool per_customer = false;  ///< A template: each customer gets a cell of its own.
+  bool per_product = false;
+  CellSettings settings;
+
+  bool is_template() const { return per_customer || per_product; }
+  bool operator==(const CellRule&) const = default;
+};
+
+}  // namespace cells

@@ -1,0 +1,409 @@
+#include "src/daemon.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/probe_list.hpp"
+#include "cells/actors/retention.hpp"
+#include "src/audit_log.hpp"
+#include "src/engine_log.hpp"
+#include "src/http/api/endpoints.hpp"
+#include "src/http/api/problem.hpp"
+#include "src/http/server.hpp"
+#include "src/http/tls.hpp"
+#include "src/metrics/metrics.hpp"
+#include "src/metrics/scraper.hpp"
+#include "src/providers/command_lock.hpp"
+#include "src/providers/command_transport.hpp"
+#include "src/providers/http_transport.hpp"
+#include "src/providers/provider_factory.hpp"
+#include "src/store/sqlite_store.hpp"
+#include "src/version.hpp"
+
+namespace celld {
+namespace {
+
+/// For the answers that are being written when celld stops.
+constexpr std::chrono::milliseconds last_answers_grace{2000};
+
+/// For clients to use their open connections once more, when celld leaves its listening socket to
+/// the next: so long may one think between two requests and not miss an answer.
+constexpr std::chrono::milliseconds hand_over_grace{1000};
+
+/// For commands that an earlier celld has left. They are being killed; only a process that the
+/// kernel holds takes longer than that does.
+constexpr std::chrono::milliseconds old_commands_patience{30'000};
+
+cells::WallTime wall_now() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return cells::WallTime{std::chrono::duration_cast<cells::milliseconds>(since_epoch)};
+}
+
+caf::actor_system_config& quiet(caf::actor_system_config& config) {
+  config.set("logger.file-verbosity", caf::atom("quiet"));
+  config.set("logger.console-verbosity", caf::atom("quiet"));
+  // CAF's default, work stealing, sleeps between looks for work: that costs an idle daemon
+  // milliseconds before it notices a job.
+  config.set("scheduler.policy", caf::atom("sharing"));
+  const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
+  config.set("scheduler.max-threads", threads);
+  return config;
+}
+
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+http::Limits limits_of(const config::Limits& configured) {
+  http::Limits limits;
+  limits.head_bytes_max = configured.head_bytes_max;
+  limits.headers_max = configured.headers_max;
+  limits.uri_bytes_max = configured.uri_bytes_max;
+  limits.body_bytes_max = configured.body_bytes_max;
+  limits.stream_backlog_bytes_max = configured.stream_backlog_bytes_max;
+  limits.unsent_bytes_max = configured.unsent_bytes_max;
+  limits.head_timeout = configured.head_timeout;
+  limits.body_timeout = configured.body_timeout;
+  limits.idle_timeout = configured.idle_timeout;
+  limits.write_timeout = configured.write_timeout;
+  limits.connections_max = configured.connections_max;
+  return limits;
+}
+
+/// Leaves `certificates` null without TLS. Nothing, or what is wrong with the files.
+std::optional<json::Fault> load_certificates(const config::Config& config,
+                                             std::shared_ptr<http::TlsContext>& certificates) {
+  const auto& tls = config.listen.tls;
+  if (!tls) return std::nullopt;
+  auto loaded = http::TlsContext::load({tls->certificate_path, tls->key_path, tls->client_ca_path});
+  if (auto* fault = std::get_if<std::string>(&loaded)) {
+    return json::Fault{"/listen/tls", std::move(*fault)};
+  }
+  certificates = std::get<std::shared_ptr<http::TlsContext>>(std::move(loaded));
+  return std::nullopt;
+}
+
+std::vector<std::string> names_of(const std::vector<config::Service>& services) {
+  std::vector<std::string> names;
+  names.reserve(services.size());
+  for (const auto& service : services) names.push_back(service.name);
+  return names;
+}
+
+class RunningDaemon final : public Daemon {
+ public:
+  RunningDaemon(const config::Config& config, Events& events, logs::Log& log)
+      : config_(config), events_(events), log_(log), system_(quiet(system_config_)) {}
+
+  ~RunningDaemon() override {
+    server_.stop(std::chrono::milliseconds{0});
+    end_scraper();
+    for (const auto& actor : {backup_sender_, retention_, dispatcher_, gateway_, reader_, store_}) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    }
+  }
+
+  /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
+  /// its backlog.
+  std::optional<StartFailure> start(const std::string& data_directory,
+                                    std::optional<int> listening_socket) {
+    std::shared_ptr<http::TlsContext> certificates;
+    if (auto fault = load_certificates(config_, certificates)) {
+      return StartFailure{2, std::move(fault->detail)};
+    }
+    if (certificates) server_.use_tls(std::move(certificates));
+    hands_over_ = listening_socket.has_value();
+    const auto [port, bind_error] = hands_over_
+                                        ? server_.adopt(*listening_socket)
+                                        : server_.bind(config_.listen.host, config_.listen.port);
+    if (!bind_error.empty()) return StartFailure{1, bind_error};
+    url_ = config_.listen.tls ? "https://" : "http://";
+    url_ += bracketed(config_.listen.host) + ":" + std::to_string(port);
+
+    store::SqliteOptions options;
+    options.data_directory = data_directory;
+    options.path = config_.store.path;
+    options.on_fatal = [this](std::string text) {
+      readiness_->state = api::ReadyState::store_failed;
+      events_.fail(Events::Kind::store_failed, std::move(text));
+    };
+    options.on_commit = [metrics = metrics_](const auto& report) { metrics->committed(report); };
+    auto opened = store::SqliteStore::open(options);
+    if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
+    if (auto failure = start_commands(data_directory)) return failure;
+    return serve(std::get<store::SqliteStore>(opened));
+  }
+
+  std::string url() const override { return url_; }
+
+  api::ReloadOutcome reload(const config::Config& next) override {
+    auto faults = config::reload_faults(config_, next);
+    const auto effective = config::reloaded(config_, next);
+    std::shared_ptr<http::TlsContext> certificates;
+    if (auto fault = load_certificates(effective, certificates))
+      faults.push_back(std::move(*fault));
+    if (!faults.empty()) return faults;
+    api::ReloadReport report{config::compare(config_, next), {}};
+    const auto routing = std::make_shared<const cells::Routing>(effective.cells);
+    faults = reconfigure(effective, routing, report);
+    if (!faults.empty()) return faults;
+    if (certificates) server_.use_tls(std::move(certificates));
+    settings_->set(api::make_settings(effective, routing));
+    caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
+                   cells::KeepEnded{effective.retention});
+    if (effective.tokens != config_.tokens)
+      caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
+    config_ = effective;
+    return report;
+  }
+
+  bool answers(std::chrono::milliseconds within) override {
+    bool answered = server_.responds(within);
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), within,
+                  cells::ListCells{std::nullopt, 1})
+        .receive([](const cells::CellsListed&) {}, [&](const caf::error&) { answered = false; });
+    return answered;
+  }
+
+  std::chrono::milliseconds shutdown_longest() const override {
+    return hand_over_grace + config_.shutdown_grace + cells::hand_back_patience +
+           last_answers_grace;
+  }
+
+  std::string shut_down() override {
+    readiness_->state = api::ReadyState::shutting_down;
+    if (hands_over_) server_.hand_over(hand_over_grace);
+    caf::anon_send_exit(retention_, caf::exit_reason::user_shutdown);
+    std::string failure;
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
+                  cells::ShutDown{config_.shutdown_grace})
+        .receive([this](const cells::ShutdownCompleted& stopped) { warn_of_unconfirmed(stopped); },
+                 [&](const caf::error& error) { failure = reason_of(error); });
+    refuse_all();
+    return failure;
+  }
+
+  void refuse_all() override {
+    caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::ReleaseWaiters{});
+    caf::anon_send_exit(backup_sender_, caf::exit_reason::user_shutdown);
+    server_.stop(last_answers_grace);
+  }
+
+ private:
+  /// The second lock of the data directory, taken after the store's: as long as somebody else has
+  /// it, commands may run there, and no job may begin.
+  std::optional<StartFailure> start_commands(const std::string& data_directory) {
+    std::string error;
+    auto lock = providers::lock_commands(
+        data_directory + "/supervisor.lock", old_commands_patience,
+        [&] {
+          log_.write({logs::Level::info, "waiting for the commands of an earlier celld to end"});
+        },
+        error);
+    if (!lock) return StartFailure{3, error};
+    commands_.emplace(std::move(lock));
+    return std::nullopt;
+  }
+
+  /// As long as such a command lives, its supervisor keeps the next celld from starting.
+  void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
+    for (const auto& [cell, calls] : stopped.unconfirmed) {
+      logs::Line line{logs::Level::warning,
+                      "calls have not ended, though they were told to; their jobs stay running, "
+                      "and are done again by the next celld when nothing of the calls is left"};
+      log_.write(line.text("cell", to_string(cell)).number("calls", calls));
+    }
+  }
+
+  /// Puts cells and services in force; nothing to complain of, or what keeps them from it.
+  std::vector<json::Fault> reconfigure(const config::Config& next,
+                                       std::shared_ptr<const cells::Routing> routing,
+                                       api::ReloadReport& report) {
+    cells::Reconfigure order;
+    order.routing = std::move(routing);
+    const auto& services = report.changes.services;
+    order.services_gone.insert(services.removed.begin(), services.removed.end());
+    std::set<std::string> coming{services.added.begin(), services.added.end()};
+    coming.insert(services.changed.begin(), services.changed.end());
+    for (const auto& service : next.services) {
+      if (!coming.contains(service.name)) continue;
+      metrics_->engine().add_service(service.name);
+      order.services[service.name] = entry_of(service);
+    }
+    std::vector<json::Fault> faults;
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
+                  std::move(order))
+        .receive(
+            [&](const cells::Reconfigured& answer) {
+              for (const auto& [name, jobs] : answer.needed) {
+                faults.push_back(
+                    {json::pointer_to("/services", name),
+                     "cannot be taken out: " + std::to_string(jobs) +
+                         (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
+              }
+              report.masked = answer.masked;
+            },
+            [&](const caf::error&) {
+              faults.push_back({"", "the engine is stopping and takes no other configuration"});
+            });
+    return faults;
+  }
+
+  /// celld is not to go on without that actor.
+  void fail_with(const caf::actor& actor, Events::Kind kind, const char* text) {
+    actor->attach_functor([this, kind, text](const caf::error& reason) {
+      if (reason != caf::exit_reason::user_shutdown) events_.fail(kind, text);
+    });
+  }
+
+  std::optional<StartFailure> serve(store::SqliteStore& opened) {
+    const auto store = opened.spawn_writer(system_);
+    const auto reader = opened.spawn_reader(system_);
+    const auto gateway = api::spawn_gateway(system_, wall_now);
+    store_ = caf::actor_cast<caf::actor>(store);
+    fail_with(store_, Events::Kind::store_failed, "the store ended");
+    reader_ = caf::actor_cast<caf::actor>(reader);
+    gateway_ = caf::actor_cast<caf::actor>(gateway);
+
+    auto routing = std::make_shared<const cells::Routing>(config_.cells);
+    const auto dispatcher =
+        cells::spawn_cell_dispatcher(system_, engine_options(store, gateway, routing));
+    dispatcher_ = caf::actor_cast<caf::actor>(dispatcher);
+    if (auto failure = await_dispatcher(dispatcher)) return failure;
+    retention_ = caf::actor_cast<caf::actor>(
+        cells::spawn_retention(system_, {store, wall_now, config_.retention}));
+    fail_with(dispatcher_, Events::Kind::engine_failed, "the cell dispatcher ended");
+
+    caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
+    settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));
+    const auto scraper = spawn_scraper(dispatcher, reader, opened);
+    const auto backups = api::spawn_backup_sender(system_, opened.spawn_backup_maker(system_));
+    backup_sender_ = caf::actor_cast<caf::actor>(backups);
+    const auto scrape = [scraper](http::Responder responder) {
+      caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
+    };
+    const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
+    api::add_endpoints(server_,
+                       {gateway, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
+    server_.observe({metrics_, &metrics_->http()});
+    server_.start();
+    readiness_->state = api::ReadyState::ready;
+    return std::nullopt;
+  }
+
+  cells::EngineOptions engine_options(const cells::JobStore& store, const api::Gateway& gateway,
+                                      std::shared_ptr<const cells::Routing> routing) {
+    cells::EngineOptions options;
+    options.store = store;
+    options.observer = gateway;
+    options.wall_clock = wall_now;
+    options.routing = std::move(routing);
+    options.seed = std::random_device{}();
+    options.probe =
+        std::make_shared<cells::ProbeList>(std::vector<std::shared_ptr<cells::EngineProbe>>{
+            {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
+    for (const auto& service : config_.services) {
+      options.services[service.name] = entry_of(service);
+    }
+    return options;
+  }
+
+  cells::ServiceEntry entry_of(const config::Service& service) {
+    return {[this, service](caf::actor_system& system) {
+              return providers::spawn_provider(system, service, transport_, wall_now, &*commands_);
+            },
+            service.settle};
+  }
+
+  /// It looks at parts that are about to go.
+  void end_scraper() {
+    if (!scraper_) return;
+    caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
+    caf::scoped_actor self{system_};
+    self->wait_for(scraper_);
+  }
+
+  metrics::Scraper spawn_scraper(const cells::CellDispatcher& dispatcher,
+                                 const cells::JobReader& reader, const store::SqliteStore& opened) {
+    auto scraper = metrics::spawn_scraper(
+        system_, {metrics_, dispatcher, reader, wall_now,
+                  [this, stats = opened.stats(), path = opened.path(),
+                   connections_max = config_.limits.connections_max] {
+                    return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
+                                                  server_.connections(),
+                                                  connections_max,
+                                                  server_.streams(),
+                                                  stats->checkpoints,
+                                                  path};
+                  }});
+    scraper_ = caf::actor_cast<caf::actor>(scraper);
+    return scraper;
+  }
+
+  /// Whoever answers with an error has mostly ended for want of the store: then why that failed.
+  std::string reason_of(const caf::error& error) const {
+    return events_.failure().value_or(system_.render(error));
+  }
+
+  /// Its answer says that it has taken up what the store has.
+  std::optional<StartFailure> await_dispatcher(const cells::CellDispatcher& dispatcher) {
+    std::optional<StartFailure> failure;
+    caf::scoped_actor self{system_};
+    self->request(dispatcher, caf::infinite, cells::ListCells{std::nullopt, 1})
+        .receive([](const cells::CellsListed&) {},
+                 [&](const caf::error& error) {
+                   failure = StartFailure{3, "the store failed: " + reason_of(error)};
+                 });
+    return failure;
+  }
+
+  config::Config config_;  ///< In force; only the main thread looks at it.
+  Events& events_;
+  logs::Log& log_;
+  bool hands_over_ = false;  // The listening socket is not of our making.
+  std::string url_;
+  std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
+  std::shared_ptr<metrics::Metrics> metrics_ =
+      std::make_shared<metrics::Metrics>(names_of(config_.services), version);
+  std::shared_ptr<api::LiveSettings> settings_;
+  caf::actor_system_config system_config_;
+  caf::actor_system system_;
+  // Actors may refer to what stands below, and it refers to them: it goes first, they end then.
+  caf::actor store_;
+  caf::actor reader_;
+  caf::actor gateway_;
+  caf::actor dispatcher_;
+  caf::actor scraper_;
+  caf::actor retention_;
+  caf::actor backup_sender_;
+  providers::HttpTransport transport_;
+  std::optional<providers::CommandTransport> commands_;
+  http::Server server_{limits_of(config_.limits), api::refuse};
+};
+
+}  // namespace
+
+std::vector<json::Fault> check_certificates(const config::Config& config) {
+  std::shared_ptr<http::TlsContext> unused;
+  if (auto fault = load_certificates(config, unused)) return {std::move(*fault)};
+  return {};
+}
+
+std::variant<std::unique_ptr<Daemon>, StartFailure> Daemon::start(const config::Config& config,
+                                                                  const std::string& data_directory,
+                                                                  Events& events, logs::Log& log,
+                                                                  std::optional<int> socket) {
+  auto daemon = std::make_unique<RunningDaemon>(config, events, log);
+  if (auto failure = daemon->start(data_directory, socket)) return std::move(*failure);
+  return daemon;
+}
+
+}  // namespace celld

@@ -1,0 +1,33 @@
+// The paths of the API. Handlers run on HTTP threads: they parse, check, and hand over to the
+// gateway.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "src/http/api/admin_call.hpp"
+#include "src/http/api/backup_sender.hpp"
+#include "src/http/api/gateway.hpp"
+#include "src/http/api/readiness.hpp"
+#include "src/http/api/reload.hpp"
+#include "src/http/api/settings.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+struct Api {
+  Gateway gateway;
+  std::shared_ptr<const LiveSettings> settings;
+  std::shared_ptr<const Readiness> readiness;
+  /// Answers with all metrics; must not block.
+  std::function<void(http::Responder)> scrape{};
+  /// Has the configuration file read again; must not block.
+  std::function<void(ReloadAnswer)> reload{};
+  BackupSender backup_sender{};
+  Audit audit{};  ///< May be null.
+};
+
+/// Adds all endpoints to a server that has not started.
+void add_endpoints(http::Server& server, const Api& api);
+
+}  // namespace celld::api

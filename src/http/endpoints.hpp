@@ -1,0 +1,64 @@
+// The endpoints of a server: which handler a request goes to.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "src/http/path_matcher.hpp"
+#include "src/http/server.hpp"
+#include "src/http/server_observer.hpp"
+
+namespace celld::http {
+
+class Endpoints {
+ public:
+  void add(std::string method, std::string pattern, Handler handler);
+  void add_stream(std::string method, std::string path, StreamHandler handler);
+  /// No endpoint is added afterwards; from now on reads may come from any thread.
+  void complete();
+  /// Lets go of all handlers.
+  void clear();
+
+  /// What is served; the index of each is the `endpoint` of its handler.
+  const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+
+  struct StreamEntry {
+    StreamHandler handler;
+    std::size_t endpoint = 0;
+  };
+  /// Found where the head ends, as it decides how the body is read; null for all other requests.
+  const StreamEntry* stream_handler(std::string_view method, std::string_view match_path) const;
+
+  struct Found {
+    const Handler* handler = nullptr;
+    std::size_t endpoint = 0;
+    int status = 200;   ///< 404 or 405 when there is no handler.
+    std::string allow;  ///< The methods of the path, for a 405.
+    std::vector<std::string> captures;
+  };
+  Found find(const std::string& method, std::string_view match_path) const;
+
+ private:
+  struct Entry {
+    Handler handler;
+    std::size_t endpoint = 0;
+  };
+  struct Path {
+    std::string pattern;
+    std::map<std::string, Entry> handlers;
+    std::map<std::string, StreamEntry, std::less<>> stream_handlers;
+  };
+
+  std::size_t add_endpoint(const std::string& method, const std::string& pattern);
+  Path& path_of(std::string&& pattern);
+  static std::string allowed_methods(const Path& path);
+
+  std::vector<Endpoint> endpoints_;
+  std::vector<Path> paths_;
+  PathMatcher matcher_;
+};
+
+}  // namespace celld::http

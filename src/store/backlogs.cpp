@@ -1,0 +1,160 @@
+#include "src/store/backlogs.hpp"
+
+#include <algorithm>
+
+namespace celld::store {
+
+using cells::CellKey;
+using cells::JobState;
+
+Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
+                  std::int64_t routing_key) {
+  return {cell, routing_key, job.state, job.place, marks, job.lease};
+}
+
+Backlogs::Backlogs(Connection& connection)
+    : insert_cell_(connection, "INSERT INTO cells (id, customer, product) VALUES (?1, ?2, ?3)"),
+      insert_routing_key_(connection,
+                          "INSERT INTO origins (id, customer, product) VALUES (?1, ?2, ?3)"),
+      save_backlog_(connection,
+                    "INSERT OR REPLACE INTO routes (cell, origin, scheduled, queued, running,"
+                    " retrying, compensating, settling, runnable)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") {
+  for (Statement row{connection, "SELECT id, customer, product FROM cells"}; row.step();) {
+    const CellKey key{std::string{row.text(1)}, std::string{row.text(2)}};
+    cell_ids_[key] = row.integer(0);
+    cells_[row.integer(0)].key = key;
+  }
+  for (Statement row{connection, "SELECT id, customer, product FROM origins"}; row.step();) {
+    const RoutingKey routing_key{std::string{row.text(1)}, std::string{row.text(2)}};
+    routing_key_ids_[routing_key] = row.integer(0);
+    routing_keys_[row.integer(0)] = routing_key;
+  }
+  load_backlogs(connection);
+}
+
+void Backlogs::load_backlogs(Connection& connection) {
+  Statement row{connection,
+                "SELECT cell, origin, scheduled, queued, running, retrying, compensating,"
+                " settling, runnable FROM routes"};
+  while (row.step()) {
+    const auto known = cells_.find(row.integer(0));
+    if (known == cells_.end()) throw SqliteFailure("a count of jobs names an unknown cell");
+    auto& in = known->second;
+    auto& loaded = backlog(row.integer(0), row.integer(1));
+    for (int state = 0; state < 5; ++state) {
+      const auto count = static_cast<std::uint64_t>(row.integer(2 + state));
+      loaded.counts[static_cast<JobState>(state)] = count;
+      in.counts[static_cast<JobState>(state)] += count;
+    }
+    loaded.settling = static_cast<std::uint64_t>(row.integer(7));
+    loaded.runnable = static_cast<std::uint64_t>(row.integer(8));
+    in.open += loaded.counts.unfinished() + loaded.settling;
+    if (loaded.runnable != 0)
+      in.runnable[routing_key(loaded.routing_key).customer].push_back(&loaded);
+  }
+}
+
+const CellKey& Backlogs::cell(std::int64_t id) {
+  const auto found = cells_.find(id);
+  if (found == cells_.end()) throw SqliteFailure("a stored job names an unknown cell");
+  return found->second.key;
+}
+
+const RoutingKey& Backlogs::routing_key(std::int64_t id) {
+  const auto found = routing_keys_.find(id);
+  if (found == routing_keys_.end()) throw SqliteFailure("a stored job names an unknown origin");
+  return found->second;
+}
+
+std::int64_t Backlogs::cell_id(const CellKey& key) {
+  const auto next = static_cast<std::int64_t>(cell_ids_.size()) + 1;
+  const auto [found, added] = cell_ids_.try_emplace(key, next);
+  if (!added) return found->second;
+  cells_[next].key = key;
+  insert_cell_.bind(1, next);
+  insert_cell_.bind(2, std::string_view{key.customer}).bind(3, std::string_view{key.product}).run();
+  return next;
+}
+
+std::int64_t Backlogs::routing_key_id(const RoutingKey& routing_key) {
+  const auto next = static_cast<std::int64_t>(routing_key_ids_.size()) + 1;
+  const auto [found, added] = routing_key_ids_.try_emplace(routing_key, next);
+  if (!added) return found->second;
+  routing_keys_[next] = routing_key;
+  insert_routing_key_.bind(1, next);
+  insert_routing_key_.bind(2, std::string_view{routing_key.customer});
+  insert_routing_key_.bind(3, std::string_view{routing_key.product}).run();
+  return next;
+}
+
+std::optional<std::int64_t> Backlogs::find_cell_id(const CellKey& key) const {
+  const auto found = cell_ids_.find(key);
+  return found == cell_ids_.end() ? std::nullopt : std::optional{found->second};
+}
+
+const Backlogs::Cell* Backlogs::find_cell(const CellKey& key) const {
+  const auto id = find_cell_id(key);
+  return id ? &cells_.at(*id) : nullptr;
+}
+
+std::optional<std::int64_t> Backlogs::find_routing_key_id(const RoutingKey& routing_key) const {
+  const auto found = routing_key_ids_.find(routing_key);
+  return found == routing_key_ids_.end() ? std::nullopt : std::optional{found->second};
+}
+
+Backlogs::Backlog& Backlogs::backlog(std::int64_t cell, std::int64_t routing_key_number) {
+  const auto both =
+      static_cast<std::uint64_t>(cell) << 32 | static_cast<std::uint64_t>(routing_key_number);
+  const auto [found, added] = backlogs_.try_emplace(both);
+  if (added) {
+    found->second.cell = cell;
+    found->second.routing_key = routing_key_number;
+    cells_.at(cell).backlogs[routing_keys_.at(routing_key_number)] = &found->second;
+  }
+  return found->second;
+}
+
+void Backlogs::count(const Standing& job, int one) {
+  const bool ended = is_ended(job.state);
+  if (ended && job.place == 0) return;
+  auto& in = cells_.at(job.cell);
+  auto& counted = backlog(job.cell, job.routing_key);
+  const auto by = static_cast<std::uint64_t>(one);  // Unsigned arithmetic wraps as it should.
+  in.open += by;
+  if (ended) {
+    counted.settling += by;
+  } else {
+    counted.counts[job.state] += by;
+    in.counts[job.state] += by;
+  }
+  if (is_runnable(job.state, job.marks)) count_runnable(in, counted, one);
+  if (!std::exchange(counted.dirty, true)) dirty_.push_back(&counted);
+}
+
+void Backlogs::count_runnable(Cell& in, Backlog& backlog, int one) {
+  const bool had = backlog.runnable != 0;
+  backlog.runnable += static_cast<std::uint64_t>(one);
+  const bool has = backlog.runnable != 0;
+  if (had == has) return;
+  const auto& customer = routing_key(backlog.routing_key).customer;
+  auto& backlogs = in.runnable[customer];
+  has ? backlogs.push_back(&backlog) : void(std::erase(backlogs, &backlog));
+  if (backlogs.empty()) in.runnable.erase(customer);
+}
+
+void Backlogs::save() {
+  for (auto* backlog : dirty_) {
+    backlog->dirty = false;
+    save_backlog_.bind(1, backlog->cell).bind(2, backlog->routing_key);
+    for (int state = 0; state < 5; ++state) {
+      save_backlog_.bind(3 + state,
+                         static_cast<std::int64_t>(backlog->counts[static_cast<JobState>(state)]));
+    }
+    save_backlog_.bind(8, static_cast<std::int64_t>(backlog->settling));
+    save_backlog_.bind(9, static_cast<std::int64_t>(backlog->runnable)).run();
+  }
+  dirty_.clear();
+}
+
+}  // namespace celld::store

@@ -1,0 +1,94 @@
+// Which cells and routing keys the SQLite store knows, and how many jobs of each routing key each
+// cell has. Kept in memory whole, at the size of the backlogs and never of the backlog, and on disk
+// in step with the jobs: every question about a cell as a whole is answered without touching its
+// jobs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cells/ports/job_store.hpp"
+#include "src/store/record.hpp"
+
+namespace celld::store {
+
+/// Where a stored job stands: what its backlog counts of it.
+struct Standing {
+  std::int64_t cell = 0;
+  std::int64_t routing_key = 0;
+  cells::JobState state = cells::JobState::queued;
+  cells::JobId place = 0;
+  LineMarks marks;
+  cells::Lease lease;
+};
+
+/// The standing of a job of the given cell and routing key.
+Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
+                  std::int64_t routing_key);
+
+class Backlogs : public Names {
+ public:
+  struct Backlog {
+    std::int64_t cell = 0;
+    std::int64_t routing_key = 0;
+    cells::JobCounts counts;  ///< Of unfinished jobs.
+    std::uint64_t settling = 0;
+    std::uint64_t runnable = 0;
+    bool dirty = false;
+
+    bool open() const { return counts.unfinished() + settling != 0; }
+  };
+  struct Cell {
+    cells::CellKey key;
+    std::map<RoutingKey, Backlog*> backlogs;
+    std::map<std::string, std::vector<Backlog*>> runnable;  ///< By customer; none without jobs.
+    cells::JobCounts counts;                                ///< Of unfinished jobs.
+    std::uint64_t open = 0;                                 ///< Unfinished and settling jobs.
+  };
+
+  /// Loads what the database holds.
+  explicit Backlogs(Connection& connection);
+
+  const cells::CellKey& cell(std::int64_t id) override;
+  const RoutingKey& routing_key(std::int64_t id) override;
+
+  // The number of a name, given out at its first use.
+  std::int64_t cell_id(const cells::CellKey& key);
+  std::int64_t routing_key_id(const RoutingKey& routing_key);
+  /// Null: no job and no override ever named it.
+  const Cell* find_cell(const cells::CellKey& key) const;
+  std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
+  std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
+
+  /// The cells, in order of their keys.
+  const std::map<cells::CellKey, std::int64_t>& cells() const { return cell_ids_; }
+
+  /// Counts a job in or out.
+  void add(const Standing& job) { count(job, 1); }
+  void remove(const Standing& job) { count(job, -1); }
+
+  /// Writes down what has changed.
+  void save();
+
+ private:
+  Backlog& backlog(std::int64_t cell, std::int64_t routing_key);
+  void count(const Standing& job, int one);
+  void count_runnable(Cell& in, Backlog& backlog, int one);
+  void load_backlogs(Connection& connection);
+
+  Statement insert_cell_;
+  Statement insert_routing_key_;
+  Statement save_backlog_;
+  std::map<cells::CellKey, std::int64_t> cell_ids_;
+  std::map<RoutingKey, std::int64_t> routing_key_ids_;
+  std::unordered_map<std::int64_t, Cell> cells_;
+  std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
+  std::unordered_map<std::uint64_t, Backlog> backlogs_;  ///< By both numbers.
+  std::vector<Backlog*> dirty_;
+};
+
+}  // namespace celld::store

@@ -1,0 +1,38 @@
+set(celld_python_timeout_s 120)
+if(CELLD_SANITIZE)
+  set(celld_python_timeout_s 900)
+endif()
+
+# celld_python_tests(PREFIX [SERIAL] [ENVIRONMENT NAME=VALUE ...]): each method of each test_*.py
+# beside the caller is a test of ctest, named as the sentence that its name is. They share what
+# tests/lib has for a daemon under test. SERIAL: no other test runs at the same time, so that what
+# is measured is the daemon's.
+function(celld_python_tests prefix)
+  cmake_parse_arguments(ARG "SERIAL" "" "ENVIRONMENT" ${ARGN})
+  file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${modules})
+  set(environment CELLD_BINARY=$<TARGET_FILE:celld> CELLD_SANITIZE=${CELLD_SANITIZE}
+    PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/lib PYTHONDONTWRITEBYTECODE=1 ${ARG_ENVIRONMENT})
+  foreach(path ${modules})
+    cmake_path(GET path STEM module)
+    file(STRINGS ${path} lines REGEX "^class |^    def test_")
+    foreach(line ${lines})
+      if(line MATCHES "^class ([A-Za-z0-9]+)")
+        set(class ${CMAKE_MATCH_1})
+      elseif(line MATCHES "def test_([a-z0-9_]+)")
+        set(method test_${CMAKE_MATCH_1})
+        string(REPLACE "_" " " sentence ${CMAKE_MATCH_1})
+        set(name "${prefix}: ${sentence}")
+        add_test(NAME ${name}
+          COMMAND ${CMAKE_COMMAND} -E env ${environment} ${Python3_EXECUTABLE}
+                  -W ignore::ResourceWarning -m unittest ${module}.${class}.${method}
+          WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+        set_tests_properties(${name} PROPERTIES TIMEOUT ${celld_python_timeout_s}
+          SKIP_REGULAR_EXPRESSION "OK .skipped=1.")
+        if(ARG_SERIAL)
+          set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+        endif()
+      endif()
+    endforeach()
+  endforeach()
+endfunction()

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""The mutations as a campaign: a unit is a second of them. Every few seconds another seed begins,
+the number of its first unit, with a fresh celld: one that goes on fills its caches, and the test
+holds its memory against that of the beginning. `CELLD_BINARY` names the program.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
+
+import program  # noqa: E402
+
+SECONDS_OF_A_SEED = 8
+FAILURES_MAX = 3
+
+
+def mutate(seed, seconds):
+    """(conversations, whether all went well)"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::ResourceWarning", "-m", "unittest", "test_mutations"],
+        cwd=HERE, stderr=subprocess.PIPE, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.path.join(HERE, "..", "..", "lib"),
+             "CELLD_MUTATION_SEED": str(seed), "CELLD_MUTATION_SECONDS": str(seconds)})
+    print(done.stderr, flush=True)
+    conversations = re.search(r"(\d+) conversations", done.stderr)
+    return int(conversations[1]) if conversations else 0, done.returncode == 0
+
+
+def work(options, outcome):
+    ends_at, first = time.monotonic() + options.seconds, options.first
+    while outcome.units < options.count and (first == options.first or time.monotonic() < ends_at):
+        began_at = time.monotonic()
+        conversations, well = mutate(first, SECONDS_OF_A_SEED)
+        if not well:
+            outcome.fail(first, SECONDS_OF_A_SEED)
+        # What fails may have ended early.
+        outcome.add(SECONDS_OF_A_SEED if well else
+                    min(SECONDS_OF_A_SEED, int(time.monotonic() - began_at)),
+                    {"conversations": conversations})
+        if len(outcome.failed) == FAILURES_MAX:
+            break
+        first += SECONDS_OF_A_SEED
+    print(f"{outcome.figures['conversations']} conversations of mutants in {outcome.units} s, "
+          f"{len(outcome.failed)} failures")
+
+
+def main():
+    options = program.options(__doc__)
+    program.run(options, lambda outcome: work(options, outcome))
+
+
+if __name__ == "__main__":
+    main()

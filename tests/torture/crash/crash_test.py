@@ -1,0 +1,293 @@
+"""Thousands of jobs over many cells, while pools are resized and celld is killed and stopped.
+
+    crash_test.py [--jobs N] [--cells N] [--cycles N] [--seed N]
+
+One cycle is a kill -9 and a SIGTERM, in the middle of the load. Afterwards every job that was
+answered with 202 must have ended once, as the provider answered; no pool may have been passed, no
+entity called twice at once, and no ended job changed. `CELLD_BINARY` names the program.
+"""
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
+
+from daemon import Daemon  # noqa: E402
+from calls import Call  # noqa: E402
+from client import BROKEN, all_jobs, unfinished  # noqa: E402
+from faults import Faults  # noqa: E402
+from load import Load  # noqa: E402
+
+POOL_SIZE = 3
+CLIENTS = 24
+RESIZES_PER_S = 10
+CELLS_PER_RESIZE = 10
+# Between celld's decision to start a call and the provider's note of it.
+ON_THE_WAY_S = 1.0
+DRAIN_DEADLINE_S = 240.0
+EXPECTED = {"ok": ("succeeded", None), "flaky": ("succeeded", None), "busy": ("succeeded", None),
+            "reject": ("failed", "provider_rejected")}
+ENDED = ("succeeded", "failed", "cancelled")
+
+
+class RecordingProvider:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "recording_provider.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def stop(self):
+        """Its log."""
+        output, _ = self.process.communicate()
+        return [Call(*json.loads(line)) for line in output.splitlines()]
+
+
+def config(provider, cells):
+    url = f"http://127.0.0.1:{provider.port}/"
+    return {
+        "services": {"one": {"type": "http", "url": url + "one"},
+                     "two": {"type": "http", "url": url + "two"}},
+        "defaults": {"pool": {"size": POOL_SIZE}, "timeout_ms": 30000,
+                     "retry": {"max_attempts": 5, "backoff_ms": 10, "backoff_max_ms": 100}},
+        "cells": [{"customer": f"c{i}"} for i in range(cells)],
+        "shutdown_grace_ms": 20000,
+    }
+
+
+def descriptors(daemon, provider):
+    """How many celld holds, its kept connections to the provider not counted."""
+    base = f"/proc/{daemon.process.pid}"
+    kept = set()
+    with open(f"{base}/net/tcp", encoding="ascii") as table:
+        for line in table.readlines()[1:]:
+            fields = line.split()
+            if int(fields[2].rpartition(":")[2], 16) == provider.port:
+                kept.add(f"socket:[{fields[9]}]")
+    names = []
+    for name in os.listdir(f"{base}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"{base}/fd/{name}"))
+    return len([name for name in names if name not in kept])
+
+
+async def until(condition, what, deadline_s):
+    give_up_at = time.monotonic() + deadline_s
+    while not await condition():
+        if time.monotonic() > give_up_at:
+            raise AssertionError(f"not within {deadline_s} s: {what}")
+        await asyncio.sleep(0.02)
+
+
+class Run:
+    def __init__(self, options, directory):
+        self.faults = Faults()
+        self.provider = RecordingProvider()
+        self.daemon = Daemon(config(self.provider, options.cells), directory)
+        self.load = Load(self.daemon, options.jobs, options.cells, options.seed)
+        self.options = options
+        self.killed_at = []
+        self.ended = {}  # Jobs as they were once they had been seen to have ended.
+
+    async def whole(self):
+        await asyncio.to_thread(self.daemon.start)
+        resizing = asyncio.create_task(self.load.resize(RESIZES_PER_S, CELLS_PER_RESIZE))
+        submitting = asyncio.create_task(self.load.submit_all(CLIENTS))
+        await self.interrupt()
+        await submitting
+        await self.drain()
+        self.load.done = True
+        await resizing
+        await self.check_descriptors()
+        jobs = await all_jobs(self.daemon)
+        self.check_database(jobs)
+        self.faults.expect(await asyncio.to_thread(self.daemon.stop) == 0, "the exit code is not 0")
+        calls = self.provider.stop()
+        self.check_jobs(jobs)
+        self.check_calls(jobs, calls)
+        self.check_entities(calls)
+        self.check_pools(calls)
+        return len(calls)
+
+    async def interrupt(self):
+        """The kills and stops, spread evenly over the load."""
+        turns = 2 * self.options.cycles
+        for turn in range(turns):
+            target = self.options.jobs * (turn + 1) // (turns + 1)
+
+            async def reached(target=target):
+                return len(self.load.accepted) >= target
+            await until(reached, f"{target} jobs are accepted", DRAIN_DEADLINE_S)
+            await self.note_ended()
+            if turn % 2 == 0:
+                self.killed_at.append(time.monotonic())
+                self.daemon.kill()
+            else:
+                code = await asyncio.to_thread(self.daemon.stop)
+                self.faults.expect(code == 0, "a stop did not end with 0", code)
+            await asyncio.to_thread(self.daemon.start)
+
+    async def note_ended(self):
+        for state in ("succeeded", "failed"):
+            for job_id, job in (await all_jobs(self.daemon, state=state)).items():
+                before = self.ended.setdefault(job_id, job)
+                self.faults.expect(before == job, "an ended job changed", before, job)
+
+    async def drain(self):
+        async def idle():
+            try:
+                return await unfinished(self.daemon) == 0
+            except BROKEN:
+                return False
+        await until(idle, "every job has ended", DRAIN_DEADLINE_S)
+
+    async def check_descriptors(self):
+        """After more of the same load, celld holds no more descriptors than before."""
+        await all_jobs(self.daemon, customer="c0")
+        few = await self.fewest_descriptors()
+        self.load.count += 1000
+        await self.load.submit_all(CLIENTS)
+        await self.drain()
+        await all_jobs(self.daemon, customer="c0")
+        still_few = await self.fewest_descriptors()
+        self.faults.expect(still_few <= few, "descriptors leaked", few, still_few)
+
+    async def fewest_descriptors(self):
+        """Once it has had the time to close what its clients have left."""
+        fewest = descriptors(self.daemon, self.provider)
+        until_at = time.monotonic() + 0.5
+        while time.monotonic() < until_at:
+            await asyncio.sleep(0.02)
+            fewest = min(fewest, descriptors(self.daemon, self.provider))
+        return fewest
+
+    def check_database(self, jobs):
+        path = os.path.join(self.daemon.data, "celld.db")
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            [(verdict,)] = database.execute("PRAGMA integrity_check").fetchall()
+            states = dict(database.execute(
+                "SELECT state, count(*) FROM jobs_for_people GROUP BY state"))
+        self.faults.expect(verdict == "ok", "the database is damaged", verdict)
+        listed = dict(collections.Counter(job["state"] for job in jobs.values()))
+        self.faults.expect(states == listed, "database and API disagree", states, listed)
+
+    def check_jobs(self, jobs):
+        for answer in self.load.unexpected:
+            self.faults.expect(False, "an answer no client should get", *answer)
+        for job_id in self.load.accepted:
+            self.faults.expect(job_id in jobs, "an accepted job is lost", job_id)
+        for job_id, job in jobs.items():
+            state, code = EXPECTED[job["parameters"]["outcome"]]
+            got = (job["state"], job["error"] and job["error"]["code"])
+            self.faults.expect(got == (state, code), "a job did not end as the provider answered",
+                               json.dumps(job))
+            if state == "succeeded":
+                expected = {service: job_id for service in job["services"]}
+                self.faults.expect(job["properties"] == expected, "properties are missing",
+                                   json.dumps(job))
+        for job_id, before in self.ended.items():
+            self.faults.expect(jobs.get(job_id) == before, "an ended job changed", before,
+                               jobs.get(job_id))
+        for job_id, sent in self.load.accepted.items():
+            job = jobs.get(job_id, {})
+            for name, value in sent.items():
+                self.faults.expect(job.get(name) == value, "a job is not what was sent", job_id,
+                                   name)
+
+    def check_calls(self, jobs, calls):
+        """Each step was called; more often than its outcome explains only around a kill."""
+        of_step = collections.defaultdict(list)
+        for call in calls:
+            of_step[call.job, call.service].append(call)
+            self.faults.expect(call.job in jobs, "a call for a job that is not there", call)
+            self.faults.expect(not call.broken or self.near_a_kill(call), "a call was cut short",
+                               call)
+        for job_id, job in jobs.items():
+            outcome = job["parameters"]["outcome"]
+            services = job["services"][:1] if outcome == "reject" else job["services"]
+            needed = 2 if outcome in ("flaky", "busy") else 1
+            for service in services:
+                made = of_step.get((job_id, service), [])
+                self.faults.expect(len(made) >= needed, "too few calls for a step", job_id, made)
+                extra = [call for call in made if self.near_a_kill(call)]
+                self.faults.expect(len(made) <= needed + len(extra), "too many calls for a step",
+                                   job_id, made)
+
+    def near_a_kill(self, call):
+        """The call ran at a kill, or ended so shortly before that its end was not on disk."""
+        return any(call.began_at <= at + ON_THE_WAY_S and
+                   (call.ended_at is None or call.ended_at >= at - ON_THE_WAY_S)
+                   for at in self.killed_at)
+
+    def end_of(self, call):
+        """A killed celld has no calls any more, even if the provider hears of it later."""
+        ends = [at for at in self.killed_at if call.broken and at >= call.began_at]
+        return min(ends + ([call.ended_at] if call.ended_at is not None else [float("inf")]))
+
+    def check_entities(self, calls):
+        last = {}
+        for call in sorted(calls, key=lambda call: call.began_at):
+            before = last.get(call.entity)
+            self.faults.expect(before is None or self.end_of(before) <= call.began_at,
+                               "two calls for one entity at once", before, call)
+            last[call.entity] = call
+
+    def check_pools(self, calls):
+        """At the start of a call, it and those that run are no more than the pool may hold."""
+        of_cell = collections.defaultdict(list)
+        for call in calls:
+            of_cell[call.cell].append(call)
+        for name, cell_calls in of_cell.items():
+            cell = int(re.match(r"c(\d+)/", name)[1])
+            running = []
+            for call in sorted(cell_calls, key=lambda call: call.began_at):
+                running = [r for r in running if self.end_of(r) > call.began_at] + [call]
+                allowed = max(self.load.sizes_in_force(
+                    cell, POOL_SIZE, call.began_at - ON_THE_WAY_S, call.began_at))
+                self.faults.expect(len(running) <= allowed, "a pool was passed", name,
+                                   f"{len(running)} > {allowed} at {call.began_at}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=10_000)
+    parser.add_argument("--cells", type=int, default=100)
+    parser.add_argument("--cycles", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    directory = tempfile.mkdtemp(prefix="celld-crash-")
+    run = Run(options, directory)
+    began_at = time.monotonic()
+    try:
+        calls = asyncio.run(run.whole())
+    except BaseException:
+        run.faults.report()
+        print(f"seed {options.seed}; celld's log:\n{run.daemon.log()}", file=sys.stderr)
+        raise
+    finally:
+        if run.daemon.running():
+            run.daemon.kill()
+        run.provider.process.kill()
+        shutil.rmtree(directory, ignore_errors=True)
+    resizes = sum(len(records) for records in run.load.resizes.values())
+    print(f"{len(run.load.accepted)} jobs, {calls} calls, {resizes} resizes, "
+          f"{2 * options.cycles} restarts in {time.monotonic() - began_at:.1f} s")
+    if run.faults.report():
+        print(f"seed {options.seed}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+// A log of the shim, in memory.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/torture/disk/disk_log.hpp"
+
+namespace celld::disk {
+
+struct Record {
+  RecordHead head;
+  std::string_view payload;  ///< Lives as long as the log.
+};
+
+class LogFile {
+ public:
+  /// Throws std::runtime_error when it cannot be read or ends within a record.
+  explicit LogFile(const std::string& path);
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  const std::vector<Record>& records() const { return records_; }
+
+ private:
+  std::string bytes_;
+  std::vector<Record> records_;
+};
+
+/// The content of a file. Throws std::runtime_error when it cannot be read.
+std::string read_file(const std::string& path);
+
+}  // namespace celld::disk

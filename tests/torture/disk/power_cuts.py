@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Power cuts: a celld works under a shim that logs what it does to its disk; the replayer makes up
+disks that a cut may leave behind, opens the store on each, and looks for every job that was
+answered with 202. On some of them, the whole celld is started.
+
+A unit is a disk. A load gives a log, from which five hundred disks are made. --lost-syncs is the
+control: each N-th sync of the database and its write-ahead log has not happened (1: none has, as
+with `synchronous=OFF`), and it is a failure when no accepted job is found to be lost.
+`CELLD_BINARY` names the program.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+
+from shimmed import DATA, HERE, Daemon, ShimmedDaemon, a_config, replay, scratch_directory
+from workload import Workload
+
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
+
+import program  # noqa: E402
+
+DISKS_OF_A_LOAD = 500
+LOAD_S = 2.0
+RETENTION_MS = 1000
+BLOCK = 250  # Disks that are made at once; on one of them the whole celld is started.
+
+
+def make_log(daemon, seed):
+    """A celld under load, stopped and started again in the middle: (jobs it accepted, faults)."""
+    accepted, faults = 0, []
+    for half in range(2):
+        daemon.start()
+        load = Workload(daemon, seed * 2 + half)
+        load.run(LOAD_S / 2)
+        accepted += load.accepted
+        faults += load.unexpected[:3]
+        code = daemon.stop()
+        if code != 0:
+            faults.append(f"exit code {code}: {daemon.log()[-500:]}")
+    return accepted, faults
+
+
+def start_on(directory, daemon, number):
+    """Starts the whole celld on a disk, and asks it for every job that it owes; what is wrong."""
+    disk = os.path.join(directory, "whole")
+    shutil.rmtree(disk, ignore_errors=True)
+    code, owed = replay(daemon.disk_log, disk, "--export", number,
+                        "--retention-ms", RETENTION_MS)
+    if code != 0:
+        return [owed]
+    # Nothing is removed while we look.
+    os.makedirs(disk, exist_ok=True)
+    started = Daemon(a_config(retention_ms=86_400_000), disk)
+    started.data = os.path.join(disk, DATA)
+    try:
+        return look_into(started, owed)
+    except AssertionError as error:
+        return [f"the whole celld is at fault on disk {number}: {error}"]
+    finally:
+        if started.running():
+            started.kill()
+
+
+def look_into(started, owed):
+    started.start()
+    client = started.client()
+    faults = []
+    for line in owed.splitlines():
+        job, ended = line.split()
+        answer = client.get(f"/v1/jobs/{job}")
+        if answer.status != 200:
+            faults.append(f"the whole celld has no job {job}: {answer.status}")
+        elif ended not in ("-", answer.json["state"]):
+            faults.append(f"job {job} is {answer.json['state']} and was told to be {ended}")
+    client.close()
+    code = started.stop()
+    return faults if code == 0 else [*faults, f"exit code {code}: {started.log()[-500:]}"]
+
+
+class Campaign:
+    def __init__(self, options, outcome):
+        self.options, self.outcome = options, outcome
+        self.ends_at = time.monotonic() + options.seconds
+        self.losers = 0  # Disks on which an accepted job is missing.
+
+    def next_disk(self):
+        return self.options.first + self.outcome.units
+
+    def goes_on(self):
+        return self.outcome.units < self.options.count and time.monotonic() < self.ends_at
+
+    def run(self):
+        while self.goes_on():
+            self.load(self.next_disk() // DISKS_OF_A_LOAD)
+        if self.options.lost_syncs:
+            self.judge_control()
+        figures = self.outcome.figures
+        print(f"{self.outcome.units} disks after {figures['loads']} loads with "
+              f"{figures['jobs accepted']} accepted jobs: {figures['times a job was looked for']} "
+              f"times a job was looked for, {figures['starts of a whole celld']} times the whole "
+              f"celld was started, {len(self.outcome.failed)} failures")
+
+    def load(self, number):
+        """One load, and the disks that are made from it, as long as there is time."""
+        directory = scratch_directory()
+        settings = {"SYNC_LOST": self.options.lost_syncs} if self.options.lost_syncs else {}
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), directory, **settings)
+        failed_before = len(self.outcome.failed)
+        try:
+            accepted, faults = make_log(daemon, number)
+            self.outcome.figures.update({"loads": 1, "jobs accepted": accepted})
+            self.block(directory, daemon, faults)
+            while self.goes_on() and self.next_disk() // DISKS_OF_A_LOAD == number:
+                self.block(directory, daemon, [])
+        finally:
+            if daemon.running():
+                daemon.kill()
+            if len(self.outcome.failed) == failed_before:
+                shutil.rmtree(directory)
+            else:
+                print(f"the log of this load is kept in {directory}")
+
+    def block(self, directory, daemon, faults):
+        """Some of the disks of a load, in which `faults` were found."""
+        first = self.next_disk()
+        count = min(BLOCK - first % BLOCK, self.options.count - self.outcome.units)
+        summary = os.path.join(directory, "summary.json")
+        code, said = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
+                            "--count", count, "--retention-ms", RETENTION_MS, "--summary", summary)
+        print(said, end="", flush=True)
+        if code not in (0, 1):
+            raise SystemExit(code)
+        with open(summary, encoding="utf-8") as file:
+            found = json.load(file)
+        self.losers += found["figures"]["disks_without_a_job"]
+        figures = {"times a job was looked for": found["figures"]["jobs_looked_for"]}
+        if not self.options.lost_syncs:
+            faults += start_on(directory, daemon, first + 1)
+            figures["starts of a whole celld"] = 1
+            for fault in faults:
+                print(f"FAILURE: {fault}")
+            if faults or found["failures"]:
+                self.outcome.fail(first, count)
+        self.outcome.add(count, figures)
+
+    def judge_control(self):
+        if self.losers:
+            print(f"accepted jobs are missing on {self.losers} disks, as they must be")
+        else:
+            print("FAILURE: syncs were lost, and no accepted job is found to be")
+            self.outcome.fail(self.options.first, self.outcome.units)
+
+
+def add_options(parser):
+    parser.add_argument("--lost-syncs", type=int, default=0, metavar="N",
+                        help="the control: each N-th sync has not happened")
+
+
+def main():
+    options = program.options(__doc__, add_options, chunk=DISKS_OF_A_LOAD)
+    if options.lost_syncs:
+        options.workers = 1  # It is judged by all its disks.
+    program.run(options, lambda outcome: Campaign(options, outcome).run())
+
+
+if __name__ == "__main__":
+    main()

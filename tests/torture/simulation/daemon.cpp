@@ -1,0 +1,122 @@
+#include "tests/torture/simulation/daemon.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/retention.hpp"
+#include "src/store/memory_store.hpp"
+
+namespace simulation {
+namespace {
+
+constexpr int kill_rounds_max = 20;
+constexpr std::size_t kill_events_max = 100'000;
+constexpr milliseconds idle_close{2000};
+
+[[noreturn]] void give_up(const char* why) {
+  std::fprintf(stderr, "%s\n", why);
+  std::abort();
+}
+
+celld::store::MemoryStoreOptions store_options(const std::shared_ptr<World>& world,
+                                               const Plan& plan) {
+  celld::store::MemoryStoreOptions options;
+  options.commit_delay = [world, most = plan.commit_delay_us] {
+    return microseconds{most == 0 ? 0 : world->dice.below(most)};
+  };
+  options.fail_commit = [world] { return std::exchange(world->commit_fails, false); };
+  options.failed_commit_lands = [world] { return world->dice.one_in(2); };
+  options.on_fatal = [world](const std::string&) {
+    world->note("the store fails");
+    world->dying();
+  };
+  return options;
+}
+
+/// An exit that overtakes everything else in the mailbox.
+void kill_first(const caf::actor_addr& address) {
+  const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
+  if (!target) return;
+  target->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
+                  caf::make_message(caf::exit_msg{address, caf::exit_reason::kill}), nullptr);
+}
+
+}  // namespace
+
+ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
+                           const std::string& name) {
+  return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
+          plan.settle};
+}
+
+Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
+               const Configuration& configuration, std::uint64_t incarnation, SteadyTime start)
+    : world_(world),
+      system_(configure(config_)),
+      scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
+  clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
+  const auto routing = std::make_shared<const Routing>(configuration.rules);
+  world->daemon_started(*routing, configuration.services);
+  EngineOptions options;
+  options.store =
+      celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
+  store_ = options.store.address();
+  options.wall_clock = [world] { return world->now_wall; };
+  options.routing = routing;
+  for (const auto& name : configuration.services) {
+    options.services[name] = service_entry(world, plan, name);
+  }
+  options.seed = incarnation;
+  options.window = plan.window;
+  options.go_ahead = plan.go_ahead;
+  options.idle_close = idle_close;
+  options.probe = world;
+  const auto watcher = spawn_watcher(system_, world);
+  watcher_ = watcher.address();
+  options.observer = watcher;
+  const auto retention = spawn_retention(system_, {options.store, options.wall_clock, plan.keep});
+  retention_ = retention.address();
+  const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
+  dispatcher_ = dispatcher.address();
+  client_ = spawn_client(system_, world, dispatcher, client_state_);
+}
+
+Daemon::~Daemon() {
+  world_->dying();
+  clock().cancel_all();
+  kill_first(store_);
+  for (int round = 0; system_.registry().running() > 0; ++round) {
+    if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
+    kill_first(retention_);
+    kill_first(watcher_);
+    kill_first(dispatcher_);
+    kill_first(client_.address());
+    for (const auto& [role, actors] : world_->actors) {
+      for (const auto& actor : actors) kill_first(actor.address);
+    }
+    if (scheduler_.run(kill_events_max) == kill_events_max) {
+      give_up("actors that were killed go on for ever");
+    }
+    clock().cancel_all();
+  }
+}
+
+void Daemon::reload(Reconfigure order) {
+  client_state_->reloading = true;
+  tell_client(ClientReload{std::move(order)});
+}
+
+void Daemon::audit() {
+  client_state_->cells.reset();
+  tell_client(ClientAudit{});
+}
+
+caf::actor_system_config& Daemon::configure(caf::actor_system_config& config) {
+  config.set("scheduler.policy", caf::atom("testing"));
+  config.set("logger.file-verbosity", caf::atom("quiet"));
+  config.set("logger.console-verbosity", caf::atom("quiet"));
+  return config;
+}
+
+}  // namespace simulation

@@ -1,0 +1,65 @@
+// The engine of one incarnation of the daemon, under CAF's test coordinator.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "tests/torture/simulation/actors.hpp"
+#include "tests/torture/simulation/plan.hpp"
+
+namespace simulation {
+
+ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
+                           const std::string& name);
+
+/// Everything in it runs when the driver says so, in the order that the driver says. Its end is a
+/// power cut: nothing more happens, and what was not committed is lost.
+class Daemon {
+ public:
+  Daemon(const std::shared_ptr<World>& world, const Plan& plan, const Configuration& configuration,
+         std::uint64_t incarnation, SteadyTime start);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  caf::scheduler::test_coordinator& scheduler() { return scheduler_; }
+  caf::detail::test_actor_clock& clock() { return scheduler_.clock(); }
+  SteadyTime now() {
+    return SteadyTime{
+        std::chrono::duration_cast<microseconds>(clock().current_time.time_since_epoch())};
+  }
+
+  template <class Message>
+  void tell_client(Message message) {
+    caf::anon_send(client_, std::move(message));
+  }
+  const ClientState& client_state() const { return *client_state_; }
+  void reload(Reconfigure order);
+  /// Whether a reload has come into force since the last call.
+  bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
+  void audit();
+
+  bool dispatcher_alive() const {
+    return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr;
+  }
+
+ private:
+  static caf::actor_system_config& configure(caf::actor_system_config& config);
+
+  std::shared_ptr<World> world_;
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  caf::scheduler::test_coordinator& scheduler_;
+  caf::actor_addr store_;
+  caf::actor_addr retention_;
+  caf::actor_addr watcher_;
+  caf::actor_addr dispatcher_;
+  caf::actor client_;
+  std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
+};
+
+}  // namespace simulation

@@ -1,0 +1,121 @@
+#include "tests/torture/simulation/plan.hpp"
+
+#include <algorithm>
+
+namespace simulation {
+namespace {
+
+const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "east"};
+const std::vector<std::string> products = {"dns", "mail"};
+const std::vector<std::string> services = {"alpha", "beta", "gamma"};
+constexpr std::uint64_t entities_max = 4;
+
+/// So long that nothing is repaired by it: whoever relies on it stalls.
+constexpr milliseconds go_ahead_never = std::chrono::hours{1};
+
+CellSettings draw_settings(Dice& dice) {
+  CellSettings settings;
+  settings.pool_size = static_cast<std::uint32_t>(1 + dice.below(4));
+  settings.timeout = milliseconds{200 + dice.below(2000)};
+  settings.jobs_max = dice.one_in(3) ? 10 : 1000;
+  settings.retry = {static_cast<std::uint32_t>(1 + dice.below(4)), milliseconds{100},
+                    milliseconds{2000}};
+  return settings;
+}
+
+/// One seed in three sees everything.
+std::set<Fault> draw_without(Dice& dice) {
+  std::set<Fault> without;
+  if (dice.one_in(3)) return without;
+  for (std::size_t i = 0; i < fault_count; ++i) {
+    if (dice.one_in(3)) without.insert(static_cast<Fault>(i));
+  }
+  return without;
+}
+
+void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
+  if (rules.size() > cells_max)
+    rules.erase(rules.begin() + static_cast<long>(cells_max), rules.end());
+}
+
+}  // namespace
+
+Plan draw_plan(Dice& dice, const Caps& caps) {
+  Plan plan;
+  plan.without = draw_without(dice);
+  plan.jobs = 10 + dice.below(50);
+  plan.submit_rarity = dice.one_in(3) ? 1 : 1 + dice.below(40);
+  plan.customers = 1 + dice.below(customers.size());
+  plan.entities = 1 + dice.below(entities_max);
+  plan.fault_events = 1000 + dice.below(4000);
+  plan.fault_rarity = 20 + dice.below(200);
+  plan.commit_delay_us = dice.one_in(4) ? 0 : 1 + dice.below(30'000);
+  plan.rules = {{"*", "*", false, false, draw_settings(dice)},
+                {"acme", "dns", false, false, draw_settings(dice)},
+                {"*", "mail", true, false, draw_settings(dice)}};
+  plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
+  plan.go_ahead = dice.one_in(2) ? go_ahead_never : milliseconds{5000};
+  plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
+  plan.keep = milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
+
+  plan.without.insert(caps.without.begin(), caps.without.end());
+  if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
+  plan.jobs = std::min(plan.jobs, caps.jobs_max);
+  plan.fault_events = std::min(plan.fault_events, caps.fault_events_max);
+  plan.cells_max = caps.cells_max;
+  cut(plan.rules, plan.cells_max);
+  return plan;
+}
+
+Configuration full_configuration(const Plan& plan) {
+  return {plan.rules, {services.begin(), services.end()}};
+}
+
+Configuration draw_configuration(const Plan& plan, Dice& dice) {
+  Configuration other;
+  for (const auto& rule : plan.rules) {
+    if (!dice.one_in(3)) other.rules.push_back(rule);
+  }
+  if (dice.one_in(2)) other.rules.push_back({"acme", "*", false, false, draw_settings(dice)});
+  if (dice.one_in(3)) other.rules.push_back({"bolt", "dns", false, false, draw_settings(dice)});
+  if (dice.one_in(3)) other.rules.push_back({"*", "dns", true, false, draw_settings(dice)});
+  cut(other.rules, plan.cells_max);
+  for (const auto& name : services) {
+    if (!dice.one_in(6)) other.services.insert(name);
+  }
+  return other;
+}
+
+const std::vector<CellKey>& overridable_cells() {
+  static const std::vector<CellKey> cells = {{"acme", "dns"}, {"*", "*"}, {"acme", "*"}};
+  return cells;
+}
+
+const CellKey& draw_cell(Dice& dice) {
+  return overridable_cells()[dice.below(overridable_cells().size())];
+}
+
+JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {
+  JobRequest request;
+  JobSpec& spec = request.spec;
+  spec.customer = customers[dice.below(plan.customers)];
+  spec.product = products[dice.below(products.size())];
+  spec.action = "create";
+  spec.entity = {"zone", "", std::string(1, static_cast<char>('a' + dice.below(plan.entities)))};
+  const std::size_t first = dice.below(services.size());
+  const std::size_t count = 1 + dice.below(services.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    spec.services.push_back(services[(first + i) % services.size()]);
+  }
+  spec.priority = static_cast<int>(1 + dice.below(9));
+  if (dice.one_in(4)) request.delay = milliseconds{dice.below(5000)};
+  if (dice.one_in(6)) request.expires_at = now + milliseconds{dice.below(8000)};
+  if (dice.one_in(4)) {
+    const bool changed = dice.one_in(4);
+    request.idempotency = Idempotency{"key " + std::to_string(dice.below(20)),
+                                      spec.product + (changed ? " changed" : "")};
+  }
+  return request;
+}
+
+}  // namespace simulation

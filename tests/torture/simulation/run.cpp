@@ -1,0 +1,375 @@
+#include "tests/torture/simulation/run.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tests/torture/simulation/clockwork.hpp"
+#include "tests/torture/simulation/daemon.hpp"
+#include "tests/torture/simulation/plan.hpp"
+#include "tests/torture/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+/// After the faults: enough to end all jobs.
+constexpr int quiet_steps_max = 400'000;
+constexpr std::chrono::minutes quiet_time_max{5};
+constexpr int audits_max = 50;
+constexpr int shutdown_steps_max = 50'000;
+constexpr milliseconds shutdown_allowance{1000};  ///< Beyond the grace.
+
+/// So that another plan changes neither the workload nor the faults.
+enum class Stream : std::uint64_t { plan = 1, workload = 2, faults = 3 };
+std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
+  return seed * 4 + static_cast<std::uint64_t>(stream);
+}
+
+/// How often each fault is chosen, among those that happen at a moment.
+constexpr std::pair<Fault, std::uint64_t> moments[] = {
+    {Fault::crash, 4},      {Fault::store_error, 2},  {Fault::kill_dispatcher, 4},
+    {Fault::kill_pool, 4},  {Fault::kill_worker, 10}, {Fault::kill_provider, 4},
+    {Fault::kill_cell, 1},  {Fault::clock_jump, 4},   {Fault::shut_down, 4},
+    {Fault::cell_state, 8}, {Fault::resize, 24},      {Fault::reload, 11}};
+
+Fault draw_moment(Dice& dice) {
+  std::uint64_t sum = 0;
+  for (const auto& [fault, weight] : moments) sum += weight;
+  std::uint64_t die = dice.below(sum);
+  for (const auto& [fault, weight] : moments) {
+    if (die < weight) return fault;
+    die -= weight;
+  }
+  return Fault::crash;
+}
+
+/// Drives one run.
+class Driver {
+ public:
+  Driver(std::uint64_t seed, const Caps& caps, bool keep_trace)
+      : world_(std::make_shared<World>(seed_of(seed, Stream{}))),
+        workload_(seed_of(seed, Stream::workload)),
+        faults_(seed_of(seed, Stream::faults)),
+        clockwork_(world_) {
+    Dice dice{seed_of(seed, Stream::plan)};
+    plan_ = draw_plan(dice, caps);
+    configuration_ = full_configuration(plan_);
+    world_->keep_trace = keep_trace;
+    world_->keep = plan_.keep;
+    world_->settle = plan_.settle;
+    world_->without = plan_.without;
+  }
+
+  RunResult run() {
+    start_daemon();
+    while (clockwork_.events() < plan_.fault_events && sound()) {
+      meddle();
+      step(milliseconds{1 + faults_.below(500)});
+      restart_if_over();
+    }
+    while (jobs_left() && sound()) {
+      submit();
+      step(milliseconds{1});
+    }
+    come_to_rest();
+    RunResult result{world_->trace_hash, clockwork_.events(),
+                     world_->calls,      world_->accepted_jobs.size(),
+                     crashes_,           stops_,
+                     world_->violations, world_->trace};
+    daemon_.reset();
+    return result;
+  }
+
+ private:
+  bool sound() const { return world_->violations.empty(); }
+  bool jobs_left() const { return submitted_ < plan_.jobs; }
+
+  void start_daemon() {
+    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
+    clockwork_.tell_time(*daemon_);
+    over_in_.reset();
+    stopping_ = false;
+  }
+
+  /// One event; when nothing is to come, some time passes.
+  void step(microseconds pause) {
+    if (!clockwork_.event(*daemon_)) clockwork_.advance(*daemon_, pause);
+  }
+
+  /// Now and then a client asks for something, or something goes wrong.
+  void meddle() {
+    if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
+    if (workload_.one_in(100)) change_mind();
+    if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
+  }
+
+  // --- The end ---------------------------------------------------------------------------------
+
+  /// The faults are over. Every job ends, also in cells that drain, and nothing is left behind.
+  void come_to_rest() {
+    world_->gentle = true;
+    world_->commit_fails = false;
+    if (is_ending()) restart();
+    await_reload();
+    reload(full_configuration(plan_));
+    await_reload();
+    for (const auto& cell : overridable_cells()) {
+      change_state(cell, faults_.one_in(4) ? CellState::draining : CellState::active);
+    }
+    const SteadyTime latest = latest_rest();
+    for (int i = 0; sound() && !at_rest(); ++i) {
+      if (i == quiet_steps_max || clockwork_.steady() > latest) break;
+      step(milliseconds{100});
+    }
+    if (sound()) world_->check_all_ended();
+    for (int i = 1; sound(); ++i) {
+      const std::string complaint = audit();
+      if (complaint.empty()) break;
+      if (i == audits_max) world_->violated("liveness", complaint);
+      for (int j = 0; j < 100; ++j) step(milliseconds{10});
+    }
+    for (int i = 0; sound() && daemon_->client_state().unanswered > 0; ++i) {
+      if (i == quiet_steps_max) world_->violated("liveness", "a client gets no answer");
+      step(milliseconds{100});
+    }
+  }
+
+  /// Every job has ended, as far as the disk knows.
+  bool at_rest() const {
+    const auto& jobs = world_->disk->jobs();
+    return std::all_of(jobs.begin(), jobs.end(),
+                       [](const auto& item) { return is_ended(item.second.job->state); });
+  }
+
+  /// What is due later because the wall clock went back may take longer.
+  SteadyTime latest_rest() const {
+    return clockwork_.steady() + quiet_time_max + (world_->latest_wall - world_->now_wall);
+  }
+
+  std::string audit() {
+    daemon_->audit();
+    for (int i = 0; i < quiet_steps_max && !daemon_->client_state().cells; ++i) {
+      step(milliseconds{100});
+    }
+    if (!daemon_->client_state().cells) return "the cells are not listed";
+    return world_->complaint_about(*daemon_->client_state().cells);
+  }
+
+  // --- Workload --------------------------------------------------------------------------------
+
+  void submit() {
+    submitted_ += 1;
+    daemon_->tell_client(ClientSubmit{draw_request(plan_, workload_, world_->now_wall)});
+  }
+
+  /// Some client cancels some job, or wants it tried again.
+  void change_mind() {
+    const auto& jobs = world_->disk->jobs();
+    if (jobs.empty()) return;
+    const auto chosen =
+        std::next(jobs.begin(), static_cast<std::ptrdiff_t>(workload_.below(jobs.size())));
+    const JobPtr job = chosen->second.job;
+    const bool odd = workload_.one_in(10);
+    const bool cancel = is_ended(job->state) ? odd : !odd;
+    if (!world_->may(cancel ? Fault::cancel : Fault::retry)) return;
+    if (cancel) {
+      daemon_->tell_client(ClientCancel{job});
+    } else {
+      daemon_->tell_client(ClientRetry{job});
+    }
+  }
+
+  // --- Faults ----------------------------------------------------------------------------------
+
+  void inject(Fault fault) {
+    if (!world_->may(fault)) return;
+    switch (fault) {
+      case Fault::crash:
+        world_->note("power cut");
+        restart();
+        break;
+      case Fault::store_error:
+        world_->commit_fails = true;
+        break;
+      case Fault::kill_dispatcher:
+        kill_one("dispatcher");
+        break;
+      case Fault::kill_pool:
+        kill_one("pool");
+        break;
+      case Fault::kill_worker:
+        kill_one("worker");
+        break;
+      case Fault::kill_provider:
+        kill_one("provider");
+        break;
+      case Fault::kill_cell:
+        if (kill_one(faults_.one_in(2) ? "cell" : "service")) world_->dying();
+        break;
+      case Fault::clock_jump:
+        jump_clock();
+        break;
+      case Fault::shut_down:
+        if (!stopping_) shut_down_and_restart();
+        break;
+      case Fault::cell_state:
+        change_state(draw_cell(faults_), static_cast<CellState>(faults_.below(3)));
+        break;
+      case Fault::resize:
+        resize();
+        break;
+      case Fault::reload:
+        reload(draw_configuration(plan_, faults_));
+        break;
+      default:  // The rest happens all the time.
+        break;
+    }
+  }
+
+  /// As an exception in a handler ends an actor.
+  bool kill_one(const std::string& role) {
+    auto& actors = world_->actors[role];
+    std::erase_if(actors, [](const LiveActor& actor) {
+      return caf::actor_cast<caf::strong_actor_ptr>(actor.address) == nullptr;
+    });
+    if (actors.empty()) return false;
+    const LiveActor& chosen = actors[faults_.below(actors.size())];
+    world_->note("kill a " + role + " of " + to_string(chosen.cell));
+    if (role == "provider") {
+      world_->provider_killed(chosen.address.id());
+    } else {
+      world_->disturbed(chosen.cell);
+    }
+    caf::anon_send_exit(chosen.address, caf::exit_reason::unhandled_exception);
+    return true;
+  }
+
+  void jump_clock() {
+    const auto by = std::chrono::seconds{faults_.below(60)} * (faults_.one_in(2) ? 1 : -1);
+    world_->clock_jumped(std::to_string(by.count()) + " s");
+    clockwork_.jump_wall_clock(by);
+    clockwork_.tell_time(*daemon_);
+  }
+
+  void resize() {
+    const CellKey cell = draw_cell(faults_);
+    std::optional<std::uint32_t> size;
+    if (!faults_.one_in(5)) size = static_cast<std::uint32_t>(1 + faults_.below(6));
+    world_->note("resize " + to_string(cell) + " to " +
+                 (size ? std::to_string(*size) : "what is configured"));
+    daemon_->tell_client(ClientResize{cell, size});
+  }
+
+  void change_state(const CellKey& cell, CellState state) {
+    world_->note("let " + to_string(cell) + " be " + std::string(to_string(state)));
+    daemon_->tell_client(ClientChangeState{cell, state});
+  }
+
+  // --- Restarts --------------------------------------------------------------------------------
+
+  /// Now and then somebody has changed the file meanwhile.
+  void restart() {
+    world_->is_shut_down() ? stops_ += 1 : crashes_ += 1;
+    notice_reload();
+    daemon_.reset();
+    world_->daemon_crashed();
+    world_->commit_fails = false;
+    if (world_->may(Fault::reload) && faults_.one_in(3)) {
+      configuration_ = draw_configuration(plan_, faults_);
+    }
+    start_daemon();
+  }
+
+  bool is_ending() const { return world_->is_dying() || !daemon_->dispatcher_alive(); }
+
+  /// A daemon whose store has failed, or which lost an actor that it cannot replace, refuses what
+  /// it is asked for a while, ends, and is started again.
+  void restart_if_over() {
+    if (!is_ending()) return;
+    if (!world_->is_dying()) world_->violated("P5", "the daemon ends by itself");
+    if (!over_in_) over_in_ = faults_.below(200);
+    if (--*over_in_ <= 0) restart();
+  }
+
+  /// SIGTERM: the daemon stops by itself, and nothing may be left running. Clients and faults go on
+  /// meanwhile; a power cut ends it at once.
+  void shut_down_and_restart() {
+    if (is_ending()) return;
+    const milliseconds grace{faults_.below(3000)};
+    world_->note("shut down for " + std::to_string(grace.count()) + " ms");
+    const SteadyTime latest = clockwork_.steady() + grace + shutdown_allowance;
+    daemon_->tell_client(ClientShutDown{grace});
+    stopping_ = true;
+    const auto incarnation = incarnation_;
+    for (int i = 0; !daemon_->client_state().has_shut_down && sound() && !world_->is_dying(); ++i) {
+      if (i == shutdown_steps_max || clockwork_.steady() > latest) {
+        world_->violated("P11", "the daemon does not stop");
+      }
+      meddle();
+      if (incarnation_ != incarnation) return;
+      step(milliseconds{10});
+    }
+    restart();
+  }
+
+  // --- Reloads ---------------------------------------------------------------------------------
+
+  /// One at a time, as the daemon does it.
+  void reload(const Configuration& next) {
+    notice_reload();
+    if (daemon_->client_state().reloading) return;
+    Reconfigure order;
+    order.routing = std::make_shared<const Routing>(next.rules);
+    for (const auto& name : next.services) {
+      if (!configuration_.services.contains(name) || faults_.one_in(4)) {
+        order.services[name] = service_entry(world_, plan_, name);
+      }
+    }
+    for (const auto& name : configuration_.services) {
+      if (!next.services.contains(name)) order.services_gone.insert(name);
+    }
+    reloading_ = next;
+    daemon_->reload(std::move(order));
+  }
+
+  void await_reload() {
+    for (int i = 0; sound() && daemon_->client_state().reloading; ++i) {
+      if (i == quiet_steps_max) world_->violated("P12", "a reload does not come to its end");
+      step(milliseconds{100});
+    }
+  }
+
+  /// What was answered is what the next start finds in the file.
+  void notice_reload() {
+    if (daemon_->take_reloaded()) configuration_ = reloading_;
+  }
+
+  std::shared_ptr<World> world_;
+  Dice workload_;
+  Dice faults_;
+  Clockwork clockwork_;
+  Plan plan_;
+  Configuration configuration_;
+  Configuration reloading_;
+  std::optional<Daemon> daemon_;
+  bool stopping_ = false;
+  std::optional<std::int64_t> over_in_;  ///< Steps until a daemon that is ending has ended.
+  std::uint64_t incarnation_ = 0;
+  std::uint64_t crashes_ = 0;
+  std::uint64_t stops_ = 0;
+  std::uint64_t submitted_ = 0;
+};
+
+}  // namespace
+
+std::string RunResult::broken_promise() const {
+  return violations.empty() ? "" : violations.front().substr(0, violations.front().find(':'));
+}
+
+RunResult run_seed(std::uint64_t seed, const Caps& caps, bool keep_trace) {
+  Driver driver{seed, caps, keep_trace};
+  return driver.run();
+}
+
+}  // namespace simulation

@@ -1,0 +1,452 @@
+#include "tests/torture/simulation/world.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace simulation {
+namespace {
+
+constexpr milliseconds abort_allowance{100};  // Promise P8.
+constexpr std::uint64_t left_over_us_max = 40'000;
+/// The wall clock is looked at once a second.
+constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
+constexpr milliseconds written_within{1000};
+/// For a commit or two, and a look at the wall clock.
+constexpr milliseconds idle_max{1200};
+
+std::string name(const Job& job) {
+  return format_job_id(job.id);
+}
+
+std::string to_string(CallOutcome::Kind kind) {
+  constexpr std::array<const char*, 6> names = {"succeeded", "rejected", "retryable",
+                                                "throttled", "unknown",  "aborted"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+}  // namespace
+
+World::World(std::uint64_t seed) : dice(seed) {
+  disk->on_commit = [this](const JobPtr& before, const Job& after) { committed(before, after); };
+  disk->on_prune = [this](const Job& job) { pruned(job); };
+}
+
+void World::note(const std::string& line) {
+  const std::string timed =
+      std::to_string(now_steady.time_since_epoch().count() / 1000) + " ms  " + line;
+  for (const char c : timed) {
+    trace_hash = (trace_hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  if (keep_trace) trace.push_back(timed);
+}
+
+void World::violated(const std::string& promise, const std::string& what) {
+  note("VIOLATION of " + promise + ": " + what);
+  violations.push_back(promise + ": " + what);
+}
+
+// --- Told by the client --------------------------------------------------------------------------
+
+/// What a failed commit would have made durable is not on disk: so this also tells of an
+/// acknowledgement after an error.
+void World::accepted(const JobPtr& job, bool too_late) {
+  note("accepted " + name(*job));
+  accepted_jobs.insert(job->id);
+  if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
+    violated("P1", name(*job) + " is not on disk");
+  }
+  if (too_late) violated("P11", name(*job) + " is accepted after the stop began");
+}
+
+void World::accepted_under(const Idempotency& idempotency, const Job& job) {
+  if (pruned_jobs.contains(job.id)) return;  // The key may have another holder by now.
+  const std::pair made{job.id, idempotency.digest};
+  const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
+  if (!first && known->second != made) violated("keys", name(job) + " is a second job under a key");
+}
+
+void World::cancel_accepted(const Job& job) {
+  note("cancelling " + name(job));
+  if (pruned_jobs.contains(job.id)) return;
+  const Job& stored = *disk->jobs().at(job.id).job;
+  if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
+    if (!reopened_.contains(job.id)) violated("P1", name(job) + " forgot that it was cancelled");
+  } else if (!is_ended(stored.state)) {
+    to_be_cancelled_.insert(job.id);
+  }
+}
+
+void World::retry_refused(JobId id) {
+  if (retries_asked_[id] > 0) retries_asked_[id] -= 1;
+}
+
+void World::retry_accepted(const Job& job) {
+  note("retrying " + name(job));
+  if (++retries_accepted_[job.id] > reopened_[job.id]) {
+    violated("P1", name(job) + " is to be tried again, and that is not on disk");
+  }
+}
+
+std::uint64_t World::change_asked(const CellKey& cell) {
+  changes_pending_[cell] += 1;
+  return ++changes_asked_[cell];
+}
+
+void World::change_refused(const CellKey& cell) {
+  note("not changed: " + to_string(cell));
+  changes_pending_[cell] -= 1;
+}
+
+/// It may be on disk and not in force: so it is until the daemon has ended.
+void World::change_unknown(const CellKey& cell) {
+  note("perhaps changed: " + to_string(cell));
+}
+
+/// Nothing else was asked of the cell since.
+bool World::change_stands(const CellKey& cell, std::uint64_t number) {
+  note("changed " + to_string(cell));
+  changes_pending_[cell] -= 1;
+  return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
+}
+
+void World::resize_answered(const CellKey& cell, std::uint64_t number,
+                            const std::optional<std::uint32_t>& size) {
+  if (change_stands(cell, number) && override_of(cell).pool_size != size) {
+    violated("P1", to_string(cell) + " has a new size, and that is not on disk");
+  }
+}
+
+void World::state_answered(const CellKey& cell, std::uint64_t number, CellState state) {
+  if (change_stands(cell, number) && override_of(cell).state != state) {
+    violated("P1", to_string(cell) + " has a new state, and that is not on disk");
+  }
+}
+
+void World::reload_asked() {
+  note("reload");
+  reload_pending_ = true;
+}
+
+void World::reload_answered(const Reconfigure& order, bool in_force) {
+  note(in_force ? "reloaded" : "not reloaded");
+  reload_pending_ = false;
+  if (!in_force) return;
+  set_routing(*order.routing);
+  for (const auto& [name, service] : order.services) services_.insert(name);
+  for (const auto& name : order.services_gone) services_.erase(name);
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    if (is_ended(job.state) || reopened_.contains(id)) continue;
+    for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
+      if (order.services_gone.contains(job.spec->services[step])) {
+        violated("P12", name(job) + " needs a service that went");
+      }
+    }
+  }
+}
+
+/// Cells that leave keep the size that they had.
+void World::set_routing(const Routing& routing) {
+  if (routing_) {
+    for (const auto& [cell, rule] : routing_->rules()) {
+      if (!rule.is_template()) last_size_[cell] = rule.settings.pool_size;
+    }
+    for (const auto& [id, stored] : disk->jobs()) {
+      if (const auto size = configured_size(stored.job->cell)) last_size_[stored.job->cell] = *size;
+    }
+  }
+  routing_ = routing;
+}
+
+std::optional<std::uint32_t> World::configured_size(const CellKey& cell) const {
+  const CellRule* rule = routing_->rule_of(cell);
+  return rule ? std::optional{rule->settings.pool_size} : std::nullopt;
+}
+
+CellOverride World::override_of(const CellKey& cell) const {
+  const auto found = disk->content().overrides.find(cell);
+  return found == disk->content().overrides.end() ? CellOverride{} : found->second;
+}
+
+/// What it was told to be, as far as that is known here.
+std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
+  if (const auto size = override_of(cell).pool_size) return size;
+  if (const auto size = configured_size(cell)) return size;
+  const auto found = last_size_.find(cell);
+  return found == last_size_.end() ? std::nullopt : std::optional{found->second};
+}
+
+void World::shutdown_asked(milliseconds grace) {
+  shutdown_asked_at_ = now_steady;
+  grace_over_at_ = now_steady + grace;
+}
+
+void World::has_shut_down() {
+  note("shut down");
+  has_shut_down_ = true;
+  if (!in_flight_.empty()) violated("P11", "a call is in flight after the stop");
+  for (const auto& [id, stored] : disk->jobs()) {
+    if (stored.job->state == JobState::running) {
+      violated("P11", format_job_id(id) + " is still running after the stop");
+    }
+  }
+}
+
+// --- Told by the providers -----------------------------------------------------------------------
+
+void World::call_started(const StartCall& call, const std::string& service,
+                         caf::actor_id provider) {
+  const Job& job = *call.job;
+  calls += 1;
+  note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
+       std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
+  for (const auto& [lease, other] : in_flight_) {
+    if (other.job->id == job.id) violated("P5", name(job) + " has two calls at once");
+    if (entity_of(*other.job) == entity_of(job) && other.job->id != job.id) {
+      violated("P6", name(job) + " and " + name(*other.job) + " call for one entity at once");
+    }
+  }
+  if (const auto stored = disk->jobs().find(job.id); stored != disk->jobs().end()) {
+    if (is_ended(stored->second.job->state)) {
+      violated("P2", name(job) + " is called for after its end");
+    } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
+      violated("P2", name(job) + " repeats a step that had succeeded");
+    }
+  }
+  if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
+  last_call_[job.id] = call.lease;
+  check_doubt(job);
+  begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
+  const auto made = made_.find(job.id);
+  const bool often = made != made_.end() && made->second.step == job.step &&
+                     made->second.counted >= job.spec->max_attempts;
+  if (often || job.steps[job.step].attempts > job.spec->max_attempts) {
+    violated("P2", name(job) + " is tried too often");
+  }
+  if (service != job.spec->services[job.step]) {
+    violated("P2", name(job) + " is called for at " + service);
+  }
+  const SteadyTime deadline = now_steady + call.timeout;
+  in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
+  const auto given = handed_out_.find(call.lease);
+  if (given != handed_out_.end()) given->second.deadline_latest = deadline;
+}
+
+/// What the engine wrote down about the wait is not asked: a provider doesn't know it either.
+void World::check_doubt(const Job& job) {
+  forget_doubts();
+  if (doubts_.contains(entity_of(job))) {
+    violated("P6", name(job) + " is called for while a call from before may go on");
+  }
+}
+
+bool World::is_over(Doubt& doubt) const {
+  doubt.lowest_wall = std::min(doubt.lowest_wall, now_wall);
+  return now_steady >= doubt.until || now_wall >= doubt.lowest_wall + settle;
+}
+
+void World::forget_doubts() {
+  for (auto item = doubts_.begin(); item != doubts_.end();) {
+    item = is_over(item->second) ? doubts_.erase(item) : std::next(item);
+  }
+  for (auto& [id, end] : ended_) {
+    if (end.doubt && is_over(*end.doubt)) end.doubt.reset();
+  }
+}
+
+void World::call_ended(Lease lease, CallAnswer answer) {
+  note("call over, lease " + to_string(lease) + ": " + to_string(answer.kind));
+  if (in_flight_.erase(lease) > 0) answers_[lease] = answer;
+}
+
+void World::provider_ended(caf::actor_id provider) {
+  const bool killed = killed_providers_.contains(provider);
+  for (auto call = in_flight_.begin(); call != in_flight_.end();) {
+    if (call->second.provider != provider) {
+      ++call;
+    } else if (killed && !gentle && dice.one_in(2)) {
+      leave_over(call->second);
+      ++call;
+    } else {
+      if (!killed && !dying_) violated("P5", "a provider is ended while it has calls");
+      call = in_flight_.erase(call);
+    }
+  }
+}
+
+void World::leave_over(CallInFlight& call) {
+  const auto goes_on = microseconds{dice.below(left_over_us_max)};
+  call.provider = 0;
+  call.left_over_until = std::min(now_steady + goes_on, call.deadline + abort_allowance / 2);
+}
+
+std::optional<SteadyTime> World::left_over_until(Lease lease) const {
+  const auto call = in_flight_.find(lease);
+  if (call == in_flight_.end() || call->second.provider != 0) return std::nullopt;
+  return call->second.left_over_until;
+}
+
+// --- Told by the driver --------------------------------------------------------------------------
+
+void World::disturbed(const CellKey& cell) {
+  disturbed_.insert(cell);
+  idle_since_.erase(cell);
+}
+
+void World::daemon_started(const Routing& routing, const std::set<std::string>& services) {
+  note("daemon started");
+  services_ = services;
+  set_routing(routing);
+  for (const auto& [id, call] : std::exchange(begun_, {})) {
+    doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
+  }
+  // How long to wait is said by the service's configuration alone.
+  std::erase_if(doubts_, [&](const auto& item) { return !services.contains(item.second.service); });
+}
+
+void World::daemon_crashed() {
+  note("daemon ended");
+  in_flight_.clear();
+  ended_.clear();
+  untold_.clear();
+  answers_.clear();
+  live_.clear();
+  handed_out_.clear();
+  changes_pending_.clear();
+  reload_pending_ = false;
+  disturbed_.clear();
+  idle_since_.clear();
+  killed_providers_.clear();
+  dying_ = false;
+  shutdown_asked_at_.reset();
+  has_shut_down_ = false;
+  actors.clear();
+}
+
+void World::clock_jumped(const std::string& how_far) {
+  note("the clock jumps by " + how_far);
+  due_order_.clock_jumped();
+  after_jump_ = now_steady + written_within;
+}
+
+void World::check_deadlines() {
+  forget_doubts();
+  for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
+    violated("P6", format_job_id(first) + " goes before " + format_job_id(other) +
+                       ", which fell due before it");
+  }
+  std::erase_if(in_flight_, [&](const auto& item) {
+    return item.second.provider == 0 && item.second.left_over_until <= now_steady;
+  });
+  for (const auto& [lease, call] : in_flight_) {
+    if (now_steady > call.deadline + abort_allowance) {
+      violated("P8", name(*call.job) + " is still called for after its deadline");
+    }
+  }
+  if (dying_) return;
+  for (auto& [lease, call] : in_flight_) check_expiry(call);
+  for (const auto& [lease, given] : handed_out_) {
+    // Twice: a dispatcher that died has to be replaced before its successor can end the attempt.
+    if (now_steady > given.deadline_latest + 2 * abort_allowance) {
+      violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
+    }
+  }
+}
+
+/// Its time has come, its service is there, and nobody is before it in its entity's line.
+bool World::is_runnable(const Job& job) const {
+  const bool waits = job.state == JobState::queued || job.state == JobState::scheduled ||
+                     job.state == JobState::retrying;
+  if (!waits || job.cancel_requested || job.run_at > now_wall) return false;
+  if (job.expires_at && *job.expires_at <= now_wall) return false;
+  if (job.next_attempt_at && *job.next_attempt_at > now_wall) return false;
+  if (lines_.head(entity_of(job)) != job.id) return false;
+  const auto kept = kept_until_.find(entity_of(job));
+  if (kept != kept_until_.end() && kept->second > now_wall) return false;
+  const auto route = routing_->find(job.spec->customer, job.spec->product);
+  return services_.contains(job.spec->services[job.step]) && route && route->cell == job.cell;
+}
+
+bool World::may_start_one(const CellKey& cell) {
+  if (changes_pending_[cell] > 0 || override_of(cell).state == CellState::paused) return false;
+  const auto size = size_of(cell);
+  return size && live_[cell].size() < *size;
+}
+
+void World::check_idle_cells() {
+  std::set<CellKey> idle;
+  if (!dying_ && !is_shutting_down() && !reload_pending_) {
+    for (const auto& [id, stored] : disk->jobs()) {
+      const Job& job = *stored.job;
+      if (!is_runnable(job) || !may_start_one(job.cell)) continue;
+      idle.insert(job.cell);
+      const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
+      if (now_steady <= since + idle_max) continue;
+      violated("P7", name(job) + " waits though " + to_string(job.cell) + " could start it");
+    }
+  }
+  std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
+}
+
+void World::check_expiry(CallInFlight& call) {
+  const auto& expires_at = call.job->expires_at;
+  if (!expires_at || now_wall < *expires_at) {
+    call.expired_since.reset();
+  } else if (!call.expired_since) {
+    call.expired_since = now_steady;
+  } else if (now_steady > *call.expired_since + expiry_allowance) {
+    violated("P10", name(*call.job) + " is still called for after it expired");
+  }
+}
+
+/// What a job that waits for a time waits for.
+std::string World::when(const Job& job) const {
+  const auto at =
+      job.state == JobState::scheduled ? job.run_at : job.next_attempt_at.value_or(now_wall);
+  return at == now_wall ? "" : ", due in " + std::to_string((at - now_wall).count()) + " ms";
+}
+
+void World::check_all_ended() {
+  for (const JobId id : accepted_jobs) {
+    if (!disk->jobs().contains(id) && !pruned_jobs.contains(id)) {
+      violated("P1", format_job_id(id) + " is lost");
+    }
+  }
+  for (const auto& [id, stored] : disk->jobs()) {
+    if (!is_ended(stored.job->state)) {
+      const Job& job = *stored.job;
+      violated("liveness", name(job) + " of " + job.spec->customer + "/" + job.spec->product +
+                               " is still " + std::string(to_string(job.state)) + " in " +
+                               to_string(job.cell) + (stored.marks.head ? "" : ", behind others") +
+                               (stored.marks.held ? ", held" : "") + when(job));
+    }
+  }
+  for (const auto& [cell, leases] : live_) {
+    if (!leases.empty()) violated("P4", to_string(cell) + " keeps a lease for nothing");
+  }
+}
+
+std::string World::complaint_about(const std::vector<CellStatus>& cells) const {
+  for (const auto& cell : cells) {
+    if (cell.is_template) continue;
+    const auto& pool = cell.pool;
+    for (std::size_t state = 0; state < job_state_count; ++state) {
+      const auto jobs = cell.queue.counts.by_state[state];
+      if (jobs == 0) continue;
+      return to_string(cell.key) + " counts " + std::to_string(static_cast<std::int64_t>(jobs)) +
+             " jobs that are " + std::string(to_string(static_cast<JobState>(state)));
+    }
+    if (pool.busy + pool.retiring > 0)
+      return to_string(cell.key) + " counts workers that have left";
+    if (pool.ready != pool.target) {
+      return to_string(cell.key) + " has " + std::to_string(pool.ready) + " workers of " +
+             std::to_string(pool.target);
+    }
+    const auto size = size_of(cell.key);
+    if (size && pool.target != *size) return to_string(cell.key) + " forgot its size";
+  }
+  if (!untold_.empty()) return "nobody is told of the end of " + format_job_id(*untold_.begin());
+  return {};
+}
+
+}  // namespace simulation

@@ -1,0 +1,297 @@
+// What the world hears from the engine and from the disk.
+#include <algorithm>
+
+#include "tests/torture/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+/// What a stop takes to come to every dispatcher: some messages, and a commit or two.
+constexpr milliseconds stop_allowance{200};
+
+std::string name(const Job& job) {
+  return format_job_id(job.id);
+}
+
+}  // namespace
+
+void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
+  actors[std::string(role)].push_back({cell, actor.address()});
+}
+
+// --- A job is handed out -------------------------------------------------------------------------
+
+void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
+  note("handed out " + name(job) + " in " + to_string(job.cell) + " lease " + to_string(job.lease));
+  check_lease(job);
+  check_line_and_times(job);
+  live_[job.cell].insert(job.lease);
+  idle_since_.erase(job.cell);
+  const SteadyTime deadline = now_steady + job.spec->timeout;
+  handed_out_[job.lease] = {job.id, now_steady, deadline, deadline};
+  check_bounds(job, running, max);
+  if (shutdown_asked_at_ && now_steady > *shutdown_asked_at_ + stop_allowance) {
+    violated("P11", name(job) + " starts after the stop began");
+  }
+}
+
+void World::check_lease(const Job& job) {
+  if (job.lease <= last_lease_) violated("P3", name(job) + " has a lease that is not new");
+  last_lease_ = std::max(last_lease_, job.lease);
+  for (const auto& [lease, given] : handed_out_) {
+    if (given.job == job.id) violated("P3", name(job) + " has two live leases");
+  }
+}
+
+/// The wall clock may have jumped back since the engine looked at it: what counts is whether it has
+/// ever been late enough.
+void World::check_line_and_times(const Job& job) {
+  if (const JobId head = lines_.head(entity_of(job)); head != job.id) {
+    violated("P6", name(job) + " starts before " + format_job_id(head) + ", which heads its line");
+  }
+  const auto kept = kept_until_.find(entity_of(job));
+  if (kept != kept_until_.end() && latest_wall < kept->second) {
+    violated("P6", name(job) + " starts for an entity that is kept");
+  }
+  if (job.run_at > latest_wall) violated("P10", name(job) + " starts too early");
+  const auto next = not_before_.find(job.id);
+  if (next != not_before_.end() && latest_wall < next->second) {
+    violated("P10", name(job) + " is tried again too early");
+  }
+}
+
+void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
+  if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
+  if (changes_pending_[job.cell] > 0 || reload_pending_) return;
+  if (override_of(job.cell).state == CellState::paused) {
+    violated("pause", to_string(job.cell) + " starts a job while it is paused");
+  }
+  const auto target = size_of(job.cell);
+  const std::size_t live = live_[job.cell].size();
+  if (target && live > *target) {
+    violated("P4", to_string(job.cell) + " starts its " + std::to_string(live) +
+                       "th job with a target of " + std::to_string(*target));
+  }
+}
+
+// --- An attempt is over --------------------------------------------------------------------------
+
+void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
+  note("ended " + name(before) + " lease " + to_string(before.lease) + " → " +
+       std::string(to_string(after.state)));
+  live_[before.cell].erase(before.lease);
+  check_outcome(before, after, cause);
+  check_cause(before, after, cause);
+  const EndedAttempt end = judge(before, cause);
+  check_verdict(end, before, after, cause);
+  ended_[before.id] = end;
+  handed_out_.erase(before.lease);
+  answers_.erase(before.lease);
+}
+
+/// An attempt is over when nothing of it is left, and it achieved what its provider says.
+void World::check_outcome(const Job& before, const Job& after, AbortCause cause) {
+  if (in_flight_.contains(before.lease)) {
+    violated("P5", name(before) + " is done with an attempt whose call goes on");
+  }
+  const auto answer = answers_.find(before.lease);
+  const bool succeeded =
+      answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
+  const bool kept = after.steps[before.step].state == StepState::succeeded;
+  if (kept && !succeeded) violated("P2", name(before) + " succeeded without its provider");
+  const bool known = last_end_ == AttemptEnd::Kind::succeeded || is_heard(before, cause);
+  if (succeeded && known && !answer->second.garbage && !kept) {
+    violated("P2", name(before) + " lost what its provider achieved");
+  }
+}
+
+void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
+  using Kind = AttemptEnd::Kind;
+  const std::uint32_t attempts = before.steps[before.step].attempts;
+  if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
+      after.steps[before.step].attempts + 1 != attempts) {
+    violated("P2", name(before) + " counts an attempt that was undone");
+  }
+  const auto given = handed_out_.find(before.lease);
+  if (given == handed_out_.end()) return;  // Of a daemon before this one.
+  if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
+    violated("P10", name(before) + " timed out too early");
+  }
+  const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  if (cut_short && !is_shutting_down() && !dying_ && !disturbed_.contains(before.cell)) {
+    violated("P5", name(before) + " was cut short, though nothing had died");
+  }
+  if (cause == AbortCause::hand_back && is_shutting_down() && now_steady < grace_over_at_ &&
+      !disturbed_.contains(before.cell)) {
+    violated("P11", name(before) + " was handed back before the grace was over");
+  }
+}
+
+/// By what its provider said and what the engine had asked for. An answer that was given before the
+/// attempt was cut short, and lost with who should have told it, may count and may not.
+EndedAttempt World::judge(const Job& before, AbortCause cause) const {
+  using Kind = CallOutcome::Kind;
+  EndedAttempt end{before.lease, before.step};
+  const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  const auto answer = answers_.find(before.lease);
+  const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
+  const bool throttled = answered && answer->second.kind == Kind::throttled;
+  end.counts = !cut && !throttled;
+  end.may_count = answered && (cut || (throttled && !is_heard(before, cause)));
+  end.cut_short = cause == AbortCause::worker_lost;
+  const auto called = last_call_.find(before.id);
+  const bool begun = called != last_call_.end() && called->second == before.lease;
+  // How long to wait is said by the service's configuration alone.
+  const std::string& service = before.spec->services[before.step];
+  const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
+  if (unknown && services_.contains(service)) {
+    end.doubt = Doubt{service, now_steady + settle, now_wall};
+  }
+  return end;
+}
+
+/// Nobody who could have lost its provider's answer has died, or was about to be given up.
+bool World::is_heard(const Job& before, AbortCause cause) const {
+  return cause == AbortCause::none && !disturbed_.contains(before.cell) &&
+         killed_providers_.empty();
+}
+
+/// A job fails when its provider says so, when it has been tried as often as it may, or when it has
+/// been cut short or has expired; and only then.
+void World::check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
+                          AbortCause cause) {
+  const auto answer = answers_.find(before.lease);
+  const bool rejected = answer != answers_.end() && !answer->second.garbage &&
+                        answer->second.kind == CallOutcome::Kind::rejected;
+  const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
+  if (cut && (answer == answers_.end() || answer->second.kind == CallOutcome::Kind::aborted) &&
+      after.steps[before.step].attempts + 1 != before.steps[before.step].attempts) {
+    violated("P2", name(before) + " counts an attempt that was cut short");
+  }
+  if (rejected && is_heard(before, cause) && !is_ended(after.state)) {
+    violated("P2", name(before) + " goes on after it was rejected");
+  }
+  if (after.state != JobState::failed || rejected) return;
+  AttemptsMade made = made_[before.id];
+  if (made.step != before.step) made = {before.step};
+  const bool expired = before.expires_at && *before.expires_at <= latest_wall;
+  const bool cut_often = end.cut_short && made.cut_short + 1 >= interruptions_max;
+  const std::uint32_t tried = made.counted + made.perhaps + (end.counts || end.may_count ? 1 : 0);
+  if (!expired && !cut_often && tried < before.spec->max_attempts) {
+    violated("P2", name(before) + " fails after " + std::to_string(tried) + " of " +
+                       std::to_string(before.spec->max_attempts) + " attempts");
+  }
+}
+
+/// Nothing that was not written counts: a crash forgets it.
+void World::note_attempt_written(const Job& after) {
+  const auto found = ended_.find(after.id);
+  if (found == ended_.end()) return;
+  const EndedAttempt& end = found->second;
+  const bool written =
+      after.lease > end.lease || (after.lease == end.lease && after.state != JobState::running);
+  if (!written) return;
+  AttemptsMade& made = made_[after.id];
+  if (made.step != end.step) made = {end.step};
+  made.counted += end.counts ? 1 : 0;
+  made.perhaps += end.may_count ? 1 : 0;
+  if (end.cut_short) made.cut_short += 1;
+  if (end.counts) made.cut_short = 0;
+  if (end.doubt) doubts_[entity_of(after)] = *end.doubt;
+  ended_.erase(found);
+}
+
+/// One that has ended and is reopened in one commit has another place, which no other job gets
+/// before its end.
+void World::note_retry_written(const Job& before, const Job& after) {
+  const bool other_place = before.place != 0 && before.place != after.place;
+  if (!is_ended(after.state) && (is_ended(before.state) || other_place)) made_.erase(after.id);
+}
+
+// --- The disk ------------------------------------------------------------------------------------
+
+void World::cell_restarted(const CellKey& cell) {
+  note("restarted " + to_string(cell));
+}
+
+void World::job_ended(const Job& job) {
+  if (++ends_told_[job.id] > ends_[job.id]) {
+    violated("P2", name(job) + " is said to have ended, and that is not on disk");
+  }
+}
+
+void World::committed(const JobPtr& before, const Job& after) {
+  note("committed " + name(after) + " " + std::string(to_string(after.state)));
+  lines_.changed(before.get(), after);
+  due_order_.changed(before.get(), after, now_steady < after_jump_);
+  if (after.state == JobState::retrying && after.next_attempt_at) {
+    not_before_[after.id] = *after.next_attempt_at;
+  } else {
+    not_before_.erase(after.id);
+  }
+  if (!before) return;
+  note_attempt_written(after);
+  note_retry_written(*before, after);
+  if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
+    reopened_or_violated(*before, after);
+  }
+  if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
+      after.state != JobState::cancelled) {
+    violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
+  }
+  if (after.state == JobState::cancelled && !cancels_asked_.contains(after.id)) {
+    violated("P2", name(after) + " is cancelled, and nobody asked for that");
+  }
+  if (after.settle_until && after.settle_until != before->settle_until) {
+    kept_until_[entity_of(after)] = *after.settle_until;
+  }
+  const auto begun = begun_.find(after.id);
+  if (begun != begun_.end() && after.state != JobState::running &&
+      after.lease >= begun->second.lease) {
+    begun_.erase(begun);
+  }
+  if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
+  check_checkpoints(*before, after);
+  if (is_ended(after.state) && !is_ended(before->state)) {
+    ends_[after.id] += 1;
+    untold_.insert(after.id);
+  }
+}
+
+void World::check_checkpoints(const Job& before, const Job& after) {
+  if (after.step < before.step) violated("P2", name(after) + " went back a step");
+  for (std::size_t i = 0; i < after.steps.size(); ++i) {
+    if (before.steps[i].state == StepState::succeeded &&
+        after.steps[i].state != StepState::succeeded) {
+      violated("P2", name(after) + " lost a checkpoint");
+    }
+  }
+}
+
+/// Nobody can tell a job that was pruned too early from one that was lost.
+void World::pruned(const Job& job) {
+  note("pruned " + name(job));
+  if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
+  std::erase_if(named_, [&](const auto& named) { return named.second.first == job.id; });
+  if (!is_ended(job.state)) {
+    violated("retention", name(job) + " is pruned before its end");
+  } else if (job.place != 0) {
+    violated("retention", name(job) + " is pruned while it keeps its entity");
+  } else if (*job.finished_at + keep >= latest_wall) {
+    violated("retention", name(job) + " is pruned too early");
+  }
+}
+
+/// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.
+void World::reopened_or_violated(const Job& before, const Job& after) {
+  auto& asked = retries_asked_[after.id];
+  if (asked == 0 || before.state == JobState::succeeded) {
+    violated("P2", name(after) + " ended twice");
+    return;
+  }
+  asked -= 1;
+  reopened_[after.id] += 1;
+  if (is_ended(after.state)) ends_[after.id] += 1;  // It had no step left.
+}
+
+}  // namespace simulation

@@ -1,0 +1,106 @@
+// When a provider's call begins, and which call an abort ends.
+#include "cells/actors/service_client.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+/// A job whose claim is about to be committed, 100 ms from now; the store is slow from here on.
+JobId claim_slowly(Fixture& f) {
+  auto request = f.request("a");
+  request.delay = milliseconds{1000};
+  const JobId id = f.submit(std::move(request));
+  f.commit_delay = milliseconds{100};
+  f.pass(milliseconds{1000});
+  f.pass(milliseconds{100});  // Now the disk knows that it is due.
+  return id;
+}
+
+TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs") {
+  Fixture f;
+  f.settle_time = milliseconds{10'000};
+  f.crash_and_restart();
+  const JobId id = claim_slowly(f);
+  REQUIRE(f.recorder->hand_outs.size() == 1);
+  CHECK_FALSE(f.call_of(id));
+  SECTION("so that it is not made again too early after a crash") {
+    f.pass(milliseconds{100});
+    REQUIRE(f.call_of(id));
+    f.commit_delay = milliseconds{0};
+    f.crash_and_restart();
+    f.pass(milliseconds{9900});
+    CHECK_FALSE(f.call_of(id));
+    CHECK(f.stored(id)->interruptions == 1);
+    f.pass(milliseconds{100});
+    CHECK(f.call_of(id));
+  }
+  SECTION("and its time does not run before") {
+    f.pass(milliseconds{100});
+    f.pass(milliseconds{999});
+    CHECK(f.call_of(id));
+    f.pass(milliseconds{1});
+    CHECK_FALSE(f.call_of(id));
+  }
+  SECTION("and a worker that is lost before costs neither an attempt nor a wait") {
+    caf::anon_send_exit(f.recorder->workers.back(), caf::exit_reason::kill);
+    f.commit_delay = milliseconds{0};
+    f.pass(milliseconds{100});
+    REQUIRE(f.recorder->attempts.size() == 1);
+    CHECK(f.recorder->attempts[0].kind == AttemptEnd::Kind::handed_back);
+    CHECK(f.call_of(id));
+  }
+}
+
+TEST_CASE("a call that leaves no doubts waits for no commit") {
+  Fixture f;
+  const JobId id = claim_slowly(f);
+  CHECK(f.call_of(id));
+}
+
+TEST_CASE("a call that comes after its end was confirmed is not made") {
+  Fixture engine;
+  int calls = 0;
+  ServiceEntry entry;
+  entry.start_provider = [&calls](caf::actor_system& system) -> Provider {
+    const auto counting = [](Provider::pointer, int* count) -> Provider::behavior_type {
+      return {[count](const StartCall& call) {
+                *count += 1;
+                return CallEnded{call.lease, {}};
+              },
+              [](const AbortCall& call) { return CallAborted{call.lease}; }};
+    };
+    return system.spawn(counting, &calls);
+  };
+  const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder);
+  const auto failed = [](const caf::error&) { FAIL("no answer"); };
+  const Lease late{1, 7};
+  auto aborted = engine.self()->request(client, caf::infinite, AbortCall{late});
+  engine.settle();
+  aborted.receive([&](const CallAborted& answer) { CHECK(answer.lease == late); }, failed);
+  for (const Lease& lease : {late, Lease{1, 8}}) {
+    auto ended = engine.self()->request(client, caf::infinite,
+                                        StartCall{lease, nullptr, milliseconds{1000}});
+    engine.settle();
+    ended.receive(
+        [&](const CallEnded& answer) {
+          CHECK((answer.outcome.kind == CallOutcome::Kind::aborted) == (lease == late));
+        },
+        failed);
+  }
+  CHECK(calls == 1);
+  caf::anon_send_exit(client, caf::exit_reason::user_shutdown);
+  engine.settle();
+}
+
+TEST_CASE("an abort that is asked for again ends no other call of its worker") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const JobId other = engine.submit("b");
+  engine.cancel(job);
+  engine.end_call(job, std::nullopt);  // While it is being aborted: another abort ends it.
+  CHECK(engine.state(job) == JobState::cancelled);
+  engine.pass(milliseconds{10});
+  REQUIRE(engine.call_of(other));
+  CHECK(engine.call_of(other)->aborts.empty());
+}

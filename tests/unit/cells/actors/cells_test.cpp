@@ -1,0 +1,166 @@
+// Cells as a whole: instances of templates that come and go, and the states that an administrator
+// gives.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+TEST_CASE("an instance of a template closes when it has run dry, and opens again") {
+  Fixture engine{1, true};
+  const JobId first = engine.submit("a");
+  CHECK(engine.stored(first)->cell == CellKey{"acme", "*"});
+  engine.succeed(first);
+  for (int i = 0; i < 40; ++i) engine.pass(milliseconds{5000});
+  CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  const JobId second = engine.submit("a");
+  engine.succeed(second);
+  CHECK(engine.state(second) == JobState::succeeded);
+}
+
+TEST_CASE("an instance that is given nothing while it closes, closes after all") {
+  constexpr milliseconds tick{5000};
+  int ticks = 0;
+  {
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (; count_alive(engine.recorder->dispatchers) == 1; ++ticks) engine.pass(tick);
+  }
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    caf::anon_send(engine.engine(), JobsLeft{"acme", "dns"});
+    engine.settle_in_any_order(seed);
+    for (int i = 0; i < 10; ++i) engine.pass(tick);
+    CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  }
+}
+
+TEST_CASE("a page of cells leads to the next one, though its cell closes while it is asked") {
+  constexpr milliseconds tick{5000};
+  const CellKey bolt{"bolt", "*"};
+  // Two cells, of which the first has just run dry.
+  const auto begin = [](Fixture& engine) {
+    engine.succeed(engine.submit("a"));
+    auto waiting = engine.request("b");
+    waiting.spec.customer = "bolt";
+    waiting.delay = std::chrono::hours{1};
+    engine.submit(std::move(waiting));
+  };
+  int ticks = 0;
+  {
+    Fixture engine{1, true};
+    begin(engine);
+    for (; count_alive(engine.recorder->dispatchers) == 2; ++ticks) engine.pass(tick);
+  }
+  bool met = false;
+  for (int steps = 0; steps < 50; ++steps) {
+    Fixture engine{1, true};
+    begin(engine);
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    auto pending =
+        engine.self()->request(engine.engine(), caf::infinite, ListCells{CellKey{"*", "*"}, 1});
+    engine.settle();
+    pending.receive(
+        [&](const CellsListed& page) {
+          const bool shows_bolt = page.cells.size() == 1 && page.cells[0].key == bolt;
+          CHECK((shows_bolt || page.more_after == CellKey{"acme", "*"}));
+          met = met || page.cells.empty();
+        },
+        [](const caf::error&) { FAIL("no answer"); });
+  }
+  CHECK(met);
+}
+
+TEST_CASE("a change of an instance that closes meanwhile is not remembered for the next one") {
+  Fixture engine{1, true};
+  const CellKey acme{"acme", "*"};
+  engine.succeed(engine.submit("a"));
+  caf::anon_send(engine.engine(), CellRanDry{acme});
+  auto paused = engine.self()->request(engine.engine(), caf::infinite,
+                                       ChangeCellState{acme, CellState::paused});
+  auto resized =
+      engine.self()->request(engine.engine(), caf::infinite, ResizePool{acme, std::uint32_t{7}});
+  engine.settle();
+  const auto is_none = [](const CellDescribed& answer) { CHECK_FALSE(answer.status); };
+  const auto failed = [](const caf::error&) { FAIL("the change failed"); };
+  paused.receive(is_none, failed);
+  resized.receive(is_none, failed);
+  CHECK(engine.call_of(engine.submit("b")));
+  CHECK(engine.cell(acme).pool.target == 1);
+}
+
+TEST_CASE(
+    "an instance that is asked for while it closes is there or not, and neither is an error") {
+  for (int steps = 0; steps < 12; ++steps) {
+    Fixture engine{1, true};
+    const CellKey acme{"acme", "*"};
+    engine.succeed(engine.submit("a"));
+    caf::anon_send(engine.engine(), CellRanDry{acme});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    auto described = engine.self()->request(engine.engine(), caf::infinite, DescribeCell{acme});
+    engine.settle();
+    described.receive([](const CellDescribed&) {},
+                      [&](const caf::error&) { FAIL("failed after " << steps << " steps"); });
+    CHECK_FALSE(engine.has_cell(acme));
+  }
+}
+
+TEST_CASE("a paused cell takes jobs and starts none, until it is told to go on") {
+  Fixture engine{2};
+  const JobId running = engine.submit(engine.request("a", {"dns", "billing"}));
+  engine.set_state(CellState::paused);
+  const JobId waiting = engine.submit("b");
+  CHECK_FALSE(engine.call_of(waiting));
+  engine.succeed(running);  // Nothing is interrupted, and its next step waits.
+  CHECK_FALSE(engine.call_of(running));
+  CHECK(engine.cell().changed.state == CellState::paused);
+  engine.crash_and_restart();
+  CHECK(engine.calls->pending.empty());
+  engine.set_state(CellState::active);
+  CHECK(engine.call_of(running));
+  CHECK(engine.call_of(waiting));
+}
+
+TEST_CASE("a draining cell finishes what it has and takes nothing new") {
+  Fixture engine{1};
+  const JobId first = engine.submit("a");
+  const JobId second = engine.submit("b");
+  engine.set_state(CellState::draining);
+  const auto refused = engine.try_to_submit(engine.request("c"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::draining);
+  engine.end_call(first, outcome(CallOutcome::Kind::rejected));
+  CHECK(engine.retry(first).refusal->kind == Refusal::Kind::draining);
+  engine.succeed(second);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+  engine.set_state(CellState::active);
+  CHECK(engine.retry(first).accepted);
+}
+
+TEST_CASE("a change of a cell's state leaves its size as it was set, and the other way round") {
+  Fixture engine{2};
+  engine.resize(5);
+  engine.set_state(CellState::paused);
+  CHECK(engine.cell().pool.target == 5);
+  engine.resize(std::nullopt);
+  CHECK(engine.cell().changed.state == CellState::paused);
+  CHECK(engine.cell().pool.target == 2);
+}
+
+TEST_CASE("a dispatcher that is replaced stays paused") {
+  Fixture engine{1};
+  engine.set_state(CellState::paused);
+  const JobId job = engine.submit("a");
+  caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK(engine.recorder->dispatchers.size() == 2);
+  CHECK_FALSE(engine.call_of(job));
+  engine.set_state(CellState::active);
+  CHECK(engine.call_of(job));
+}

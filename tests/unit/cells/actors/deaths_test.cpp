@@ -1,0 +1,131 @@
+// Actors of the engine that die: workers, dispatchers, providers.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
+  const auto is_answered = [](int steps, auto question, const auto& answer) {
+    Fixture engine;
+    auto asked = engine.self()->request(engine.engine(), caf::infinite, std::move(question));
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send_exit(engine.engine(), caf::exit_reason::kill);
+    engine.settle();
+    if (!engine.self()->has_next_message()) return false;
+    asked.receive([](const decltype(answer)&) {}, [](const caf::error&) {});
+    return true;
+  };
+  for (int steps = 0; steps < 8; ++steps) {
+    INFO(steps << " steps");
+    CHECK(is_answered(steps, ListCells{std::nullopt, 1}, CellsListed{}));
+    CHECK(is_answered(steps, ListServices{}, ServicesListed{}));
+    SubmitJob with_key{Fixture{}.request("a")};
+    with_key.request.idempotency.emplace();
+    CHECK(is_answered(steps, with_key, JobSubmitted{}));
+  }
+}
+
+TEST_CASE("a job that brings its worker down three times ends as interrupted") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  for (int crash = 0; crash < 3; ++crash) {
+    REQUIRE(engine.call_of(job));
+    caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
+    engine.settle();
+  }
+  CHECK(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error->code == "interrupted");
+  CHECK(engine.stored(job)->steps[0].attempts == 0);
+  CHECK(engine.calls->pending.empty());
+  CHECK(count_alive(engine.recorder->workers) == 1);
+}
+
+TEST_CASE("a dispatcher that dies starts again from the store") {
+  Fixture engine{2};
+  const JobId running = engine.submit("a");
+  const JobId other = engine.submit("b");
+  const JobId waiting = engine.submit("c");
+  caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK(engine.recorder->dispatchers.size() == 2);
+  CHECK(engine.calls->pending.size() == 2);
+  for (const JobId job : {running, other, waiting}) engine.succeed(job);
+  for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("an end that a dying dispatcher has told nobody comes to be known") {
+  bool met = false;
+  for (int steps = 0; steps < 20; ++steps) {
+    Fixture engine{1};
+    const JobId job = engine.submit("a");
+    const PendingCall& call = *engine.call_of(job);
+    caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
+    engine.settle();
+    if (!is_ended(engine.state(job)) || engine.told_ended.contains(job)) continue;
+    met = true;
+    CHECK(engine.told_lost);
+  }
+  CHECK(met);
+}
+
+TEST_CASE("a provider that dies costs an attempt and no job") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  engine.end_call(job, std::nullopt);
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->messages.back().severity == Severity::warning);
+  engine.pass(milliseconds{2000});
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE(
+    "what a dead provider has left keeps slot and entity until its successor confirms its end") {
+  const bool answers = GENERATE(true, false);
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const JobId follower = engine.submit("a");
+  const JobId other = engine.submit("b");
+  engine.kill_provider(job, answers);
+  CHECK(engine.recorder->restarts.size() == 1);
+  engine.pass(milliseconds{5000});
+  CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.calls->pending.size() == 1);
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.call_of(other));
+  CHECK_FALSE(engine.call_of(follower));
+}
+
+TEST_CASE("an attempt without a worker is over soon after its provider died, too") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const Lease lease = engine.call_of(job)->call.lease;
+  caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  engine.end_call(job, std::nullopt);  // While it is being aborted.
+  CHECK_FALSE(engine.call_of(job));
+  engine.pass(milliseconds{10});
+  REQUIRE(engine.call_of(job));
+  CHECK(engine.call_of(job)->call.lease > lease);
+}
+
+TEST_CASE("a provider that dies while it has no call is replaced, and the probe is told") {
+  Fixture engine{1};
+  engine.succeed(engine.submit("a"));
+  const auto providers = engine.recorder->providers;
+  CHECK(engine.recorder->restarts.empty());
+  for (const auto& provider : providers) {
+    caf::anon_send_exit(provider, caf::exit_reason::unhandled_exception);
+  }
+  engine.settle();
+  CHECK(engine.recorder->restarts.size() == providers.size());
+  CHECK(count_alive(engine.recorder->providers) == providers.size());
+  const JobId job = engine.submit("b");
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}

@@ -1,0 +1,194 @@
+// The engine's real actors under CAF's test coordinator: nothing happens but what a test lets
+// happen, and time stands still until it is advanced.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "cells/actors/cell_dispatcher.hpp"
+#include "cells/actors/engine_context.hpp"
+#include "cells/actors/probe_list.hpp"
+#include "src/store/memory_store.hpp"
+
+namespace cells_test {
+
+using namespace cells;
+
+/// To the manual provider: end this call; without an outcome, as if the provider had died.
+struct EndCall {
+  Lease lease;
+  std::optional<CallOutcome> outcome;
+};
+
+/// To the manual provider: die, and leave the call that it has in flight.
+struct DieWithCall {
+  Lease lease;
+  bool answers = true;  ///< That call, with an error.
+};
+
+/// A call that a provider was asked to make; ended by the test.
+struct PendingCall {
+  StartCall call;
+  caf::typed_response_promise<CallEnded> promise;
+  caf::actor provider;
+  std::vector<caf::typed_response_promise<CallAborted>> aborts{};  ///< To be confirmed at its end.
+};
+
+/// Calls in flight, and how their providers behave.
+struct Calls {
+  std::vector<PendingCall> pending;
+  bool deaf = false;  ///< An abort ends nothing before the test does.
+};
+
+/// What the engine did, in order.
+class Recorder : public EngineProbe {
+ public:
+  void spawned(std::string_view role, const CellKey&, const caf::actor& actor) override {
+    if (role == "worker") workers.push_back(actor.address());
+    if (role == "pool") pools.push_back(actor.address());
+    if (role == "dispatcher") dispatchers.push_back(actor.address());
+    if (role == "provider") providers.push_back(actor.address());
+  }
+  void submitted(const Job& job) override { submissions.push_back(job.id); }
+  void refused(const Refusal& refusal) override { refusals.push_back(refusal.kind); }
+  void first_attempt_began(const Job&, milliseconds waited) override { waits.push_back(waited); }
+  void attempt_ended(const Job& job, AttemptEnd::Kind kind, AbortCause cause,
+                     microseconds ran) override {
+    attempts.push_back({job.id, kind, cause, ran});
+  }
+  void job_ended(const Job& job) override { ends.emplace_back(job.id, job.state); }
+  void handed_out(const Job& job, std::size_t running, std::size_t) override {
+    hand_outs.emplace_back(job.id, job.lease);
+    most_running = std::max(most_running, running);
+  }
+  void stale_report(const CellKey&, Lease lease) override { stale.push_back(lease); }
+  void provider_restarted(const std::string& service) override { restarts.push_back(service); }
+
+  std::vector<caf::actor_addr> workers;
+  std::vector<caf::actor_addr> pools;
+  std::vector<caf::actor_addr> dispatchers;
+  std::vector<caf::actor_addr> providers;
+  std::vector<std::pair<JobId, Lease>> hand_outs;
+  std::vector<Lease> stale;
+  std::vector<std::string> restarts;  ///< Of services' providers.
+  std::vector<JobId> submissions;
+  std::vector<Refusal::Kind> refusals;
+  std::vector<milliseconds> waits;
+  struct Attempt {
+    JobId job;
+    AttemptEnd::Kind kind;
+    AbortCause cause;
+    microseconds ran;
+  };
+  std::vector<Attempt> attempts;
+  std::vector<std::pair<JobId, JobState>> ends;
+  std::size_t most_running = 0;
+};
+
+bool is_alive(const caf::actor_addr& actor);
+std::size_t count_alive(const std::vector<caf::actor_addr>& actors);
+
+class Fixture {
+ public:
+  /// One cell, (*, *), with a pool of this size; no job is retried before `backoff`.
+  explicit Fixture(std::uint32_t pool_size = 1, bool per_customer = false);
+  /// From the next start on.
+  void take_cells_out() { no_cells_ = true; }
+  void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
+  ~Fixture();
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  /// Lets everything happen that can happen without time passing.
+  void settle();
+  /// The same, where of all actors that have something to do any may be next.
+  void settle_in_any_order(unsigned seed);
+  /// Lets time pass, and settles.
+  void pass(milliseconds time);
+
+  JobRequest request(const std::string& entity, std::vector<std::string> services = {"dns"});
+  /// Submits and settles; the job must be accepted.
+  JobId submit(JobRequest request);
+  JobId submit(const std::string& entity) { return submit(request(entity)); }
+  // Ask and settle.
+  JobSubmitted try_to_submit(JobRequest request, bool only_replay = false);
+  CancelAnswered cancel(JobId id);
+  ReopenAnswered retry(JobId id) { return retry(stored(id)); }
+  ReopenAnswered retry(const JobPtr& job);
+  void resize(std::optional<std::uint32_t> size);
+
+  JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
+  JobState state(JobId id) const { return stored(id)->state; }
+  void set_state(CellState state);
+  bool has_cell(const CellKey& key);
+  /// With new or changed services, and services that go. `meanwhile` is called when the engine has
+  /// been asked and before it has begun.
+  Reconfigured reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed = {},
+                           std::set<std::string> gone = {},
+                           const std::function<void()>& meanwhile = {});
+  CellStatus cell(const CellKey& key = {"*", "*"});
+
+  /// The call that is in flight for a job.
+  PendingCall* call_of(JobId id);
+  /// Ends it, and settles.
+  void end_call(JobId id, std::optional<CallOutcome> outcome);
+  /// Its provider dies and leaves it in flight, for the successor to end; and settles.
+  void kill_provider(JobId id, bool answers = true);
+  void succeed(JobId id);
+
+  caf::scheduler::test_coordinator& scheduler();
+
+  std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
+  std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+  std::shared_ptr<Calls> calls = std::make_shared<Calls>();
+  WallTime wall{std::chrono::hours{24 * 20'000}};
+  std::set<JobId> told_ended;  ///< By JobChanged.
+  bool told_lost = false;      ///< By ChangesLost.
+  bool store_fails = false;    ///< At its next commit.
+  milliseconds commit_delay{0};
+  milliseconds settle_time{0};  ///< Of services, from the next start or reload on.
+
+  /// Starts the daemon's engine again on the same disk, after it was killed without a word.
+  void crash_and_restart();
+
+  caf::actor_system& system() { return daemon_->system; }
+  JobStore store() { return caf::actor_cast<JobStore>(daemon_->store); }
+  CellDispatcher& engine() { return daemon_->engine; }
+  caf::scoped_actor& self() { return *daemon_->self; }
+
+ private:
+  struct Daemon {
+    explicit Daemon(caf::actor_system_config& config) : system(config) {}
+    caf::actor_system system;
+    caf::actor store;
+    caf::actor observer;
+    CellDispatcher engine;
+    std::optional<caf::scoped_actor> self;
+  };
+  template <class Answer, class Question>
+  Answer ask(Question question, const std::function<void()>& meanwhile = {});
+  void start();
+  void kill();
+  ServiceEntry service_entry() const;
+
+  std::uint32_t pool_size_;
+  bool per_customer_;
+  bool no_cells_ = false;
+  std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
+  caf::actor_system_config config_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+CallOutcome outcome(CallOutcome::Kind kind, std::string code = "");
+
+}  // namespace cells_test
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells_test::EndCall)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells_test::DieWithCall)

@@ -1,0 +1,74 @@
+// What the engine tells its probe, for metrics and logs. The fixture's probe is one of a list.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+TEST_CASE("the probe hears of each job once: submitted, begun, ended") {
+  Fixture engine;
+  const JobId first = engine.submit("a");
+  const JobId second = engine.submit("b");
+  engine.pass(milliseconds{300});
+  engine.succeed(first);
+  engine.end_call(second, outcome(CallOutcome::Kind::rejected, "no"));
+  CHECK(engine.recorder->submissions == std::vector<JobId>{first, second});
+  CHECK(engine.recorder->waits == std::vector<milliseconds>{milliseconds{0}, milliseconds{300}});
+  CHECK(engine.recorder->ends == std::vector<std::pair<JobId, JobState>>{
+                                     {first, JobState::succeeded}, {second, JobState::failed}});
+  CHECK(engine.recorder->refusals.empty());
+}
+
+TEST_CASE("the probe hears of a timeout, whoever's clock was the first to say so") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  engine.end_call(job, outcome(CallOutcome::Kind::unknown, "timeout"));
+  REQUIRE(engine.recorder->attempts.size() == 1);
+  CHECK(engine.recorder->attempts[0].cause == AbortCause::timeout);
+}
+
+TEST_CASE("the probe hears how each attempt ended, and how long it ran") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  engine.pass(milliseconds{200});
+  engine.end_call(job, outcome(CallOutcome::Kind::retryable, "provider_error"));
+  REQUIRE(engine.recorder->attempts.size() == 1);
+  CHECK(engine.recorder->attempts[0].kind == AttemptEnd::Kind::retryable);
+  CHECK(engine.recorder->attempts[0].cause == AbortCause::none);
+  CHECK(engine.recorder->attempts[0].ran == milliseconds{200});
+  engine.pass(milliseconds{60'000});  // The backoff.
+  engine.pass(milliseconds{1000});    // The deadline of the second attempt.
+  REQUIRE(engine.recorder->attempts.size() >= 2);
+  CHECK(engine.recorder->attempts[1].kind == AttemptEnd::Kind::unknown);
+  CHECK(engine.recorder->attempts[1].cause == AbortCause::timeout);
+  CHECK(engine.recorder->waits.size() == 1);
+}
+
+TEST_CASE("the probe hears of a refusal once, with an idempotency key and without") {
+  Fixture engine;
+  engine.limit_jobs(1);
+  engine.crash_and_restart();
+  const JobId job = engine.submit("a");
+  CHECK(engine.try_to_submit(engine.request("b")).refusal);
+  auto keyed = engine.request("b");
+  keyed.idempotency = Idempotency{"key", "digest"};
+  CHECK(engine.try_to_submit(keyed).refusal);
+  CHECK(engine.recorder->refusals ==
+        std::vector<Refusal::Kind>{Refusal::Kind::queue_full, Refusal::Kind::queue_full});
+  engine.succeed(job);
+  CHECK(engine.try_to_submit(keyed).job);
+  CHECK(engine.try_to_submit(keyed).replayed);
+  keyed.idempotency->digest = "other";
+  CHECK(engine.try_to_submit(keyed).refusal);
+  CHECK(engine.recorder->refusals.size() == 3);
+  CHECK(engine.recorder->refusals.back() == Refusal::Kind::key_reused);
+  CHECK(engine.recorder->submissions.size() == 2);
+}
+
+TEST_CASE("the probe hears of jobs that are cancelled while they wait") {
+  Fixture engine;
+  engine.submit("a");
+  const JobId waiting = engine.submit("b");
+  CHECK(engine.cancel(waiting).accepted);
+  CHECK(engine.recorder->ends ==
+        std::vector<std::pair<JobId, JobState>>{{waiting, JobState::cancelled}});
+}

@@ -1,0 +1,381 @@
+// Another configuration while everything runs (promise P12).
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+namespace {
+
+CellRule rule(std::string customer, std::string product, std::uint32_t pool_size = 1) {
+  CellRule rule;
+  rule.customer = std::move(customer);
+  rule.product = std::move(product);
+  rule.settings.pool_size = pool_size;
+  rule.settings.timeout = milliseconds{1000};
+  rule.settings.retry = {3, milliseconds{100}, milliseconds{1000}};
+  return rule;
+}
+
+const CellKey everybody{"*", "*"};
+const CellKey acme{"acme", "*"};
+
+}  // namespace
+
+TEST_CASE(
+    "a new cell gets the waiting jobs that it is for, and what runs is finished where it is") {
+  Fixture fixture;
+  const JobId runs = fixture.submit("a");
+  const JobId waits = fixture.submit("b");
+  JobRequest later = fixture.request("c");
+  later.delay = milliseconds{500};
+  const JobId scheduled = fixture.submit(later);
+  REQUIRE(fixture.call_of(runs));
+
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  CHECK(fixture.call_of(waits));
+  CHECK(fixture.call_of(runs));
+  CHECK(fixture.stored(waits)->cell == acme);
+  CHECK(fixture.stored(scheduled)->cell == acme);
+  CHECK(fixture.stored(runs)->cell == everybody);
+  CHECK(fixture.cell(acme).queue.counts.unfinished() == 2);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 1);
+
+  fixture.succeed(runs);
+  fixture.succeed(waits);
+  fixture.pass(milliseconds{600});
+  fixture.succeed(scheduled);
+  CHECK(fixture.state(scheduled) == JobState::succeeded);
+  CHECK(fixture.cell(acme).queue.counts.unfinished() == 0);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+}
+
+TEST_CASE(
+    "a job whose attempt fails in a cell that has gone is tried again in the one that matches") {
+  Fixture fixture;
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  const JobId id = fixture.submit("a");
+  REQUIRE(fixture.stored(id)->cell == acme);
+  fixture.reconfigure({rule("*", "*")});
+  CHECK(fixture.call_of(id));
+  fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
+  CHECK(fixture.stored(id)->cell == everybody);
+  fixture.pass(milliseconds{200});
+  REQUIRE(fixture.call_of(id));
+  fixture.succeed(id);
+  CHECK(fixture.state(id) == JobState::succeeded);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+}
+
+TEST_CASE("a job's next step is done in the cell that matches now") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  fixture.succeed(id);
+  CHECK(fixture.stored(id)->cell == acme);
+  REQUIRE(fixture.call_of(id));
+  CHECK(fixture.stored(id)->steps[0].state == StepState::succeeded);
+  fixture.succeed(id);
+  CHECK(fixture.state(id) == JobState::succeeded);
+}
+
+TEST_CASE("an entity's followers in another cell wait for its head, and not a moment longer") {
+  Fixture fixture;
+  const JobId head = fixture.submit("a");
+  const JobId follower = fixture.submit("a");
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  CHECK(fixture.stored(follower)->cell == acme);
+  CHECK_FALSE(fixture.call_of(follower));
+  fixture.succeed(head);
+  CHECK(fixture.call_of(follower));
+}
+
+TEST_CASE("a follower in another cell starts though who should have said so dies") {
+  for (int steps = 0; steps < 20; ++steps) {
+    Fixture fixture;
+    const JobId head = fixture.submit("a");
+    const auto dispatcher = fixture.recorder->dispatchers.back();
+    const JobId follower = fixture.submit("a");
+    fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+    const PendingCall& call = *fixture.call_of(head);
+    caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    for (int i = 0; i < steps; ++i) fixture.scheduler().try_run_once();
+    caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
+    fixture.settle();
+    if (fixture.state(head) == JobState::succeeded) CHECK(fixture.call_of(follower));
+  }
+}
+
+TEST_CASE("jobs that come to a cell while it closes are counted where they run") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Fixture fixture{1, true};
+    const JobId id = fixture.submit("a");
+    Job waiting = *fixture.stored(id);
+    fixture.succeed(id);
+    waiting.id = waiting.place = id + 1;
+    waiting.state = JobState::queued;
+    waiting.cell = between_cells;
+    caf::anon_send(fixture.store(), InsertJob{std::make_shared<const Job>(waiting)});
+    fixture.settle();
+    caf::anon_send(fixture.engine(), CellRanDry{acme});
+    caf::anon_send(fixture.engine(), JobsLeft{"acme", "dns"});
+    fixture.settle_in_any_order(seed);
+    REQUIRE(fixture.call_of(waiting.id));
+    fixture.succeed(waiting.id);
+    CHECK(fixture.cell(acme).queue.counts.unfinished() == 0);
+  }
+}
+
+TEST_CASE("a job that is due when it is moved starts, though the clock goes back at once") {
+  Fixture fixture;
+  const JobId id = fixture.submit("a");
+  fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
+  fixture.wall += std::chrono::seconds{100};
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  REQUIRE(fixture.stored(id)->cell == acme);
+  fixture.wall -= std::chrono::seconds{50};
+  fixture.pass(milliseconds{1000});
+  CHECK(fixture.call_of(id));
+}
+
+TEST_CASE("a cell that has gone closes when its last job has ended") {
+  Fixture fixture;
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  const JobId id = fixture.submit("a");
+  fixture.reconfigure({rule("*", "*")});
+  CHECK(fixture.has_cell(acme));
+  fixture.succeed(id);
+  for (int second = 0; second < 10; ++second) fixture.pass(milliseconds{1000});
+  CHECK_FALSE(fixture.has_cell(acme));
+}
+
+TEST_CASE("a cell that has gone closes though nothing came of what it was asked for last") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Fixture fixture;
+    const JobId id = fixture.submit("a");
+    fixture.succeed(id);
+    Job pruned = *fixture.stored(id);
+    pruned.id += 1;
+    pruned.cell = acme;
+    pruned.state = JobState::failed;
+    const auto job = std::make_shared<const Job>(pruned);
+    fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+    if (seed % 2 == 0) {
+      caf::anon_send(fixture.engine(), CancelJob{job});
+    } else {
+      caf::anon_send(fixture.engine(), ReopenJob{job});
+    }
+    fixture.reconfigure({rule("*", "*")}, {}, {}, [&] { fixture.settle_in_any_order(seed); });
+    for (int second = 0; second < 3; ++second) fixture.pass(milliseconds{1000});
+    CHECK_FALSE(fixture.has_cell(acme));
+  }
+}
+
+TEST_CASE("jobs that no cell matches any more wait, and go on when one does") {
+  Fixture fixture;
+  const JobId runs = fixture.submit("a");
+  const JobId waits = fixture.submit("b");
+  fixture.reconfigure({rule("bolt", "*")});
+  fixture.succeed(runs);
+  CHECK(fixture.state(runs) == JobState::succeeded);
+  fixture.pass(milliseconds{20'000});
+  CHECK_FALSE(fixture.call_of(waits));
+  CHECK(fixture.state(waits) == JobState::queued);
+  CHECK(fixture.try_to_submit(fixture.request("c")).refusal->kind == Refusal::Kind::no_cell);
+  fixture.reconfigure({rule("acme", "*")});
+  CHECK(fixture.call_of(waits));
+}
+
+TEST_CASE("jobs that no cell matches and that fill the window are not asked for again and again") {
+  Fixture fixture;
+  for (std::size_t i = 0; i <= DispatchQueue::Limits{}.jobs_max + 10; ++i) {
+    fixture.submit(std::to_string(i));
+  }
+  fixture.reconfigure({rule("bolt", "*")});  // Does not come back if they are.
+  const JobId first = fixture.disk->jobs().begin()->first;
+  fixture.succeed(first);
+  CHECK(fixture.calls->pending.empty());
+  fixture.reconfigure({rule("acme", "*")});
+  CHECK(fixture.calls->pending.size() == 1);
+}
+
+TEST_CASE("a cell's quota changes on the fly, and an override masks its pool's size") {
+  Fixture fixture;
+  fixture.submit("a");
+  const JobId second = fixture.submit("b");
+  CHECK_FALSE(fixture.call_of(second));
+  CHECK(fixture.reconfigure({rule("*", "*", 2)}).masked.empty());
+  CHECK(fixture.call_of(second));
+
+  fixture.resize(3);
+  const auto answer = fixture.reconfigure({rule("*", "*", 5)});
+  REQUIRE(answer.masked.size() == 1);
+  CHECK(answer.masked[0].cell == everybody);
+  CHECK(answer.masked[0].configured == 5);
+  CHECK(answer.masked[0].in_force == 3);
+  CHECK(fixture.cell().pool.target == 3);
+  fixture.resize(std::nullopt);
+  CHECK(fixture.cell().pool.target == 5);
+}
+
+TEST_CASE("a cell becomes a template, and its jobs go to the instances") {
+  Fixture fixture;
+  fixture.submit("a");
+  const JobId waits = fixture.submit("b");
+  CellRule each = rule("*", "*");
+  each.per_customer = true;
+  fixture.reconfigure({each});
+  CHECK(fixture.stored(waits)->cell == acme);
+  CHECK(fixture.call_of(waits));
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 1);
+}
+
+TEST_CASE("a cell keeps its size when its template's has changed and another dispatcher dies") {
+  Fixture fixture;
+  fixture.submit("a");
+  const auto dispatcher = fixture.recorder->dispatchers.back();
+  fixture.submit("b");
+  CellRule each = rule("*", "*");
+  each.per_customer = true;
+  fixture.reconfigure({each});
+  REQUIRE(fixture.cell(acme).pool.target == 1);
+  fixture.resize(5);
+  caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
+  fixture.settle();
+  CHECK(fixture.cell(acme).pool.target == 1);
+}
+
+TEST_CASE("a service that unfinished jobs need stays, and then nothing changes") {
+  Fixture fixture{3};
+  const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
+  fixture.submit(fixture.request("b", {"billing"}));
+  const auto answer = fixture.reconfigure({rule("acme", "*")}, {}, {"billing"});
+  const std::map<std::string, std::uint64_t> needed{{"billing", 2}};
+  CHECK(answer.needed == needed);
+  CHECK_FALSE(fixture.has_cell(acme));
+  CHECK(fixture.try_to_submit(fixture.request("c", {"billing"})).job);
+  fixture.succeed(id);
+  CHECK(fixture.call_of(id));
+}
+
+TEST_CASE("a reload that is refused for want of a service refuses no job meanwhile") {
+  Fixture fixture{3};
+  const JobId again = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(again, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.submit(fixture.request("b", {"billing"}));
+  const std::vector<CellRule> rules{rule("*", "*", 3)};
+  const auto begin_reload = [&] {
+    caf::anon_send(fixture.engine(),
+                   Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  };
+  begin_reload();
+  CHECK(fixture.try_to_submit(fixture.request("c", {"billing"})).job);
+  begin_reload();
+  CHECK(fixture.retry(again).accepted);
+}
+
+TEST_CASE("a job that cannot be tried again is told so, also where no cell would take it") {
+  Fixture fixture;
+  const JobId id = fixture.submit("a");
+  fixture.succeed(id);
+  fixture.reconfigure({rule("bolt", "*")});
+  const auto answer = fixture.retry(fixture.stored(id));
+  CHECK_FALSE(answer.refusal);
+  CHECK_FALSE(answer.accepted);
+  CHECK(answer.job);
+}
+
+TEST_CASE("a service that nobody needs goes, and no job for it is taken") {
+  Fixture fixture;
+  fixture.submit(fixture.request("a", {"dns"}));
+  CHECK(fixture.reconfigure({rule("*", "*")}, {}, {"billing"}).needed.empty());
+  const auto refused = fixture.try_to_submit(fixture.request("b", {"billing"}));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
+}
+
+TEST_CASE("jobs that were held for a service go on when a reload brings it") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
+  fixture.retry(id);
+  CHECK(fixture.state(id) == JobState::queued);
+  fixture.reconfigure({rule("*", "*")}, {"billing"}, {});
+  CHECK(fixture.call_of(id));
+}
+
+TEST_CASE("a job that is held while the reload that brings its service is under way goes on") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
+  fixture.set_state(CellState::paused);
+  fixture.retry(id);
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
+  fixture.reconfigure({rule("*", "*")}, {"billing"}, {},
+                      [&] { caf::anon_send(dispatcher, SetCellState{CellState::active}); });
+  fixture.set_state(CellState::active);
+  CHECK(fixture.call_of(id));
+}
+
+TEST_CASE("a job is neither taken nor tried again while a service that it names goes") {
+  Fixture fixture;
+  const JobId id = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+  const std::vector<CellRule> rules{rule("*", "*")};
+  caf::anon_send(fixture.engine(),
+                 Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  auto submitted = fixture.self()->request(fixture.engine(), caf::infinite,
+                                           SubmitJob{fixture.request("b", {"billing"})});
+  const auto refused = fixture.retry(id);
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
+  CHECK(fixture.state(id) == JobState::failed);
+  submitted.receive(
+      [](const JobSubmitted& answer) {
+        REQUIRE(answer.refusal);
+        CHECK(answer.refusal->kind == Refusal::Kind::service_gone);
+      },
+      [](const caf::error&) { FAIL("the submission failed"); });
+  CHECK(fixture.retry(id).accepted);  // It is held until a reload brings the service back.
+  CHECK(fixture.state(id) == JobState::queued);
+}
+
+TEST_CASE("a service that changes ends the calls that it has begun with the provider of before") {
+  Fixture fixture{2};
+  const JobId before = fixture.submit("a");
+  const caf::actor_addr provider = fixture.call_of(before)->provider.address();
+  fixture.reconfigure({rule("*", "*", 2)}, {"dns"}, {});
+  const JobId after = fixture.submit("b");
+  REQUIRE(fixture.call_of(before));
+  CHECK(fixture.call_of(before)->provider.address() == provider);
+  REQUIRE(fixture.call_of(after));
+  CHECK(fixture.call_of(after)->provider.address() != provider);
+  fixture.cancel(before);
+  CHECK(fixture.state(before) == JobState::cancelled);
+  CHECK_FALSE(is_alive(provider));
+  fixture.succeed(after);
+}
+
+TEST_CASE("a job that expires while it goes to another cell is counted once") {
+  Fixture fixture;
+  JobRequest request = fixture.request("a");
+  request.expires_at = fixture.wall + std::chrono::hours{1};
+  fixture.set_state(CellState::paused);
+  const JobId id = fixture.submit(request);
+  REQUIRE(fixture.cell(everybody).queue.counts.unfinished() == 1);
+  fixture.wall += std::chrono::hours{2};
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
+  const auto& spec = *fixture.stored(id)->spec;
+  caf::anon_send(dispatcher, ReleaseJobs{spec.customer, spec.product});
+  caf::anon_send(dispatcher, SetCellState{CellState::active});  // It finds the job expired.
+  fixture.settle();
+  CHECK(fixture.state(id) == JobState::queued);
+  CHECK(fixture.stored(id)->cell == between_cells);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+
+  fixture.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(fixture.state(id) == JobState::failed);
+  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+}

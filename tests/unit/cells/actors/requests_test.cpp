@@ -1,0 +1,307 @@
+// What clients ask for beside new jobs: the same one again, an end, another try.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+namespace {
+
+JobRequest keyed(Fixture& engine, const std::string& entity, const std::string& digest = "d") {
+  auto request = engine.request(entity);
+  request.idempotency = Idempotency{"key", digest};
+  return request;
+}
+
+/// Lets the job fail for good.
+void reject(Fixture& engine, JobId id) {
+  engine.end_call(id, outcome(CallOutcome::Kind::rejected, "provider_rejected"));
+}
+
+}  // namespace
+
+// --- Idempotency keys ----------------------------------------------------------------------------
+
+TEST_CASE("a request under a used key gets the job that is there") {
+  Fixture engine;
+  const auto first = engine.try_to_submit(keyed(engine, "a"));
+  CHECK_FALSE(first.replayed);
+  engine.succeed(first.job->id);
+  const auto again = engine.try_to_submit(keyed(engine, "a"));
+  CHECK(again.replayed);
+  CHECK(again.job->id == first.job->id);
+  CHECK(again.job->state == JobState::succeeded);
+  const auto other = engine.try_to_submit(keyed(engine, "b", "other"));
+  REQUIRE(other.refusal);
+  CHECK(other.refusal->kind == Refusal::Kind::key_reused);
+  CHECK(engine.disk->jobs().size() == 1);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+}
+
+TEST_CASE("of requests under one key that come at once, one makes the job") {
+  Fixture engine;
+  auto first =
+      engine.self()->request(engine.engine(), caf::infinite, SubmitJob{keyed(engine, "a")});
+  auto second =
+      engine.self()->request(engine.engine(), caf::infinite, SubmitJob{keyed(engine, "a")});
+  engine.settle();
+  int replayed = 0;
+  const auto count = [&](const JobSubmitted& submitted) {
+    REQUIRE(submitted.job);
+    replayed += submitted.replayed ? 1 : 0;
+  };
+  first.receive(count, [](const caf::error&) { FAIL("no answer"); });
+  second.receive(count, [](const caf::error&) { FAIL("no answer"); });
+  CHECK(replayed == 1);
+  CHECK(engine.disk->jobs().size() == 1);
+  CHECK(engine.cell().queue.counts.unfinished() == 1);
+}
+
+TEST_CASE("a used key is answered even when the queue is full") {
+  Fixture engine;
+  engine.limit_jobs(1);
+  engine.crash_and_restart();
+  const auto first = engine.try_to_submit(keyed(engine, "a"));
+  CHECK(engine.try_to_submit(keyed(engine, "a")).job->id == first.job->id);
+  CHECK(engine.try_to_submit(keyed(engine, "a", "other")).refusal->kind ==
+        Refusal::Kind::key_reused);
+  CHECK(engine.try_to_submit(engine.request("b")).refusal->kind == Refusal::Kind::queue_full);
+}
+
+TEST_CASE("a refusal is not remembered under its key") {
+  Fixture engine;
+  engine.limit_jobs(1);
+  engine.crash_and_restart();
+  const JobId blocking = engine.submit("a");
+  CHECK(engine.try_to_submit(keyed(engine, "b")).refusal->kind == Refusal::Kind::queue_full);
+  engine.succeed(blocking);
+  CHECK_FALSE(engine.try_to_submit(keyed(engine, "b")).replayed);
+}
+
+TEST_CASE("of a request that the asker refuses nothing is kept, and a used key is answered") {
+  Fixture engine;
+  const auto replay = [&engine](const JobRequest& request) {
+    return engine.try_to_submit(request, true);
+  };
+  const auto unknown = replay(keyed(engine, "a"));
+  CHECK_FALSE(unknown.job);
+  CHECK_FALSE(unknown.refusal);
+  CHECK(engine.disk->jobs().empty());
+  CHECK(engine.recorder->refusals.empty());
+  const auto first = engine.try_to_submit(keyed(engine, "a"));
+  CHECK_FALSE(first.replayed);
+  const auto again = replay(keyed(engine, "a"));
+  CHECK(again.replayed);
+  CHECK(again.job->id == first.job->id);
+  CHECK(replay(keyed(engine, "b", "other")).refusal->kind == Refusal::Kind::key_reused);
+  CHECK(engine.recorder->refusals.size() == 1);
+}
+
+// --- Cancelling ----------------------------------------------------------------------------------
+
+TEST_CASE("a queued job is cancelled at once, and its line goes on") {
+  Fixture engine{2};
+  const JobId running = engine.submit("other");
+  const JobId blocking = engine.submit("another");
+  const JobId queued = engine.submit("a");
+  const JobId follower = engine.submit("a");
+  const auto answer = engine.cancel(queued);
+  CHECK(answer.accepted);
+  CHECK(answer.job->state == JobState::cancelled);
+  CHECK(answer.job->error->code == "cancelled");
+  CHECK(engine.state(queued) == JobState::cancelled);
+  CHECK(engine.told_ended.contains(queued));
+  engine.succeed(running);
+  CHECK(engine.call_of(follower));
+  engine.succeed(blocking);
+  engine.succeed(follower);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+  CHECK_FALSE(engine.cancel(queued).accepted);
+}
+
+TEST_CASE("a scheduled job is cancelled and never runs") {
+  Fixture engine;
+  auto request = engine.request("a");
+  request.delay = milliseconds{500};
+  const JobId job = engine.submit(std::move(request));
+  CHECK(engine.cancel(job).accepted);
+  engine.pass(milliseconds{10'000});
+  CHECK(engine.calls->pending.empty());
+  CHECK(engine.state(job) == JobState::cancelled);
+}
+
+TEST_CASE("a job that waits for its next attempt is cancelled, and makes none") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  engine.end_call(job, outcome(CallOutcome::Kind::retryable, "provider_error"));
+  CHECK(engine.cancel(job).accepted);
+  engine.pass(milliseconds{10'000});
+  CHECK(engine.calls->pending.empty());
+  CHECK(engine.stored(job)->steps[0].state == StepState::failed);
+}
+
+TEST_CASE("a running job is marked, aborted, and ends cancelled") {
+  Fixture engine;
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  const auto answer = engine.cancel(job);
+  CHECK(answer.accepted);
+  CHECK(answer.job->cancel_requested);
+  CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.cancel(job).accepted);
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  CHECK(engine.state(job) == JobState::cancelled);
+  CHECK(engine.stored(job)->messages.empty());
+  CHECK_FALSE(engine.cancel(job).accepted);
+}
+
+TEST_CASE("a success that comes after the cancellation is noted at its step") {
+  Fixture engine;
+  engine.calls->deaf = true;
+  const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
+  engine.cancel(job);
+  auto done = outcome(CallOutcome::Kind::succeeded);
+  done.properties["zone"] = "7";
+  engine.end_call(job, done);
+  CHECK(engine.state(job) == JobState::cancelled);
+  CHECK(engine.stored(job)->steps[0].state == StepState::succeeded);
+  CHECK(engine.stored(job)->steps[1].state == StepState::skipped);
+  CHECK(engine.stored(job)->properties.at("zone") == "7");
+  CHECK(engine.calls->pending.empty());
+}
+
+TEST_CASE("a cancellation survives a crash") {
+  Fixture engine;
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  engine.cancel(job);
+  REQUIRE(engine.state(job) == JobState::running);
+  engine.crash_and_restart();
+  CHECK(engine.state(job) == JobState::cancelled);
+  CHECK(engine.calls->pending.empty());
+}
+
+TEST_CASE("a job that ends as it is cancelled has ended") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  const auto recent = engine.stored(job);
+  const PendingCall& call = *engine.call_of(job);
+  caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+  // The provider, the service's client and the worker: the dispatcher is the next to hear.
+  for (int step = 0; step < 3; ++step) REQUIRE(engine.scheduler().try_run_once());
+  auto pending = engine.self()->request(engine.engine(), caf::infinite, CancelJob{recent});
+  engine.settle();
+  CancelAnswered answer;
+  pending.receive([&](const CancelAnswered& received) { answer = received; },
+                  [](const caf::error&) { FAIL("no answer"); });
+  CHECK(is_ended(answer.job->state));
+  CHECK(answer.job->state == engine.state(job));
+  CHECK(answer.accepted == (engine.state(job) == JobState::cancelled));
+}
+
+TEST_CASE("a job between two steps is cancelled before the second") {
+  Fixture engine;
+  const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
+  const JobId next = engine.submit("b");
+  engine.succeed(job);  // The other one has its turn now, or the second step.
+  const bool between = engine.state(job) == JobState::queued;
+  CHECK(engine.cancel(job).accepted);
+  if (!between) engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  CHECK(engine.state(job) == JobState::cancelled);
+  engine.succeed(next);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+}
+
+TEST_CASE("a job of a cell that is gone is cancelled all the same") {
+  Fixture engine;
+  const JobId running = engine.submit("a");
+  const JobId queued = engine.submit("b");
+  engine.take_cells_out();
+  engine.crash_and_restart();
+  CHECK(engine.cancel(queued).job->state == JobState::cancelled);
+  CHECK(engine.cancel(running).job->state == JobState::cancelled);
+  CHECK(engine.told_ended.contains(running));
+  CHECK_FALSE(engine.cancel(running).accepted);
+}
+
+// --- Another try ---------------------------------------------------------------------------------
+
+TEST_CASE("a failed job runs again from its first unfinished service") {
+  Fixture engine;
+  const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
+  engine.succeed(job);
+  reject(engine, job);
+  REQUIRE(engine.state(job) == JobState::failed);
+  const auto answer = engine.retry(job);
+  CHECK(answer.accepted);
+  CHECK(answer.job->state == JobState::queued);
+  CHECK_FALSE(answer.job->error);
+  REQUIRE(engine.call_of(job));
+  CHECK(engine.call_of(job)->call.job->step == 1);
+  CHECK(engine.call_of(job)->call.job->steps[1].attempts == 1);
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a job is retried at the end of its entity's line") {
+  Fixture engine{4};
+  const JobId failed = engine.submit("a");
+  const JobId second = engine.submit("a");
+  const JobId third = engine.submit("a");
+  reject(engine, failed);
+  engine.retry(failed);
+  engine.succeed(second);
+  CHECK_FALSE(engine.call_of(failed));
+  engine.succeed(third);
+  CHECK(engine.call_of(failed));
+}
+
+TEST_CASE("only failed and cancelled jobs are retried") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  CHECK_FALSE(engine.retry(job).accepted);
+  engine.succeed(job);
+  const auto answer = engine.retry(job);
+  CHECK_FALSE(answer.accepted);
+  CHECK(answer.job->state == JobState::succeeded);
+}
+
+TEST_CASE("of two that retry a job at once, one does") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  reject(engine, job);
+  const auto failed = engine.stored(job);
+  auto first = engine.self()->request(engine.engine(), caf::infinite, ReopenJob{failed});
+  auto second = engine.self()->request(engine.engine(), caf::infinite, ReopenJob{failed});
+  engine.settle();
+  int accepted = 0;
+  const auto count = [&](const ReopenAnswered& answer) { accepted += answer.accepted ? 1 : 0; };
+  first.receive(count, [](const caf::error&) { FAIL("no answer"); });
+  second.receive(count, [](const caf::error&) { FAIL("no answer"); });
+  CHECK(accepted == 1);
+  CHECK(engine.cell().queue.counts.unfinished() == 1);
+  engine.succeed(job);
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+}
+
+TEST_CASE("a retry takes room in the quota") {
+  Fixture engine;
+  engine.limit_jobs(1);
+  engine.crash_and_restart();
+  const JobId job = engine.submit("a");
+  reject(engine, job);
+  engine.submit("b");
+  CHECK(engine.retry(job).refusal->kind == Refusal::Kind::queue_full);
+  CHECK(engine.state(job) == JobState::failed);
+}
+
+TEST_CASE("a job whose every service succeeded before it was cancelled succeeds when retried") {
+  Fixture engine;
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  engine.cancel(job);
+  engine.succeed(job);
+  REQUIRE(engine.state(job) == JobState::cancelled);
+  CHECK(engine.retry(job).job->state == JobState::succeeded);
+  CHECK(engine.calls->pending.empty());
+  CHECK(engine.cell().queue.counts.unfinished() == 0);
+}

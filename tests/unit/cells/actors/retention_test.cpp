@@ -1,0 +1,90 @@
+// Ended jobs are forgotten in time, in small steps.
+#include "cells/actors/retention.hpp"
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells;  // NOLINT: tests of the engine.
+using namespace cells_test;
+
+namespace {
+
+/// A retention on the store of a fixture, ended before that.
+struct Keeping {
+  Keeping(Fixture& fixture, milliseconds keep)
+      : retention(spawn_retention(fixture.system(),
+                                  {fixture.store(), [&fixture] { return fixture.wall; }, keep})) {}
+  ~Keeping() { caf::anon_send_exit(retention, caf::exit_reason::kill); }
+  Keeping(const Keeping&) = delete;
+  Keeping& operator=(const Keeping&) = delete;
+
+  Retention retention;
+};
+
+JobId submit_and_end(Fixture& fixture, const std::string& entity) {
+  const auto id = fixture.submit(entity);
+  fixture.succeed(id);
+  return id;
+}
+
+}  // namespace
+
+TEST_CASE("a job is kept for its time after its end, and no longer than a tenth more") {
+  Fixture fixture{2};
+  const Keeping keeping{fixture, milliseconds{10'000}};
+  const auto open = fixture.submit("open");
+  fixture.pass(milliseconds{5000});
+  const auto id = submit_and_end(fixture, "ended");
+  fixture.pass(milliseconds{9999});
+  CHECK(fixture.disk->jobs().contains(id));
+  fixture.pass(milliseconds{1001});
+  CHECK_FALSE(fixture.disk->jobs().contains(id));
+  fixture.pass(milliseconds{100'000});
+  CHECK(fixture.disk->jobs().contains(open));
+}
+
+TEST_CASE("another time to keep jobs takes effect at once, in both directions") {
+  Fixture fixture;
+  const Keeping keeping{fixture, std::chrono::hours{1}};
+  const auto first = submit_and_end(fixture, "first");
+  fixture.pass(milliseconds{5000});
+  caf::anon_send(keeping.retention, KeepEnded{milliseconds{4000}});
+  fixture.settle();
+  CHECK_FALSE(fixture.disk->jobs().contains(first));
+  const auto second = submit_and_end(fixture, "second");
+  caf::anon_send(keeping.retention, KeepEnded{std::chrono::hours{1}});
+  fixture.pass(milliseconds{600'000});
+  CHECK(fixture.disk->jobs().contains(second));
+}
+
+TEST_CASE("many jobs go in many steps, each a commit of its own, with pauses between") {
+  Fixture fixture;
+  constexpr int jobs = 100;
+  for (int i = 0; i < jobs; ++i) submit_and_end(fixture, std::to_string(i));
+  fixture.pass(milliseconds{2000});
+  const auto commits = fixture.disk->commits();
+  const Keeping keeping{fixture, milliseconds{1000}};
+  fixture.settle();
+  CHECK(fixture.disk->commits() == commits + 1);
+  CHECK(fixture.disk->jobs().size() == jobs - 32);
+  fixture.pass(milliseconds{128});
+  CHECK(fixture.disk->jobs().size() == jobs - 64);
+  for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{128});
+  CHECK(fixture.disk->jobs().empty());
+}
+
+TEST_CASE("a retry of a job that was pruned meanwhile finds nothing") {
+  Fixture fixture;
+  const auto id = fixture.submit("entity");
+  fixture.end_call(id, outcome(CallOutcome::Kind::rejected));
+  const auto job = fixture.stored(id);
+  fixture.pass(milliseconds{2000});
+  const Keeping keeping{fixture, milliseconds{1000}};
+  fixture.settle();
+  CHECK_FALSE(fixture.disk->jobs().contains(id));
+  const auto answer = fixture.retry(job);
+  CHECK_FALSE(answer.accepted);
+  CHECK_FALSE(answer.job);
+  CHECK_FALSE(answer.refusal);
+  CHECK(fixture.cell().queue.counts[JobState::queued] == 0);
+}

@@ -1,0 +1,68 @@
+// A stop of the engine.
+#include <map>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+TEST_CASE("work in hand when the engine stops is finished or handed back") {
+  Fixture engine{2};
+  const JobId finishes = engine.submit("a");
+  const JobId hangs = engine.submit("b");
+  const JobId waits = engine.submit("c");
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
+  engine.settle();
+  engine.succeed(finishes);
+  CHECK(engine.state(finishes) == JobState::succeeded);
+  CHECK_FALSE(engine.call_of(waits));
+  engine.pass(milliseconds{500});
+  std::size_t handed_back = 0;
+  stopped.receive([&](const ShutdownCompleted& answer) { handed_back = answer.handed_back; },
+                  [](const caf::error&) { FAIL("the shutdown failed"); });
+  CHECK(handed_back == 1);
+  CHECK(engine.state(hangs) == JobState::queued);
+  CHECK(engine.stored(hangs)->steps[0].attempts == 0);
+  CHECK(engine.state(waits) == JobState::queued);
+}
+
+TEST_CASE(
+    "a stop does not wait for ever for a call that does not end, and leaves its job running") {
+  Fixture engine{2};
+  engine.calls->deaf = true;
+  const JobId hangs = engine.submit("a");
+  const JobId ends = engine.submit("b");
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
+  engine.pass(milliseconds{500});
+  engine.end_call(ends, outcome(CallOutcome::Kind::aborted));
+  engine.pass(hand_back_patience - milliseconds{1});
+  CHECK_FALSE(engine.self()->has_next_message());
+  engine.pass(milliseconds{1});
+  std::map<CellKey, std::uint64_t> unconfirmed;
+  stopped.receive([&](const ShutdownCompleted& answer) { unconfirmed = answer.unconfirmed; },
+                  [](const caf::error&) { FAIL("the shutdown failed"); });
+  CHECK(unconfirmed == std::map<CellKey, std::uint64_t>{{{"*", "*"}, 1}});
+  CHECK(engine.state(hangs) == JobState::running);
+  CHECK(engine.state(ends) == JobState::queued);
+}
+
+TEST_CASE("a stop waits for what ran in a cell whose dispatcher died meanwhile") {
+  Fixture engine{1};
+  engine.calls->deaf = true;
+  const JobId job = engine.submit("a");
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
+  engine.pass(milliseconds{500});
+  caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK_FALSE(engine.self()->has_next_message());
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  engine.settle();
+  ShutdownCompleted answer;
+  stopped.receive([&](const ShutdownCompleted& told) { answer = told; },
+                  [](const caf::error&) { FAIL("the shutdown failed"); });
+  CHECK(answer.unconfirmed.empty());
+  CHECK(engine.state(job) == JobState::queued);
+}

@@ -1,0 +1,103 @@
+#include "cells/model/admission.hpp"
+
+#include <cstdint>
+#include <limits>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+
+using namespace model_test;
+
+namespace {
+
+const CellKey cell{"acme", "dns"};
+
+/// By a cell that has turned nobody away yet.
+std::optional<Refusal> refuse(std::uint64_t unfinished, std::uint64_t jobs_max,
+                              double finished_per_s) {
+  TurnedAway nobody;
+  return refuse_full(cell, unfinished, jobs_max, finished_per_s, nobody);
+}
+
+milliseconds retry_after(std::uint64_t unfinished, std::uint64_t jobs_max, double finished_per_s) {
+  const auto refusal = refuse(unfinished, jobs_max, finished_per_s);
+  REQUIRE(refusal);
+  return refusal->retry_after;
+}
+
+}  // namespace
+
+TEST_CASE("a cell takes jobs until it has as many as it may") {
+  CHECK_FALSE(refuse(0, 1, 0));
+  CHECK_FALSE(refuse(99, 100, 5));
+  CHECK(refuse(100, 100, 5));
+  CHECK(refuse(0, 0, 5));
+}
+
+TEST_CASE("a refusal by a full cell tells its limit and its depth") {
+  const auto refusal = refuse(120, 100, 5);
+  REQUIRE(refusal);
+  CHECK(refusal->kind == Refusal::Kind::queue_full);
+  CHECK(refusal->cell == cell);
+  CHECK(refusal->limit == 100);
+  CHECK(refusal->depth == 120);
+}
+
+TEST_CASE("a refused client is told when one place will have come free") {
+  CHECK(retry_after(100, 100, 1) == 1s);
+  CHECK(retry_after(109, 100, 1) == 10s);
+  CHECK(retry_after(109, 100, 4) == 3s);  // 2.5, rounded up.
+  CHECK(retry_after(100, 100, 0.1) == 10s);
+}
+
+TEST_CASE("clients that are refused one after the other are told to come one after the other") {
+  TurnedAway turned_away;
+  const auto next = [&] { return refuse_full(cell, 4, 4, 1, turned_away).value().retry_after; };
+  CHECK(next() == 1s);
+  CHECK(next() == 2s);
+  CHECK(next() == 3s);
+  turned_away.place_came_free();
+  CHECK(next() == 3s);
+  turned_away.place_came_free();
+  turned_away.place_came_free();
+  turned_away.place_came_free();
+  turned_away.place_came_free();
+  CHECK(next() == 1s);
+}
+
+TEST_CASE("nobody is told to wait for more clients than the queue has places") {
+  TurnedAway turned_away;
+  const auto next = [&] { return refuse_full(cell, 3, 3, 1, turned_away).value().retry_after; };
+  for (int round = 0; round < 3; ++round) {
+    for (const auto wait : {1s, 2s, 3s}) CHECK(next() == wait);
+  }
+}
+
+TEST_CASE("a client whom a cell takes is none that it turned away") {
+  TurnedAway turned_away;
+  CHECK_FALSE(refuse_full(cell, 3, 4, 1, turned_away));
+  CHECK(turned_away.add(4) == 0);
+}
+
+TEST_CASE("the time to come again is between a second and an hour") {
+  CHECK(retry_after(100, 100, 1e9) == 1s);
+  CHECK(retry_after(100, 100, std::numeric_limits<double>::infinity()) == 1s);
+  CHECK(retry_after(100, 100, 1e-9) == 1h);
+  CHECK(retry_after(100, 100, std::numeric_limits<double>::denorm_min()) == 1h);
+  CHECK(retry_after(std::numeric_limits<std::uint64_t>::max() - 1, 0, 0.1) == 1h);
+}
+
+TEST_CASE("a cell that finished nothing lately asks to come again in a minute") {
+  CHECK(retry_after(100, 100, 0) == 60s);
+}
+
+TEST_CASE("a cell grants timeouts up to its maximum") {
+  CHECK_FALSE(refuse_timeout(cell, 0ms, 10s));
+  CHECK_FALSE(refuse_timeout(cell, 10s, 10s));
+  const auto refusal = refuse_timeout(cell, 10001ms, 10s);
+  REQUIRE(refusal);
+  CHECK(refusal->kind == Refusal::Kind::timeout_too_long);
+  CHECK(refusal->cell == cell);
+  CHECK(refusal->limit == 10000);
+  CHECK(refusal->retry_after == 0ms);
+}

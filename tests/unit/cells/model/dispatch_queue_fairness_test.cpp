@@ -1,0 +1,220 @@
+// Customers take turns, charged by service time (promise P7).
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+#include "tests/unit/cells/model/runnable_jobs.hpp"
+
+using namespace model_test;
+
+namespace {
+
+void insert_jobs(FedQueue& fed, const std::string& customer, JobId first, int count) {
+  for (int i = 0; i < count; ++i) fed.store.insert(job_of(customer, first + i));
+  fed.queue.expect_more();
+  fed.feed();
+}
+
+std::string customer_number(int number) {
+  return "c" + std::string(number < 10 ? "0" : "") + std::to_string(number);
+}
+
+/// How many jobs are served until one of `customer` is; `limit` if none of so many is.
+int jobs_before(FedQueue& fed, const std::string& customer, microseconds service_time, int limit) {
+  for (int i = 0; i < limit; ++i) {
+    if (fed.serve(service_time) == customer) return i;
+  }
+  return limit;
+}
+
+struct Served {
+  microseconds a{0};
+  microseconds b{0};
+};
+
+/// Serves jobs of "a" and "b" with some workers, in simulated time.
+Served serve_side_by_side(FedQueue& fed, std::size_t workers, int jobs, microseconds time_of_a,
+                          microseconds time_of_b) {
+  Served served;
+  std::multimap<microseconds, JobPtr> running;
+  microseconds now{0};
+  for (int i = 0; i < jobs; ++i) {
+    if (running.size() == workers) {
+      const auto first = running.begin();
+      const bool is_a = first->second->spec->customer == "a";
+      now = first->first;
+      fed.ended(*first->second, is_a ? time_of_a : time_of_b);
+      running.erase(first);
+    }
+    const JobPtr job = fed.take();
+    REQUIRE(job);
+    const bool is_a = job->spec->customer == "a";
+    (is_a ? served.a : served.b) += is_a ? time_of_a : time_of_b;
+    running.emplace(now + (is_a ? time_of_a : time_of_b), job);
+  }
+  return served;
+}
+
+/// Lets workers without number take all there is before each answer of the store; the customers
+/// that were served.
+std::set<std::string> served_by_many_workers(FedQueue& fed, int answers) {
+  std::set<std::string> served;
+  for (int i = 0; i < answers; ++i) {
+    while (const JobPtr job = fed.take_unfed()) {
+      served.insert(job->spec->customer);
+      fed.ended(*job, 1ms);
+    }
+    const auto asked = fed.queue.next_fetch();
+    if (!asked) break;
+    auto answer = fed.store.fetch(*asked);
+    fed.queue.fetched(std::move(answer.customers), answer.complete, nobody_in_hand);
+  }
+  return served;
+}
+
+/// A queue of which the first part of so many customers' jobs is in the window.
+FedQueue backlog_of(int customers, int jobs_each, DispatchQueue::Limits limits) {
+  FedQueue fed(limits);
+  for (int number = 0; number < customers; ++number) {
+    for (int i = 1; i <= jobs_each; ++i) {
+      fed.store.insert(job_of(customer_number(number), number * jobs_each + i));
+    }
+  }
+  fed.queue.expect_more();
+  REQUIRE(fed.feed());
+  return fed;
+}
+
+/// The customers of the next jobs that one worker does.
+std::set<std::string> served_in_turns(FedQueue& fed, int jobs) {
+  std::set<std::string> served;
+  for (int i = 0; i < jobs; ++i) served.insert(fed.serve());
+  return served;
+}
+
+std::size_t job_bytes() {
+  return approximate_bytes(*job_of("a", 1));
+}
+
+}  // namespace
+
+TEST_CASE("a customer with one job waits for one turn, whatever another has queued") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 10'000);
+  for (int i = 0; i < 500; ++i) REQUIRE(fed.serve() == "a");
+  fed.offer(job_of("b", 1'000'000));
+  CHECK(jobs_before(fed, "b", 1ms, 10) <= 2);
+}
+
+TEST_CASE("a customer with one job waits for one turn of each other") {
+  FedQueue fed;
+  for (int number = 0; number < 50; ++number) {
+    insert_jobs(fed, customer_number(number), 1 + number * 1000, 1000);
+  }
+  for (int i = 0; i < 777; ++i) REQUIRE_FALSE(fed.serve().empty());
+  fed.offer(job_of("z", 1'000'000));
+  CHECK(jobs_before(fed, "z", 1ms, 1000) <= 100);
+}
+
+TEST_CASE("a customer with one job waits for one turn when the window is small, too") {
+  FedQueue fed({2, 4, 1 << 20});
+  insert_jobs(fed, "a", 1, 1000);
+  for (int i = 0; i < 50; ++i) REQUIRE(fed.serve() == "a");
+  fed.offer(job_of("b", 1'000'000));
+  CHECK(jobs_before(fed, "b", 1ms, 20) <= 4);
+}
+
+TEST_CASE("customers get the same service time, whatever one job of theirs takes") {
+  const std::size_t workers = GENERATE(1, 8, 32);
+  CAPTURE(workers);
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 3000);
+  insert_jobs(fed, "b", 100'000, 3000);
+  const Served served = serve_side_by_side(fed, workers, 1000, 10ms, 1ms);
+  const double ratio = static_cast<double>(served.a.count()) / served.b.count();
+  CHECK(ratio > 0.9);
+  CHECK(ratio < 1.1);
+}
+
+TEST_CASE("jobs that take the same time are served one to one") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 1000);
+  insert_jobs(fed, "b", 100'000, 1000);
+  const Served served = serve_side_by_side(fed, 4, 500, 30s, 30s);
+  CHECK(served.a == served.b);
+}
+
+TEST_CASE("an idle customer saves up nothing") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 1000);
+  insert_jobs(fed, "b", 100'000, 1);
+  for (int i = 0; i < 500; ++i) fed.serve();
+  insert_jobs(fed, "b", 200'000, 500);
+  int of_b = 0;
+  for (int i = 0; i < 100; ++i) of_b += fed.serve() == "b" ? 1 : 0;
+  CHECK(of_b >= 48);
+  CHECK(of_b <= 52);
+}
+
+TEST_CASE("a customer in debt is served while nobody else waits") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 20);
+  CHECK(fed.serve(1h) == "a");
+  for (int i = 0; i < 19; ++i) CHECK(fed.serve(100us) == "a");
+}
+
+TEST_CASE("a service time of nothing or of ages does no harm") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 200);
+  insert_jobs(fed, "b", 1000, 200);
+  int given = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto took = i % 3 == 0 ? microseconds{std::chrono::hours{24 * 365}} : microseconds{0};
+    given += fed.serve(took).empty() ? 0 : 1;
+  }
+  CHECK(given == 400);
+}
+
+TEST_CASE("what a customer was charged too much is no claim on the turns of others") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 10'000);
+  for (int i = 0; i < 200; ++i) fed.serve(30s);  // A provider that times out …
+  std::vector<JobPtr> running;
+  for (int i = 0; i < 100; ++i) running.push_back(fed.take());
+  for (const auto& job : running) fed.ended(*job, 1ms);  // … is well again.
+  fed.offer(job_of("b", 1'000'000));
+  CHECK(jobs_before(fed, "b", 1ms, 5000) <= 10);
+}
+
+TEST_CASE("with more customers than fit each gets its turn") {
+  const DispatchQueue::Limits limits =
+      GENERATE(DispatchQueue::Limits{1, 8, 1 << 20}, DispatchQueue::Limits{3, 8, 1 << 20},
+               DispatchQueue::Limits{8, 16, 1 << 20}, DispatchQueue::Limits{8, 1, 1 << 20});
+  CAPTURE(limits.customers_max, limits.jobs_max);
+  constexpr int customers = 40;
+  constexpr int rounds = 10;
+  FedQueue fed = backlog_of(customers, 100, limits);
+  std::map<std::string, int> served;
+  for (int i = 0; i < customers * rounds; ++i) served[fed.serve()] += 1;
+  CHECK(served.size() == customers);
+  for (const auto& [customer, count] : served) {
+    CAPTURE(customer);
+    CHECK(count >= rounds / 2);
+    CHECK(count <= rounds * 2);
+  }
+}
+
+TEST_CASE("with more bytes than fit each customer gets its turn") {
+  const std::size_t jobs_that_fit = GENERATE(1, 3, 10);
+  CAPTURE(jobs_that_fit);
+  FedQueue fed = backlog_of(20, 100, {256, 1024, jobs_that_fit * job_bytes()});
+  CHECK(served_in_turns(fed, 200).size() == 20);
+}
+
+TEST_CASE("with more customers than fit and workers without number each gets its turn") {
+  FedQueue fed = backlog_of(20, 1000, {8, 8, 1 << 20});
+  CHECK(served_by_many_workers(fed, 100).size() == 20);
+}

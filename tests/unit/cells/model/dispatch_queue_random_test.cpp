@@ -1,0 +1,259 @@
+// A dispatcher, a store and their mailboxes, in random order: no job is lost, none is given twice,
+// and none waits while it could run.
+#include <deque>
+#include <random>
+#include <set>
+#include <variant>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+#include "tests/unit/cells/model/runnable_jobs.hpp"
+
+using namespace model_test;
+using Limits = DispatchQueue::Limits;
+
+namespace {
+
+/// What a store is asked, in the order in which it was sent.
+struct Insert {
+  JobPtr job;
+};
+struct Claim {
+  JobPtr job;
+};
+struct Record {
+  JobPtr job;
+  bool runnable_again = false;
+};
+struct Question {
+  DispatchQueue::Fetch fetch;
+};
+
+/// What a store answers, likewise.
+struct Became {
+  JobPtr job;  ///< Runnable.
+};
+struct Recorded {
+  JobPtr job;
+  bool runnable_again = false;
+};
+
+class Cell {
+ public:
+  Cell(Limits limits, std::uint64_t seed, bool full_store) : queue_(limits), dice_(seed) {
+    for (int i = 0; full_store && i < 200; ++i) insert_now(fresh_job());
+    if (full_store) queue_.expect_more();
+    ask();
+  }
+
+  /// One thing happens.
+  void step() {
+    switch (roll(10)) {
+      case 0:
+      case 1:
+        if (created_ < jobs_max_) to_store_.push_back(Insert{fresh_job()});
+        break;
+      case 2:
+      case 3:
+        store_does_one();
+        break;
+      case 4:
+      case 5:
+        dispatcher_hears_one();
+        break;
+      case 6:
+      case 7:
+        take();
+        break;
+      case 8:
+        end_one();
+        break;
+      default:
+        if (roll(20) == 0) expire_one();
+        if (roll(50) == 0) queue_.expect_more();
+    }
+    ask();
+  }
+
+  /// Lets everything that was sent arrive; false when there is no end of it.
+  bool settle() {
+    for (int i = 0; i < 100'000; ++i) {
+      ask();
+      if (!to_store_.empty()) {
+        store_does_one();
+      } else if (!to_dispatcher_.empty()) {
+        dispatcher_hears_one();
+      } else {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// With every question answered, a runnable job is given, and the customer's best one.
+  void check_not_idle() {
+    REQUIRE(settle());
+    if (store_.empty()) {
+      REQUIRE_FALSE(queue_.take());
+      REQUIRE(queue_.empty());
+    } else {
+      REQUIRE(take());
+    }
+  }
+
+  /// Gives out and ends every job there is.
+  void take_all() {
+    for (int i = 0; i < 100'000 && !(store_.empty() && in_hand_.empty() && quiet()); ++i) {
+      check_not_idle();
+      while (!in_service_.empty() && roll(3) == 0) end_one();
+    }
+    REQUIRE(store_.empty());
+    while (!in_service_.empty()) end_one(true);
+    REQUIRE(settle());
+  }
+
+  void check_all_given() {
+    REQUIRE(finished_.size() == created_);
+    REQUIRE(in_hand_.empty());
+  }
+
+ private:
+  std::uint64_t roll(std::uint64_t sides) { return dice_() % sides; }
+  bool quiet() const { return to_store_.empty() && to_dispatcher_.empty(); }
+  bool in_hand(JobId id) const { return in_hand_.contains(id); }
+
+  JobPtr fresh_job() {
+    created_ += 1;
+    const std::string customer(1, static_cast<char>('a' + roll(7)));
+    return job_of(customer, created_, static_cast<int>(1 + roll(3)));
+  }
+
+  void insert_now(const JobPtr& job) { store_.insert(job); }
+
+  void ask() {
+    if (const auto asked = queue_.next_fetch()) to_store_.push_back(Question{*asked});
+  }
+
+  void store_does_one() {
+    if (to_store_.empty()) return;
+    const auto asked = to_store_.front();
+    to_store_.pop_front();
+    if (const auto* insert = std::get_if<Insert>(&asked)) {
+      store_.insert(insert->job);
+      to_dispatcher_.push_back(Became{insert->job});
+    } else if (const auto* claim = std::get_if<Claim>(&asked)) {
+      store_.erase(*claim->job);
+    } else if (const auto* record = std::get_if<Record>(&asked)) {
+      store_.erase(*record->job);
+      if (record->runnable_again) store_.insert(record->job);
+      to_dispatcher_.push_back(Recorded{record->job, record->runnable_again});
+    } else {
+      to_dispatcher_.push_back(store_.fetch(std::get<Question>(asked).fetch));
+    }
+  }
+
+  void dispatcher_hears_one() {
+    if (to_dispatcher_.empty()) return;
+    auto heard = std::move(to_dispatcher_.front());
+    to_dispatcher_.pop_front();
+    if (const auto* became = std::get_if<Became>(&heard)) {
+      offer(became->job);
+    } else if (const auto* recorded = std::get_if<Recorded>(&heard)) {
+      in_hand_.erase(recorded->job->id);
+      if (recorded->runnable_again) offer(recorded->job);
+    } else {
+      auto& answer = std::get<RunnableJobs::Answer>(heard);
+      queue_.fetched(std::move(answer.customers), answer.complete,
+                     [this](JobId id) { return in_hand(id); });
+    }
+  }
+
+  void offer(const JobPtr& job) {
+    if (!in_hand(job->id)) queue_.offer(job);
+  }
+
+  /// A worker takes a job; false when there is none for it.
+  bool take() {
+    const JobPtr job = queue_.take();
+    if (!job) return false;
+    const bool known_to_store = quiet();
+    REQUIRE_FALSE(in_hand(job->id));
+    REQUIRE_FALSE(finished_.contains(job->id));
+    if (known_to_store) REQUIRE(store_.best_of(job->spec->customer)->id == job->id);
+    in_hand_.insert(job->id);
+    in_service_.push_back(job);
+    to_store_.push_back(Claim{job});
+    return true;
+  }
+
+  /// Some job in service ends; most are finished, the others run again.
+  void end_one(bool for_good = false) {
+    if (in_service_.empty()) return;
+    const auto at = in_service_.begin() + static_cast<std::ptrdiff_t>(roll(in_service_.size()));
+    const JobPtr job = *at;
+    in_service_.erase(at);
+    queue_.ended(job->spec->customer, microseconds{roll(20'000)});
+    const bool again = !for_good && roll(4) == 0;
+    if (!again) finished_.insert(job->id);
+    to_store_.push_back(Record{job, again});
+  }
+
+  /// A job that waits expires, as the store's clock says.
+  void expire_one() {
+    const std::string customer(1, static_cast<char>('a' + roll(7)));
+    const JobPtr job = store_.best_of(customer);
+    if (!job || in_hand(job->id) || !quiet()) return;
+    queue_.remove(*job);
+    in_hand_.insert(job->id);
+    finished_.insert(job->id);
+    to_store_.push_back(Record{job, false});
+  }
+
+  static constexpr std::size_t jobs_max_ = 1000;
+
+  DispatchQueue queue_;
+  RunnableJobs store_;
+  std::deque<std::variant<Insert, Claim, Record, Question>> to_store_;
+  std::deque<std::variant<Became, Recorded, RunnableJobs::Answer>> to_dispatcher_;
+  std::set<JobId> in_hand_;  ///< Taken, and the end not yet known to be in the store.
+  std::vector<JobPtr> in_service_;
+  std::set<JobId> finished_;
+  std::size_t created_ = 0;
+  std::mt19937_64 dice_;
+};
+
+void run_cells(Limits limits) {
+  CAPTURE(limits.customers_max, limits.jobs_max, limits.bytes_max);
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    CAPTURE(seed);
+    Cell cell(limits, seed, seed % 2 == 0);
+    for (int i = 0; i < 1500; ++i) {
+      cell.step();
+      if (i % 50 == 0) cell.check_not_idle();
+    }
+    cell.take_all();
+    cell.check_all_given();
+  }
+}
+
+std::size_t bytes_of(std::size_t jobs) {
+  return jobs * approximate_bytes(*job_of("a", 1));
+}
+
+}  // namespace
+
+TEST_CASE("a roomy queue loses no job, gives none twice and is never idle") {
+  run_cells(Limits{});
+}
+
+TEST_CASE("a queue with room for few customers or jobs does the same") {
+  const std::size_t customers_max = GENERATE(1, 2, 3, 8);
+  const std::size_t jobs_max = GENERATE(1, 3, 8, 30);
+  run_cells({customers_max, jobs_max, 4 << 20});
+}
+
+TEST_CASE("a queue with room for few bytes does the same") {
+  const std::size_t bytes_max = GENERATE(1UL, bytes_of(2), bytes_of(5), bytes_of(12));
+  const std::size_t customers_max = GENERATE(2, 256);
+  run_cells({customers_max, 64, bytes_max});
+}

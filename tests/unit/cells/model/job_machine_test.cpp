@@ -1,0 +1,496 @@
+#include "cells/model/job_machine.hpp"
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+
+using namespace model_test;
+using Kind = AttemptEnd::Kind;
+
+namespace {
+
+constexpr Lease lease{3, 7};
+
+AttemptEnd end_of(Kind kind) {
+  AttemptEnd end;
+  end.kind = kind;
+  end.code = "some_code";
+  end.message = "some message";
+  return end;
+}
+
+/// Backoffs of 1, 2, 4 … s up to 60 s, in the middle of which the jitter picks.
+RetryTerms terms_with_settle(milliseconds settle) {
+  return {RetryPolicy{3, 1000ms, 60000ms}, settle, 0.5};
+}
+
+const RetryTerms terms = terms_with_settle(0ms);
+
+Job running_job(std::vector<std::string> services = {"dns", "billing"}) {
+  return start_attempt(queued_job(spec_with_services(std::move(services))), lease, noon);
+}
+
+/// Runs attempts of one kind until the job has ended or made `count` of them.
+Job after_attempts(Job job, Kind kind, int count, const RetryTerms& by = terms) {
+  for (int i = 0; i < count && !is_ended(job.state); ++i) {
+    if (job.state != JobState::running) job = start_attempt(job, lease, noon);
+    job = end_attempt(job, end_of(kind), by, noon);
+  }
+  return job;
+}
+
+Job with_first_step_done() {
+  return end_attempt(running_job({"dns", "billing", "mail"}), end_of(Kind::succeeded), terms,
+                     noon + 1s);
+}
+
+}  // namespace
+
+// --- Starting --------------------------------------------------------------------------------
+
+TEST_CASE("a job handed out is running under its lease") {
+  const Job before = queued_job();
+  const Job job = start_attempt(before, lease, noon + 1s);
+  CHECK(job.state == JobState::running);
+  CHECK(job.lease == lease);
+  CHECK(job.started_at == noon + 1s);
+  CHECK(job.steps[0].state == StepState::running);
+  CHECK(job.steps[0].attempts == 1);
+  CHECK(job.steps[0].started_at == noon + 1s);
+  CHECK(job.steps[1] == Step{});
+  CHECK(job.place == before.place);
+  CHECK(job.spec == before.spec);
+}
+
+TEST_CASE("a second attempt keeps the time of the first and no longer waits") {
+  const Job waiting = end_attempt(running_job(), end_of(Kind::retryable), terms, noon + 1s);
+  REQUIRE(waiting.next_attempt_at);
+  const Job job = start_attempt(waiting, {3, 8}, noon + 9s);
+  CHECK(job.state == JobState::running);
+  CHECK(job.lease == Lease{3, 8});
+  CHECK(job.started_at == noon);
+  CHECK(job.steps[0].started_at == noon);
+  CHECK(job.steps[0].attempts == 2);
+  CHECK_FALSE(job.next_attempt_at);
+}
+
+// --- Success ---------------------------------------------------------------------------------
+
+TEST_CASE("a step that succeeded is kept, and the next one waits for a worker") {
+  const Job job = end_attempt(running_job(), end_of(Kind::succeeded), terms, noon + 1s);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.step == 1);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[0].finished_at == noon + 1s);
+  CHECK(job.steps[1].state == StepState::waiting);
+  CHECK(job.place == 1);
+  CHECK_FALSE(job.finished_at);
+  CHECK_FALSE(job.next_attempt_at);
+  CHECK_FALSE(job.error);
+}
+
+TEST_CASE("a job succeeds with its last step") {
+  const Job job = after_attempts(running_job(), Kind::succeeded, 2);
+  CHECK(job.state == JobState::succeeded);
+  CHECK(job.step == 2);
+  CHECK(job.finished_at == noon);
+  CHECK(job.steps[1].state == StepState::succeeded);
+  CHECK_FALSE(job.error);
+  CHECK_FALSE(job.settle_until);
+}
+
+TEST_CASE("a success forgets the interruptions of before") {
+  const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
+  CHECK(cut_twice.interruptions == 2);
+  CHECK(after_attempts(cut_twice, Kind::succeeded, 1).interruptions == 0);
+}
+
+TEST_CASE("interruptions count in a row: an attempt that failed of itself ends the row") {
+  const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
+  CHECK(after_attempts(cut_twice, Kind::retryable, 1).interruptions == 0);
+  CHECK(after_attempts(cut_twice, Kind::handed_back, 1).interruptions == 2);
+  CHECK(after_attempts(cut_twice, Kind::throttled, 1).interruptions == 2);  // It is not counted.
+}
+
+TEST_CASE("a job that expired during a step that succeeded does not begin the next") {
+  Job running = running_job();
+  running.expires_at = noon + 1s;
+  SECTION("because its time has just come") {
+    const Job job = end_attempt(running, end_of(Kind::succeeded), terms_with_settle(5s), noon + 1s);
+    CHECK(job.state == JobState::failed);
+    CHECK(job.error->code == "expired");
+    CHECK(job.error->service.empty());
+    CHECK(job.steps[0].state == StepState::succeeded);
+    CHECK(job.steps[1].state == StepState::skipped);
+    CHECK_FALSE(job.settle_until);
+  }
+  SECTION("but does while it has time") {
+    const Job job = end_attempt(running, end_of(Kind::succeeded), terms, noon + 999ms);
+    CHECK(job.state == JobState::queued);
+  }
+}
+
+TEST_CASE("a job whose last step succeeded has succeeded, even if it expired meanwhile") {
+  Job running = running_job({"dns"});
+  running.expires_at = noon;
+  CHECK(end_attempt(running, end_of(Kind::succeeded), terms, noon + 1s).state ==
+        JobState::succeeded);
+}
+
+// --- Failure ---------------------------------------------------------------------------------
+
+TEST_CASE("a rejected job fails at once, and the steps to come are skipped") {
+  const Job started = start_attempt(with_first_step_done(), lease, noon + 2s);
+  const Job job = end_attempt(started, end_of(Kind::rejected), terms_with_settle(5s), noon + 3s);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.finished_at == noon + 3s);
+  CHECK(job.error == JobError{"some_code", "some message", "billing"});
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1].state == StepState::failed);
+  CHECK(job.steps[1].finished_at == noon + 3s);
+  CHECK(job.steps[1].attempts == 1);
+  CHECK(job.steps[2].state == StepState::skipped);
+  CHECK_FALSE(job.settle_until);  // Its outcome is known.
+  REQUIRE(job.messages.size() == 1);
+  CHECK(job.messages[0] == Message{noon + 3s, Severity::error, "billing", "some message"});
+}
+
+TEST_CASE("a failed attempt is followed by another after the backoff") {
+  const Job job = end_attempt(running_job(), end_of(Kind::retryable), terms_with_settle(5s), noon);
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.steps[0].state == StepState::retrying);
+  CHECK(job.steps[0].attempts == 1);
+  CHECK(job.next_attempt_at == noon + 500ms);  // Nothing to settle: the outcome is known.
+  CHECK(job.step == 0);
+  CHECK(job.place == 1);
+  CHECK_FALSE(job.error);
+  REQUIRE(job.messages.size() == 1);
+  CHECK(job.messages[0] == Message{noon, Severity::warning, "dns", "some message"});
+}
+
+TEST_CASE("the backoff grows with the attempts at the step") {
+  const Job job = after_attempts(running_job(), Kind::retryable, 2);
+  CHECK(job.next_attempt_at == noon + 1000ms);
+}
+
+TEST_CASE("a provider that asks for time gets it") {
+  AttemptEnd end = end_of(Kind::retryable);
+  end.retry_after = 20s;
+  CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 20s);
+}
+
+TEST_CASE("a step that failed as often as it may fails its job") {
+  const Job twice = after_attempts(running_job(), Kind::retryable, 2);
+  CHECK(twice.state == JobState::retrying);
+  const Job job = after_attempts(twice, Kind::retryable, 1);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.steps[0].attempts == 3);
+  CHECK(job.steps[0].state == StepState::failed);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK(job.error == JobError{"some_code", "some message", "dns"});
+  CHECK_FALSE(job.next_attempt_at);
+  CHECK_FALSE(job.settle_until);
+}
+
+TEST_CASE("each step has its own attempts") {
+  Job job = after_attempts(running_job(), Kind::retryable, 2);
+  job = after_attempts(job, Kind::succeeded, 1);
+  job = after_attempts(job, Kind::retryable, 2);
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.steps[0].attempts == 3);
+  CHECK(job.steps[1].attempts == 2);
+}
+
+TEST_CASE("a throttled attempt is not counted, however often") {
+  const Job job = after_attempts(running_job(), Kind::throttled, 50);
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.steps[0].state == StepState::retrying);
+  CHECK(job.steps[0].attempts == 0);
+  CHECK(job.next_attempt_at == noon + 500ms);
+}
+
+TEST_CASE("a throttled attempt waits as long as the provider asks") {
+  AttemptEnd end = end_of(Kind::throttled);
+  end.retry_after = 90s;
+  CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 90s);
+}
+
+TEST_CASE("a throttled attempt after counted ones leaves them counted") {
+  const Job job =
+      after_attempts(after_attempts(running_job(), Kind::retryable, 2), Kind::throttled, 1);
+  CHECK(job.steps[0].attempts == 2);
+  CHECK(after_attempts(job, Kind::retryable, 1).state == JobState::failed);
+}
+
+// --- Unknown outcomes ------------------------------------------------------------------------
+
+TEST_CASE("after an unknown outcome the next attempt waits for the entity to settle") {
+  CHECK(after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(5s)).next_attempt_at ==
+        noon + 5s);
+  CHECK(after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(100ms)).next_attempt_at ==
+        noon + 500ms);
+  CHECK(after_attempts(running_job(), Kind::unknown, 1).next_attempt_at == noon + 500ms);
+}
+
+TEST_CASE("a job that fails with an unknown outcome keeps its entity until that has settled") {
+  const Job job = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(5s));
+  CHECK(job.state == JobState::failed);
+  CHECK(job.settle_until == noon + 5s);
+  CHECK(job.place == 1);
+  CHECK_FALSE(after_attempts(running_job(), Kind::unknown, 3).settle_until);
+}
+
+TEST_CASE("a job that expires while running fails, and its entity settles") {
+  Job running = running_job();
+  running.expires_at = noon + 1s;
+  const Job job = end_attempt(running, end_of(Kind::expired), terms_with_settle(5s), noon + 1100ms);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.error->code == "some_code");
+  CHECK(job.error->service == "dns");
+  CHECK(job.steps[0].state == StepState::failed);
+  CHECK(job.steps[0].attempts == 1);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK(job.settle_until == noon + 6100ms);
+  CHECK_FALSE(end_attempt(running, end_of(Kind::expired), terms, noon + 1s).settle_until);
+}
+
+// --- Interruptions and stops -----------------------------------------------------------------
+
+TEST_CASE("an interrupted job is queued again, its attempt not counted") {
+  const Job job = after_attempts(running_job(), Kind::interrupted, 1);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.interruptions == 1);
+  CHECK(job.steps[0].state == StepState::waiting);
+  CHECK(job.steps[0].attempts == 0);
+  CHECK(job.place == 1);
+  CHECK_FALSE(job.next_attempt_at);
+  CHECK_FALSE(job.error);
+}
+
+TEST_CASE("an interrupted job waits for its entity to settle") {
+  const Job job = after_attempts(running_job(), Kind::interrupted, 1, terms_with_settle(5s));
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.steps[0].state == StepState::retrying);
+  CHECK(job.steps[0].attempts == 0);
+  CHECK(job.next_attempt_at == noon + 5s);
+}
+
+TEST_CASE("a job interrupted three times in a step fails, and its entity settles") {
+  const Job twice = after_attempts(running_job(), Kind::interrupted, 2);
+  CHECK(twice.state == JobState::queued);
+  const Job job = after_attempts(twice, Kind::interrupted, 1, terms_with_settle(5s));
+  CHECK(job.state == JobState::failed);
+  CHECK(job.interruptions == 3);
+  CHECK(job.error == JobError{"some_code", "some message", "dns"});
+  CHECK(job.steps[0].state == StepState::failed);
+  CHECK(job.steps[0].attempts == 0);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK(job.settle_until == noon + 5s);
+}
+
+TEST_CASE("a job handed back is as it was before the attempt") {
+  const Job job = after_attempts(running_job(), Kind::handed_back, 1);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.steps[0].state == StepState::waiting);
+  CHECK(job.steps[0].attempts == 0);
+  CHECK(job.interruptions == 0);
+  CHECK(job.messages.empty());
+  CHECK_FALSE(job.next_attempt_at);
+  CHECK_FALSE(job.settle_until);
+}
+
+TEST_CASE("a job handed back after counted attempts keeps their count") {
+  const Job job =
+      after_attempts(after_attempts(running_job(), Kind::retryable, 1), Kind::handed_back, 1);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.steps[0].state == StepState::retrying);
+  CHECK(job.steps[0].attempts == 1);
+}
+
+TEST_CASE("a job handed back waits for its entity to settle") {
+  const Job job = after_attempts(running_job(), Kind::handed_back, 1, terms_with_settle(5s));
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.next_attempt_at == noon + 5s);
+  CHECK(job.steps[0].attempts == 0);
+}
+
+TEST_CASE("a job can be handed back without end") {
+  const Job job = after_attempts(running_job(), Kind::handed_back, 50);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.interruptions == 0);
+}
+
+// --- Expiry while waiting --------------------------------------------------------------------
+
+TEST_CASE("a job that expires before its first attempt skips all its steps") {
+  Job waiting = queued_job();
+  waiting.state = GENERATE(JobState::scheduled, JobState::queued);
+  const Job job = expire_waiting(waiting, noon + 1s);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.finished_at == noon + 1s);
+  CHECK(job.error->code == "expired");
+  CHECK(job.error->service.empty());
+  CHECK(job.steps[0].state == StepState::skipped);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK_FALSE(job.started_at);
+  CHECK_FALSE(job.settle_until);
+  REQUIRE(job.messages.size() == 1);
+  CHECK(job.messages[0].severity == Severity::error);
+}
+
+TEST_CASE("a job that expires between two attempts fails the step it was at") {
+  const Job job = expire_waiting(after_attempts(running_job(), Kind::retryable, 1), noon + 1s);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.error->code == "expired");
+  CHECK(job.steps[0].state == StepState::failed);
+  CHECK(job.steps[0].attempts == 1);
+  CHECK(job.steps[0].finished_at == noon + 1s);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK_FALSE(job.next_attempt_at);
+}
+
+TEST_CASE("a job that expires between two steps keeps the one that succeeded") {
+  const Job job = expire_waiting(with_first_step_done(), noon + 2s);
+  CHECK(job.state == JobState::failed);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1].state == StepState::skipped);
+  CHECK(job.steps[2].state == StepState::skipped);
+}
+
+TEST_CASE("a job that expires while its entity settles keeps the entity until that is over") {
+  const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
+  REQUIRE(settling.next_attempt_at == noon + 60s);
+  const Job job = expire_waiting(settling, noon + 10s);
+  CHECK(job.settle_until == noon + 60s);
+}
+
+TEST_CASE("a job that expires after its entity has settled keeps nothing") {
+  const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
+  CHECK_FALSE(expire_waiting(settling, noon + 60s).settle_until);
+}
+
+// --- Cancelling ------------------------------------------------------------------------------
+
+TEST_CASE("a job that waits is cancelled at once") {
+  const Job job = cancel_waiting(with_first_step_done(), noon + 2s);
+  CHECK(job.state == JobState::cancelled);
+  CHECK(job.finished_at == noon + 2s);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1].state == StepState::skipped);
+}
+
+TEST_CASE("a job that is to be cancelled goes no further, however its attempt ends") {
+  for (int i = 0; i <= static_cast<int>(Kind::handed_back); ++i) {
+    const auto kind = static_cast<Kind>(i);
+    CAPTURE(i);
+    const Job running = request_cancel(running_job());
+    CHECK(running.state == JobState::running);
+    const Job job = end_attempt(running, end_of(kind), terms_with_settle(60s), noon + 1s);
+    CHECK(job.state == JobState::cancelled);
+    CHECK(job.finished_at == noon + 1s);
+    CHECK(job.steps[1].state == StepState::skipped);
+    const bool succeeded = kind == Kind::succeeded;
+    CHECK((job.steps[0].state == StepState::succeeded) == succeeded);
+    const bool told = kind == Kind::rejected || kind == Kind::retryable ||
+                      kind == Kind::throttled || kind == Kind::unknown;
+    CHECK(job.messages.size() == (told ? 1 : 0));
+    const bool known =
+        succeeded || kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled;
+    CHECK(job.settle_until.has_value() != known);
+  }
+}
+
+// --- Trying again ----------------------------------------------------------------------------
+
+TEST_CASE("only a job that failed or was cancelled can be tried again") {
+  for (std::size_t i = 0; i < job_state_count; ++i) {
+    Job job = queued_job();
+    job.state = static_cast<JobState>(i);
+    CAPTURE(to_string(job.state));
+    CHECK(can_reopen(job) == (job.state == JobState::failed || job.state == JobState::cancelled));
+  }
+}
+
+TEST_CASE("a job tried again goes on at the step that failed, at the end of its entity's line") {
+  Job failed = end_attempt(start_attempt(with_first_step_done(), lease, noon),
+                           end_of(Kind::rejected), terms, noon);
+  failed.place = 0;
+  failed.expires_at = noon + 1h;
+  const Job job = reopen(failed, {"acme", "*"}, 99, noon + 5s);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.cell == CellKey{"acme", "*"});
+  CHECK(job.place == 99);
+  CHECK(job.run_at == noon + 5s);
+  CHECK(job.expires_at == noon + 1h);
+  CHECK_FALSE(job.error);
+  CHECK_FALSE(job.finished_at);
+  CHECK(job.steps[0].state == StepState::succeeded);
+  CHECK(job.steps[1] == Step{});
+  CHECK(job.steps[2] == Step{});
+}
+
+TEST_CASE("a job tried again after it had expired does not expire any more") {
+  Job waiting = queued_job();
+  waiting.expires_at = noon + 1s;
+  const Job job = reopen(expire_waiting(waiting, noon + 1s), {"acme", "dns"}, 2, noon + 1s);
+  CHECK(job.state == JobState::queued);
+  CHECK_FALSE(job.expires_at);
+}
+
+TEST_CASE("a job tried again while its entity settles keeps its place, and waits for that") {
+  Job failed = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(60s));
+  REQUIRE(failed.state == JobState::failed);
+  REQUIRE(failed.settle_until == noon + 60s);
+  Job job = reopen(failed, {"acme", "dns"}, 99, noon + 1s);
+  CHECK(job.state == JobState::retrying);
+  CHECK(job.next_attempt_at == noon + 60s);
+  CHECK(job.place == failed.place);
+  failed.place = 0;  // Its entity has been let go.
+  job = reopen(failed, {"acme", "dns"}, 99, noon + 61s);
+  CHECK(job.state == JobState::queued);
+  CHECK(job.place == 99);
+  CHECK_FALSE(job.settle_until);
+}
+
+TEST_CASE("a job that was cancelled after its last step has nothing left to try") {
+  const Job cancelled =
+      end_attempt(request_cancel(running_job({"dns"})), end_of(Kind::succeeded), terms, noon);
+  REQUIRE(cancelled.state == JobState::cancelled);
+  const Job job = reopen(cancelled, {"acme", "dns"}, 99, noon + 1s);
+  CHECK(job.state == JobState::succeeded);
+  CHECK(job.finished_at == noon + 1s);
+}
+
+// --- Checkpoints -----------------------------------------------------------------------------
+
+TEST_CASE("no end of an attempt touches a step that had succeeded, or what it gave") {
+  AttemptEnd first = end_of(Kind::succeeded);
+  first.properties = {{"zone", "\"z1\""}};
+  const Job kept = end_attempt(running_job({"dns", "billing", "mail"}), first, terms, noon);
+  const auto settle = GENERATE(0ms, 5000ms);
+  for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
+    for (const int attempts : {1, 2, 3}) {
+      CAPTURE(kind, attempts);
+      const Job job =
+          after_attempts(kept, static_cast<Kind>(kind), attempts, terms_with_settle(settle));
+      CHECK(job.step >= 1);
+      CHECK(job.steps[0] == kept.steps[0]);
+      CHECK(job.properties == kept.properties);
+    }
+  }
+  CHECK(expire_waiting(kept, noon).properties == kept.properties);
+}
+
+TEST_CASE("a job waits with a time exactly while it is retrying") {
+  for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
+    for (const int attempts : {1, 2, 3}) {
+      CAPTURE(kind, attempts);
+      const auto settle = attempts == 2 ? 5000ms : 0ms;
+      const Job job = after_attempts(running_job(), static_cast<Kind>(kind), attempts,
+                                     terms_with_settle(settle));
+      CHECK((job.state == JobState::retrying) == job.next_attempt_at.has_value());
+      CHECK(is_ended(job.state) == job.finished_at.has_value());
+      CHECK((job.state == JobState::failed) == job.error.has_value());
+      CHECK(job.lease == lease);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+#include "src/cli/event_stream.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/cli/failure.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld::cli;
+
+namespace {
+
+std::vector<std::string> events_of(std::string_view stream, std::size_t piece) {
+  EventStreamParser parser;
+  std::vector<std::string> events;
+  for (std::size_t at = 0; at < stream.size(); at += piece)
+    parser.feed(stream.substr(at, piece), [&](const Event& event) {
+      events.push_back(event.id + "|" + event.name + "|" + event.data);
+      return true;
+    });
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("events are the same in whatever pieces they come") {
+  const std::string stream =
+      ":\n\nid: 1\nevent: job.state\ndata: {\"a\":1}\n\n"
+      ": a sign of life\n\n"
+      "id:2\r\ndata:x\r\ndata: y\r\n\r\n"
+      "data: z\r\rfield: unknown\nevent: no data\n\ndata\n\nid: 3\ndata: unfinished\n";
+  const std::vector<std::string> expected = {"1|job.state|{\"a\":1}", "2|message|x\ny",
+                                             "2|message|z", "2|message|"};
+  for (std::size_t piece = 1; piece <= stream.size(); ++piece)
+    CHECK(events_of(stream, piece) == expected);
+}
+
+TEST_CASE("an id counts once its block is complete, with an event or without") {
+  EventStreamParser parser;
+  const auto feed = [&](std::string_view text) {
+    parser.feed(text, [](const Event&) { return true; });
+    return parser.last_id();
+  };
+  CHECK(feed(":\n\nid: 1\n").empty());
+  CHECK(feed("\n") == "1");
+  CHECK(feed("id: 2\ndata: x\n") == "1");
+  CHECK(feed("\n:\n\n") == "2");
+}
+
+TEST_CASE("who has enough is given no more") {
+  EventStreamParser parser;
+  int events = 0;
+  CHECK(!parser.feed("data: 1\n\ndata: 2\n\n", [&](const Event&) { return ++events < 1; }));
+  CHECK(events == 1);
+}
+
+TEST_CASE("an event without end does not fill the memory") {
+  EventStreamParser parser(100);
+  const auto feed = [&](std::string_view text) {
+    parser.feed(text, [](const Event&) { return true; });
+  };
+  CHECK_THROWS_AS(
+      [&] {
+        for (int i = 0; i < 200; ++i) feed("x");
+      }(),
+      Failure);
+}

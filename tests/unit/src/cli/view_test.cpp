@@ -1,0 +1,137 @@
+#include <string>
+#include <string_view>
+
+#include "src/cli/cell_view.hpp"
+#include "src/cli/job_view.hpp"
+#include "src/cli/problem.hpp"
+#include "src/http/api/time_text.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using namespace celld::cli;
+
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+const WallTime now = *api::parse_time("2026-11-20T22:45:56.000Z");
+
+json::Value a_job() {
+  return json::Value::parse(R"({"id":"06f3k9v2m8qzr","state":"running","customer":"acme",
+      "product":"dns","cell":{"customer":"acme","product":"*"},"action":"create",
+      "entity":{"type":"zone","subtype":"primary","id":"bücher.example"},
+      "services":["dns","billing"],"parameters":{"ttl":300},"priority":5,"labels":{"ticket":"T-1"},
+      "attempt":1,"max_attempts":5,"timeout_ms":30000,"on_failure":"stop","durability":"disk",
+      "created_at":"2026-11-20T22:42:56.123Z","run_at":"2026-11-20T22:42:56.123Z",
+      "expires_at":null,"started_at":"2026-11-20T22:42:57.000Z","finished_at":null,
+      "cancel_requested":false,
+      "steps":[{"service":"dns","state":"succeeded","attempts":1,
+                "started_at":"2026-11-20T22:42:57.000Z","finished_at":"2026-11-20T22:42:58.250Z",
+                "progress":null},
+               {"service":"billing","state":"running","attempts":1,
+                "started_at":"2026-11-20T22:42:58.250Z","finished_at":null,"progress":0.42}],
+      "properties":{},"messages":[{"time":"2026-11-20T22:42:58.000Z","severity":"warning",
+                                   "service":"dns","text":"slow\n\u001b[31mday"}],
+      "error":null,"batch":null})");
+}
+
+json::Value a_failed_job() {
+  json::Value job = a_job();
+  job["state"] = "failed";
+  job["error"] = {{"code", "timeout"}, {"message", "no answer"}, {"service", "dns"}};
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a list of jobs has a line for each") {
+  JobTable table(now);
+  table.add(a_job());
+  table.add(a_failed_job());
+  CHECK(table.text({}) ==
+        "ID             STATE    CUSTOMER  PRODUCT  ACTION  ENTITY               STEPS        "
+        "ATTEMPT  AGE  ERROR\n"
+        "06f3k9v2m8qzr  running  acme      dns      create  zone/bücher.example  1/2 billing      "
+        "1/5   2m\n"
+        "06f3k9v2m8qzr  failed   acme      dns      create  zone/bücher.example  1/2              "
+        "1/5   2m  timeout: no answer (dns)\n");
+}
+
+TEST_CASE("a job is shown whole, and nothing in it reaches the terminal's controls") {
+  const std::string text = job_details(a_job(), now, {});
+  CAPTURE(text);
+  for (const char* line :
+       {"state       running\n", "cell        acme/*\n",
+        "entity      zone/bücher.example (primary)\n",
+        "created     2026-11-20T22:42:56.123Z, 2m ago\n", "labels      ticket=T-1\n",
+        "parameters  {\"ttl\":300}\n", "dns      succeeded         1            1.2s\n",
+        "billing  running           1       42%    2m\n", "dns      slow \uFFFD[31mday\n"})
+    CHECK(contains(text, line));
+  CHECK(text.find("error ") == std::string::npos);
+  CHECK(text.find("due ") == std::string::npos);
+}
+
+TEST_CASE("a change is one line") {
+  CHECK(change_line(a_job(), {}) ==
+        "2026-11-20T22:42:58.250Z  06f3k9v2m8qzr  running    acme/dns  create "
+        "zone/bücher.example  1/2 billing\n");
+  CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr is failed: timeout: no answer (dns)");
+}
+
+TEST_CASE("an outcome is an exit code") {
+  json::Value job = a_job();
+  CHECK(outcome_of(job) == ExitCode::not_ended);
+  for (const auto& [state, code] :
+       {std::pair{"succeeded", ExitCode::ok}, std::pair{"failed", ExitCode::job_not_succeeded},
+        std::pair{"cancelled", ExitCode::job_not_succeeded}}) {
+    job["state"] = state;
+    CHECK(outcome_of(job) == code);
+  }
+}
+
+TEST_CASE("views read anything without harm") {
+  for (const char* text : {"null", "[]", "{}", "7", R"({"steps":7,"entity":[],"labels":{"a":1}})",
+                           R"({"steps":[7],"error":{},"messages":[null],"queue":7})"}) {
+    const auto value = json::Value::parse(text);
+    JobTable jobs(now);
+    jobs.add(value);
+    CellTable cells;
+    cells.add(value);
+    CHECK(!jobs.text({}).empty());
+    CHECK(!cells.text({.width = 20}).empty());
+    CHECK(!job_details(value, now, {.width = 20}).empty());
+    CHECK(!change_line(value, {.width = 20}).empty());
+    CHECK(!cell_sentence(value).empty());
+  }
+}
+
+TEST_CASE("a problem is told with every fault and its pointer") {
+  Answer answer;
+  answer.status = 422;
+  answer.body = R"({"type":"/problems/invalid-request","title":"The request has faults",
+      "status":422,"detail":"The request has 2 faults: see `errors`.",
+      "errors":[{"pointer":"/entity/id","detail":"is required"},
+                {"pointer":"","detail":"is \u001b[2Jbad"}]})";
+  const Failure failure = failure_of(answer);
+  CHECK(failure.code() == ExitCode::refused);
+  CHECK(std::string(failure.what()) ==
+        "The request has faults (422)\n  The request has 2 faults: see `errors`.\n"
+        "  /entity/id: is required\n  is \uFFFD[2Jbad");
+}
+
+TEST_CASE("the status of a refusal is an exit code, whoever speaks") {
+  for (const auto& [status, code] :
+       {std::pair{400, ExitCode::refused}, std::pair{401, ExitCode::refused},
+        std::pair{404, ExitCode::not_found}, std::pair{409, ExitCode::refused},
+        std::pair{429, ExitCode::refused}, std::pair{500, ExitCode::unavailable},
+        std::pair{503, ExitCode::unavailable}, std::pair{302, ExitCode::unavailable}}) {
+    Answer answer;
+    answer.status = status;
+    answer.body = "<html>\x1b[2J";
+    const Failure failure = failure_of(answer);
+    CHECK(failure.code() == code);
+    CHECK(std::string(failure.what()).find('\x1b') == std::string::npos);
+  }
+}

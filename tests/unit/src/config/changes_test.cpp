@@ -1,0 +1,135 @@
+#include "src/config/changes.hpp"
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using config::Config;
+using std::chrono::milliseconds;
+using Names = std::vector<std::string>;
+
+namespace {
+
+cells::CellRule cell(const std::string& customer, std::uint32_t pool_size = 4) {
+  cells::CellRule rule;
+  rule.customer = customer;
+  rule.settings.pool_size = pool_size;
+  return rule;
+}
+
+config::Service service(const std::string& name, const std::string& url) {
+  return {name, {}, config::HttpService{url, {{"X-Key", {"env:KEY", "one"}}}}};
+}
+
+Config a_config() {
+  Config config;
+  config.cells = {cell("acme"), cell("bolt"), cell("*")};
+  config.services = {service("billing", "http://h/billing"), service("dns", "http://h/dns")};
+  config.tokens = {{"one", {1}, {config::Scope::read}, std::nullopt}};
+  config.listen.tls = config::Tls{"cert.pem", "key.pem", ""};
+  return config;
+}
+
+std::vector<std::string> customers(const std::vector<cells::CellKey>& keys) {
+  Names names;
+  for (const auto& key : keys) names.push_back(key.customer);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a configuration differs from itself in nothing") {
+  const auto changes = config::compare(a_config(), a_config());
+  CHECK(changes.cells.empty());
+  CHECK(changes.services.empty());
+  CHECK(changes.settings.empty());
+  CHECK(changes.restart_required.empty());
+}
+
+TEST_CASE("cells that come, go and change are told in the order of their names") {
+  Config after = a_config();
+  after.cells = {cell("zeta"), cell("acme", 5), cell("*"), cell("crab")};
+  const auto changes = config::compare(a_config(), after);
+  CHECK(customers(changes.cells.added) == Names{"crab", "zeta"});
+  CHECK(customers(changes.cells.changed) == Names{"acme"});
+  CHECK(customers(changes.cells.removed) == Names{"bolt"});
+  CHECK(changes.services.empty());
+}
+
+TEST_CASE("the order of the cells in the file is no change") {
+  Config after = a_config();
+  std::swap(after.cells.front(), after.cells.back());
+  CHECK(config::compare(a_config(), after).cells.empty());
+}
+
+TEST_CASE("a cell that becomes a template has changed") {
+  Config after = a_config();
+  after.cells.back().per_customer = true;
+  CHECK(customers(config::compare(a_config(), after).cells.changed) == Names{"*"});
+}
+
+TEST_CASE("services that come, go and change are told, also when only a secret's value does") {
+  Config after = a_config();
+  after.services = {service("dns", "http://h/dns"), service("mail", "http://h/mail")};
+  std::get<config::HttpService>(after.services.front().kind).headers.front().second.value = "two";
+  const auto changes = config::compare(a_config(), after);
+  CHECK(changes.services.added == Names{"mail"});
+  CHECK(changes.services.changed == Names{"dns"});
+  CHECK(changes.services.removed == Names{"billing"});
+}
+
+TEST_CASE("settings that a reload changes are told by their pointers") {
+  Config after = a_config();
+  after.tokens.front().customer = "acme";
+  after.listen.tls->key_path = "other.pem";
+  after.retention = milliseconds(5000);
+  after.shutdown_grace = milliseconds(1);
+  const auto changes = config::compare(a_config(), after);
+  CHECK(changes.settings == Names{"/auth", "/listen/tls", "/retention_ms", "/shutdown_grace_ms"});
+  CHECK(changes.restart_required.empty());
+}
+
+TEST_CASE("what only a start changes is told, and is as before in what is put in force") {
+  const Config before = a_config();
+  Config after = a_config();
+  after.limits.connections_max = 1;
+  after.listen = {"0.0.0.0", 1, std::nullopt};
+  after.store.path = "other.db";
+  after.retention = milliseconds(5000);
+  after.cells.pop_back();
+  const auto changes = config::compare(before, after);
+  CHECK(changes.restart_required ==
+        Names{"/limits", "/listen/host", "/listen/port", "/listen/tls", "/store"});
+  CHECK(changes.settings == Names{"/retention_ms"});
+  const Config effective = config::reloaded(before, after);
+  CHECK(config::compare(before, effective).restart_required.empty());
+  CHECK(config::compare(effective, after).restart_required == changes.restart_required);
+  CHECK(effective.retention == after.retention);
+  CHECK(effective.cells == after.cells);
+}
+
+TEST_CASE("other certificates are put in force, but TLS neither comes nor goes") {
+  const Config before = a_config();
+  Config after = a_config();
+  after.listen.tls->certificate_path = "other.pem";
+  CHECK(config::reloaded(before, after).listen.tls == after.listen.tls);
+  after.listen.tls.reset();
+  CHECK(config::reloaded(before, after).listen.tls == before.listen.tls);
+  CHECK_FALSE(config::reloaded(after, before).listen.tls.has_value());
+}
+
+TEST_CASE("tokens can be taken out only while nobody else can connect") {
+  Config before = a_config();
+  Config after = a_config();
+  after.tokens.clear();
+  CHECK(config::reload_faults(before, after).empty());
+  // What counts is where celld listens, not where the file says that it should.
+  before.listen.host = "0.0.0.0";
+  const auto faults = config::reload_faults(before, after);
+  REQUIRE(faults.size() == 1);
+  CHECK(faults.front().pointer == "/auth");
+  CHECK(faults.front().detail.find("0.0.0.0") != std::string::npos);
+  CHECK(config::reload_faults(before, a_config()).empty());
+}

@@ -1,0 +1,439 @@
+#include "src/config/config.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using config::Config;
+using json::Fault;
+using Faults = std::vector<Fault>;
+using std::chrono::milliseconds;
+
+namespace {
+
+config::Environment environment() {
+  return {[](const std::string& name) -> std::optional<std::string> {
+            if (name == "DNS_KEY") return "s3cret";
+            if (name == "EMPTY") return "";
+            if (name == "SPLIT") return "a\r\nX-Evil: 1";
+            return std::nullopt;
+          },
+          [](const std::string& path) -> std::optional<std::string> {
+            if (path == "/run/secrets/key") return "from file\n";
+            if (path == "/run/secrets/two") return "two\n\n";
+            if (path == "/run/secrets/dos") return "dos\r\n";
+            if (path == "/run/secrets/nul") return std::string("a\0b", 3);
+            return std::nullopt;
+          }};
+}
+
+Config good(std::string_view text, const config::Overrides& overrides = {}) {
+  auto outcome = config::parse_config(text, environment(), overrides);
+  if (const auto* faults = std::get_if<Faults>(&outcome))
+    for (const Fault& fault : *faults) FAIL(fault.pointer << ": " << fault.detail);
+  return std::get<Config>(std::move(outcome));
+}
+
+Faults bad(std::string_view text, const config::Overrides& overrides = {}) {
+  auto outcome = config::parse_config(text, environment(), overrides);
+  if (std::holds_alternative<Config>(outcome)) return {};
+  return std::get<Faults>(std::move(outcome));
+}
+
+/// The faults of a configuration that is good but for its services.
+Faults bad_service(const std::string& service) {
+  return bad(R"({"cells":[],"services":{"s":)" + service + "}}");
+}
+Faults bad_url(const std::string& url) {
+  return bad_service(R"({"type":"http","url":")" + url + "\"}");
+}
+Faults bad_headers(const std::string& headers) {
+  return bad_service(R"({"type":"http","url":"http://h/","headers":)" + headers + "}");
+}
+Faults bad_cells(const std::string& cells) {
+  return bad(R"({"services":{},"cells":)" + cells + "}");
+}
+Faults bad_host(const std::string& host) {
+  return bad(R"({"services":{},"cells":[],"listen":{"host":")" + host + "\"}}");
+}
+
+}  // namespace
+
+TEST_CASE("a full configuration reads as it says") {
+  const Config config = good(R"({
+    "listen": {"host": "localhost", "port": 0},
+    "store": {"type": "sqlite", "path": "jobs.db"},
+    "services": {
+      "web": {"type": "http", "url": "https://api.example:8443/x?y=1", "settle_ms": 250,
+              "headers": {"X-API-Key": "env:DNS_KEY", "X-File": "file:/run/secrets/key",
+                          "X-Plain": "plain"}},
+      "demo": {"type": "simulated", "latency_ms": {"min": 1, "max": 20}, "failure_rate": 0.5,
+               "seed": 9}},
+    "defaults": {"pool": {"size": 7}, "timeout_ms": 1000, "timeout_max_ms": 2000,
+                 "queue": {"max_jobs": 50},
+                 "retry": {"max_attempts": 2, "backoff_ms": 10, "backoff_max_ms": 20}},
+    "cells": [{"customer": "acme", "product": "dns", "pool": {"size": 16}},
+              {"product": "mail", "per": ["customer"], "timeout_ms": 500},
+              {}],
+    "shutdown_grace_ms": 1234, "retention_ms": 5000})");
+  CHECK(config.listen.host == "localhost");
+  CHECK(config.listen.port == 0);
+  CHECK(config.store.path == "jobs.db");
+  CHECK(config.shutdown_grace == milliseconds(1234));
+  CHECK(config.retention == milliseconds(5000));
+
+  REQUIRE(config.services.size() == 2);
+  CHECK(config.services[0].name == "demo");
+  const auto& demo = std::get<config::SimulatedService>(config.services[0].kind);
+  CHECK(demo.latency_min == milliseconds(1));
+  CHECK(demo.latency_max == milliseconds(20));
+  CHECK(demo.failure_rate == 0.5);
+  CHECK(demo.seed == 9);
+  CHECK(config.services[1].settle == milliseconds(250));
+  const auto& web = std::get<config::HttpService>(config.services[1].kind);
+  CHECK(web.url == "https://api.example:8443/x?y=1");
+  REQUIRE(web.headers.size() == 3);
+  CHECK(web.headers[0].first == "X-API-Key");
+  CHECK(web.headers[0].second.source == "env:DNS_KEY");
+  CHECK(web.headers[0].second.value == "s3cret");
+  CHECK(web.headers[1].second.value == "from file");
+  CHECK(web.headers[2].second.value == "plain");
+
+  const cells::CellSettings defaults{.pool_size = 7,
+                                     .timeout = milliseconds(1000),
+                                     .timeout_max = milliseconds(2000),
+                                     .jobs_max = 50,
+                                     .retry = {2, milliseconds(10), milliseconds(20)}};
+  cells::CellSettings bigger = defaults;
+  bigger.pool_size = 16;
+  cells::CellSettings faster = defaults;
+  faster.timeout = milliseconds(500);
+  REQUIRE(config.cells.size() == 3);
+  CHECK(config.cells[0] == cells::CellRule{"acme", "dns", false, false, bigger});
+  CHECK(config.cells[1] == cells::CellRule{"*", "mail", true, false, faster});
+  CHECK(config.cells[2] == cells::CellRule{"*", "*", false, false, defaults});
+}
+
+TEST_CASE("what is left out has its documented default") {
+  const Config config = good(R"({"services": {"demo": {"type": "simulated"}}, "cells": [{}]})");
+  CHECK(config.listen.host == "127.0.0.1");
+  CHECK(config.listen.port == 8080);
+  CHECK(config.store.path == "celld.db");
+  CHECK(config.shutdown_grace == milliseconds(30000));
+  CHECK(config.retention == std::chrono::hours(7 * 24));
+  CHECK(config.cells[0].settings == cells::CellSettings{});
+  CHECK(config.services[0].settle == milliseconds(0));
+}
+
+TEST_CASE("all faults come at once, each with its pointer") {
+  const Faults faults = bad(R"({
+    "listen": {"host": "0.0.0.0", "port": 70000, "tls": true},
+    "store": {"type": "postgresql", "path": ""},
+    "services": {
+      "a/b": {"type": "simulated", "failure_rate": 1.5},
+      "cmd": {"type": "command", "argv": ["x"]},
+      "lease": {"type": "pull"},
+      "web": {"type": "http", "url": "ftp://x", "headers": {"X-Key": "env:NO_SUCH"}, "zzz": 1}},
+    "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
+    "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
+              {"queue": {"max_jobs": "many"}}],
+    "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
+  const std::string rule =
+      "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` whoever "
+      "can connect may do everything";
+  const std::string name_rule = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+  const std::string missing = "is not available in this version";
+  CHECK(faults ==
+        Faults{{"/listen/host", rule},
+               {"/listen/port", "must be an integer from 0 to 65535"},
+               {"/listen/tls", "must be an object"},
+               {"/store/type", "must be \"sqlite\""},
+               {"/store/path", "must not be empty"},
+               {"/services/a~1b", "must be named like " + name_rule},
+               {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
+               {"/services/cmd/argv/0",
+                "must be the absolute path of a program: no directory is searched for it"},
+               {"/services/lease/type", "\"pull\" is not available in this version"},
+               {"/services/web/url", "must begin with http:// or https://"},
+               {"/services/web/headers/X-Key", "the environment variable \"NO_SUCH\" is not set"},
+               {"/services/web/zzz", "is unknown"},
+               {"/defaults/pool/size", "must be an integer from 1 to 100000"},
+               {"/defaults/timeout_ms", "must be an integer from 1 to 604800000"},
+               {"/cells/0/customer", "must be \"*\" or like " + name_rule},
+               {"/cells/0/pool/size", "must be an integer from 1 to 100000"},
+               {"/cells/0/pool/burst", missing},
+               {"/cells/1", "must be an object"},
+               {"/cells/2/queue/max_jobs", "must be an integer from 1 to 100000000"},
+               {"/retention_ms", "must be an integer from 1000 to 3155760000000"},
+               {"/shutdown_grace_ms", "must be an integer from 0 to 3600000"},
+               {"/limits/max_headers", "must be an integer from 8 to 1000"},
+               {"/nonsense", "is unknown"}});
+}
+
+TEST_CASE("services and cells are required") {
+  CHECK(bad("{}") == Faults{{"/services", "is required"}, {"/cells", "is required"}});
+  CHECK(bad(R"({"services":[],"cells":{}})") ==
+        Faults{{"/services", "must be an object"}, {"/cells", "must be an array"}});
+}
+
+TEST_CASE("text that is not JSON is one fault of the whole") {
+  CHECK(bad("") == Faults{{"", "line 1, column 1: the document is empty"}});
+  CHECK(bad("{\n  \"cells\": [}") ==
+        Faults{{"", "line 2, column 13: this is not JSON: unexpected \"}\""}});
+  CHECK(bad("[]") == Faults{{"", "must be an object"}});
+  CHECK(bad(R"({"cells":[],"cells":[],"services":{}})").size() == 1);
+}
+
+TEST_CASE("a number out of range is one fault") {
+  CHECK(bad(R"({"services":{},"cells":[{"pool":{"size":1e999}}]})") ==
+        Faults{{"/cells/0/pool/size", "is a number out of range"}});
+}
+
+TEST_CASE("without tokens only loopback addresses are listened on") {
+  for (const auto* host : {"127.0.0.1", "127.8.9.10", "::1", "localhost", "LocalHost"})
+    CHECK(bad_host(host).empty());
+  for (const auto* host : {"0.0.0.0", "10.0.0.1", "::", "example.com", "127.0.0.1.example.com",
+                           "127.1", "[::1]", "128.0.0.1", " 127.0.0.1", "fe80::1"})
+    CHECK(bad_host(host).size() == 1);
+}
+
+TEST_CASE("HOST:PORT is taken apart") {
+  const auto parts = [](std::string_view text) -> std::string {
+    const auto listen = config::parse_listen(text);
+    return listen ? listen->host + " " + std::to_string(listen->port) : "none";
+  };
+  CHECK(parts("127.0.0.1:8080") == "127.0.0.1 8080");
+  CHECK(parts("localhost:0") == "localhost 0");
+  CHECK(parts("[::1]:65535") == "::1 65535");
+  for (const auto* text :
+       {"", ":", "8080", ":8080", "host", "host:", "host:x", "host:65536", "host:-1", "host:+1",
+        "host: 1", "host:1 ", "::1:8080", "[::1]", "[]:1", "[host]:1", "[::1:1", "::1]:1"})
+    CHECK(parts(text) == "none");
+}
+
+TEST_CASE("a flag or variable replaces what the file says") {
+  const std::string text = R"({"services":{},"cells":[],"listen":{"host":"10.0.0.1","port":1}})";
+  const Config config = good(text, {.listen = "[::1]:99"});
+  CHECK(config.listen.host == "::1");
+  CHECK(config.listen.port == 99);
+  CHECK(bad(text).size() == 1);
+
+  const Faults malformed = bad(text, {.listen = "99"});
+  REQUIRE(malformed.size() == 1);
+  CHECK(malformed[0].pointer.empty());
+  CHECK(malformed[0].detail ==
+        "--listen or CELLD_LISTEN: \"99\" must be HOST:PORT, with a port from 0 to 65535");
+  const Faults foreign = bad(text, {.listen = "0.0.0.0:99"});
+  REQUIRE(foreign.size() == 1);
+  CHECK(foreign[0].pointer == "/listen/host");
+  CHECK(foreign[0].detail.find("--listen or CELLD_LISTEN: \"0.0.0.0:99\" must be a loopback") == 0);
+}
+
+TEST_CASE("a service has a type, and the members of its type") {
+  CHECK(bad_service("1") == Faults{{"/services/s", "must be an object"}});
+  CHECK(bad_service("{}") == Faults{{"/services/s/type", "is required"}});
+  CHECK(bad_service(R"({"type":"soap"})") ==
+        Faults{{"/services/s/type", "must be \"http\", \"command\" or \"simulated\""}});
+  CHECK(bad_service(R"({"type":"pull"})") ==
+        Faults{{"/services/s/type", "\"pull\" is not available in this version"}});
+  CHECK(bad_service(R"({"type":"http"})") == Faults{{"/services/s/url", "is required"}});
+  CHECK(bad_service(R"({"type":"http","url":"http://h","seed":1,"settle_ms":-1})") ==
+        Faults{{"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
+               {"/services/s/seed", "is unknown"}});
+  CHECK(bad_service(R"({"type":"simulated","url":"http://h","latency_ms":{"min":3,"max":2}})") ==
+        Faults{{"/services/s/latency_ms/min", "must not be more than `max`"},
+               {"/services/s/url", "is unknown"}});
+  CHECK(bad_service(R"({"type":"simulated","latency_ms":{"min":3,"mean":2},"seed":-1})") ==
+        Faults{{"/services/s/latency_ms/max", "is required"},
+               {"/services/s/latency_ms/mean", "is unknown"},
+               {"/services/s/seed", "must be an integer from 0 to 9223372036854775807"}});
+}
+
+TEST_CASE("a command reads as it says") {
+  const Config config = good(R"({"services": {"db": {"type": "command",
+    "argv": ["/usr/local/bin/make-db", "--fast", ""], "settle_ms": 7,
+    "env": {"KEY": "env:DNS_KEY", "FROM_FILE": "file:/run/secrets/key", "_e1": "", "L": "a\nb"}}},
+    "cells": [{}]})");
+  CHECK(config.services[0].settle == milliseconds(7));
+  const auto& command = std::get<config::CommandService>(config.services[0].kind);
+  CHECK(command.arguments == std::vector<std::string>{"/usr/local/bin/make-db", "--fast", ""});
+  REQUIRE(command.environment.size() == 4);
+  CHECK(command.environment[0].first == "FROM_FILE");
+  CHECK(command.environment[0].second.value == "from file");
+  CHECK(command.environment[1].second.source == "env:DNS_KEY");
+  CHECK(command.environment[1].second.value == "s3cret");
+  CHECK(command.environment[2].second.value == "a\nb");
+  CHECK(command.environment[3].first == "_e1");
+  CHECK(command.environment[3].second.value.empty());
+}
+
+TEST_CASE("what is wrong with a command is told with its pointer") {
+  CHECK(bad_service(R"({"type":"command"})") == Faults{{"/services/s/argv", "is required"}});
+  CHECK(bad_service(R"({"type":"command","argv":"/bin/true"})") ==
+        Faults{{"/services/s/argv", "must be an array"}});
+  CHECK(bad_service(R"({"type":"command","argv":[]})") ==
+        Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
+  CHECK(bad_service(R"({"type":"command","argv":["bin/x",7,")" + std::string(4097, 'x') +
+                    R"("],"url":"http://h","settle_ms":-1})") ==
+        Faults{{"/services/s/argv/0",
+                "must be the absolute path of a program: no directory is searched for it"},
+               {"/services/s/argv/1", "must be a string"},
+               {"/services/s/argv/2", "must have at most 4096 bytes"},
+               {"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
+               {"/services/s/url", "is unknown"}});
+  std::string arguments = R"("/bin/true")";
+  for (int i = 0; i < 64; ++i) arguments += R"(,"x")";
+  CHECK(bad_service(R"({"type":"command","argv":[)" + arguments + "]}") ==
+        Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
+  const std::string name_rule = "must be named like [A-Za-z_][A-Za-z0-9_]{0,127}";
+  CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"env":
+                    {"A=B":"x","1":"x","":"x","C":1,"D":"env:NO_SUCH","E":"file:/no"}})") ==
+        Faults{{"/services/s/env/", name_rule},
+               {"/services/s/env/1", name_rule},
+               {"/services/s/env/A=B", name_rule},
+               {"/services/s/env/C", "must be a string"},
+               {"/services/s/env/D", "the environment variable \"NO_SUCH\" is not set"},
+               {"/services/s/env/E", "the file \"/no\" cannot be read"}});
+}
+
+TEST_CASE("a service's name is a name") {
+  const std::string longest(63, 'n');
+  CHECK(bad(R"({"cells":[],"services":{")" + longest + R"(":{"type":"simulated"}}})").empty());
+  for (const std::string& name : {std::string(), longest + "n", std::string("-x"), std::string("*"),
+                                  std::string("a b"), std::string("ä")})
+    CHECK(bad(R"({"cells":[],"services":{")" + name + R"(":{"type":"simulated"}}})").size() == 1);
+}
+
+TEST_CASE("URLs are absolute, http or https, and carry no credentials") {
+  for (const auto* url :
+       {"http://h", "https://h/", "HTTP://h:1/x?y=z", "http://127.0.0.1:65535", "http://[::1]/",
+        "http://[::1]:80/x", "http://a_b.c-d/", "http://h?x=http://y/@z"})
+    CHECK(bad_url(url).empty());
+  for (const auto* url : {"",
+                          "h",
+                          "/x",
+                          "ftp://h",
+                          "file:///etc/passwd",
+                          "http:",
+                          "http://",
+                          "http:///x",
+                          "http://:80",
+                          "http://h:",
+                          "http://h:0",
+                          "http://h:65536",
+                          "http://h:x",
+                          "http://u@h",
+                          "http://u:p@h/",
+                          "http://h/#f",
+                          "http://h/a b",
+                          "http://h/\\n",
+                          "http://h/é",
+                          "http://[::1",
+                          "http://[x]/",
+                          "http://a:1:2/",
+                          "http://[::1]x/",
+                          "xhttp://h",
+                          " http://h"})
+    CHECK(bad_url(url).size() == 1);
+  CHECK(bad_url("http://h/" + std::string(2100, 'x')).size() == 1);
+}
+
+TEST_CASE("headers are well formed and not celld's own") {
+  CHECK(bad_headers(R"({"X-Key":"v","Accept":"text/plain; q=0.5"})").empty());
+  for (const auto* name : {"", "a b", "a:b", "ä", "a\\nb", "Content-Length", "host",
+                           "Idempotency-Key", "TRACEPARENT", "transfer-encoding"})
+    CHECK(bad_headers(std::string("{\"") + name + "\":\"v\"}").size() == 1);
+  for (const auto* value : {"", "a\\nb", "a\\rb", "a\\u0001", "\\u007f"})
+    CHECK(bad_headers(std::string("{\"X-Key\":\"") + value + "\"}").size() == 1);
+  CHECK(bad_headers(R"({"X-Key":1})") == Faults{{"/services/s/headers/X-Key", "must be a string"}});
+  CHECK(bad_headers(R"({"X-Key":"a","x-key":"b"})") ==
+        Faults{{"/services/s/headers/x-key",
+                "is the same header as another one, spelled differently"}});
+}
+
+TEST_CASE("a secret that does not resolve, or is no header value, is a fault that hides it") {
+  CHECK(bad_headers(R"({"X":"file:/no/such"})") ==
+        Faults{{"/services/s/headers/X", "the file \"/no/such\" cannot be read"}});
+  CHECK(bad_headers(R"({"X":"env:EMPTY"})") ==
+        Faults{{"/services/s/headers/X", "must not be empty"}});
+  const std::string control = "must not contain line breaks or other control characters";
+  CHECK(bad_headers(R"({"X":"env:SPLIT"})") == Faults{{"/services/s/headers/X", control}});
+  CHECK(bad_headers(R"({"X":"file:/run/secrets/two"})") ==
+        Faults{{"/services/s/headers/X", control}});
+  CHECK(bad_headers(R"({"X":"file:/run/secrets/nul"})") ==
+        Faults{{"/services/s/headers/X", control}});
+  CHECK(bad_headers(R"({"X":"file:/run/secrets/dos"})").empty());
+}
+
+TEST_CASE("two cells never have the same customer and product") {
+  CHECK(bad_cells(R"([{"customer":"a"},{"customer":"a","product":"*"},{"product":"a"}])") ==
+        Faults{{"/cells/1", "has the same customer and product as /cells/0"}});
+  CHECK(bad_cells(R"([{},{"per":["customer"]}])") ==
+        Faults{{"/cells/1", "has the same customer and product as /cells/0"}});
+  CHECK(bad_cells(R"([{"customer":"a b"},{"customer":"a b"}])").size() == 2);
+}
+
+TEST_CASE("a template's own keys are those that the cell leaves open") {
+  CHECK(bad_cells(R"([{"per":["customer","product"]}])").empty());
+  CHECK(bad_cells(R"([{"customer":"*","product":"p","per":["customer"]}])").empty());
+  CHECK(bad_cells(R"([{"customer":"a","per":["customer","product"]}])") ==
+        Faults{{"/cells/0/per/0", "must not be a key for which the cell names one value"}});
+  CHECK(bad_cells(R"([{"per":["customer","customer","entity",1]}])") ==
+        Faults{{"/cells/0/per/1", "comes twice"},
+               {"/cells/0/per/2", "must be \"customer\" or \"product\""},
+               {"/cells/0/per/3", "must be \"customer\" or \"product\""}});
+  CHECK(bad_cells(R"([{"per":[]}])") == Faults{{"/cells/0/per", "must not be empty"}});
+  CHECK(bad_cells(R"([{"per":"customer"}])") == Faults{{"/cells/0/per", "must be an array"}});
+}
+
+TEST_CASE("times that contradict each other are a fault where they were said") {
+  CHECK(bad_cells(R"([{"timeout_ms":9000,"timeout_max_ms":8000}])") ==
+        Faults{{"/cells/0/timeout_ms", "must not be more than `timeout_max_ms`, which is 8000"}});
+  CHECK(bad_cells(R"([{"timeout_max_ms":8000}])") ==
+        Faults{{"/cells/0/timeout_max_ms", "must not be less than `timeout_ms`, which is 30000"}});
+  CHECK(bad_cells(R"([{"retry":{"backoff_ms":90000}}])") ==
+        Faults{{"/cells/0/retry/backoff_ms",
+                "must not be more than `backoff_max_ms`, which is 60000"}});
+  CHECK(bad_cells(R"([{"timeout_ms":8000,"timeout_max_ms":8000}])").empty());
+}
+
+TEST_CASE("a contradiction in the defaults is told once, and not for every cell") {
+  CHECK(bad(R"({"services":{},"defaults":{"timeout_max_ms":10},"cells":[{},{"customer":"a"}]})") ==
+        Faults{{"/defaults/timeout_max_ms", "must not be less than `timeout_ms`, which is 30000"}});
+  CHECK(bad(R"({"services":{},"defaults":{"timeout_ms":"x"},"cells":[{"timeout_max_ms":10}]})") ==
+        Faults{{"/defaults/timeout_ms", "must be an integer from 1 to 604800000"}});
+}
+
+TEST_CASE("ten thousand cells are read") {
+  std::string cells = "[";
+  for (int i = 0; i < 10'000; ++i)
+    cells += R"({"customer":"c)" + std::to_string(i) + R"(","pool":{"size":1}},)";
+  CHECK(bad_cells(cells + "{}]").empty());
+}
+
+TEST_CASE("the machine is asked about each section that is without fault") {
+  std::vector<std::string> asked;
+  const auto check = [&](const std::string& section) {
+    return config::MachineCheck{section, [&asked, section](const Config&) {
+                                  asked.push_back(section);
+                                  return Faults{{section + "/x", "is not there"}};
+                                }};
+  };
+  const auto pointers = [&](std::string_view text) {
+    const auto outcome =
+        config::parse_config(text, environment(), {}, {check("/services"), check("/listen")});
+    std::vector<std::string> found;
+    for (const Fault& fault : std::get<Faults>(outcome)) found.push_back(fault.pointer);
+    return found;
+  };
+  using Pointers = std::vector<std::string>;
+  CHECK(pointers(R"({"services": {}, "cells": [], "retention_ms": 1})") ==
+        Pointers{"/retention_ms", "/services/x", "/listen/x"});
+  CHECK(pointers(R"({"services": {}, "cells": [], "listen": {"port": -1}})") ==
+        Pointers{"/listen/port", "/services/x"});
+  CHECK(pointers("{") == Pointers{""});
+  CHECK(asked == Pointers{"/services", "/listen", "/services"});
+}

@@ -1,0 +1,254 @@
+// The files that come with celld: each is good, and the schema says what the parser says.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/config/config.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using json::Value;
+
+namespace {
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Value read_json(const std::filesystem::path& path) {
+  return std::get<json::Document>(json::parse(read_file(path))).value;
+}
+
+std::filesystem::path config_dir() {
+  return CELLD_CONFIG_DIR;
+}
+
+std::vector<std::filesystem::path> example_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(config_dir() / "examples"))
+    files.push_back(entry.path());
+  return files;
+}
+
+/// As much of JSON Schema 2020-12 as the schema uses; an unknown keyword fails the test.
+class Schema {
+ public:
+  explicit Schema(Value root) : root_(std::move(root)) {}
+  bool accepts(const Value& value) const { return accepts(root_, value); }
+
+ private:
+  bool accepts(const Value& schema, const Value& value) const {
+    for (const auto& [keyword, argument] : schema.items())
+      if (!holds(schema, keyword, argument, value)) return false;
+    return true;
+  }
+
+  bool holds(const Value& schema, const std::string& keyword, const Value& argument,
+             const Value& value) const {
+    static const std::set<std::string> known = {
+        "minimum",  "maximum",       "minLength",   "maxLength",     "pattern",
+        "minItems", "maxItems",      "uniqueItems", "items",         "prefixItems",
+        "required", "maxProperties", "properties",  "propertyNames", "additionalProperties"};
+    for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
+      if (keyword == note) return true;
+    if (keyword == "$ref")
+      return accepts(root_.at(Value::json_pointer(argument.get<std::string>().substr(1))), value);
+    if (keyword == "oneOf") {
+      int matches = 0;
+      for (const Value& option : argument) matches += accepts(option, value) ? 1 : 0;
+      return matches == 1;
+    }
+    if (keyword == "type") return has_type(argument, value);
+    if (keyword == "const") return value == argument;
+    if (keyword == "enum")
+      return std::find(argument.begin(), argument.end(), value) != argument.end();
+    if (known.count(keyword) == 0) FAIL("keyword " << keyword);
+    if (value.is_number()) return number_holds(keyword, argument, value);
+    if (value.is_string()) return string_holds(keyword, argument, value);
+    if (value.is_array()) return array_holds(schema, keyword, argument, value);
+    if (value.is_object()) return object_holds(schema, keyword, argument, value);
+    return true;
+  }
+
+  static bool has_type(const std::string& type, const Value& value) {
+    if (type == "object") return value.is_object();
+    if (type == "array") return value.is_array();
+    if (type == "string") return value.is_string();
+    if (type == "integer") return value.is_number_integer();
+    if (type == "number") return value.is_number();
+    FAIL("type " << type);
+    return false;
+  }
+
+  static bool number_holds(const std::string& keyword, const Value& argument, const Value& value) {
+    if (keyword == "minimum") return value >= argument;
+    if (keyword == "maximum") return value <= argument;
+    return true;
+  }
+
+  static const std::regex& compiled(const std::string& pattern) {
+    static std::map<std::string, std::regex> all;
+    const auto known = all.find(pattern);
+    return known != all.end() ? known->second : all.emplace(pattern, pattern).first->second;
+  }
+
+  static bool string_holds(const std::string& keyword, const Value& argument,
+                           const std::string& text) {
+    if (keyword == "minLength") return text.size() >= argument.get<std::size_t>();
+    if (keyword == "maxLength") return text.size() <= argument.get<std::size_t>();
+    if (keyword == "pattern") return std::regex_search(text, compiled(argument));
+    return true;
+  }
+
+  bool array_holds(const Value& schema, const std::string& keyword, const Value& argument,
+                   const Value& value) const {
+    if (keyword == "minItems") return value.size() >= argument.get<std::size_t>();
+    if (keyword == "maxItems") return value.size() <= argument.get<std::size_t>();
+    if (keyword == "uniqueItems")
+      return std::set<Value>(value.begin(), value.end()).size() == value.size();
+    if (keyword == "prefixItems")
+      return std::equal(value.begin(), value.begin() + front_of(schema, value), argument.begin(),
+                        [&](const Value& item, const Value& its) { return accepts(its, item); });
+    if (keyword == "items")
+      return std::all_of(value.begin() + front_of(schema, value), value.end(),
+                         [&](const Value& item) { return accepts(argument, item); });
+    return true;
+  }
+
+  /// How many of the items `prefixItems` is about.
+  static std::ptrdiff_t front_of(const Value& schema, const Value& value) {
+    const std::size_t named = schema.contains("prefixItems") ? schema["prefixItems"].size() : 0;
+    return static_cast<std::ptrdiff_t>(std::min(named, value.size()));
+  }
+
+  bool object_holds(const Value& schema, const std::string& keyword, const Value& argument,
+                    const Value& value) const {
+    if (keyword == "required")
+      return std::all_of(argument.begin(), argument.end(), [&](const Value& name) {
+        return value.contains(name.get<std::string>());
+      });
+    if (keyword == "maxProperties") return value.size() <= argument.get<std::size_t>();
+    for (const auto& [name, member] : value.items()) {
+      const bool named = schema.contains("properties") && schema["properties"].contains(name);
+      if (keyword == "properties" && named && !accepts(argument[name], member)) return false;
+      if (keyword == "propertyNames" && !accepts(argument, name)) return false;
+      if (keyword == "additionalProperties" && !named)
+        if (argument == false || !accepts(argument, member)) return false;
+    }
+    return true;
+  }
+
+  Value root_;
+};
+
+const Schema& schema() {
+  static const Schema read(read_json(config_dir() / "celld.schema.json"));
+  return read;
+}
+
+config::Environment generous_environment() {
+  const auto anything = [](const std::string&) { return std::optional<std::string>("secret"); };
+  return {anything, anything};
+}
+
+bool parser_accepts(const Value& value) {
+  return std::holds_alternative<config::Config>(
+      config::parse_config(json::dump(value), generous_environment()));
+}
+
+/// Calls `visit` with every copy of `value` in which one value somewhere was changed.
+void for_each_change(const Value& root, const Value::json_pointer& at,
+                     const std::function<void(const Value&)>& visit) {
+  const Value& here = root.at(at);
+  for (const Value& other : {Value(nullptr), Value(true), Value(-1), Value(0), Value(1), Value(1.5),
+                             Value("x"), Value(""), Value("*"), Value::array(), Value::object(),
+                             Value("simulated"), Value(200'000'000'000)}) {
+    Value changed = root;
+    changed[at] = other;
+    visit(changed);
+  }
+  if (here.is_object()) {
+    Value more = root;
+    more[at]["no-such-member"] = 1;
+    visit(more);
+  }
+  if (here.is_structured())
+    for (const auto& [name, member] : here.items()) {
+      if (here.is_object()) {
+        Value less = root;
+        less[at].erase(name);
+        visit(less);
+      }
+      for_each_change(root, here.is_array() ? at / std::stoul(name) : at / name, visit);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the configuration to start from needs nothing of its environment") {
+  const config::Environment empty{[](const std::string&) { return std::nullopt; },
+                                  [](const std::string&) { return std::nullopt; }};
+  const auto outcome = config::parse_config(read_file(config_dir() / "celld.json"), empty);
+  CHECK(std::holds_alternative<config::Config>(outcome));
+}
+
+TEST_CASE("every example is a good configuration") {
+  CHECK(example_files().size() >= 2);
+  for (const auto& path : example_files()) {
+    INFO(path.string());
+    CHECK(parser_accepts(read_json(path)));
+    CHECK(schema().accepts(read_json(path)));
+  }
+}
+
+TEST_CASE("the schema and the parser agree about every change to every example") {
+  std::vector<std::filesystem::path> files = example_files();
+  files.push_back(config_dir() / "celld.json");
+  // What a schema cannot say.
+  const std::vector<std::string> beyond = {"loopback",
+                                           "must not be more than",
+                                           "must not be less than",
+                                           "same customer and product",
+                                           "names one value",
+                                           "has the same name as",
+                                           "is the same token as"};
+  for (const auto& path : files) {
+    for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
+      const auto outcome = config::parse_config(json::dump(changed), generous_environment());
+      const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
+      const bool sayable =
+          faults != nullptr &&
+          std::any_of(faults->begin(), faults->end(), [&](const json::Fault& fault) {
+            return std::none_of(beyond.begin(), beyond.end(), [&](const std::string& text) {
+              return fault.detail.find(text) != std::string::npos;
+            });
+          });
+      if (schema().accepts(changed) == sayable) {
+        INFO(
+            path.string() << (sayable ? ": only the parser refuses " : ": only the schema refuses ")
+                          << json::dump(changed));
+        CHECK(false);
+      }
+    });
+  }
+}
+
+TEST_CASE("the process's environment gives variables and small regular files") {
+  const config::Environment environment = config::process_environment();
+  CHECK(environment.variable("PATH"));
+  CHECK_FALSE(environment.variable("CELLD_TEST_NO_SUCH_VARIABLE"));
+  CHECK(environment.file((config_dir() / "celld.json").string()) ==
+        read_file(config_dir() / "celld.json"));
+  CHECK_FALSE(environment.file("/no/such/file"));
+  CHECK_FALSE(environment.file("/dev/zero"));
+  CHECK_FALSE(environment.file("/"));
+}

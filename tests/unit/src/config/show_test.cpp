@@ -1,0 +1,112 @@
+#include "src/config/show.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using config::Config;
+
+namespace {
+
+config::Environment environment() {
+  return {[](const std::string& name) -> std::optional<std::string> {
+            if (name == "KEY") return "secret-of-env";
+            return std::nullopt;
+          },
+          [](const std::string& path) -> std::optional<std::string> {
+            if (path == "/run/key") return "secret-of-file\n";
+            return std::nullopt;
+          }};
+}
+
+Config parsed(std::string_view text) {
+  auto outcome = config::parse_config(text, environment());
+  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome))
+    for (const auto& fault : *faults) FAIL(fault.pointer << ": " << fault.detail);
+  return std::get<Config>(std::move(outcome));
+}
+
+json::Value shown(const Config& config) {
+  return std::get<json::Document>(json::parse(config::show(config))).value;
+}
+
+/// Everything that a configuration can say, and nothing that is hidden.
+constexpr std::string_view without_secrets = R"({
+  "listen": {"host": "::1", "port": 8443,
+             "tls": {"certificate": "c.pem", "key": "k.pem", "client_ca": "ca.pem"}},
+  "store": {"type": "sqlite", "path": "jobs.db"},
+  "services": {
+    "dns": {"type": "http", "url": "http://h:9000/dns", "settle_ms": 7,
+            "headers": {"X-A": "env:KEY", "X-B": "file:/run/key"}},
+    "db": {"type": "command", "argv": ["/bin/sh", "-c", "true"], "settle_ms": 8,
+           "env": {"PASSWORD": "file:/run/key"}},
+    "demo": {"type": "simulated", "latency_ms": {"min": 1, "max": 20}, "failure_rate": 0.125,
+             "seed": 9223372036854775807}},
+  "defaults": {"pool": {"size": 3}},
+  "cells": [
+    {"customer": "acme", "pool": {"size": 16}, "timeout_ms": 5000, "timeout_max_ms": 6000,
+     "queue": {"max_jobs": 10},
+     "retry": {"max_attempts": 2, "backoff_ms": 3, "backoff_max_ms": 4}},
+    {"product": "mail", "per": ["customer"]},
+    {"product": "*", "customer": "*", "per": ["customer", "product"]}],
+  "limits": {"max_head_bytes": 8192, "max_headers": 20, "max_uri_bytes": 2048,
+             "max_body_bytes": 70000, "head_timeout_ms": 1001, "body_timeout_ms": 1002,
+             "idle_timeout_ms": 1003, "write_timeout_ms": 1004, "max_connections": 100,
+             "max_stream_backlog_bytes": 70001, "max_unsent_bytes": 70002},
+  "retention_ms": 12345, "shutdown_grace_ms": 54321})";
+
+}  // namespace
+
+TEST_CASE("what is shown of a configuration without literal secrets is that configuration") {
+  const Config before = parsed(without_secrets);
+  const Config after = parsed(config::show(before));
+  CHECK(after.listen == before.listen);
+  CHECK(after.store == before.store);
+  CHECK(after.services == before.services);
+  CHECK(after.cells == before.cells);
+  CHECK(after.limits == before.limits);
+  CHECK(after.retention == before.retention);
+  CHECK(after.shutdown_grace == before.shutdown_grace);
+}
+
+TEST_CASE("what a file leaves out is shown") {
+  const Config before = parsed(R"({"services":{},"cells":[{}]})");
+  const auto value = shown(before);
+  CHECK(value["listen"] == json::Value{{"host", "127.0.0.1"}, {"port", 8080}});
+  CHECK(value["cells"][0]["customer"] == "*");
+  CHECK(value["cells"][0]["pool"]["size"] == 4);
+  CHECK(value["retention_ms"] == 604'800'000);
+  CHECK_FALSE(value.contains("auth"));
+  CHECK(parsed(config::show(before)).cells == before.cells);
+}
+
+TEST_CASE("no secret is shown") {
+  const auto config = parsed(R"({
+    "services": {
+      "dns": {"type": "http", "url": "http://h/dns?key=secret-of-url",
+              "headers": {"X-A": "secret-itself", "X-B": "env:KEY", "X-C": "file:/run/key"}},
+      "db": {"type": "command", "argv": ["/bin/true"],
+             "env": {"A": "secret-itself", "B": "env:KEY", "C": "file:/run/key"}}},
+    "cells": [{}],
+    "auth": {"tokens": [{"name": "portal", "scopes": ["read", "submit"], "customer": "acme",
+      "sha256": "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ff"}]}})");
+  const std::string text = config::show(config);
+  CHECK(text.find("secret") == std::string::npos);
+  CHECK(text.find("c0ffee") == std::string::npos);
+  const auto value = shown(config);
+  const json::Value& dns = value["services"]["dns"];
+  CHECK(dns["url"] == "http://h/dns?***");
+  CHECK(dns["headers"] ==
+        json::Value{{"X-A", "***"}, {"X-B", "env:KEY"}, {"X-C", "file:/run/key"}});
+  CHECK(value["services"]["db"]["env"] ==
+        json::Value{{"A", "***"}, {"B", "env:KEY"}, {"C", "file:/run/key"}});
+  CHECK(value["auth"]["tokens"][0] == json::Value{{"name", "portal"},
+                                                  {"sha256", "***"},
+                                                  {"scopes", {"submit", "read"}},
+                                                  {"customer", "acme"}});
+}

@@ -1,0 +1,177 @@
+// What the engine's probe sees becomes lines with the right fields, and nothing else.
+#include "src/engine_log.hpp"
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/json/json.hpp"
+#include "tests/unit/catch.hpp"
+
+namespace celld {
+namespace {
+
+using json::Value;
+using logs::Level;
+constexpr std::chrono::milliseconds patience{10'000};
+const cells::CellKey cell{"acme", "dns"};
+
+cells::Job a_job() {
+  auto spec = std::make_shared<cells::JobSpec>();
+  spec->services = {"dns"};
+  spec->traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  spec->parameters = R"({"password":"planted"})";
+  spec->entity.id = "planted";
+  spec->labels["planted"] = "planted";
+  cells::Job job;
+  job.id = *cells::parse_job_id("0000000000001");
+  job.spec = spec;
+  job.cell = cell;
+  job.state = cells::JobState::running;
+  job.steps.resize(1);
+  job.steps[0].attempts = 2;
+  job.lease = {7, 9};
+  job.error = cells::JobError{"timeout", "planted", "dns"};
+  job.messages.push_back({{}, cells::Severity::error, "dns", "planted"});
+  job.properties["planted"] = "\"planted\"";
+  return job;
+}
+
+/// What `see` makes of a level, each line without its time.
+template <class See>
+std::vector<Value> seen(Level level, See see) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
+  REQUIRE(file);
+  {
+    logs::Log log{{.level = level, .format = logs::Format::json}, file.get()};
+    EngineLog probe{log};
+    see(probe);
+    REQUIRE(log.finish(patience));
+  }
+  REQUIRE(std::fseek(file.get(), 0, SEEK_SET) == 0);
+  std::vector<Value> lines;
+  std::array<char, 4096> line{};
+  while (std::fgets(line.data(), line.size(), file.get()) != nullptr) {
+    auto parsed = json::parse(line.data());
+    REQUIRE(std::holds_alternative<json::Document>(parsed));
+    lines.push_back(std::get<json::Document>(std::move(parsed)).value);
+    lines.back().erase("time");
+  }
+  return lines;
+}
+
+void see_everything(EngineLog& probe) {
+  cells::Job job = a_job();
+  probe.submitted(job);
+  probe.handed_out(job, 1, 4);
+  probe.attempt_ended(job, cells::AttemptEnd::Kind::unknown, cells::AbortCause::timeout,
+                      cells::microseconds{1'500'900});
+  auto after = job;
+  after.next_attempt_at = cells::WallTime{};
+  probe.lease_ended(job, after, cells::AbortCause::timeout);
+  job.state = cells::JobState::failed;
+  probe.job_ended(job);
+  job.state = cells::JobState::succeeded;
+  probe.job_ended(job);
+}
+
+TEST_CASE("each line about a job names it, its cell, its lease and its trace, and no payload") {
+  const auto lines = seen(Level::debug, see_everything);
+  REQUIRE(lines.size() == 6);
+  for (const Value& line : lines) {
+    CHECK(line["job"] == "0000000000001");
+    CHECK(line["cell"] == "acme/dns");
+    CHECK(line["lease"] == "7-9");
+    CHECK(line["trace"] == "4bf92f3577b34da6a3ce929d0e0e4736");
+    CHECK(json::dump(line).find("planted") == std::string::npos);
+  }
+}
+
+TEST_CASE("without more being asked for, only failures and what is out of the ordinary are told") {
+  const auto lines = seen(Level::info, see_everything);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == Value{{"level", "warning"},
+                          {"message", "an attempt timed out"},
+                          {"job", "0000000000001"},
+                          {"cell", "acme/dns"},
+                          {"lease", "7-9"},
+                          {"trace", "4bf92f3577b34da6a3ce929d0e0e4736"},
+                          {"service", "dns"},
+                          {"attempt", 2},
+                          {"outcome", "timeout"},
+                          {"ran_ms", 1500}});
+  CHECK(lines[1]["message"] == "a job failed");
+  CHECK(lines[1]["code"] == "timeout");
+  CHECK(lines[1]["attempt"] == 2);
+}
+
+TEST_CASE("a job that came without a trace, and was never handed out, has neither in its lines") {
+  const auto lines = seen(Level::debug, [](EngineLog& probe) {
+    cells::Job job = a_job();
+    auto spec = *job.spec;
+    spec.traceparent.clear();
+    job.spec = std::make_shared<const cells::JobSpec>(spec);
+    job.lease = {};
+    probe.submitted(job);
+  });
+  REQUIRE(lines.size() == 1);
+  CHECK_FALSE(lines[0].contains("trace"));
+  CHECK_FALSE(lines[0].contains("lease"));
+}
+
+TEST_CASE("an end that is everyday is told at the level debug only") {
+  using cells::AbortCause;
+  for (const auto cause : {AbortCause::none, AbortCause::cancel, AbortCause::hand_back}) {
+    CHECK(seen(Level::info, [&](EngineLog& probe) {
+            probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::cancelled, cause, {});
+          }).empty());
+  }
+  for (const auto cause : {AbortCause::expiry, AbortCause::worker_lost}) {
+    CHECK(seen(Level::warning, [&](EngineLog& probe) {
+            probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::expired, cause, {});
+          }).size() == 1);
+  }
+}
+
+TEST_CASE("what goes wrong beside the jobs is warned of, with where") {
+  const auto lines = seen(Level::warning, [](EngineLog& probe) {
+    cells::Refusal refusal;
+    refusal.kind = cells::Refusal::Kind::queue_full;
+    refusal.cell = cell;
+    refusal.limit = 10;
+    probe.refused(refusal);
+    probe.stale_report(cell, {3, 4});
+    probe.cell_restarted(cell);
+    probe.provider_restarted("dns");
+  });
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0] == Value{{"level", "warning"},
+                          {"message", "a job was refused"},
+                          {"cell", "acme/dns"},
+                          {"reason", "queue-full"},
+                          {"limit", 10}});
+  CHECK(lines[1]["lease"] == "3-4");
+  CHECK(lines[1]["cell"] == "acme/dns");
+  CHECK(lines[2]["cell"] == "acme/dns");
+  CHECK(lines[3]["service"] == "dns");
+}
+
+TEST_CASE("a flood about one cell hides nothing of another") {
+  const auto lines = seen(Level::info, [](EngineLog& probe) {
+    cells::Job job = a_job();
+    job.state = cells::JobState::failed;
+    for (int i = 0; i < 200; ++i) probe.job_ended(job);
+    job.cell = {"bolt", "dns"};
+    probe.job_ended(job);
+  });
+  std::size_t others = 0;
+  for (const Value& line : lines) others += line.value("cell", "") == "bolt/dns" ? 1 : 0;
+  CHECK(others == 1);
+  CHECK(lines.size() < 100);
+  CHECK(lines.back()["about"] == "acme/dns");
+}
+
+}  // namespace
+}  // namespace celld

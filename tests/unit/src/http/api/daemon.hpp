@@ -1,0 +1,134 @@
+// celld without its engine: a real server, the endpoints and the gateway, before an engine and a
+// store that the test plays by hand. And a client for it.
+#pragma once
+
+#include <httplib.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/http/api/endpoints.hpp"
+#include "src/http/api/gateway.hpp"
+#include "src/http/api/problem.hpp"
+#include "src/json/json.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/api/fake_engine.hpp"
+
+namespace celld::api::testing {
+
+inline constexpr auto wall_now = cells::WallTime(std::chrono::milliseconds(1795214576123));
+
+/// Ends in the order that the daemon ends.
+class Daemon {
+ public:
+  explicit Daemon(bool attached = true) : server_(http::Limits{}, refuse) {
+    auto settings = std::make_shared<Settings>();
+    settings->rules.services = {"dns"};
+    settings->service_types = {{"dns", "http"}, {"new", "simulated"}};
+    settings->shown = R"({"shown":"as it is"})";
+    settings->rules.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{{}});
+    script->observer = gateway_;
+    script->submit = [this](const cells::SubmitJob& message) {
+      last_request = message.request;
+      return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
+                                     message.request, {}, {}, ids_.next(wall_now), wall_now)),
+                                 std::nullopt, false};
+    };
+    if (attached) caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
+    const auto scrape = [](const http::Responder& responder) {
+      responder.answer({200, "text/plain", "up 1\n", {}});
+    };
+    const auto reload = [this](ReloadAnswer answer) {
+      const std::lock_guard lock{stage};
+      on_reload(std::move(answer));
+    };
+    add_endpoints(server_,
+                  {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape, reload});
+    const auto [port, error] = server_.bind("127.0.0.1", 0);
+    if (!error.empty()) FAIL(error);
+    port_ = port;
+    server_.start();
+  }
+
+  ~Daemon() {
+    stop_gateway();
+    server_.stop(std::chrono::milliseconds(5000));
+    script->observer = nullptr;
+    caf::anon_send_exit(dispatcher_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
+  }
+
+  void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
+  void tell(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
+  void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
+
+  httplib::Client client() const {
+    meet_on_stage();
+    httplib::Client made("127.0.0.1", port_);
+    made.set_read_timeout(20, 0);
+    return made;
+  }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  caf::actor_system_config config_;
+  caf::actor_system system_{config_};
+  cells::JobIdSource ids_;
+
+ public:
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::shared_ptr<Readiness> readiness = std::make_shared<Readiness>();
+  cells::JobRequest last_request;
+  std::function<void(ReloadAnswer)> on_reload;  ///< On the stage.
+
+ private:
+  Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });
+  cells::CellDispatcher dispatcher_ = spawn_dispatcher(system_, script);
+  cells::JobReader reader_ = spawn_reader(system_, script);
+  http::Server server_;
+  std::uint16_t port_ = 0;
+};
+
+struct Answer {
+  int status = 0;
+  httplib::Headers headers;
+  json::Value body;
+
+  std::string header(const std::string& name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? "" : found->second;
+  }
+};
+
+inline Answer answer_of(const httplib::Result& result) {
+  REQUIRE(result);
+  meet_on_stage();
+  auto parsed = json::parse(result->body);
+  const bool has_body = std::holds_alternative<json::Document>(parsed);
+  return {result->status, result->headers,
+          has_body ? std::get<json::Document>(parsed).value : json::Value()};
+}
+
+inline const std::string good_job =
+    R"({"customer":"acme","product":"dns","action":"create",)"
+    R"("entity":{"type":"zone","id":"example.com"},"services":["dns"]})";
+
+inline Answer post(const Daemon& daemon, const std::string& body,
+                   const httplib::Headers& headers = {},
+                   const std::string& type = "application/json",
+                   const std::string& path = "/v1/jobs") {
+  return answer_of(daemon.client().Post(path, headers, body, type));
+}
+
+inline Answer get(const Daemon& daemon, const std::string& path) {
+  return answer_of(daemon.client().Get(path));
+}
+
+inline Answer put_pool(const Daemon& daemon, const std::string& path, const std::string& body) {
+  return answer_of(daemon.client().Put(path, body, "application/json"));
+}
+
+}  // namespace celld::api::testing

@@ -1,0 +1,81 @@
+#include "tests/unit/src/http/api/fake_engine.hpp"
+
+#include <utility>
+
+namespace celld::api::testing {
+namespace {
+
+template <class Reply, class Function, class Message>
+caf::result<Reply> play(const Function& function, const Message& message) {
+  const std::lock_guard lock{stage};
+  if (!function) return caf::make_error(caf::sec::runtime_error, "the store failed");
+  return function(message);
+}
+
+cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer self,
+                                                const std::shared_ptr<Script>& script) {
+  return {
+      [=](const cells::SubmitJob& message) -> caf::result<cells::JobSubmitted> {
+        const std::lock_guard lock{stage};
+        if (!script->submit) return caf::make_error(caf::sec::runtime_error, "the store failed");
+        auto promise = self->make_response_promise<cells::JobSubmitted>();
+        cells::JobSubmitted reply = script->submit(message);
+        promise.deliver(reply);
+        if (script->after_submit && reply.job)
+          for (const cells::JobPtr& job : script->after_submit(reply.job))
+            self->send(script->observer, cells::JobChanged{job});
+        return promise;
+      },
+      [=](const cells::CancelJob& message) {
+        return play<cells::CancelAnswered>(script->cancel, message);
+      },
+      [=](const cells::ReopenJob& message) {
+        return play<cells::ReopenAnswered>(script->retry, message);
+      },
+      [=](const cells::DescribeCell& message) {
+        return play<cells::CellDescribed>(script->describe, message);
+      },
+      [=](const cells::ListCells& message) {
+        return play<cells::CellsListed>(script->list, message);
+      },
+      [=](const cells::ResizePool& message) {
+        return play<cells::CellDescribed>(script->resize, message);
+      },
+      [=](const cells::ChangeCellState& message) {
+        return play<cells::CellDescribed>(script->change_state, message);
+      },
+      [=](const cells::ListServices& message) {
+        return play<cells::ServicesListed>(script->list_services, message);
+      },
+      [](const cells::Reconfigure&) { return cells::Reconfigured{}; },
+      [](const cells::JobsLeft&) {},
+      [](const cells::CellRestarted&) {},
+      [](const cells::ShutDown&) { return cells::ShutdownCompleted{}; },
+      [](const cells::CellRanDry&) {},
+      [](const cells::Tick&) {},
+  };
+}
+
+cells::JobReader::behavior_type reader(const std::shared_ptr<Script>& script) {
+  return {
+      [=](const cells::FindJob& message) { return play<cells::JobFound>(script->find, message); },
+      [=](const cells::ListJobs& message) {
+        return play<cells::JobsListed>(script->list_jobs, message);
+      },
+      [=](const cells::FindOldestQueued& message) {
+        return play<cells::OldestQueued>(script->oldest, message);
+      },
+  };
+}
+
+}  // namespace
+
+cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_ptr<Script> script) {
+  return system.spawn(dispatcher, std::move(script));
+}
+
+cells::JobReader spawn_reader(caf::actor_system& system, std::shared_ptr<Script> script) {
+  return system.spawn(reader, std::move(script));
+}
+
+}  // namespace celld::api::testing

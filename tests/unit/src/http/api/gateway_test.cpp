@@ -1,0 +1,513 @@
+// The whole way of a request, from the socket to the engine and back.
+#include <atomic>
+#include <future>
+#include <map>
+#include <string>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/api/daemon.hpp"
+
+using namespace celld;
+using namespace celld::api;
+using namespace celld::api::testing;
+using cells::JobPtr;
+using cells::JobState;
+using std::chrono::milliseconds;
+
+namespace {
+
+JobPtr in_state(const JobPtr& job, JobState state) {
+  auto next = std::make_shared<cells::Job>(*job);
+  next->state = state;
+  return next;
+}
+
+cells::CellStatus status_of_cell(const std::string& customer, std::uint64_t queued) {
+  cells::CellStatus status;
+  status.key.customer = customer;
+  status.queue.counts[JobState::queued] = queued;
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a submission is answered 202 with the job and its place") {
+  Daemon daemon;
+  const Answer answer = post(daemon, good_job);
+  CHECK(answer.status == 202);
+  CHECK(answer.header("Content-Type") == "application/json");
+  CHECK(answer.header("Location") == "/v1/jobs/" + answer.body["id"].get<std::string>());
+  CHECK(answer.header("Preference-Applied").empty());
+  CHECK(answer.body["state"] == "queued");
+  CHECK(answer.body["created_at"] == "2026-11-20T22:42:56.123Z");
+}
+
+TEST_CASE("a trace goes with its job, a malformed one does not") {
+  Daemon daemon;
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  post(daemon, good_job, {{"traceparent", trace}});
+  CHECK(daemon.last_request.spec.traceparent == trace);
+  post(daemon, good_job, {{"traceparent", "nonsense"}});
+  CHECK(daemon.last_request.spec.traceparent.empty());
+}
+
+TEST_CASE("what is wrong with a submission never reaches the engine") {
+  Daemon daemon;
+  daemon.script->submit = nullptr;
+  CHECK(post(daemon, "{").status == 400);
+  CHECK(post(daemon, "{}").status == 422);
+  CHECK(post(daemon, "{}").header("Content-Type") == "application/problem+json");
+  const Answer form = post(daemon, good_job, {}, "application/x-www-form-urlencoded");
+  CHECK(form.status == 415);
+  CHECK(form.body["detail"].get<std::string>().find("-H 'Content-Type: application/json'") !=
+        std::string::npos);
+  const Answer key = post(daemon, good_job, {{"Idempotency-Key", "a b"}});
+  CHECK(key.status == 422);
+  CHECK(key.body["errors"][0]["detail"].get<std::string>().find("Idempotency-Key") !=
+        std::string::npos);
+  CHECK(post(daemon, good_job, {}, "application/json", "/v1/jobs?dry=1").status == 422);
+  CHECK(post(daemon, good_job, {{"Origin", "http://evil.example"}}).status == 403);
+}
+
+TEST_CASE("a refusal of the engine is told as it is") {
+  Daemon daemon;
+  daemon.script->submit = [](const cells::SubmitJob&) {
+    return cells::JobSubmitted{
+        nullptr, cells::Refusal{cells::Refusal::Kind::queue_full, {}, 10, 10, milliseconds(4000)}};
+  };
+  const Answer answer = post(daemon, good_job, {{"Prefer", "wait=5"}});
+  CHECK(answer.status == 429);
+  CHECK(answer.header("Retry-After") == "4");
+  CHECK(answer.body["limit"] == 10);
+}
+
+TEST_CASE("an engine that fails answers 503 everywhere") {
+  Daemon daemon;
+  *daemon.script = Script{};
+  const std::string id = cells::format_job_id(cells::first_job_id_at(wall_now));
+  for (const Answer& answer :
+       {post(daemon, good_job), get(daemon, "/v1/jobs/" + id), get(daemon, "/v1/jobs"),
+        get(daemon, "/v1/cells"), get(daemon, "/v1/cells/a/b"),
+        put_pool(daemon, "/v1/admin/cells/a/b/pool", R"({"size":1})")}) {
+    CHECK(answer.status == 503);
+    CHECK(answer.body["type"] == "/problems/store-unavailable");
+    CHECK_FALSE(answer.header("Retry-After").empty());
+  }
+}
+
+TEST_CASE("before its engine is there everything is answered 503, and afterwards too") {
+  Daemon starting(false);
+  CHECK(post(starting, good_job).body["type"] == "/problems/starting");
+  CHECK(get(starting, "/v1/cells").status == 503);
+}
+
+TEST_CASE("whoever prefers to wait is answered when the job ends") {
+  Daemon daemon;
+  daemon.script->after_submit = [](const JobPtr& job) {
+    return std::vector<JobPtr>{in_state(job, JobState::running),
+                               in_state(job, JobState::succeeded)};
+  };
+  const Answer answer = post(daemon, good_job, {{"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "succeeded");
+  CHECK(answer.header("Preference-Applied") == "wait=30");
+}
+
+TEST_CASE("whoever waited in vain is answered 202 with the latest form of the job") {
+  Daemon daemon;
+  daemon.script->after_submit = [](const JobPtr& job) {
+    return std::vector<JobPtr>{in_state(job, JobState::running)};
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const Answer answer = post(daemon, good_job, {{"Prefer", "wait=1"}});
+  CHECK(std::chrono::steady_clock::now() - start >= milliseconds(990));
+  CHECK(answer.status == 202);
+  CHECK(answer.body["state"] == "running");
+  CHECK(answer.header("Preference-Applied") == "wait=1");
+}
+
+TEST_CASE("a preference for no time, or a malformed one, holds nothing back") {
+  Daemon daemon;
+  CHECK(post(daemon, good_job, {{"Prefer", "wait=0"}}).header("Preference-Applied") == "wait=0");
+  CHECK(post(daemon, good_job, {{"Prefer", "wait=soon"}}).header("Preference-Applied").empty());
+}
+
+TEST_CASE("many wait for different jobs, each for its own") {
+  Daemon daemon;
+  std::promise<JobPtr> first;
+  std::promise<JobPtr> second;
+  std::atomic<int> count{0};
+  daemon.script->after_submit = [&](const JobPtr& job) {
+    (count++ == 0 ? first : second).set_value(job);
+    return std::vector<JobPtr>{};
+  };
+  const auto submit = [&] { return post(daemon, good_job, {{"Prefer", "wait=30"}}); };
+  auto one = std::async(std::launch::async, submit);
+  auto two = std::async(std::launch::async, submit);
+  const JobPtr a = first.get_future().get();
+  const JobPtr b = second.get_future().get();
+  // Sent by another actor than the answers: the engine sees to it that they come after.
+  daemon.tell(in_state(b, JobState::failed));
+  daemon.tell(in_state(a, JobState::cancelled));
+  std::map<std::string, std::string> states;
+  for (auto* answer : {&one, &two}) {
+    const json::Value body = answer->get().body;
+    states[body["id"]] = body["state"];
+  }
+  CHECK(states == std::map<std::string, std::string>{{cells::format_job_id(a->id), "cancelled"},
+                                                     {cells::format_job_id(b->id), "failed"}});
+}
+
+TEST_CASE("at a stop nobody is kept waiting") {
+  Daemon daemon;
+  std::promise<void> submitted;
+  daemon.script->after_submit = [&](const JobPtr&) {
+    submitted.set_value();
+    return std::vector<JobPtr>{};
+  };
+  auto answer = std::async(std::launch::async,
+                           [&] { return post(daemon, good_job, {{"Prefer", "wait=60"}}); });
+  submitted.get_future().get();
+  SECTION("when told to let them go") {
+    daemon.send(ReleaseWaiters{});
+  }
+  SECTION("when the gateway ends") {
+    daemon.stop_gateway();
+  }
+  CHECK(answer.get().status == 202);
+}
+
+TEST_CASE("once those who waited were let go, nobody waits any more") {
+  Daemon daemon;
+  daemon.send(ReleaseWaiters{});
+  CHECK(post(daemon, good_job, {{"Prefer", "wait=60"}}).status == 202);
+}
+
+TEST_CASE("a job is found by its id, and what cannot be one is not found") {
+  Daemon daemon;
+  const auto known = std::make_shared<cells::Job>(
+      cells::accept_job({}, {}, {}, cells::first_job_id_at(wall_now), wall_now));
+  daemon.script->find = [&](const cells::FindJob& message) {
+    return cells::JobFound{message.id == known->id ? known : nullptr};
+  };
+  const std::string id = cells::format_job_id(known->id);
+  CHECK(get(daemon, "/v1/jobs/" + id).status == 200);
+  CHECK(get(daemon, "/v1/jobs/" + id).body["id"] == id);
+  CHECK(get(daemon, "/v1/jobs/" + id + "?x=1").status == 422);
+  for (const std::string& other : {cells::format_job_id(known->id + 1), std::string("x"), id + "0",
+                                   std::string("%00"), std::string("%ff")}) {
+    const int status = get(daemon, "/v1/jobs/" + other).status;
+    CHECK((status == 404 || (other[0] == '%' && status == 400)));
+  }
+}
+
+TEST_CASE("a list of jobs passes its filters on and its cursor back") {
+  Daemon daemon;
+  cells::ListJobs asked;
+  daemon.script->list_jobs = [&](const cells::ListJobs& message) {
+    asked = message;
+    return cells::JobsListed{{}, message.before == 0 ? cells::JobId{1} << 40 : 0};
+  };
+  const Answer first = get(daemon, "/v1/jobs?customer=acme&label.a=b%20c&limit=7");
+  CHECK(first.status == 200);
+  CHECK(asked.filter.customer == "acme");
+  CHECK(asked.filter.labels.at("a") == "b c");
+  CHECK(asked.limit == 7);
+  const Answer second =
+      get(daemon, "/v1/jobs?cursor=" + first.body["next_cursor"].get<std::string>());
+  CHECK(asked.before == cells::JobId{1} << 40);
+  CHECK(second.body["next_cursor"].is_null());
+  CHECK(get(daemon, "/v1/jobs?state=done&foo=bar").body["errors"].size() == 2);
+}
+
+TEST_CASE("a cell is described with the age of its oldest queued job") {
+  Daemon daemon;
+  daemon.script->describe = [](const cells::DescribeCell& message) {
+    cells::CellDescribed described;
+    if (message.cell == cells::CellKey{"acme", "*"}) described.status = status_of_cell("acme", 2);
+    return described;
+  };
+  daemon.script->oldest = [](const cells::FindOldestQueued&) {
+    return cells::OldestQueued{cells::first_job_id_at(wall_now - milliseconds(350)) + 5};
+  };
+  const Answer answer = get(daemon, "/v1/cells/acme/*");
+  CHECK(answer.status == 200);
+  CHECK(answer.body["queue"]["oldest_queued_ms"] == 350);
+  CHECK(get(daemon, "/v1/cells/acme/%2A").status == 200);
+  CHECK(get(daemon, "/v1/cells/acme/dns").status == 404);
+  CHECK(get(daemon, "/v1/cells/ac%20me/dns").status == 404);
+
+  daemon.script->oldest = nullptr;
+  CHECK(get(daemon, "/v1/cells/acme/*").status == 503);
+}
+
+TEST_CASE("a list of cells gathers the age of each") {
+  Daemon daemon;
+  daemon.script->list = [](const cells::ListCells& message) {
+    if (message.after) return cells::CellsListed{};
+    return cells::CellsListed{
+        {status_of_cell("a", 1), status_of_cell("b", 0), status_of_cell("c", 1)},
+        cells::CellKey{"c", "*"}};
+  };
+  daemon.script->oldest = [](const cells::FindOldestQueued& message) {
+    return cells::OldestQueued{
+        cells::first_job_id_at(wall_now - milliseconds(message.cell.customer == "a" ? 10 : 20))};
+  };
+  const Answer first = get(daemon, "/v1/cells");
+  REQUIRE(first.body["items"].size() == 3);
+  CHECK(first.body["items"][0]["queue"]["oldest_queued_ms"] == 10);
+  CHECK(first.body["items"][1]["queue"]["oldest_queued_ms"] == 0);
+  CHECK(first.body["items"][2]["queue"]["oldest_queued_ms"] == 20);
+  const Answer last =
+      get(daemon, "/v1/cells?cursor=" + first.body["next_cursor"].get<std::string>());
+  CHECK(last.body["items"].empty());
+  CHECK(last.body["next_cursor"].is_null());
+}
+
+TEST_CASE("a pool is resized and put back") {
+  Daemon daemon;
+  daemon.script->resize = [](const cells::ResizePool& message) {
+    cells::CellDescribed described;
+    if (message.cell != cells::CellKey{"*", "*"}) return described;
+    described.status = status_of_cell("*", 0);
+    described.status->changed.pool_size = message.size;
+    return described;
+  };
+  const std::string path = "/v1/admin/cells/*/*/pool";
+  const Answer grown = put_pool(daemon, path, R"({"size":12})");
+  CHECK(grown.status == 202);
+  CHECK(grown.body["overrides"]["pool.size"] == 12);
+  const Answer undone = answer_of(daemon.client().Delete(path));
+  CHECK(undone.status == 202);
+  CHECK(undone.body["overrides"].empty());
+  CHECK(put_pool(daemon, "/v1/admin/cells/a/b/pool", R"({"size":12})").status == 404);
+  for (const auto* body : {"{}", R"({"size":0})", R"({"size":100001})", R"({"size":1.0})",
+                           R"({"size":1,"x":2})", "[]", R"({"size":1e999})"})
+    CHECK(put_pool(daemon, path, body).status == 422);
+  CHECK(put_pool(daemon, path, "").status == 400);
+}
+
+TEST_CASE("celld tells whether it lives and whether it is ready") {
+  Daemon daemon;
+  CHECK(get(daemon, "/livez").body == json::Value::parse(R"({"status":"ok"})"));
+  CHECK(get(daemon, "/readyz").body["type"] == "/problems/starting");
+  daemon.readiness->state = ReadyState::ready;
+  CHECK(get(daemon, "/readyz").status == 200);
+  daemon.readiness->state = ReadyState::shutting_down;
+  CHECK(get(daemon, "/readyz").body["type"] == "/problems/draining");
+  daemon.readiness->state = ReadyState::store_failed;
+  CHECK(get(daemon, "/readyz").status == 503);
+  CHECK(get(daemon, "/livez").status == 200);
+}
+
+TEST_CASE("unknown paths and wrong methods are problems") {
+  Daemon daemon;
+  CHECK(get(daemon, "/v2/jobs").body["type"] == "/problems/not-found");
+  const Answer wrong = answer_of(daemon.client().Delete("/v1/jobs"));
+  CHECK(wrong.status == 405);
+  CHECK(wrong.header("Allow").find("POST") != std::string::npos);
+  CHECK(wrong.header("Content-Type") == "application/problem+json");
+}
+
+// --- Requests about jobs that are there ----------------------------------------------------------
+
+TEST_CASE("a replayed submission is answered 200 and says so") {
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  daemon.script->submit = [submit](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = true;
+    return reply;
+  };
+  const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.header("Idempotent-Replayed") == "true");
+  CHECK(daemon.last_request.idempotency->key == "k");
+}
+
+TEST_CASE("what the configuration refuses is told only if the engine knows no job of that key") {
+  Daemon daemon;
+  const std::string job = std::string(good_job).replace(good_job.find("\"dns\"]"), 5, "\"gone\"");
+  const Answer without_key = post(daemon, job);
+  CHECK(without_key.status == 422);
+  const auto submit = daemon.script->submit;
+  daemon.script->submit = [](const cells::SubmitJob& message) {
+    CHECK(message.only_replay);
+    return cells::JobSubmitted{};
+  };
+  const Answer fresh = post(daemon, job, {{"Idempotency-Key", "k"}});
+  CHECK(fresh.status == 422);
+  CHECK(fresh.body == without_key.body);
+  daemon.script->submit = [submit](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = true;
+    return reply;
+  };
+  const Answer held = post(daemon, job, {{"Idempotency-Key", "k"}});
+  CHECK(held.status == 200);
+  CHECK(held.header("Idempotent-Replayed") == "true");
+}
+
+TEST_CASE("who waits for a job is answered even if its end came before the answer") {
+  const bool replayed = GENERATE(false, true);
+  CAPTURE(replayed);
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  JobPtr submitted;
+  daemon.script->submit = [&](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = replayed;
+    submitted = reply.job;
+    return reply;
+  };
+  daemon.script->find = [&](const cells::FindJob&) {
+    return cells::JobFound{in_state(submitted, JobState::succeeded)};
+  };
+  const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}, {"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "succeeded");
+}
+
+TEST_CASE("who waits for a job is answered though its end was told to nobody") {
+  Daemon daemon;
+  const auto submit = daemon.script->submit;
+  JobPtr submitted;
+  daemon.script->submit = [&](const cells::SubmitJob& message) {
+    const auto reply = submit(message);
+    submitted = reply.job;
+    return reply;
+  };
+  int looks = 0;
+  daemon.script->find = [&](const cells::FindJob&) {
+    if (++looks > 1) return cells::JobFound{in_state(submitted, JobState::succeeded)};
+    caf::anon_send(daemon.script->observer, cells::ChangesLost{});
+    return cells::JobFound{submitted};
+  };
+  const Answer answer = post(daemon, good_job, {{"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "succeeded");
+}
+
+struct FirstEvent {
+  int status = 0;
+  std::string text;
+
+  std::string id() const {
+    const auto begin = text.find("id: ") + 4;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+  bool is_in(JobState state) const {
+    return text.find("\"state\":\"" + std::string(to_string(state))) != std::string::npos;
+  }
+};
+
+/// What comes first on the stream of a job, which is then left.
+FirstEvent follow(const Daemon& daemon, const JobPtr& job, const std::string& last_event_id = {}) {
+  FirstEvent first;
+  httplib::Headers headers;
+  if (!last_event_id.empty()) headers.emplace("Last-Event-ID", last_event_id);
+  auto client = daemon.client();
+  const auto whole = client.Get(
+      "/v1/jobs/" + cells::format_job_id(job->id) + "/events", headers,
+      [&](const httplib::Response& response) {
+        first.status = response.status;
+        return true;
+      },
+      [&](const char* data, std::size_t size) {
+        first.text.append(data, size);
+        const auto event = first.text.find("id: ");
+        return event == std::string::npos || first.text.find("\n\n", event) == std::string::npos;
+      });
+  if (whole) first.status = whole->status;
+  meet_on_stage();
+  return first;
+}
+
+TEST_CASE("who follows a job that begins is told so, though that is not on disk yet") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.tell(in_state(job, JobState::running));
+  CHECK(follow(daemon, job).is_in(JobState::running));
+}
+
+TEST_CASE("a job that was begun again is told as it is, not as it had ended") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.tell(in_state(job, JobState::failed));
+  CHECK(follow(daemon, job).is_in(JobState::queued));
+}
+
+TEST_CASE("who follows a job again is told of an end that is on disk and has not been told") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  const auto find = [&](JobState state) {
+    const std::lock_guard lock{stage};
+    daemon.script->find = [found = in_state(job, state)](const cells::FindJob&) {
+      return cells::JobFound{found};
+    };
+  };
+  find(JobState::running);
+  SECTION("of a job of which something was told") {
+    daemon.tell(in_state(job, JobState::running));
+  }
+  SECTION("of a job of which nothing was told") {}
+  const auto running = follow(daemon, job);
+  REQUIRE(running.is_in(JobState::running));
+  find(JobState::succeeded);
+  const auto ended = follow(daemon, job, running.id());
+  CHECK(ended.status == 200);
+  CHECK(ended.is_in(JobState::succeeded));
+  CHECK(follow(daemon, job, ended.id()).status == 204);
+}
+
+TEST_CASE("who was shown the end of a job is told not to come again") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [ended = in_state(job, JobState::failed)](const cells::FindJob&) {
+    return cells::JobFound{ended};
+  };
+  const auto shown = follow(daemon, job);
+  REQUIRE(shown.is_in(JobState::failed));
+  CHECK(follow(daemon, job, shown.id()).status == 204);
+}
+
+TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  int asked = 0;
+  daemon.script->cancel = [&](const cells::CancelJob& message) {
+    const bool arrived = ++asked == 3;
+    return cells::CancelAnswered{arrived ? in_state(message.job, JobState::cancelled) : message.job,
+                                 arrived};
+  };
+  const std::string path = "/v1/jobs/" + cells::format_job_id(job->id) + "/cancel";
+  const Answer answer = post(daemon, "", {}, "application/json", path);
+  CHECK(answer.status == 200);
+  CHECK(answer.body["state"] == "cancelled");
+  asked = -100;
+  CHECK(post(daemon, "", {}, "application/json", path).status == 503);
+  CHECK(asked == -95);
+}
+
+TEST_CASE("what cannot be cancelled or retried is a conflict that names the job's state") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.script->cancel = [](const cells::CancelJob& message) {
+    return cells::CancelAnswered{in_state(message.job, JobState::succeeded), false};
+  };
+  daemon.script->retry = [](const cells::ReopenJob& message) {
+    return cells::ReopenAnswered{message.job, false, std::nullopt};
+  };
+  const std::string path = "/v1/jobs/" + cells::format_job_id(job->id);
+  const Answer cancel = post(daemon, "", {}, "application/json", path + "/cancel");
+  CHECK(cancel.status == 409);
+  CHECK(cancel.body["type"] == "/problems/not-cancellable");
+  CHECK(cancel.body["detail"] == "The job has ended: its state is `succeeded`.");
+  const Answer retry = post(daemon, "", {}, "application/json", path + "/retry");
+  CHECK(retry.status == 409);
+  CHECK(retry.body["type"] == "/problems/not-retryable");
+}

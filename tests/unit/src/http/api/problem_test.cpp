@@ -1,0 +1,103 @@
+#include "src/http/api/problem.hpp"
+
+#include <set>
+#include <string>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using namespace celld::api;
+using cells::Refusal;
+using std::chrono::milliseconds;
+
+namespace {
+
+json::Value body_of(const http::Response& response) {
+  return std::get<json::Document>(json::parse(response.body)).value;
+}
+
+std::string header_of(const http::Response& response, std::string_view name) {
+  for (const auto& [key, value] : response.headers)
+    if (key == name) return value;
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every problem has a slug of its own and a status that is an error") {
+  std::set<std::string_view> slugs;
+  for (std::size_t i = 0; i < problem_kind_count; ++i) {
+    const auto kind = static_cast<ProblemKind>(i);
+    CHECK(slugs.insert(slug_of(kind)).second);
+    CHECK(status_of(kind) >= 400);
+    CHECK(status_of(kind) < 600);
+  }
+}
+
+TEST_CASE("a problem is a document of RFC 9457") {
+  const http::Response response =
+      to_response(invalid_request({{"/entity/id", "is required"}, {"", "a \"quoted\" \xff"}}));
+  CHECK(response.status == 422);
+  CHECK(response.content_type == "application/problem+json");
+  CHECK(body_of(response) == json::Value::parse(R"({
+    "type": "/problems/invalid-request", "title": "The request has faults", "status": 422,
+    "detail": "The request has 2 faults: see `errors`.",
+    "errors": [{"pointer": "/entity/id", "detail": "is required"},
+               {"pointer": "", "detail": "a \"quoted\" \ufffd"}]})"));
+  CHECK(header_of(response, "Retry-After").empty());
+}
+
+TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and when to come back") {
+  const Refusal refusal{Refusal::Kind::queue_full, {"acme", "*"}, 100, 100, milliseconds(2001)};
+  const http::Response response = to_response(problem_of(refusal));
+  CHECK(response.status == 429);
+  CHECK(header_of(response, "Retry-After") == "3");
+  const json::Value body = body_of(response);
+  CHECK(body["type"] == "/problems/queue-full");
+  CHECK(body["cell"] == json::Value::parse(R"({"customer":"acme","product":"*"})"));
+  CHECK(body["limit"] == 100);
+  CHECK(body["depth"] == 100);
+}
+
+TEST_CASE("Retry-After is from one second to an hour") {
+  const auto wait = [](milliseconds after) {
+    return header_of(to_response(problem_of({Refusal::Kind::shutting_down, {}, 0, 0, after})),
+                     "Retry-After");
+  };
+  CHECK(wait(milliseconds(0)) == "1");
+  CHECK(wait(milliseconds(-5)) == "1");
+  CHECK(wait(milliseconds(1000)) == "1");
+  CHECK(wait(std::chrono::hours(5)) == "3600");
+  CHECK(header_of(to_response(store_unavailable()), "Retry-After") == "5");
+}
+
+TEST_CASE("every refusal of the engine has its problem") {
+  const auto status = [](Refusal::Kind kind) {
+    return to_response(problem_of({kind, {"a", "b"}, 7, 9, milliseconds(1)})).status;
+  };
+  CHECK(status(Refusal::Kind::no_cell) == 422);
+  CHECK(status(Refusal::Kind::timeout_too_long) == 422);
+  CHECK(status(Refusal::Kind::queue_full) == 429);
+  CHECK(status(Refusal::Kind::too_many_cells) == 429);
+  CHECK(status(Refusal::Kind::shutting_down) == 503);
+  CHECK(problem_of({Refusal::Kind::timeout_too_long, {"a", "b"}, 7, 0, {}}).errors ==
+        std::vector<json::Fault>{
+            {"/timeout_ms", "must be at most 7, the `timeout_max_ms` of the cell a/b"}});
+}
+
+TEST_CASE("what the server refuses is a problem too") {
+  for (const int status : {400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 500, 501, 503, 505}) {
+    const http::Response response = refuse(status, "why", status == 405 ? "GET, HEAD" : "");
+    CHECK(response.status == status);
+    CHECK(response.content_type == "application/problem+json");
+    CHECK(body_of(response)["status"] == status);
+    CHECK(body_of(response)["detail"] == "why");
+    CHECK(header_of(response, "Allow") == (status == 405 ? "GET, HEAD" : ""));
+    CHECK(header_of(response, "Retry-After") == (status == 503 ? "1" : ""));
+  }
+}
+
+TEST_CASE("a request of many faults has a bounded answer") {
+  const std::vector<json::Fault> faults(5000, {"/x", "is unknown"});
+  CHECK(body_of(to_response(invalid_request(faults)))["errors"].size() == 1000);
+}

@@ -1,0 +1,298 @@
+#include "src/http/api/submission.hpp"
+
+#include <string>
+
+#include "src/http/api/time_text.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using namespace celld::api;
+using Faults = std::vector<json::Fault>;
+using std::chrono::milliseconds;
+
+namespace {
+
+SubmissionRules rules() {
+  cells::CellRule acme;
+  acme.customer = "acme";
+  acme.settings.timeout = milliseconds(1000);
+  acme.settings.timeout_max = milliseconds(5000);
+  return {{"dns", "billing", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+           "s14", "s15", "s16", "s17"},
+          std::make_shared<cells::Routing>(std::vector<cells::CellRule>{acme})};
+}
+
+cells::JobRequest accepted(std::string_view body) {
+  auto result = parse_submission(body, rules());
+  if (const auto* problem = std::get_if<Problem>(&result)) {
+    for (const auto& fault : problem->errors) UNSCOPED_INFO(fault.pointer << ": " << fault.detail);
+    FAIL(problem->detail);
+  }
+  auto& submission = std::get<Submission>(result);
+  CHECK_FALSE(submission.refusal_if_new);
+  return std::move(submission.request);
+}
+
+Problem refused(std::string_view body, Faults before = {}) {
+  auto result = parse_submission(body, rules(), {.faults = std::move(before)});
+  if (std::holds_alternative<Submission>(result)) FAIL("accepted: " << body);
+  return std::get<Problem>(std::move(result));
+}
+
+/// A good job with `more` members, each beginning with a comma.
+std::string job_with(const std::string& more) {
+  return R"({"customer":"acme","product":"dns","action":"create",)"
+         R"("entity":{"type":"zone","id":"example.com"},"services":["dns"])" +
+         more + "}";
+}
+
+Faults faults_with(const std::string& more) {
+  return refused(job_with(more)).errors;
+}
+
+std::string quoted(std::size_t length) {
+  return "\"" + std::string(length, 'x') + "\"";
+}
+
+}  // namespace
+
+TEST_CASE("a full submission reads as it says") {
+  const cells::JobRequest request = accepted(R"({
+    "customer": "acme", "product": "dns", "action": "create",
+    "entity": {"type": "zone", "subtype": "primary", "id": "example.com"},
+    "services": ["dns", "billing"], "parameters": {"ttl": 300, "a": [1, "é"]},
+    "priority": 9, "run_at": "2026-11-20T22:42:56.123Z", "expires_at": "2026-11-21T00:00:00Z",
+    "timeout_ms": 5000, "retry": {"max_attempts": 7}, "labels": {"ticket": "T-1", "empty": ""},
+    "on_failure": "stop"})");
+  const cells::JobSpec& spec = request.spec;
+  CHECK(spec.customer == "acme");
+  CHECK(spec.product == "dns");
+  CHECK(spec.action == "create");
+  CHECK(spec.entity == cells::Entity{"zone", "primary", "example.com"});
+  CHECK(spec.services == std::vector<std::string>{"dns", "billing"});
+  CHECK(spec.parameters == R"({"a":[1,"é"],"ttl":300})");
+  CHECK(spec.priority == 9);
+  CHECK(request.run_at == parse_time("2026-11-20T22:42:56.123Z"));
+  CHECK_FALSE(request.delay);
+  CHECK(request.expires_at == parse_time("2026-11-21T00:00:00Z"));
+  CHECK(spec.timeout == milliseconds(5000));
+  CHECK(spec.max_attempts == 7);
+  CHECK(spec.labels == std::map<std::string, std::string>{{"empty", ""}, {"ticket", "T-1"}});
+}
+
+TEST_CASE("what is left out has its default, or the cell's") {
+  const cells::JobRequest request = accepted(job_with(""));
+  CHECK(request.spec.parameters == "{}");
+  CHECK(request.spec.priority == 5);
+  CHECK(request.spec.timeout == milliseconds(0));
+  CHECK(request.spec.max_attempts == 0);
+  CHECK(request.spec.entity.subtype.empty());
+  CHECK_FALSE(request.delay);
+  CHECK_FALSE(request.run_at);
+  CHECK_FALSE(request.expires_at);
+  CHECK(accepted(job_with(R"(,"delay_ms":0)")).delay == milliseconds(0));
+}
+
+TEST_CASE("all faults of a submission come at once") {
+  const Problem problem = refused(R"({
+    "customer": "ac me", "product": 7, "action": "",
+    "entity": {"type": "", "id": 1, "more": 2},
+    "services": ["dns", "dns", "nosuch", 4],
+    "parameters": [], "priority": 10, "delay_ms": -1, "run_at": "tomorrow", "timeout_ms": 1.5,
+    "expires_at": null, "retry": {"max_attempts": 0, "x": 1}, "labels": {"a": 1},
+    "on_failure": "compensate", "colour": "red"})");
+  CHECK(problem.kind == ProblemKind::invalid_request);
+  CHECK(problem.errors ==
+        Faults{{"/customer", "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}"},
+               {"/product", "must be a string"},
+               {"/action", "must not be empty"},
+               {"/entity/type", "must not be empty"},
+               {"/entity/id", "must be a string"},
+               {"/entity/more", "is unknown"},
+               {"/services/1", "comes twice"},
+               {"/services/2", "is not a configured service"},
+               {"/services/3", "must be a string"},
+               {"/parameters", "must be an object"},
+               {"/priority", "must be an integer from 1 to 9"},
+               {"/run_at", "must be a time in UTC such as 2026-11-20T22:42:56.123Z"},
+               {"/delay_ms", "must be an integer from 0 to 315360000000"},
+               {"/run_at", "must not come together with `delay_ms`"},
+               {"/expires_at", "must be a string"},
+               {"/timeout_ms", "must be an integer from 1 to 604800000"},
+               {"/retry/max_attempts", "must be an integer from 1 to 1000"},
+               {"/retry/x", "is unknown"},
+               {"/labels/a", "must be a string"},
+               {"/on_failure", "\"compensate\" is not available in this version"},
+               {"/colour", "is unknown"}});
+}
+
+TEST_CASE("what is required is named") {
+  CHECK(refused("{}").errors == Faults{{"/customer", "is required"},
+                                       {"/product", "is required"},
+                                       {"/action", "is required"},
+                                       {"/entity", "is required"},
+                                       {"/services", "is required"}});
+  CHECK(refused("[]").errors == Faults{{"", "must be an object"}});
+}
+
+TEST_CASE("what is not JSON is malformed, whatever else is wrong") {
+  for (const auto* body : {"", "{", "{\"a\":1,\"a\":1}", "\xff", "{} x"}) {
+    const Problem problem = refused(body, {{"", "another fault"}});
+    CHECK(problem.kind == ProblemKind::malformed_json);
+    CHECK(problem.errors.empty());
+    CHECK(problem.detail.find("line 1, column ") == 0);
+  }
+}
+
+TEST_CASE("numbers out of range are faults at their place, in parameters too") {
+  CHECK(faults_with(R"(,"priority":18446744073709551616,"parameters":{"a":[1e999]})") ==
+        Faults{{"/priority", "is a number out of range"},
+               {"/parameters/a/0", "is a number out of range"}});
+}
+
+TEST_CASE("sizes have their limits") {
+  const auto entity = [](const std::string& type, const std::string& id) {
+    return R"({"customer":"acme","product":"dns","action":"create","services":["dns"],)"
+           R"("entity":{"type":)" +
+           type + ",\"id\":" + id + "}}";
+  };
+  CHECK(accepted(entity(quoted(255), quoted(255))).spec.entity.id.size() == 255);
+  CHECK(refused(entity(quoted(256), quoted(256))).errors.size() == 2);
+
+  const std::string sixteen =
+      R"("dns","billing","s3","s4","s5","s6","s7","s8","s9","s10","s11","s12","s13","s14","s15","s16")";
+  const auto services = [](const std::string& names) {
+    return R"({"customer":"acme","product":"dns","action":"create",)"
+           R"("entity":{"type":"t","id":"i"},"services":[)" +
+           names + "]}";
+  };
+  CHECK(accepted(services(sixteen)).spec.services.size() == 16);
+  CHECK(refused(services(sixteen + ",\"s17\"")).errors ==
+        Faults{{"/services", "must have 1 to 16 elements"}});
+  CHECK(refused(services("")).errors == Faults{{"/services", "must have 1 to 16 elements"}});
+
+  std::string labels;
+  for (int i = 0; i < 16; ++i)
+    labels += (i == 0 ? "\"l" : ",\"l") + std::to_string(i) + "\":" + quoted(256);
+  CHECK(accepted(job_with(",\"labels\":{" + labels + "}")).spec.labels.size() == 16);
+  CHECK(faults_with(",\"labels\":{" + labels + ",\"x\":\"\"}") ==
+        Faults{{"/labels", "must have at most 16 members"}});
+  CHECK(faults_with(",\"labels\":{\"x\":" + quoted(257) + "}").size() == 1);
+  CHECK(faults_with(",\"labels\":{\"\":\"x\"}").size() == 1);
+  CHECK(faults_with(",\"labels\":{" + quoted(257) + ":\"x\"}").size() == 1);
+}
+
+TEST_CASE("fields of later versions are refused, never ignored") {
+  CHECK(faults_with(R"(,"batch":"b")") == Faults{{"/batch", "is not available in this version"}});
+  CHECK(faults_with(R"(,"on_failure":"panic")") == Faults{{"/on_failure", "must be \"stop\""}});
+}
+
+TEST_CASE("an idempotency key comes in the body or in a header") {
+  CHECK_FALSE(accepted(job_with("")).idempotency);
+  const auto in_body = accepted(job_with(R"(,"idempotency_key":"a.B_9:-")")).idempotency;
+  REQUIRE(in_body);
+  CHECK(in_body->key == "a.B_9:-");
+  const auto with_header = [](const std::string& body, const std::string& key) {
+    return parse_submission(body, rules(), {.idempotency_key = key});
+  };
+  // The same request, whichever way it was written.
+  const std::string reordered =
+      R"({"services": ["dns"], "entity":{"id":"example.com","type":"zone"},)"
+      R"( "action":"create","product":"dns","customer":"acme"})";
+  CHECK(std::get<Submission>(with_header(reordered, "a.B_9:-")).request.idempotency == in_body);
+  const auto other = accepted(job_with(R"(,"priority":6,"idempotency_key":"a.B_9:-")")).idempotency;
+  CHECK(other->digest != in_body->digest);
+  const auto both = with_header(job_with(R"(,"idempotency_key":"k")"), "k");
+  CHECK(std::holds_alternative<Submission>(both));
+  const auto differing = with_header(job_with(R"(,"idempotency_key":"k")"), "other");
+  CHECK(std::get<Problem>(differing).errors ==
+        Faults{{"/idempotency_key", "is another than the header Idempotency-Key has"}});
+}
+
+TEST_CASE("an idempotency key has its alphabet and its length") {
+  CHECK(accepted(job_with(R"(,"idempotency_key":)" + quoted(255))).idempotency->key.size() == 255);
+  for (const std::string& wrong : {quoted(256), quoted(0), std::string(R"("a b")"),
+                                   std::string(R"("a/b")"), std::string("7")}) {
+    INFO(wrong);
+    const auto faults = faults_with(R"(,"idempotency_key":)" + wrong);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].pointer == "/idempotency_key");
+  }
+  const auto header = parse_submission(job_with(""), rules(), {.idempotency_key = ""});
+  CHECK(std::get<Problem>(header).errors[0].detail.find("header Idempotency-Key") == 0);
+}
+
+TEST_CASE("a timeout is at most what its cell allows") {
+  CHECK(accepted(job_with(R"(,"timeout_ms":5000)")).spec.timeout == milliseconds(5000));
+  CHECK(faults_with(R"(,"timeout_ms":5001)") ==
+        Faults{{"/timeout_ms", "must be at most 5000, the `timeout_max_ms` of the cell acme/*"}});
+}
+
+TEST_CASE("a job that no cell matches is refused as such") {
+  const std::string body =
+      R"({"customer":"other","product":"dns","action":"a","entity":{"type":"t","id":"i"},)"
+      R"("services":["dns"])";
+  CHECK(refused(body + "}").kind == ProblemKind::no_cell);
+  const Problem both = refused(body + R"(,"priority":0})");
+  CHECK(both.kind == ProblemKind::invalid_request);
+  CHECK(both.errors.size() == 2);
+}
+
+TEST_CASE("under a key, what the configuration decides waits for what the store says of the key") {
+  const std::string key = R"(,"idempotency_key":"k")";
+  const auto compare = [&key](std::string body) {
+    INFO(body);
+    const Problem without_key = refused(body);
+    body.insert(body.size() - 1, key);
+    const auto parsed = parse_submission(body, rules());
+    const auto* submission = std::get_if<Submission>(&parsed);
+    REQUIRE(submission);
+    REQUIRE(submission->refusal_if_new);
+    CHECK(submission->refusal_if_new->kind == without_key.kind);
+    CHECK(submission->refusal_if_new->errors == without_key.errors);
+    REQUIRE(submission->request.idempotency);
+    // The digest is that of the same request where the configuration takes it.
+    SubmissionRules lax = rules();
+    cells::CellRule all;
+    all.settings.timeout_max = milliseconds(60000);
+    lax.services.insert("gone");
+    lax.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{all});
+    const auto taken = parse_submission(body, lax);
+    CHECK_FALSE(std::get<Submission>(taken).refusal_if_new);
+    CHECK(std::get<Submission>(taken).request.idempotency == submission->request.idempotency);
+  };
+  const auto job = [](const std::string& customer, const std::string& services,
+                      const std::string& more = "") {
+    return R"({"customer":")" + customer + R"(","product":"dns","action":"a",)" +
+           R"("entity":{"type":"t","id":"i"},"services":[)" + services + "]" + more + "}";
+  };
+  compare(job("acme", R"("dns")", R"(,"timeout_ms":5001)"));
+  compare(job("acme", R"("gone","dns")"));
+  compare(job("acme", R"("gone")", R"(,"timeout_ms":5001)"));
+  compare(job("other", R"("dns")"));
+  compare(job("other", R"("gone")"));
+  // What is wrong by itself is the last word, with all the faults.
+  const Faults both = faults_with(R"(,"timeout_ms":5001,"priority":0)" + key);
+  CHECK(both.size() == 2);
+  CHECK(refused(job("acme", R"("gone")", R"(,"priority":0)" + key)).errors.size() == 2);
+  CHECK(refused(job("other", R"("dns")", R"(,"priority":0)" + key)).errors.size() == 2);
+}
+
+TEST_CASE("faults of the rest of the request come first") {
+  const Problem problem = refused(job_with(",\"x\":1"), {{"", "header"}});
+  CHECK(problem.errors == Faults{{"", "header"}, {"/x", "is unknown"}});
+}
+
+TEST_CASE("only a well-formed traceparent is sent on") {
+  const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  CHECK(is_traceparent(good));
+  CHECK(is_traceparent("01" + good.substr(2) + "-more"));
+  CHECK_FALSE(is_traceparent(""));
+  CHECK_FALSE(is_traceparent(good + "-more"));
+  CHECK_FALSE(is_traceparent("01" + good.substr(2) + "more"));
+  CHECK_FALSE(is_traceparent("ff" + good.substr(2)));
+  CHECK_FALSE(is_traceparent("00-00000000000000000000000000000000-b7ad6b7169203331-01"));
+  CHECK_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"));
+  CHECK_FALSE(is_traceparent("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"));
+  CHECK_FALSE(is_traceparent("00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+}

@@ -1,0 +1,86 @@
+#include "src/http/api/waiters.hpp"
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld::api;
+using std::chrono::seconds;
+
+namespace {
+
+cells::JobPtr job(cells::JobId id, cells::JobState state, std::size_t bytes = 2) {
+  cells::JobSpec spec;
+  spec.parameters.assign(bytes, ' ');
+  auto made = std::make_shared<cells::Job>();
+  made->id = id;
+  made->state = state;
+  made->spec = std::make_shared<const cells::JobSpec>(std::move(spec));
+  return made;
+}
+
+Waiter waiter(cells::JobId id, std::size_t bytes = 2) {
+  return {job(id, cells::JobState::queued, bytes), celld::http::Responder(nullptr), seconds(1),
+          false};
+}
+
+Waiters::Time at(int s) {
+  return Waiters::Time(seconds(s));
+}
+
+}  // namespace
+
+TEST_CASE("a waiter is given back once, when its job has ended") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(10));
+  CHECK(waiters.changed(job(2, cells::JobState::succeeded)).empty());
+  CHECK(waiters.changed(job(1, cells::JobState::running)).empty());
+  const auto ended = waiters.changed(job(1, cells::JobState::failed));
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].job->state == cells::JobState::failed);
+  CHECK(waiters.changed(job(1, cells::JobState::failed)).empty());
+  CHECK(waiters.size() == 0);
+  CHECK_FALSE(waiters.next_deadline());
+}
+
+TEST_CASE("several wait for one job, each until its own deadline") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(10));
+  waiters.add(waiter(1), at(10));
+  waiters.add(waiter(1), at(30));
+  CHECK(waiters.take_expired(at(10)).size() == 2);
+  CHECK(waiters.changed(job(1, cells::JobState::cancelled)).size() == 1);
+  CHECK_FALSE(waiters.next_deadline());
+}
+
+TEST_CASE("waiters are given back at their deadlines, with the latest form of their jobs") {
+  Waiters waiters;
+  waiters.add(waiter(1), at(30));
+  waiters.add(waiter(2), at(10));
+  waiters.add(waiter(3), at(20));
+  waiters.changed(job(3, cells::JobState::retrying));
+  CHECK(waiters.next_deadline() == at(10));
+  CHECK(waiters.take_expired(at(9)).empty());
+  const auto expired = waiters.take_expired(at(20));
+  REQUIRE(expired.size() == 2);
+  CHECK(expired[0].job->id == 2);
+  CHECK(expired[1].job->state == cells::JobState::retrying);
+  CHECK(waiters.next_deadline() == at(30));
+  CHECK(waiters.take_all().size() == 1);
+  CHECK(waiters.size() == 0);
+}
+
+TEST_CASE("what is kept for waiters is bounded, and one job of any size may be waited for") {
+  constexpr auto bytes_max = Waiters::bytes_max;
+  const auto fits = [](const Waiters& waiters, std::size_t bytes) {
+    return waiters.has_room_for(*job(9, cells::JobState::queued, bytes));
+  };
+  Waiters waiters;
+  CHECK(fits(waiters, 2 * bytes_max));
+  waiters.add(waiter(1, bytes_max - 10), at(10));
+  CHECK(fits(waiters, 10));
+  CHECK_FALSE(fits(waiters, 11));
+  waiters.add(waiter(2, 10), at(20));
+  CHECK_FALSE(fits(waiters, 1));
+  waiters.take_expired(at(10));
+  CHECK(fits(waiters, bytes_max - 10));
+  CHECK_FALSE(fits(waiters, bytes_max - 9));
+}

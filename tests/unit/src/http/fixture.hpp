@@ -1,0 +1,124 @@
+// A running server with the endpoints that the tests use.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "src/http/server.hpp"
+#include "tests/unit/src/http/client.hpp"
+
+namespace celld::http::test {
+
+/// Things that one thread brings and another waits for.
+template <typename T>
+class Events {
+ public:
+  void put(T value) {
+    const std::lock_guard lock(mutex_);
+    values_.push_back(std::move(value));
+    changed_.notify_all();
+  }
+
+  /// The next of them; nothing when none comes for ten seconds.
+  std::optional<T> take() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return !values_.empty(); })) {
+      return std::nullopt;
+    }
+    auto value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+
+  std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return values_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<T> values_;
+};
+
+/// Whether `condition` becomes true within ten seconds; for what has no event to wait on.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > patience) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Both ends of a thousand connections are here, more than a shell may allow at first.
+inline void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 4096) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+inline Response plain(int status, std::string body) {
+  return Response{status, "text/plain", std::move(body), {}};
+}
+
+class TestServer {
+ public:
+  explicit TestServer(Limits limits = {})
+      : server(limits, [](int status, std::string detail, const std::string&) {
+          return plain(status, std::move(detail));
+        }) {
+    allow_many_descriptors();
+    server.handle("POST", "/echo", [](const Request& request, const Responder& responder) {
+      responder.answer(plain(200, request.body));
+    });
+    server.handle("GET", "/hello", [](const Request&, const Responder& responder) {
+      responder.answer(plain(200, "hello"));
+    });
+    server.handle("POST", "/parked", [this](const Request&, Responder responder) {
+      parked.put(std::move(responder));
+    });
+    server.handle("GET", "/seen", [this](const Request& request, const Responder& responder) {
+      seen.put(request);
+      responder.answer(plain(200, "seen"));
+    });
+  }
+
+  /// Call it once, after the test's own endpoints.
+  void start() {
+    port = server.bind("127.0.0.1", 0).first;
+    server.start();
+  }
+
+  Client connect() const { return Client(port); }
+
+  /// The answer to `bytes` on a connection of its own.
+  std::optional<Answer> ask(std::string_view bytes) const {
+    auto client = connect();
+    return client.send(bytes) ? client.receive() : std::nullopt;
+  }
+
+  // The server goes first: its handlers put things here.
+  Events<Responder> parked;
+  Events<Request> seen;
+  std::uint16_t port = 0;
+  Server server;
+};
+
+/// A server with nothing but these endpoints, running.
+struct RunningServer : TestServer {
+  explicit RunningServer(Limits limits = {}) : TestServer(limits) { start(); }
+};
+
+}  // namespace celld::http::test

@@ -1,0 +1,212 @@
+// Limits of size, number and time.
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+using namespace std::string_literals;
+
+Limits short_timeouts() {
+  Limits limits;
+  limits.head_timeout = limits.body_timeout = limits.idle_timeout = milliseconds(100);
+  return limits;
+}
+
+TEST_CASE("a request target beyond its limit is a 414, even without an end") {
+  const RunningServer server;
+  CHECK(server.ask("GET /" + std::string(5000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n")->status ==
+        414);
+  CHECK(server.ask("GET /" + std::string(5000, 'a'))->status == 414);
+  CHECK(
+      server.ask("GET /hello?" + std::string(4080, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n")->status ==
+      200);
+}
+
+TEST_CASE("a path of the greatest length is routed") {
+  TestServer server;
+  server.server.handle("GET", "/long/{}", [](const Request& request, const Responder& responder) {
+    responder.answer(plain(200, request.captures[0]));
+  });
+  server.start();
+  const std::string longest(2042, 'a');
+  CHECK(server.ask(request_text("GET", "/long/" + longest))->body == longest);
+  CHECK(server.ask(request_text("GET", "/long/" + longest + "a"))->status == 404);
+}
+
+TEST_CASE("a head beyond its limits is a 431, even without an end") {
+  const RunningServer server;
+  const auto start = "GET /hello HTTP/1.1\r\nHost: x\r\n"s;
+  CHECK(server.ask(start + "A: " + std::string(20'000, 'a'))->status == 431);
+  CHECK(server.ask(start + "A: " + std::string(20'000, 'a') + "\r\n\r\n")->status == 431);
+  std::string many = start;
+  for (int i = 0; i < 64; ++i) many += "A: b\r\n";
+  CHECK(server.ask(many + "\r\n")->status == 431);
+  many.resize(many.size() - 6);
+  CHECK(server.ask(many + "\r\n")->status == 200);
+}
+
+TEST_CASE("a body beyond its limit is a 413 that reaches a client who keeps sending") {
+  const RunningServer server;
+  const std::string body((1 << 20) + 1, 'a');
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/echo", body)));
+  CHECK(client.receive()->status == 413);
+  CHECK(client.ends());
+
+  auto chunked = server.connect();
+  REQUIRE(chunked.send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  for (int i = 0; i < 40; ++i) {
+    REQUIRE(chunked.send("8000\r\n" + std::string(0x8000, 'a') + "\r\n"));
+  }
+  CHECK(chunked.receive()->status == 413);
+  CHECK(chunked.ends());
+}
+
+TEST_CASE("a body of exactly the limit is taken") {
+  const RunningServer server;
+  const std::string body(1 << 20, 'a');
+  CHECK((server.ask(request_text("POST", "/echo", body))->body == body));
+}
+
+TEST_CASE("a slow head and a slow body are a 408") {
+  const RunningServer server(short_timeouts());
+  CHECK(server.ask("GET /hello HT")->status == 408);
+  CHECK(server.ask("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")->status == 408);
+}
+
+TEST_CASE("a drip does not extend the time for a head") {
+  const RunningServer server(short_timeouts());
+  auto client = server.connect();
+  REQUIRE(client.send("GET /hello HTTP/1.1\r\nA: "));
+  // Each of the bytes comes long before a timeout since the last one.
+  int bytes = 0;
+  while (bytes < 500 && !client.has_input_within(milliseconds(20))) {
+    client.send_some("a");
+    ++bytes;
+  }
+  CHECK(bytes < 500);
+  CHECK(client.receive()->status == 408);
+}
+
+TEST_CASE("a connection on which nothing comes is closed without a word") {
+  const RunningServer server(short_timeouts());
+  auto fresh = server.connect();
+  CHECK(fresh.ends());
+  auto used = server.connect();
+  REQUIRE(used.send(request_text("GET", "/hello")));
+  CHECK(used.receive()->status == 200);
+  CHECK(used.ends());
+}
+
+TEST_CASE("an empty line after an answer begins no request") {
+  const RunningServer server(short_timeouts());
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->status == 200);
+  REQUIRE(client.send("\r\n"));
+  CHECK(client.ends());
+}
+
+TEST_CASE("an answer that the client does not take ends the connection") {
+  Limits limits;
+  limits.write_timeout = milliseconds(100);
+  TestServer server(limits);
+  server.server.handle("GET", "/large", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, std::string(32 << 20, 'a')));
+  });
+  server.start();
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/large")));
+  CHECK(eventually([&] { return server.server.connections() == 1; }));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST_CASE("a client beyond the number of connections gets a 503 with Retry-After") {
+  Limits limits;
+  limits.connections_max = 3;
+  const RunningServer server(limits);
+  std::vector<Client> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(server.connect());
+    REQUIRE(clients.back().send(request_text("GET", "/hello")));
+    REQUIRE(clients.back().receive()->status == 200);
+  }
+  auto refused = server.connect();
+  REQUIRE(refused.send(request_text("POST", "/echo", "hello")));
+  const auto answer = refused.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 503);
+  CHECK(answer->headers.count("retry-after") == 1);
+  refused.shut_down_writing();
+  CHECK(refused.ends());
+
+  clients.pop_back();
+  CHECK(eventually([&] { return server.server.connections() == 2; }));
+  CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+}
+
+TEST_CASE("who keeps others waiting with a large body is given up, and small ones never wait") {
+  const RunningServer server;
+  const std::string body(1 << 20, 'a');
+  const std::string head =
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n\r\n";
+  std::vector<Client> holders;
+  for (int i = 0; i < 8; ++i) {
+    holders.push_back(server.connect());
+    REQUIRE(holders.back().send(head + body.substr(0, 100'000)));
+  }
+  auto drip = server.connect();
+  REQUIRE(drip.send(head + "a"));
+  auto waiting = server.connect();
+  REQUIRE(waiting.send(head + body));
+  CHECK(server.ask(request_text("POST", "/echo", "small"))->body == "small");
+  CHECK((waiting.receive()->body == body));
+  CHECK(holders[0].receive()->status == 408);
+  CHECK(drip.send(body.substr(1)));
+  CHECK((drip.receive()->body == body));
+}
+
+TEST_CASE("many large bodies at once are all served") {
+  const RunningServer server;
+  const std::string body(1 << 20, 'b');
+  std::vector<Client> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(server.connect());
+  std::vector<std::thread> senders;
+  std::atomic<int> served{0};
+  for (auto& client : clients) {
+    senders.emplace_back([&] {
+      if (!client.send(request_text("POST", "/echo", body))) return;
+      const auto answer = client.receive();
+      if (answer && answer->body == body) ++served;
+    });
+  }
+  for (auto& sender : senders) sender.join();
+  CHECK(served == 40);
+}
+
+TEST_CASE("slow clients delay nobody else") {
+  const RunningServer server;
+  std::vector<Client> slow;
+  for (int i = 0; i < 64; ++i) {
+    slow.push_back(server.connect());
+    REQUIRE(slow.back().send(i % 2 == 0 ? "GET /hello HTTP/1.1\r\nHo"
+                                        : "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9"
+                                          "\r\n\r\nabc"));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i) {
+    CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+}
+
+}  // namespace
+}  // namespace celld::http::test

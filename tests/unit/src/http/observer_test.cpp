@@ -1,0 +1,159 @@
+// What a server tells its observer.
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "src/http/server_observer.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+class Recorder : public ServerObserver {
+ public:
+  void serves(const std::vector<Endpoint>& served) override { endpoints = served; }
+  void answered(std::optional<std::size_t> endpoint, int status,
+                std::chrono::microseconds took) override {
+    const std::string name =
+        endpoint ? endpoints.at(*endpoint).method + " " + endpoints.at(*endpoint).pattern : "none";
+    answers.put({name, status, took});
+  }
+  void refused(int status) override { refusals.put(status); }
+
+  std::vector<Endpoint> endpoints;
+  Events<std::tuple<std::string, int, std::chrono::microseconds>> answers;
+  Events<int> refusals;
+};
+
+struct ObservedServer : TestServer {
+  explicit ObservedServer(Limits limits = {}) : TestServer(limits) {
+    server.observe(recorder);
+    server.handle("GET", "/things/{}/{}", [](const Request&, const Responder& responder) {
+      responder.answer(plain(200, "a thing"));
+    });
+    server.handle("GET", "/stream", [this](const Request&, const Responder& responder) {
+      streams.put(responder.begin_stream(plain(200, "first")));
+    });
+    server.handle("GET", "/throw", [](const Request&, const Responder&) { throw 1; });
+    start();
+  }
+
+  void expect(const std::string& request, const std::string& endpoint, int status) {
+    auto client = connect();
+    REQUIRE(client.send(request + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const auto told = recorder->answers.take();
+    REQUIRE(told);
+    CHECK(std::get<0>(*told) == endpoint);
+    CHECK(std::get<1>(*told) == status);
+  }
+
+  const std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+  Events<AnswerStream> streams;
+};
+
+}  // namespace
+
+TEST_CASE("an observer hears of each answer by its endpoint, never by its path") {
+  ObservedServer server;
+  server.expect("GET /things/a/b", "GET /things/{}/{}", 200);
+  server.expect("GET /things/c/d?e=f", "GET /things/{}/{}", 200);
+  server.expect("HEAD /hello", "GET /hello", 200);
+  server.expect("GET /throw", "GET /throw", 500);
+  server.expect("GET /no/such/path", "none", 404);
+  server.expect("PUT /hello", "none", 405);
+  CHECK(server.recorder->refusals.size() == 0);
+}
+
+TEST_CASE("an observer hears how long an answer took that had to wait") {
+  ObservedServer server;
+  auto client = server.connect();
+  REQUIRE(client.send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  const auto responder = server.parked.take();
+  REQUIRE(responder);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto waited = [&] { return std::chrono::steady_clock::now() - begun; };
+  REQUIRE(eventually([&] { return waited() > std::chrono::milliseconds(20); }));
+  CHECK(server.recorder->answers.size() == 0);
+  responder->answer(plain(201, "made"));
+  REQUIRE(client.receive());
+  const auto told = server.recorder->answers.take();
+  REQUIRE(told);
+  CHECK(std::get<0>(*told) == "POST /parked");
+  CHECK(std::get<1>(*told) == 201);
+  CHECK(std::get<2>(*told) > std::chrono::milliseconds(20));
+}
+
+TEST_CASE("an observer hears of what is refused before there is a request") {
+  Limits limits;
+  limits.uri_bytes_max = 100;
+  ObservedServer server{limits};
+  REQUIRE(server.ask("nonsense\r\n\r\n"));
+  CHECK(server.recorder->refusals.take() == 400);
+  REQUIRE(server.ask("GET /" + std::string(200, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+  CHECK(server.recorder->refusals.take() == 414);
+  CHECK(server.recorder->answers.size() == 0);
+}
+
+TEST_CASE("who asks hears once with which status a request was answered") {
+  TestServer server;
+  Events<int> statuses;
+  const auto listen = [&](const Responder& responder) {
+    responder.on_answer([&](int status) { statuses.put(status); });
+  };
+  server.server.handle("GET", "/twice", [&](const Request&, const Responder& responder) {
+    listen(responder);
+    responder.answer(plain(201, "made"));
+    responder.answer(plain(200, "too late"));
+  });
+  server.server.handle("GET", "/stream", [&](const Request&, const Responder& responder) {
+    listen(responder);
+    responder.begin_stream(plain(202, "first")).end();
+  });
+  server.server.handle("GET", "/dropped",
+                       [&](const Request&, const Responder& responder) { listen(responder); });
+  server.server.handle("GET", "/left", [&](const Request&, Responder responder) {
+    listen(responder);
+    server.parked.put(std::move(responder));
+  });
+  server.start();
+  for (const auto& [path, status] :
+       std::map<std::string, int>{{"/twice", 201}, {"/stream", 202}, {"/dropped", 500}}) {
+    REQUIRE(server.ask("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(statuses.take() == status);
+    CHECK(statuses.size() == 0);
+  }
+  std::optional<Responder> left;
+  {
+    auto client = server.connect();
+    REQUIRE(client.send("GET /left HTTP/1.1\r\nHost: x\r\n\r\n"));
+    left = server.parked.take();
+    REQUIRE(left);
+    CHECK(statuses.size() == 0);
+    client.reset();
+  }
+  REQUIRE(eventually([&] { return !left->connected(); }));
+  left->answer(plain(204, ""));
+  CHECK(statuses.take() == 204);
+  left.reset();
+  CHECK(statuses.size() == 0);
+}
+
+TEST_CASE("a server counts the answers that go on") {
+  ObservedServer server;
+  CHECK(server.server.streams() == 0);
+  auto client = server.connect();
+  REQUIRE(client.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"));
+  auto ended = server.streams.take();
+  REQUIRE(ended);
+  {
+    auto leaving = server.connect();
+    REQUIRE(leaving.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"));
+    REQUIRE(server.streams.take());
+    CHECK(eventually([&] { return server.server.streams() >= 1; }));
+  }
+  ended->end();
+  CHECK(eventually([&] { return server.server.streams() == 0; }));
+}
+
+}  // namespace celld::http::test

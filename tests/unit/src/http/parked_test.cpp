@@ -1,0 +1,263 @@
+// Answers that come later, and servers that stop.
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "src/http/socket.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+/// A listening socket that outlives the servers that have it in turn.
+class SharedSocket {
+ public:
+  SharedSocket() : listening_(listen_on("127.0.0.1", 0)) {}
+  int duplicate() const { return ::dup(listening_.socket.get()); }
+  std::uint16_t port() const { return listening_.port; }
+
+ private:
+  Listening listening_;
+};
+
+TEST_CASE("an answer may come later, from another thread") {
+  RunningServer server;
+  auto client = server.connect();
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(client.send(request_text("POST", "/parked", "x")));
+    const auto parked = server.parked.take();
+    REQUIRE(parked);
+    CHECK(parked->connected());
+    std::thread([&] { parked->answer(plain(202, "later")); }).join();
+    const auto answer = client.receive();
+    REQUIRE(answer);
+    CHECK(answer->status == 202);
+    CHECK(answer->body == "later");
+  }
+}
+
+TEST_CASE("only the first answer counts") {
+  RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  parked->answer(plain(200, "first"));
+  parked->answer(plain(200, "second"));
+  CHECK(client.receive()->body == "first");
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "hello");
+  parked->answer(plain(200, "third"));
+  CHECK_FALSE(parked->connected());
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "hello");
+}
+
+TEST_CASE("a right to answer that nobody keeps is a 500") {
+  RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  {
+    const auto parked = server.parked.take();
+    REQUIRE(parked);
+    const auto copy = *parked;
+    CHECK(copy.connected());
+  }
+  CHECK(client.receive()->status == 500);
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->status == 200);
+}
+
+TEST_CASE("a thousand requests are parked at once, and cost no thread") {
+  Limits limits;
+  limits.threads = 1;
+  RunningServer server(limits);
+  std::vector<Client> clients;
+  std::vector<Responder> parked;
+  for (int i = 0; i < 1000; ++i) {
+    clients.push_back(server.connect());
+    REQUIRE(clients.back().send(request_text("POST", "/parked", std::to_string(i))));
+    auto responder = server.parked.take();
+    REQUIRE(responder);
+    parked.push_back(std::move(*responder));
+  }
+  CHECK(server.server.connections() == 1000);
+  CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+
+  std::thread([&] {
+    for (std::size_t i = parked.size(); i-- > 0;) parked[i].answer(plain(200, std::to_string(i)));
+  }).join();
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const auto answer = clients[i].receive();
+    REQUIRE(answer);
+    CHECK(answer->body == std::to_string(i));
+  }
+}
+
+TEST_CASE("a client that resets its connection is known to be gone") {
+  RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  CHECK(parked->connected());
+  client.reset();
+  CHECK(eventually([&] { return !parked->connected(); }));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+  parked->answer(plain(200, "to nobody"));
+}
+
+TEST_CASE("a stop waits for the answer in hand, and closes what is idle") {
+  RunningServer server;
+  auto idle = server.connect();
+  REQUIRE(idle.send(request_text("GET", "/hello")));
+  REQUIRE(idle.receive());
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+
+  auto stopped = std::async(std::launch::async, [&] { server.server.stop(milliseconds(10'000)); });
+  CHECK(idle.ends());
+  CHECK(parked->connected());
+  parked->answer(plain(200, "the last"));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->body == "the last");
+  CHECK(answer->headers.at("connection") == "close");
+  client.shut_down_writing();
+  stopped.get();
+  CHECK(server.server.connections() == 0);
+  auto late = server.connect();
+  CHECK_FALSE(late.send("GET"));
+}
+
+TEST_CASE("a stop gives up on answers that do not come") {
+  std::optional<Responder> parked;
+  {
+    RunningServer server;
+    auto client = server.connect();
+    REQUIRE(client.send(request_text("POST", "/parked")));
+    parked = server.parked.take();
+    REQUIRE(parked);
+    server.server.stop(milliseconds(50));
+    CHECK_FALSE(parked->connected());
+    CHECK(server.server.connections() == 0);
+    server.server.stop(milliseconds(50));
+    CHECK(client.ends());
+  }
+  parked->answer(plain(200, "to nobody, of a server that is gone"));
+}
+
+TEST_CASE("a hand-over serves open connections once more, and leaves new ones to the next") {
+  SharedSocket shared;
+  TestServer server;
+  CHECK(server.server.adopt(shared.duplicate()).first == shared.port());
+  server.port = shared.port();
+  server.server.start();
+  auto active = server.connect();
+  auto idle = server.connect();
+  auto waiting = server.connect();
+  for (auto* client : {&active, &idle}) {
+    REQUIRE(client->send(request_text("GET", "/hello")));
+    CHECK(client->receive()->headers.count("connection") == 0);
+  }
+  REQUIRE(waiting.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+
+  auto handed_over =
+      std::async(std::launch::async, [&] { server.server.hand_over(milliseconds(500)); });
+  // Until then it may not have begun.
+  std::optional<Answer> last;
+  do {
+    REQUIRE(active.send(request_text("POST", "/echo", "once more")));
+    last = active.receive();
+    REQUIRE(last);
+    CHECK(last->body == "once more");
+  } while (last->headers.count("connection") == 0);
+  CHECK(last->headers.at("connection") == "close");
+  auto late = server.connect();
+  REQUIRE(late.send(request_text("GET", "/hello")));
+  CHECK(idle.ends());
+  handed_over.get();
+  CHECK(parked->connected());
+  parked->answer(plain(200, "after the hand-over"));
+  CHECK(waiting.receive()->body == "after the hand-over");
+  server.server.stop(milliseconds(0));
+
+  TestServer next;
+  next.server.adopt(shared.duplicate());
+  next.server.start();
+  CHECK(late.receive()->body == "hello");
+}
+
+TEST_CASE("a hand-over with nobody connected is over at once") {
+  RunningServer server;
+  server.server.hand_over(std::chrono::hours(1));
+  server.server.stop(milliseconds(0));
+  server.server.hand_over(std::chrono::hours(1));
+  CHECK(server.server.connections() == 0);
+}
+
+TEST_CASE("a request that nobody has read yet keeps a stop from closing its connection") {
+  // The refusal of the one keeps the poller busy while the request of the other arrives.
+  Events<int> begun;
+  Events<int> go_on;
+  Server server({}, [&](int status, std::string detail, const std::string&) {
+    begun.put(status);
+    go_on.take();
+    return plain(status, std::move(detail));
+  });
+  server.handle("GET", "/hello", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, "hello"));
+  });
+  const auto port = server.bind("127.0.0.1", 0).first;
+  server.start();
+  Client asking(port);
+  REQUIRE(asking.send(request_text("GET", "/hello")));
+  REQUIRE(asking.receive());
+  Client refused(port);
+  REQUIRE(refused.send("nonsense\r\n\r\n"));
+  REQUIRE(begun.take());
+  CHECK_FALSE(server.responds(milliseconds(20)));
+  auto stopped = std::async(std::launch::async, [&] { server.stop(milliseconds(10'000)); });
+  REQUIRE(asking.send(request_text("GET", "/hello")));
+  go_on.put(0);
+  const auto answer = asking.receive();
+  REQUIRE(answer);
+  CHECK(answer->body == "hello");
+  refused.shut_down_writing();
+  asking.shut_down_writing();
+  stopped.get();
+}
+
+TEST_CASE("a server responds while it runs, and is not asked again once it has stopped") {
+  RunningServer server;
+  CHECK(server.server.responds(milliseconds(10'000)));
+  server.server.stop(milliseconds(0));
+  CHECK(server.server.responds(milliseconds(0)));
+}
+
+TEST_CASE("a server that never ran can be stopped") {
+  TestServer server;
+  server.server.stop(milliseconds(10));
+  CHECK(server.server.connections() == 0);
+}
+
+TEST_CASE("a port that is taken, and a host that is none, are told") {
+  const RunningServer server;
+  TestServer other;
+  const auto [port, error] = other.server.bind("127.0.0.1", server.port);
+  CHECK(port == 0);
+  CHECK(error.find("127.0.0.1:" + std::to_string(server.port)) == 0);
+  CHECK_FALSE(other.server.bind("300.300.300.300", 0).second.empty());
+}
+
+}  // namespace
+}  // namespace celld::http::test

@@ -1,0 +1,75 @@
+// What clients may leave untaken of answers that go on, and for how long.
+#include <cstddef>
+#include <string>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/event_server.hpp"
+
+namespace celld::http::test {
+namespace {
+
+TEST_CASE("a slow reader loses its connection, not our memory") {
+  Limits limits;
+  limits.stream_backlog_bytes_max = 64 << 10;
+  EventServer server(limits);
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  const std::string piece(16 << 10, 'a');
+  std::size_t taken = 0;
+  while (stream.write(piece) && taken < (256 << 20)) taken += piece.size();
+  CHECK(taken < (256 << 20));
+  CHECK_FALSE(stream.connected());
+  CHECK_FALSE(stream.write("a"));
+  stream.end();
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+  const auto seen = client.receive_to_end();
+  CHECK_FALSE((seen && seen->ends_with("\r\n0\r\n\r\n")));
+}
+
+TEST_CASE("a piece beyond the backlog is taken when nothing else waits, and a second is not") {
+  Limits limits;
+  limits.stream_backlog_bytes_max = 64 << 10;
+  EventServer server(limits);
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  const std::string large(32 << 20, 'a');
+  CHECK(stream.write(large));
+  CHECK_FALSE(stream.write("a"));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST_CASE("who has taken nothing for the longest goes when clients leave too much untaken") {
+  // Sockets take up to ten megabytes of each answer: two leave less than the bound, three more.
+  constexpr std::size_t answer_bytes = 48 << 20;
+  Limits limits;
+  limits.unsent_bytes_max = 104 << 20;
+  EventServer server(limits);
+  auto reader = server.connect();
+  const auto read = server.begin(reader);
+  CHECK(read.write(std::string(answer_bytes, 'a')));
+  auto idler = server.connect();
+  const auto ignored = server.begin(idler);
+  CHECK(ignored.write(std::string(answer_bytes, 'a')));
+  for (std::size_t taken = 0; taken < (16 << 20);) taken += reader.receive_bytes().size();
+  auto last = server.connect();
+  const auto late = server.begin(last);
+  CHECK(late.write(std::string(answer_bytes, 'a')));
+  CHECK(eventually([&] { return !ignored.connected(); }));
+  CHECK(read.connected());
+  CHECK(late.connected());
+}
+
+TEST_CASE("a client that takes nothing for the write timeout is closed") {
+  Limits limits = with_write_timeout(milliseconds(100));
+  limits.stream_backlog_bytes_max = 64 << 20;
+  EventServer server(limits);
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  CHECK(stream.write(std::string(32 << 20, 'a')));
+  CHECK(eventually([&] { return !stream.connected(); }));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace celld::http::test

@@ -1,0 +1,290 @@
+// Bodies of any length, handed on as they come.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+using namespace std::string_literals;
+
+/// What happened to the one streamed request, seen from outside.
+struct Record {
+  std::mutex mutex;
+  std::string body;
+  std::optional<Responder> responder;
+  std::shared_ptr<BodyFlow> flow;
+  std::size_t enough_after = std::string::npos;
+  bool pauses = false;
+  bool throws = false;
+  std::atomic<std::size_t> bytes{0};
+  std::atomic<int> calls{0};
+  std::atomic<bool> overlapped{false};
+  Events<std::string> events;
+};
+
+class RecordingSink : public BodySink {
+ public:
+  explicit RecordingSink(Record& record) : record_(record) {}
+  ~RecordingSink() override { record_.events.put("freed"); }
+
+  bool on_data(std::string_view piece) override {
+    if (record_.calls.fetch_add(1) != 0) record_.overlapped = true;
+    if (record_.throws) throw std::runtime_error("the sink is broken");
+    if (record_.pauses) record_.flow->pause();
+    {
+      const std::lock_guard lock(record_.mutex);
+      record_.body.append(piece);
+    }
+    const bool more = record_.bytes.fetch_add(piece.size()) + piece.size() < record_.enough_after;
+    record_.calls.fetch_sub(1);
+    if (record_.pauses) record_.events.put("paused");
+    return more;
+  }
+
+  void on_end() override {
+    record_.responder->answer(plain(200, std::to_string(record_.bytes.load())));
+    record_.events.put("end");
+  }
+
+  void on_abort() override { record_.events.put("abort"); }
+
+ private:
+  Record& record_;
+};
+
+/// Goes after the server, whose threads write to it.
+struct Recorded {
+  Record record;
+};
+
+class StreamServer : public Recorded, public TestServer {
+ public:
+  explicit StreamServer(Limits limits = {}) : TestServer(limits) {
+    server.handle_stream("POST", "/stream",
+                         [this](const Request& request, Responder responder,
+                                std::shared_ptr<BodyFlow> flow) -> std::unique_ptr<BodySink> {
+                           if (request.header("x-refuse")) {
+                             responder.answer(plain(403, "refused"));
+                             return nullptr;
+                           }
+                           record.responder = std::move(responder);
+                           record.flow = std::move(flow);
+                           record.events.put("open");
+                           return std::make_unique<RecordingSink>(record);
+                         });
+    start();
+  }
+};
+
+std::string chunk(std::string_view data) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string size;
+  for (auto left = data.size(); left > 0; left /= 16) size.insert(size.begin(), digits[left % 16]);
+  return size + "\r\n" + std::string(data) + "\r\n";
+}
+
+const auto chunked_head = "POST /stream HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"s;
+
+TEST_CASE("a streamed body comes in pieces, beyond the limit of other bodies") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head));
+  CHECK(server.record.events.take() == "open");
+  std::string sent;
+  for (int i = 0; i < 100; ++i) {
+    const std::string piece(50'000, static_cast<char>('a' + i % 26));
+    REQUIRE(client.send(chunk(piece)));
+    sent += piece;
+  }
+  REQUIRE(client.send("0\r\nTrailer: dropped\r\n\r\n"));
+  CHECK(client.receive()->body == std::to_string(sent.size()));
+  CHECK(server.record.events.take() == "end");
+  CHECK(server.record.events.take() == "freed");
+  CHECK((server.record.body == sent));
+  CHECK_FALSE(server.record.overlapped);
+
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "hello");
+}
+
+TEST_CASE("a streamed body may have a length, and may be empty") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/stream?a=b", "twelve bytes")));
+  CHECK(client.receive()->body == "12");
+  REQUIRE(client.send("POST /stream HTTP/1.1\r\nHost: x\r\n\r\n"));
+  CHECK(client.receive()->body == "12");
+  REQUIRE(
+      client.send("POST /stream HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+                  "Expect: 100-continue\r\n\r\n"));
+  CHECK(client.receive()->status == 100);
+  REQUIRE(client.send("a" + request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "13");
+  CHECK(client.receive()->body == "hello");
+}
+
+TEST_CASE("another method on a streamed path is a 405") {
+  const StreamServer server;
+  const auto answer = server.ask(request_text("PUT", "/stream", "x"));
+  REQUIRE(answer);
+  CHECK(answer->status == 405);
+  CHECK(answer->headers.at("allow") == "POST");
+}
+
+TEST_CASE("a paused sink holds its client back, and goes on where it was") {
+  Limits limits;
+  limits.body_timeout = milliseconds(200);
+  StreamServer server(limits);
+  server.record.pauses = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head));
+  REQUIRE(client.send(chunk("first")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "paused");
+
+  // The buffers of the kernel and of the server fill up, and then nothing more is taken.
+  std::string sent = "first";
+  const std::string piece(50'000, 'x');
+  const auto bytes = chunk(piece);
+  std::string unsent;
+  for (int i = 0; i < 10'000 && unsent.empty(); ++i) {
+    unsent = bytes.substr(client.send_some(bytes));
+    sent += piece;
+  }
+  CHECK(!unsent.empty());
+  CHECK(sent.size() < (64U << 20));
+  // Longer than the time between pieces: being held back is not the client's fault.
+  CHECK_FALSE(client.has_input_within(milliseconds(400)));
+  CHECK(server.record.bytes == 5);
+
+  server.record.pauses = false;
+  server.record.flow->resume();
+  REQUIRE(client.send(unsent + "0\r\n\r\n"));
+  CHECK(client.receive()->body == std::to_string(sent.size()));
+  CHECK((server.record.body == sent));
+}
+
+TEST_CASE("a sink that has had enough gets no more, and its answer still arrives") {
+  StreamServer server;
+  server.record.enough_after = 10;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk(std::string(10, 'a'))));
+  CHECK(server.record.events.take() == "open");
+  CHECK(server.record.events.take() == "freed");
+  for (int i = 0; i < 100; ++i) REQUIRE(client.send(chunk(std::string(10'000, 'b'))));
+  CHECK(server.record.bytes == 10);
+  server.record.responder->answer(plain(429, "full"));
+  for (int i = 0; i < 100; ++i) REQUIRE(client.send(chunk(std::string(10'000, 'b'))));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 429);
+  CHECK(answer->headers.at("connection") == "close");
+  client.shut_down_writing();
+  CHECK(client.ends());
+}
+
+TEST_CASE("a handler may answer without a sink") {
+  const StreamServer server;
+  auto client = server.connect();
+  REQUIRE(
+      client.send("POST /stream HTTP/1.1\r\nHost: x\r\nX-Refuse: 1\r\n"
+                  "Content-Length: 1000000\r\n\r\n"));
+  REQUIRE(client.send(std::string(1'000'000, 'a')));
+  CHECK(client.receive()->status == 403);
+}
+
+TEST_CASE("a client that leaves, stalls or breaks the framing aborts its stream") {
+  Limits limits;
+  limits.body_timeout = milliseconds(200);
+  StreamServer server(limits);
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  SECTION("by a reset") {
+    client.reset();
+  }
+  SECTION("by the end of its bytes") {
+    client.shut_down_writing();
+    CHECK(client.receive()->status == 400);
+  }
+  SECTION("by sending nothing more") {
+    CHECK(client.receive()->status == 408);
+  }
+  SECTION("by a chunk that is none") {
+    REQUIRE(client.send("xyz\r\n"));
+    CHECK(client.receive()->status == 400);
+  }
+  SECTION("while the server stops") {
+    server.server.stop(milliseconds(0));
+  }
+  CHECK(server.record.events.take() == "abort");
+  CHECK(server.record.events.take() == "freed");
+  CHECK(eventually([&] { return !server.record.responder->connected(); }));
+}
+
+TEST_CASE("a paused stream learns that its client has gone") {
+  StreamServer server;
+  server.record.pauses = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "paused");
+  client.reset();
+  CHECK(server.record.events.take() == "abort");
+}
+
+TEST_CASE("a sink that throws is a 500") {
+  StreamServer server;
+  server.record.throws = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 500);
+  CHECK(answer->body.find("broken") == std::string::npos);
+}
+
+TEST_CASE("nothing after a stream answered early is taken for a request") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(
+      client.send("POST /stream HTTP/1.1\r\nHost: x\r\nX-Refuse: 1\r\n"
+                  "Content-Length: 1000\r\n\r\n"));
+  CHECK(client.receive()->status == 403);
+  client.send("GET /seen HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.shut_down_writing();
+  CHECK(client.ends());
+  CHECK(server.seen.size() == 0);
+}
+
+TEST_CASE("a streamed body may be answered by a stream, before it has ended") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("hello")));
+  REQUIRE(server.record.events.take() == "open");
+  const auto stream = server.record.responder->begin_stream(plain(200, "first"));
+  const auto head = client.receive(true);
+  REQUIRE(head);
+  CHECK(head->headers.at("connection") == "close");
+  CHECK(client.receive_chunk() == "first");
+  CHECK(server.record.events.take() == "freed");
+  // Nobody reads this any more, and it is no request.
+  REQUIRE(client.send(request_text("GET", "/seen")));
+  CHECK(stream.write("second"));
+  stream.end();
+  CHECK(client.receive_chunk() == "second");
+  CHECK(client.receive_chunk() == "");
+  CHECK(client.ends());
+  CHECK(server.seen.size() == 0);
+}
+
+}  // namespace
+}  // namespace celld::http::test

@@ -1,0 +1,161 @@
+// The server's end of TLS: what it agrees to, and what it does not.
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/tls_fixture.hpp"
+
+namespace celld::http::test {
+namespace {
+
+Limits short_timeouts() {
+  Limits limits;
+  limits.head_timeout = milliseconds(100);
+  return limits;
+}
+
+TEST_CASE("TLS 1.2 and 1.3 are spoken") {
+  const TlsServer server;
+  const auto modern = server.connect_tls();
+  CHECK(modern->version() == "TLSv1.3");
+  CHECK(modern->peer_name() == "first");
+  CHECK(serves(*modern));
+  const auto older = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
+  CHECK(older->version() == "TLSv1.2");
+  CHECK(serves(*older));
+}
+
+TEST_CASE("TLS 1.1 is refused with an alert") {
+  const TlsServer server;
+  TlsClient client(server.port, {nullptr, nullptr, TLS1_1_VERSION, {}, false});
+  CHECK_FALSE(client.shake_hands());
+  CHECK(client.fault().find("alert protocol version") != std::string::npos);
+}
+
+TEST_CASE("HTTP/1.1 is agreed on, and a client that only speaks something else is refused") {
+  const TlsServer server;
+  ClientTerms both;
+  both.protocols = "\x02h2\x08http/1.1";
+  CHECK(server.connect_tls(both)->protocol() == "http/1.1");
+  ClientTerms newer;
+  newer.protocols = "\x02h2";
+  TlsClient refused(server.port, newer);
+  CHECK_FALSE(refused.shake_hands());
+  CHECK(refused.fault().find("no application protocol") != std::string::npos);
+}
+
+TEST_CASE("a plain client on a port that speaks TLS is told so, and closed") {
+  const TlsServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 400);
+  CHECK(answer->body.find("TLS") != std::string::npos);
+  CHECK(answer->headers.at("connection") == "close");
+  client.shut_down_writing();
+  CHECK(client.ends());
+}
+
+TEST_CASE("a handshake that is never finished is dropped at the timeout of a head") {
+  const TlsServer server(short_timeouts());
+  auto silent = server.connect();
+  TlsClient half(server.port, {});
+  const auto hello = half.hello();
+  REQUIRE(half.Client::send(std::string_view(hello).substr(0, hello.size() / 2)));
+  auto whole = server.connect();
+  REQUIRE(whole.send(hello));
+  CHECK(eventually([&] { return server.server.connections() == 3; }));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+  CHECK(silent.ends());
+}
+
+TEST_CASE("after its handshake a connection may be idle for longer than a head may take") {
+  const TlsServer server(short_timeouts());
+  const auto client = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
+  CHECK_FALSE(client->has_input_within(milliseconds(300)));
+  CHECK(serves(*client));
+  REQUIRE(client->send("GET /hel"));
+  CHECK(client->receive()->status == 408);
+}
+
+TEST_CASE("what is no TLS breaks the connection, and nothing else") {
+  const TlsServer server;
+  const auto other = server.connect_tls();
+  auto garbage = server.connect();
+  REQUIRE(garbage.send("\x16" + std::string(1000, 'x')));
+  garbage.shut_down_writing();
+  CHECK(garbage.receive_to_end());
+  const auto late = server.connect_tls();
+  REQUIRE(late->Client::send(std::string(1000, 'x')));
+  CHECK(eventually([&] { return server.server.connections() == 1; }));
+  CHECK(serves(*other));
+}
+
+TEST_CASE("nobody renegotiates") {
+  const TlsServer server;
+  const auto client = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
+  CHECK(serves(*client));
+  REQUIRE(client->asks_to_renegotiate());
+  CHECK_FALSE(client->receive());
+  CHECK(client->fault().find("no renegotiation") != std::string::npos);
+}
+
+TEST_CASE("a client certificate must be there, and signed by the right authority") {
+  const TlsServer server({}, true);
+  const auto known = make_identity("known", server.client_authority);
+  const auto stranger = make_identity("stranger", server.authority);
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    CHECK(serves(*server.connect_tls({nullptr, &known, version, {}, false})));
+    for (const auto* identity : {&stranger, static_cast<const Identity*>(nullptr)}) {
+      TlsClient client(server.port, {nullptr, identity, version, {}, false});
+      // In TLS 1.3 the client has done its part before the server judges it.
+      const bool served = client.shake_hands() && serves(client);
+      CHECK_FALSE(served);
+      CHECK(client.fault().find("alert") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a reload gives new connections the new certificate, while the old ones go on") {
+  TlsServer server;
+  const auto old = server.connect_tls();
+  REQUIRE(old->send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  std::thread([&] { server.server.use_tls(loaded(server.settings("second", false))); }).join();
+  CHECK(server.connect_tls()->peer_name() == "second");
+  parked->answer(plain(200, "still there"));
+  CHECK(old->receive()->body == "still there");
+  CHECK(serves(*old));
+  CHECK(old->peer_name() == "first");
+}
+
+TEST_CASE("clients come and go while the certificate changes") {
+  TlsServer server;
+  const auto second = loaded(server.settings("second", false));
+  const auto first = loaded(server.settings("first", false));
+  auto reloads = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 2000; ++i) server.server.use_tls(i % 2 == 0 ? second : first);
+  });
+  for (int i = 0; i < 20; ++i) CHECK(serves(*server.connect_tls()));
+  reloads.get();
+}
+
+TEST_CASE("a flood of messages that carry no data keeps nobody else waiting") {
+  const TlsServer server;
+  const auto flooding = server.connect_tls();
+  const auto other = server.connect_tls();
+  auto flood = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 20'000 && flooding->updates_key(); ++i) {
+    }
+  });
+  for (int i = 0; i < 50; ++i) REQUIRE(serves(*other));
+  flood.get();
+  CHECK(serves(*flooding));
+}
+
+}  // namespace
+}  // namespace celld::http::test

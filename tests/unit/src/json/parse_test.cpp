@@ -1,0 +1,199 @@
+#include <chrono>
+#include <string>
+
+#include "src/json/json.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld::json;
+
+namespace {
+
+Document accepted(std::string_view text, const ParseLimits& limits = {}) {
+  auto result = parse(text, limits);
+  if (const auto* error = std::get_if<SyntaxError>(&result)) FAIL(error->detail);
+  return std::get<Document>(std::move(result));
+}
+
+SyntaxError refused(std::string_view text, const ParseLimits& limits = {}) {
+  auto result = parse(text, limits);
+  if (std::holds_alternative<Document>(result)) FAIL("accepted: " << text.substr(0, 80));
+  return std::get<SyntaxError>(std::move(result));
+}
+
+std::string nested(std::size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+}  // namespace
+
+TEST_CASE("a document reads back as it was written") {
+  const std::string text =
+      R"({"array":[1,-2,2.5,"x",null,true,false,[],{}],"deep":{"a":{"b":[{"c":1}]}},"e":"\u00e9\n"})";
+  const Document document = accepted(text);
+  CHECK(document.number_faults.empty());
+  CHECK(document.value == Value::parse(text));
+  CHECK(dump(document.value) ==
+        R"({"array":[1,-2,2.5,"x",null,true,false,[],{}],"deep":{"a":{"b":[{"c":1}]}},"e":"é\n"})");
+}
+
+TEST_CASE("a document may be any value, with whitespace around it") {
+  CHECK(accepted(" 7 \n").value == 7);
+  CHECK(accepted("\"x\"").value == "x");
+  CHECK(accepted("null").value.is_null());
+  CHECK(accepted("\t[ ]\r\n").value.is_array());
+}
+
+TEST_CASE("what is not JSON is refused, with the place") {
+  CHECK(refused("").detail == "line 1, column 1: the document is empty");
+  CHECK(refused(" \n ").detail == "line 2, column 2: the document is empty");
+  CHECK(refused("{").detail == "line 1, column 2: the text ends before the document does");
+  CHECK(refused("{\"a\":").detail == "line 1, column 6: the text ends before the document does");
+  CHECK(refused("\"abc").detail == "line 1, column 5: the text ends before the document does");
+  CHECK(refused("{\"a\": x}").detail == "line 1, column 7: this is not JSON: unexpected \"x\"");
+  CHECK(refused("{\n  \"é\": ,\n}").detail ==
+        "line 2, column 8: this is not JSON: unexpected \",\"");
+  CHECK(refused("{“a”: 1}").detail == "line 1, column 2: this is not JSON: unexpected \"“\"");
+  CHECK(refused(R"(["\ud800"])").detail.find("half of a surrogate pair") != std::string::npos);
+  CHECK(refused(R"(["surrogate \x"])").detail.find("half of") == std::string::npos);
+  CHECK(refused(R"(["\udc00"])").detail.find("half of a surrogate pair") != std::string::npos);
+  CHECK(refused("\"a\nb\"").detail ==
+        "line 1, column 3: a control character must be written as an escape");
+  for (const auto* text : {"[1,]", "{\"a\":1,}", "{a:1}",   "'a'",         "[01]",
+                           "[+1]", "[.5]",       "[1.]",    "NaN",         "[Infinity]",
+                           "tru",  "// x\n1",    "\"\\x\"", "\"\\ud800\"", "\"\\udc00\\ud800\"",
+                           "]",    "{\"a\"}",    "-",       "1e",          "\x01"})
+    CHECK_FALSE(refused(text).detail.empty());
+}
+
+TEST_CASE("no refusal shows a parser's own text") {
+  for (const auto* text : {"", "{", "[1,]", "\"\xff\"", "1 2", "[1e999,]", "\"\\ud800\""}) {
+    const std::string detail = refused(text).detail;
+    CHECK(detail.find("json.exception") == std::string::npos);
+    CHECK(detail.find("syntax error") == std::string::npos);
+  }
+}
+
+TEST_CASE("what follows the document's end is refused, a NUL too") {
+  CHECK(refused("1 2").detail == "line 1, column 3: something follows the document's end");
+  CHECK(refused("{} {}").offset == 3);
+  CHECK(refused("{}x").detail == "line 1, column 3: something follows the document's end");
+  using namespace std::string_view_literals;
+  CHECK(refused("{}\0garbage"sv).detail == "line 1, column 3: a NUL character is not allowed");
+  CHECK(refused("\0"sv).offset == 0);
+  CHECK(refused("{\"a\0b\":1}"sv).offset == 3);
+}
+
+TEST_CASE("an escaped NUL is refused in strings and in keys") {
+  CHECK(refused(R"({"a":"x\u0000y"})").detail ==
+        "line 1, column 15: a string contains a NUL character");
+  CHECK(refused(R"({"x\u0000y":1})").detail == "line 1, column 11: a key contains a NUL character");
+}
+
+TEST_CASE("a key that comes twice in one object is refused, at any depth") {
+  CHECK(refused(R"({"a":1,"b":2,"a":3})").detail ==
+        "line 1, column 16: the key \"a\" comes twice in one object");
+  CHECK_FALSE(refused(R"({"x":[{"k":{"a":1,"a":1}}]})").detail.empty());
+  // The same key, spelled differently.
+  CHECK_FALSE(refused(R"({"a":1,"\u0061":2})").detail.empty());
+  CHECK(accepted(R"([{"a":1},{"a":1},{"b":{"a":1}}])").value.size() == 3);
+}
+
+TEST_CASE("invalid UTF-8 is refused") {
+  CHECK(refused("\"\xff\xfe\"").detail == "line 1, column 2: this is not valid UTF-8");
+  CHECK(refused("{\"\xc3\":1}").offset == 2);
+  for (const auto* text : {"\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
+                           "\"\xe2\x82\"", "\"\x80\"", "\xff"})
+    CHECK(refused(text).detail.find("UTF-8") != std::string::npos);
+  CHECK(accepted("\"\xf0\x9f\x8c\x8d\xe2\x82\xac\xc3\xa9\"").value == "🌍€é");
+}
+
+TEST_CASE("the depth is limited") {
+  CHECK(accepted(nested(64)).value.is_array());
+  CHECK(refused(nested(65)).detail == "line 1, column 65: the document is nested deeper than 64");
+  CHECK_FALSE(refused(nested(500'000)).detail.empty());
+  CHECK_FALSE(refused(std::string(500'000, '[')).detail.empty());
+  CHECK(accepted("[[1]]", {.depth_max = 2}).value.size() == 1);
+  CHECK_FALSE(refused("[{\"a\":[]}]", {.depth_max = 2}).detail.empty());
+}
+
+TEST_CASE("the number of values is limited") {
+  CHECK(accepted("[1,2,[]]", {.nodes_max = 4}).value.size() == 3);
+  CHECK(refused("[1,2,{}]", {.nodes_max = 3}).detail ==
+        "line 1, column 6: the document has more than 3 values");
+  CHECK(refused("[1,2,{}]", {.nodes_max = 3}).too_many_values);
+  CHECK_FALSE(refused("[1,2,{]", {.nodes_max = 4}).too_many_values);
+  std::string many = "[";
+  while (many.size() < (1 << 20)) many += "{},";
+  CHECK_FALSE(refused(many + "0]").detail.empty());
+}
+
+TEST_CASE("integers of 64 bits are kept exactly") {
+  const Value value =
+      accepted("[18446744073709551615,9223372036854775807,-9223372036854775808,-0]").value;
+  CHECK(value[0].get<std::uint64_t>() == UINT64_MAX);
+  CHECK(value[1].get<std::int64_t>() == INT64_MAX);
+  CHECK(value[2].get<std::int64_t>() == INT64_MIN);
+}
+
+TEST_CASE("numbers out of range are collected with their pointers and read as null") {
+  const Document document = accepted(
+      R"({"big":18446744073709551616,"in":{"a/b":[1,-9223372036854775809,"2",1e400,-1e999]},)"
+      R"("ok":1e308,"s":"\"1e400","tiny":1e-400,"z":2e400})");
+  CHECK(document.number_faults == std::vector<Fault>{{"/big", "is a number out of range"},
+                                                     {"/in/a~1b/1", "is a number out of range"},
+                                                     {"/in/a~1b/3", "is a number out of range"},
+                                                     {"/in/a~1b/4", "is a number out of range"},
+                                                     {"/z", "is a number out of range"}});
+  CHECK(document.value["big"].is_null());
+  CHECK(document.value["in"]["a/b"][3].is_null());
+  CHECK(document.value["in"]["a/b"][0] == 1);
+  CHECK(document.value["ok"] == 1e308);
+  CHECK(document.value["s"] == "\"1e400");
+  CHECK(document.value["tiny"] == 0.0);
+
+  CHECK(accepted("1e999").number_faults == std::vector<Fault>{{"", "is a number out of range"}});
+  CHECK(accepted("[" + std::string(400, '9') + "]").number_faults.size() == 1);
+}
+
+TEST_CASE("a document with an endless number of bad numbers costs little") {
+  std::string many = "[";
+  while (many.size() < 290'000) many += "1e999,";
+  const auto start = std::chrono::steady_clock::now();
+  const Document document = accepted(many + "0]");
+  CHECK(document.number_faults.size() == 100);
+  CHECK(document.value[48'000].is_null());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+
+  const std::string key(400'000, 'k');
+  const Document deep = accepted("{\"" + key + "\":[1e999,1e999,1e999]}");
+  CHECK(deep.number_faults.size() == 1);
+}
+
+TEST_CASE("a syntax error behind a number out of range is told at its place") {
+  CHECK(refused("[1e400, 1e400, x]").detail ==
+        "line 1, column 16: this is not JSON: unexpected \"x\"");
+  CHECK(refused("{\"a\":1e400,\"a\":1}").detail ==
+        "line 1, column 14: the key \"a\" comes twice in one object");
+}
+
+TEST_CASE("dumping never throws") {
+  CHECK(dump(Value("\xff")) == "\"\xef\xbf\xbd\"");
+  CHECK(dump(Value(0.0 / 0.0)) == "null");
+}
+
+TEST_CASE("quoting escapes, and replaces invalid UTF-8") {
+  CHECK(quote("plain text") == "\"plain text\"");
+  CHECK(quote("") == "\"\"");
+  CHECK(quote("a\"b\\c\n\x01") == "\"a\\\"b\\\\c\\n\\u0001\"");
+  CHECK(quote("é") == "\"é\"");
+  CHECK(quote("a\xff") == "\"a\xef\xbf\xbd\"");
+  std::string text = "x: ";
+  append_quoted(text, "y");
+  CHECK(text == "x: \"y\"");
+}
+
+TEST_CASE("pointers are escaped") {
+  CHECK(pointer_to("", "a") == "/a");
+  CHECK(pointer_to("/a", "b/c~d") == "/a/b~1c~0d");
+  CHECK(pointer_to("/a", std::size_t{3}) == "/a/3");
+}

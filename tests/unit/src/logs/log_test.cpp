@@ -1,0 +1,169 @@
+// The log takes lines from any thread at any speed, and whoever reads it holds up nobody.
+#include "src/logs/log.hpp"
+
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/unit/catch.hpp"
+
+namespace celld::logs {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds patience{10'000};
+
+/// A pipe whose writing end is what a log writes to.
+class Pipe {
+ public:
+  Pipe() {
+    REQUIRE(::pipe2(ends_.data(), O_CLOEXEC) == 0);
+    file_ = ::fdopen(ends_[1], "w");
+    REQUIRE(file_ != nullptr);
+  }
+  ~Pipe() {
+    close_writer();
+    ::close(ends_[0]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  std::FILE* writer() { return file_; }
+  int reader() const { return ends_[0]; }
+  void close_writer() {
+    if (file_ != nullptr) std::fclose(file_);
+    file_ = nullptr;
+  }
+  /// Everything until the writer closes.
+  std::vector<std::string> lines() {
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 0; (got = ::read(ends_[0], piece.data(), piece.size())) > 0;) {
+      text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    std::vector<std::string> found;
+    for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+      found.push_back(text.substr(begin, end - begin));
+    }
+    return found;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  std::FILE* file_ = nullptr;
+};
+
+bool has(const std::string& line, const std::string& part) {
+  return line.find(part) != std::string::npos;
+}
+
+TEST_CASE("lines below the level are not written") {
+  Pipe pipe;
+  {
+    Log log{{.level = Level::warning}, pipe.writer()};
+    CHECK(log.wants(Level::warning));
+    CHECK_FALSE(log.wants(Level::info));
+    log.write({Level::info, "unheard"});
+    log.write({Level::error, "heard"});
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  const auto lines = pipe.lines();
+  REQUIRE(lines.size() == 1);
+  CHECK(has(lines[0], " error heard"));
+}
+
+TEST_CASE("lines of several threads are whole, each thread's in order") {
+  Pipe pipe;
+  std::vector<std::string> lines;
+  {
+    std::jthread reader([&] { lines = pipe.lines(); });
+    {
+      Log log{{.format = Format::json}, pipe.writer()};
+      {
+        std::vector<std::jthread> writers;
+        for (std::uint64_t thread = 0; thread < 4; ++thread) {
+          writers.emplace_back([&log, thread] {
+            for (std::uint64_t i = 0; i < 500; ++i) {
+              Line line{Level::info, "x"};
+              log.write(line.number("thread", thread).number("i", i));
+            }
+          });
+        }
+      }
+      CHECK(log.finish(patience));
+    }
+    pipe.close_writer();
+  }
+  REQUIRE(lines.size() == 2000);
+  std::array<int, 4> next{};
+  for (const auto& line : lines) {
+    const auto thread = static_cast<std::size_t>(line.at(line.find("\"thread\":") + 9) - '0');
+    REQUIRE(thread < 4);
+    CHECK(has(line, "\"i\":" + std::to_string(next.at(thread)++) + "}"));
+  }
+}
+
+TEST_CASE("a reader that sleeps holds up no writer, and the lines that are lost are counted") {
+  Pipe pipe;
+  constexpr std::uint64_t written = 50'000;
+  std::uint64_t seen = 0;
+  std::uint64_t lost = 0;
+  std::jthread reader;
+  {
+    Log log{{.queue_lines_max = 2000}, pipe.writer()};  // More than a pipe takes.
+    for (std::uint64_t i = 0; i < written; ++i) log.write({Level::info, "a line like another"});
+    CHECK_FALSE(log.finish(milliseconds{10}));
+    reader = std::jthread([&] {
+      for (const auto& line : pipe.lines()) {
+        if (const auto at = line.find("were lost"); at != std::string::npos) {
+          lost += std::stoull(line.substr(line.find("count=") + 6));
+        } else {
+          ++seen;
+        }
+      }
+    });
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  reader.join();
+  CHECK(lost > 0);
+  CHECK(seen + lost == written);
+}
+
+TEST_CASE("a flood is held back, and its end says how much") {
+  Pipe pipe;
+  {
+    Settings settings;
+    settings.floods.each = {5, 1};
+    Log log{settings, pipe.writer()};
+    for (int i = 0; i < 100; ++i) log.write_limited({Level::info, "a job failed"}, "acme/dns");
+    log.write({Level::info, "not limited"});
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  const auto lines = pipe.lines();
+  REQUIRE(lines.size() == 7);
+  CHECK(has(lines[5], "not limited"));
+  CHECK(has(lines[6], "like=\"a job failed\" count=95 about=acme/dns"));
+}
+
+TEST_CASE("the end of a flood is told without another line") {
+  Pipe pipe;
+  Settings settings;
+  settings.floods.each = {1, 10};
+  Log log{settings, pipe.writer()};
+  for (int i = 0; i < 3; ++i) log.write_limited({Level::info, "a job failed"}, "");
+  std::string text;
+  std::array<char, 1> byte{};
+  while (!has(text, "held back") && ::read(pipe.reader(), byte.data(), 1) == 1) text += byte[0];
+  CHECK(has(text, " info a job failed\n"));
+}
+
+}  // namespace
+}  // namespace celld::logs

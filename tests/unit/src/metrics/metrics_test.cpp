@@ -1,0 +1,156 @@
+// The text that Prometheus reads.
+#include "src/metrics/metrics.hpp"
+
+#include <memory>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using namespace celld::metrics;
+using cells::AbortCause;
+using cells::AttemptEnd;
+
+namespace {
+
+cells::Job job(const cells::CellKey& cell, const std::string& service) {
+  cells::JobSpec spec;
+  spec.services = {service};
+  cells::Job made;
+  made.cell = cell;
+  made.spec = std::make_shared<const cells::JobSpec>(std::move(spec));
+  return made;
+}
+
+cells::CellStatus status(const std::string& customer, std::uint64_t queued) {
+  cells::CellStatus made;
+  made.key = {customer, "*"};
+  made.queue.counts[cells::JobState::queued] = queued;
+  made.pool.target = 4;
+  made.pool.busy = 1;
+  return made;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  CAPTURE(text);
+  return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("attempts are counted by service and outcome") {
+  Metrics metrics{{"dns"}, "1.2.3"};
+  auto& engine = metrics.engine();
+  const auto second = std::chrono::seconds{1};
+  engine.attempt_ended(job({}, "dns"), AttemptEnd::Kind::succeeded, AbortCause::none, second);
+  engine.attempt_ended(job({}, "dns"), AttemptEnd::Kind::unknown, AbortCause::timeout, second);
+  engine.attempt_ended(job({}, "dns"), AttemptEnd::Kind::unknown, AbortCause::none, second);
+  engine.attempt_ended(job({}, "gone"), AttemptEnd::Kind::interrupted, AbortCause::worker_lost,
+                       second);
+  const auto text = metrics.text({}, {});
+  for (const auto* outcome : {"succeeded", "timeout", "unknown"}) {
+    CHECK(has_line(
+        text, "celld_attempts_total{outcome=\"" + std::string(outcome) + "\",service=\"dns\"} 1"));
+  }
+  CHECK(has_line(text, R"~(celld_attempts_total{outcome="interrupted",service="(others)"} 1)~"));
+  CHECK(has_line(text, R"~(celld_run_seconds_count{service="dns"} 3)~"));
+  CHECK(has_line(text, R"~(celld_run_seconds_count{service="(others)"} 0)~"));
+  CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
+}
+
+TEST_CASE("a service that comes later has labels of its own, up to a bound") {
+  Metrics metrics{{"dns"}, "1.2.3"};
+  const auto attempt_at = [&](const std::string& service) {
+    metrics.engine().attempt_ended(job({}, service), AttemptEnd::Kind::succeeded, AbortCause::none,
+                                   std::chrono::seconds{1});
+  };
+  const auto succeeded = [](const std::string& service) {
+    return R"(celld_attempts_total{outcome="succeeded",service=")" + service + "\"} ";
+  };
+  attempt_at("new");
+  metrics.engine().add_service("new");
+  attempt_at("new");
+  metrics.engine().add_service("new");
+  attempt_at("new");
+  for (std::size_t i = 2; i < labelled_services_max; ++i)
+    metrics.engine().add_service("s" + std::to_string(i));
+  metrics.engine().add_service("too-many");
+  attempt_at("too-many");
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, succeeded("new") + "2"));
+  CHECK(has_line(text, succeeded("(others)") + "2"));
+  CHECK(has_line(text, succeeded("s1999") + "0"));
+  CHECK(text.find("too-many") == std::string::npos);
+}
+
+TEST_CASE("requests are counted by endpoint and class of status") {
+  Metrics metrics{{}, "1.2.3"};
+  auto& http = metrics.http();
+  http.serves({{"GET", "/v1/jobs/{}"}, {"POST", "/v1/jobs"}});
+  const auto took = std::chrono::milliseconds{3};
+  http.answered(0, 200, took);
+  http.answered(1, 202, took);
+  http.answered(1, 429, took);
+  http.answered(1, 503, took);
+  http.answered(std::nullopt, 404, took);
+  http.refused(414);
+  http.refused(418);
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(
+      text, R"~(celld_http_requests_total{method="GET",route="/v1/jobs/{}",status="2xx"} 1)~"));
+  for (const auto* status : {"2xx", "4xx", "5xx"}) {
+    CHECK(has_line(text, "celld_http_requests_total{method=\"POST\",route=\"/v1/jobs\",status=\"" +
+                             std::string(status) + "\"} 1"));
+  }
+  CHECK(has_line(text,
+                 R"~(celld_http_requests_total{method="(any)",route="(none)",status="4xx"} 1)~"));
+  CHECK(has_line(text, R"~(celld_http_request_seconds_count{method="POST",route="/v1/jobs"} 3)~"));
+  CHECK(has_line(text, R"~(celld_http_refusals_total{status="414"} 1)~"));
+  CHECK(has_line(text, R"~(celld_http_refusals_total{status="other"} 1)~"));
+}
+
+TEST_CASE("cells with a label are told one by one, and the others in sum") {
+  Metrics metrics{{}, "1.2.3"};
+  CellTallies few{{1, 100}};
+  CellSurvey survey;
+  survey.add(status("acme", 7), few);
+  survey.add(status("bolt", 2), few);
+  survey.add(status("zeta", 3), few);
+  auto paused = status("idle", 0);
+  paused.changed.state = cells::CellState::paused;
+  survey.add(paused, few);
+  auto made_from = status("*", 9);
+  made_from.is_template = true;
+  survey.add(made_from, few);
+  survey.labelled[{"acme", "*"}].oldest_queued_s = 12.5;
+  const auto text = metrics.text(survey, {});
+  CHECK(has_line(text, R"~(celld_jobs{customer="acme",product="*",state="queued"} 7)~"));
+  CHECK(has_line(text, R"~(celld_jobs{customer="(others)",product="(others)",state="queued"} 5)~"));
+  CHECK(text.find("bolt") == std::string::npos);
+  CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="busy"} 1)~"));
+  CHECK(has_line(text, R"~(celld_workers_target{customer="(others)",product="(others)"} 12)~"));
+  CHECK(has_line(text, R"~(celld_oldest_queued_age_seconds{customer="acme",product="*"} 12.5)~"));
+  CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
+  CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
+}
+
+TEST_CASE("the daemon's readings and its commits are told") {
+  Metrics metrics{{}, "1.2.3"};
+  metrics.committed({3, std::chrono::microseconds{200}});
+  const auto text = metrics.text({}, {true, 5, 100, 2, 4, "/no/such/file"});
+  for (const auto* line : {
+           R"~(celld_build_info{version="1.2.3"} 1)~",
+           "celld_ready 1",
+           "celld_http_connections 5",
+           "celld_http_connections_max 100",
+           "celld_http_event_streams 2",
+           "celld_store_checkpoints_total 4",
+           R"~(celld_store_file_bytes{file="log"} 0)~",
+           R"~(celld_store_commit_seconds_bucket{le="0.0001"} 0)~",
+           R"~(celld_store_commit_seconds_bucket{le="0.00025"} 1)~",
+           "celld_store_batch_operations_sum 3",
+       }) {
+    CHECK(has_line(text, line));
+  }
+  CHECK(text.find("\ncelld_process_open_fds ") != std::string::npos);
+  CHECK(text.find("\ncelld_process_resident_memory_bytes ") != std::string::npos);
+}

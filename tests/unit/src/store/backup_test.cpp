@@ -1,0 +1,151 @@
+// Copies of a database that is in use.
+#include "src/store/backup.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "src/repr_digest.hpp"
+#include "src/store/backup_copy.hpp"
+#include "src/store/sqlite.hpp"
+#include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+JobPtr big_job(JobId id) {
+  return sketch_job({.id = id,
+                     .entity = std::to_string(id),
+                     .parameters = "{\"text\":\"" + std::string(4000, 'x') + "\"}"});
+}
+
+/// The whole of a copy, which must be complete.
+std::string content_of(BackupCopy& copy) {
+  std::string content;
+  for (auto piece = copy.read(100'000); !piece.empty(); piece = copy.read(100'000)) {
+    content += piece;
+  }
+  CHECK(content.size() == copy.bytes());
+  celld::ReprDigest digest;
+  digest.add(content);
+  CHECK(digest.text() == copy.digest());
+  return content;
+}
+
+/// A data directory with nothing but the copy in it.
+std::string restored(const TemporaryDirectory& directory, const std::string& content) {
+  std::ofstream{directory.path() / "celld.db", std::ios::binary} << content;
+  return directory.path().string();
+}
+
+std::string partial_of(const SqliteUnderTest& under_test) {
+  return under_test.data_directory() + "/" + backup_file;
+}
+
+}  // namespace
+
+TEST_CASE("a copy is of the moment at which it begins, whatever is written meanwhile") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 1500; ++id) client.ask(InsertJob{big_job(id)});
+  BackupCopy copy{under_test.database(), partial_of(under_test), std::nullopt};
+  struct stat status{};
+  REQUIRE(::stat(partial_of(under_test).c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600U);
+  JobId id = 1500;
+  int steps = 0;
+  for (; !copy.step(); ++steps) {
+    client.ask(CancelWaiting{++id - 1500, acme_cell, at_ms(9)});
+    client.ask(InsertJob{big_job(id)});
+  }
+  CHECK(steps > 2);
+  CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+
+  const TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = restored(directory, content_of(copy));
+  {
+    // It needs no other file, not even where nothing could be written.
+    Connection readable{options.data_directory + "/celld.db", Connection::Access::read_only};
+    CHECK(readable.query_text("PRAGMA integrity_check") == "ok");
+    CHECK(readable.query_text("PRAGMA journal_mode") == "delete");
+  }
+  SqliteUnderTest again{options};
+  Client after{again};
+  CHECK(after.ask(LoadCell{acme_cell}).counts[JobState::queued] == 1500);
+  CHECK(after.ask(FindJob{1500}).job->spec->parameters == big_job(1500)->spec->parameters);
+  CHECK_FALSE(after.ask(FindJob{1501}).job);
+}
+
+TEST_CASE("a copy that is given up leaves nothing, and neither does one without room") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 100; ++id) client.ask(InsertJob{big_job(id)});
+  {
+    const BackupCopy copy{under_test.database(), partial_of(under_test), std::nullopt};
+    CHECK(std::filesystem::exists(partial_of(under_test)));
+  }
+  CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+  std::string why;
+  try {
+    BackupCopy copy{under_test.database(), partial_of(under_test), 50};
+    while (!copy.step()) continue;
+  } catch (const SqliteFailure& failure) {
+    why = failure.what();
+  }
+  CHECK(why.find("full") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+  CHECK(client.ask(InsertJob{big_job(200)}).runnable);
+}
+
+TEST_CASE("what a crash has left of a copy is removed at the next start") {
+  SqliteUnderTest under_test;
+  under_test.close();
+  std::ofstream{partial_of(under_test)} << "left";
+  under_test.open();
+  CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+}
+
+TEST_CASE("a copy is made and read by messages, and can be dropped at any time") {
+  SqliteOptions options;
+  TemporaryDirectory directory;
+  options.data_directory = directory.path().string();
+  auto opened = SqliteStore::open(options);
+  auto& store = std::get<SqliteStore>(opened);
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  const auto maker = store.spawn_backup_maker(system);
+  caf::scoped_actor self{system};
+  std::uint64_t bytes = 0;
+  std::string error;
+  const auto make = [&] {
+    self->request(maker, std::chrono::seconds{60}, MakeBackup{})
+        .receive([&](const BackupMade& made) { bytes = made.bytes; },
+                 [&](const caf::error& failed) { error = system.render(failed); });
+  };
+  const auto read = [&] {
+    std::string data;
+    self->request(maker, std::chrono::seconds{60}, ReadBackup{1 << 20})
+        .receive([&](const BackupPiece& piece) { data = piece.data; },
+                 [&](const caf::error& failed) { error = system.render(failed); });
+    return data;
+  };
+  CHECK(read().empty());
+  CHECK(error.find("no copy") != std::string::npos);
+  make();
+  CHECK(read().size() == bytes);
+  CHECK(read().empty());
+  self->send(maker, DropBackup{});
+  error.clear();
+  CHECK(read().empty());
+  CHECK(error.find("no copy") != std::string::npos);
+  make();
+  CHECK(read().size() == bytes);
+  caf::anon_send_exit(maker, caf::exit_reason::user_shutdown);
+}

@@ -1,0 +1,123 @@
+// FetchRunnable: what a dispatcher's window is filled from.
+#include <chrono>
+
+#include "tests/unit/src/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store::test;
+
+namespace {
+
+const CellKey shared{"*", "*"};
+
+/// Inserts without waiting for each answer.
+void insert_many(StoreUnderTest& under_test, Client& client, const std::vector<JobPtr>& jobs) {
+  for (const auto& job : jobs) caf::anon_send(under_test.store(), InsertJob{job});
+  client.ask(FlushStore{});
+}
+
+}  // namespace
+
+TEST_CASE("a customer's jobs come by priority, then by place") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{sketch_job({.id = 1, .entity = "a", .priority = 5})});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "b", .product = "mail", .priority = 9})});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "c", .product = "mail", .priority = 5})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "d", .priority = 9})});
+    client.ask(InsertJob{sketch_job({.id = 5, .entity = "e", .priority = 1})});
+    CHECK(runnable_ids(client) == Ids{2, 4, 1, 3, 5});
+    const auto fetched = client.ask(FetchRunnable{acme_cell, "", false, 1, 3});
+    REQUIRE(fetched.customers.size() == 1);
+    CHECK(ids(fetched.customers[0].jobs) == Ids{2, 4, 1});
+    CHECK_FALSE(fetched.customers[0].complete);
+    CHECK(fetched.complete);
+    CHECK(client.ask(FetchRunnable{acme_cell, "", false, 1, 5}).customers[0].complete);
+  });
+}
+
+TEST_CASE("customers come by name, a bounded number at a time") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    std::vector<JobPtr> jobs;
+    std::vector<std::string> names;
+    for (JobId id = 1; id <= 500; ++id) {
+      const auto customer = "customer " + std::to_string(1000 + (id * 7) % 250);
+      jobs.push_back(sketch_job(
+          {.id = id, .entity = std::to_string(id), .customer = customer, .cell = shared}));
+    }
+    insert_many(under_test, client, jobs);
+    std::string after;
+    for (bool complete = false; !complete;) {
+      const auto fetched = client.ask(FetchRunnable{shared, after, true, 40, 10});
+      complete = fetched.complete;
+      REQUIRE(fetched.customers.size() <= 40);
+      for (const auto& customer : fetched.customers) {
+        REQUIRE(customer.customer > after);
+        REQUIRE(customer.jobs.size() == 2);
+        REQUIRE(customer.complete);
+        after = customer.customer;
+        names.push_back(after);
+      }
+      REQUIRE(names.size() <= 250);
+    }
+    CHECK(names.size() == 250);
+    const auto from = client.ask(FetchRunnable{shared, names[10], false, 1, 10});
+    CHECK(from.customers[0].customer == names[10]);
+    CHECK_FALSE(from.complete);
+    CHECK(client.ask(FetchRunnable{shared, "zzz", false, 1, 1}).complete);
+    CHECK(client.ask(FetchRunnable{{"nobody", "*"}, "", false, 1, 1}).complete);
+  });
+}
+
+TEST_CASE("a fetch ends at its bytes, after at least one job") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const std::string large = "{\"x\":\"" + std::string(10'000, 'x') + "\"}";
+    for (JobId id = 1; id <= 4; ++id) {
+      client.ask(InsertJob{sketch_job({.id = id,
+                                       .entity = std::to_string(id),
+                                       .customer = id <= 3 ? "a" : "b",
+                                       .cell = shared,
+                                       .parameters = large})});
+    }
+    auto fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, 1});
+    REQUIRE(fetched.customers.size() == 1);
+    CHECK(ids(fetched.customers[0].jobs) == Ids{1});
+    CHECK_FALSE(fetched.customers[0].complete);
+    CHECK_FALSE(fetched.complete);
+    fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, 25'000});
+    CHECK(ids(fetched.customers[0].jobs) == Ids{1, 2});
+    fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, 35'000});
+    REQUIRE(fetched.customers.size() == 1);
+    CHECK(fetched.customers[0].complete);
+    CHECK_FALSE(fetched.complete);
+  });
+}
+
+TEST_CASE("a hundred thousand followers of one entity hide nobody and slow nobody") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    std::vector<JobPtr> jobs;
+    const auto head = sketch_job({.id = 1, .entity = "crowded", .cell = shared});
+    jobs.push_back(head);
+    for (JobId id = 2; id <= 100'001; ++id) {
+      jobs.push_back(changed(head, [id](Job& job) { job.id = job.place = id; }));
+    }
+    jobs.push_back(sketch_job({.id = 100'002, .entity = "other", .priority = 1, .cell = shared}));
+    jobs.push_back(sketch_job({.id = 100'003, .customer = "bolt", .cell = shared}));
+    insert_many(under_test, client, jobs);
+
+    const auto begun = std::chrono::steady_clock::now();
+    auto current = head;
+    for (std::uint64_t turn = 1; turn <= 100; ++turn) {
+      const auto fetched = client.ask(FetchRunnable{shared, "", false, 10, 10});
+      REQUIRE(fetched.customers.size() == 2);
+      REQUIRE(ids(fetched.customers[0].jobs) == Ids{current->id, 100'002});
+      REQUIRE(fetched.customers[0].complete);
+      REQUIRE(ids(fetched.customers[1].jobs) == Ids{100'003});
+      client.tell(ClaimJob{running(current, {1, turn})});
+      current = client.ask(RecordJob{{1, turn}, ended(running(current, {1, turn}))}).promoted;
+      REQUIRE(current);
+    }
+    // Far above what it takes, far below what it would take to walk over the followers each time.
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{10});
+    CHECK(client.ask(FindOldestQueued{shared}).place == current->place);
+  });
+}

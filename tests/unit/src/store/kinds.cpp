@@ -1,0 +1,53 @@
+// The stores that the contract is tested on.
+#include "src/store/memory_store.hpp"
+#include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
+
+namespace celld::store::test {
+namespace {
+
+class MemoryUnderTest : public StoreUnderTest {
+ public:
+  MemoryUnderTest() { open(); }
+  ~MemoryUnderTest() override { close(); }
+
+  cells::JobStore store() const override { return store_; }
+  cells::JobReader reader() const override { return reader_; }
+  caf::actor_system& system() override { return *system_; }
+  void reopen() override {
+    close();
+    open();
+  }
+
+ private:
+  void open() {
+    system_ = std::make_unique<caf::actor_system>(config_);
+    store_ = spawn_memory_store(*system_, disk_);
+    reader_ = spawn_memory_reader(*system_, disk_);
+  }
+  void close() {
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
+    store_ = nullptr;
+    reader_ = nullptr;
+    system_.reset();
+  }
+
+  std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  cells::JobStore store_;
+  cells::JobReader reader_;
+};
+
+}  // namespace
+
+const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
+  static const std::vector<std::pair<std::string, MakeStore>> kinds{
+      {"memory", [] { return std::make_unique<MemoryUnderTest>(); }},
+      {"SQLite", [] { return std::make_unique<SqliteUnderTest>(); }},
+  };
+  return kinds;
+}
+
+}  // namespace celld::store::test

@@ -1,0 +1,192 @@
+// What the API reads: jobs by id and by filter, and the oldest that is queued.
+#include <algorithm>
+#include <functional>
+
+#include "tests/unit/src/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store::test;
+
+namespace {
+
+JobId id_at(std::int64_t ms, JobId counter = 0) {
+  return first_job_id_at(at_ms(ms)) + counter;
+}
+
+/// A mixture in which each filter finds some and misses some.
+std::vector<JobPtr> mixture(Client& client) {
+  std::vector<JobPtr> jobs;
+  for (int i = 0; i < 240; ++i) {
+    JobSketch sketch;
+    sketch.id = id_at(1000 + i / 2, static_cast<JobId>(i % 2));
+    sketch.entity = "e" + std::to_string(i % 30);
+    sketch.entity_type = i % 3 == 0 ? "host" : "zone";
+    sketch.customer = i % 4 == 0 ? "acme" : "bolt";
+    sketch.product = i % 5 == 0 ? "mail" : "dns";
+    sketch.cell = {sketch.customer, "*"};
+    sketch.services =
+        i % 2 == 0 ? std::vector<std::string>{"dns", "billing"} : std::vector<std::string>{"dns"};
+    if (i % 6 == 0) sketch.labels = {{"ticket", "T-" + std::to_string(i % 12)}, {"team", "\"x\""}};
+    auto job = sketch_job(sketch);
+    client.ask(InsertJob{job});
+    if (i % 7 == 0) {
+      job = ended(job, i % 14 == 0 ? JobState::failed : JobState::succeeded);
+      client.ask(RecordJob{{}, job});
+    }
+    jobs.push_back(job);
+  }
+  std::reverse(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+Ids all_pages(Client& client, const JobFilter& filter, std::size_t limit) {
+  Ids found;
+  ListJobs request{filter, 0, limit};
+  for (int page = 0; page < 1000; ++page) {
+    const auto listed = client.ask(request);
+    REQUIRE(listed.jobs.size() <= limit);
+    for (const auto& job : listed.jobs) found.push_back(job->id);
+    if (listed.next == 0) return found;
+    REQUIRE((request.before == 0 || listed.next < request.before));
+    request.before = listed.next;
+  }
+  FAIL("the pages do not end");
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("each filter, alone and combined, lists each matching job exactly once, newest first") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto jobs = mixture(client);
+    using Test = std::function<bool(const Job&)>;
+    const std::vector<std::pair<JobFilter, Test>> singles = [] {
+      std::vector<std::pair<JobFilter, Test>> made(11);
+      made[0].first.customer = "acme";
+      made[0].second = [](const Job& job) { return job.spec->customer == "acme"; };
+      made[1].first.product = "mail";
+      made[1].second = [](const Job& job) { return job.spec->product == "mail"; };
+      made[2].first.state = JobState::failed;
+      made[2].second = [](const Job& job) { return job.state == JobState::failed; };
+      made[3].first.state = JobState::queued;
+      made[3].second = [](const Job& job) { return job.state == JobState::queued; };
+      made[4].first.service = "billing";
+      made[4].second = [](const Job& job) { return job.spec->services.size() == 2; };
+      made[5].first.entity_type = "host";
+      made[5].second = [](const Job& job) { return job.spec->entity.type == "host"; };
+      made[6].first.entity_id = "e6";
+      made[6].second = [](const Job& job) { return job.spec->entity.id == "e6"; };
+      made[7].first.labels = {{"ticket", "T-6"}};
+      made[7].second = [](const Job& job) {
+        return job.spec->labels.contains("ticket") && job.spec->labels.at("ticket") == "T-6";
+      };
+      made[8].first.labels = {{"team", "\"x\""}, {"ticket", "T-0"}};
+      made[8].second = [](const Job& job) {
+        return job.spec->labels.contains("ticket") && job.spec->labels.at("ticket") == "T-0";
+      };
+      made[9].first.created_after = at_ms(1060);
+      made[9].second = [](const Job& job) { return job.created_at > at_ms(1060); };
+      made[10].first.created_before = at_ms(1060);
+      made[10].second = [](const Job& job) { return job.created_at < at_ms(1060); };
+      return made;
+    }();
+    const auto check = [&](const JobFilter& filter, const Test& test) {
+      Ids expected;
+      for (const auto& job : jobs) {
+        if (test(*job)) expected.push_back(job->id);
+      }
+      CHECK(all_pages(client, filter, 7) == expected);
+      CHECK(all_pages(client, filter, 1000) == expected);
+    };
+    check({}, [](const Job&) { return true; });
+    for (const auto& [filter, test] : singles) check(filter, test);
+    for (std::size_t i = 0; i < singles.size(); ++i) {
+      for (const std::size_t j : {std::size_t{0}, std::size_t{3}, std::size_t{4}, std::size_t{6}}) {
+        JobFilter both = singles[i].first;
+        const auto& other = singles[j].first;
+        if (both.state && other.state) continue;
+        if (other.customer) both.customer = other.customer;
+        if (other.state) both.state = other.state;
+        if (other.service) both.service = other.service;
+        if (other.entity_id) both.entity_id = other.entity_id;
+        check(both,
+              [&](const Job& job) { return singles[i].second(job) && singles[j].second(job); });
+      }
+    }
+    JobFilter nobody;
+    nobody.customer = "nobody";
+    CHECK(client.ask(ListJobs{nobody}).jobs.empty());
+    CHECK(client.ask(ListJobs{nobody}).next == 0);
+  });
+}
+
+TEST_CASE("listed jobs are whole") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto jobs = mixture(client);
+    const auto listed = client.ask(ListJobs{{}, 0, 1000}).jobs;
+    REQUIRE(listed.size() == jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) REQUIRE(*listed[i] == *jobs[i]);
+  });
+}
+
+TEST_CASE("a page ends at its bytes") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const std::string large = "{\"x\":\"" + std::string(10'000, 'x') + "\"}";
+    for (JobId id = 1; id <= 6; ++id) {
+      client.ask(
+          InsertJob{sketch_job({.id = id, .entity = std::to_string(id), .parameters = large})});
+    }
+    const auto page = client.ask(ListJobs{{}, 0, 50, 25'000});
+    CHECK_FALSE(page.jobs.empty());
+    CHECK(page.jobs.size() <= 3);
+    CHECK(page.next == page.jobs.back()->id);
+  });
+}
+
+TEST_CASE("the end of a page tells nothing of jobs that its filter leaves out") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    for (JobId id = 1; id <= 9; ++id) {
+      JobSketch sketch;
+      sketch.id = id;
+      sketch.customer = id == 5 || id == 9 ? "acme" : "bolt";
+      sketch.entity = "shared";
+      sketch.labels = {{"ticket", "T-1"}};
+      client.ask(InsertJob{sketch_job(sketch)});
+    }
+    JobFilter by_entity;
+    by_entity.customer = "acme";
+    JobFilter by_label = by_entity;
+    by_entity.entity_id = "shared";
+    by_label.labels = {{"ticket", "T-1"}};
+    for (const auto& filter : {by_entity, by_label}) {
+      CHECK(client.ask(ListJobs{filter, 0, 2}).next == 0);
+      const auto first = client.ask(ListJobs{filter, 0, 1});
+      CHECK(first.next == 6);
+      CHECK(client.ask(ListJobs{filter, first.next, 1}).jobs.front()->id == 5);
+      CHECK(client.ask(ListJobs{filter, first.next, 1}).next == 0);
+    }
+  });
+}
+
+TEST_CASE("the oldest queued job of a cell is found, also behind one that runs") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 0);
+    const auto first = sketch_job({.id = 1});
+    client.ask(InsertJob{first});
+    client.ask(InsertJob{sketch_job({.id = 2})});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "other", .customer = "b", .priority = 9})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "x", .run_at = at_ms(10)})});
+    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 1);
+    client.tell(ClaimJob{running(first, {1, 1})});
+    client.ask(FlushStore{});
+    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 2);
+    CHECK(client.ask(FindOldestQueued{{"nobody", "*"}}).place == 0);
+  });
+}
+
+TEST_CASE("a job that is not there is not found") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    CHECK_FALSE(client.ask(FindJob{1}).job);
+    CHECK(client.ask(ListJobs{}).next == 0);
+  });
+}

@@ -1,0 +1,136 @@
+// What only the in-memory store can do: fail on demand, run on virtual time, tell its history.
+#include "src/store/memory_store.hpp"
+
+#include "tests/unit/src/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+/// An actor system on virtual time, in which nothing moves unless told to.
+struct Simulated {
+  Simulated() {
+    config.set("scheduler.policy", caf::atom("testing"));
+    system = std::make_unique<caf::actor_system>(config);
+    coordinator = dynamic_cast<caf::scheduler::test_coordinator*>(&system->scheduler());
+  }
+  ~Simulated() {
+    if (store) caf::anon_send_exit(store, caf::exit_reason::kill);
+    coordinator->run();
+    store = nullptr;
+    coordinator->clock().cancel_all();
+  }
+
+  caf::actor_system_config config;
+  std::unique_ptr<caf::actor_system> system;
+  caf::scheduler::test_coordinator* coordinator = nullptr;
+  JobStore store;
+};
+
+/// Notes the answers to inserts in the order in which they come.
+struct Asker {
+  std::vector<JobId> answered;
+  std::size_t refused = 0;
+};
+
+caf::behavior asker(caf::stateful_actor<std::shared_ptr<Asker>>* self,
+                    const std::shared_ptr<Asker>& notes, const JobStore& store) {
+  self->state = notes;
+  return {[self, store](const JobPtr& job) {
+    self->request(store, caf::infinite, InsertJob{job})
+        .then([self](const JobInserted& inserted) { self->state->answered.push_back(inserted.id); },
+              [self](const caf::error&) { ++self->state->refused; });
+  }};
+}
+
+}  // namespace
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells::JobPtr)
+
+TEST_CASE("a commit takes along what arrives before it, and a crash loses the rest") {
+  const auto disk = std::make_shared<MemoryDisk>();
+  {
+    Simulated simulated;
+    simulated.store = spawn_memory_store(*simulated.system, disk,
+                                         {[] { return microseconds{500}; }, nullptr, nullptr});
+    const auto notes = std::make_shared<Asker>();
+    auto client = simulated.system->spawn(asker, notes, simulated.store);
+    for (JobId id = 1; id <= 3; ++id) {
+      caf::anon_send(client, sketch_job({.id = id, .entity = std::to_string(id)}));
+    }
+    simulated.coordinator->run();
+    CHECK(notes->answered.empty());
+    CHECK(disk->jobs().empty());
+    simulated.coordinator->advance_time(microseconds{500});
+    simulated.coordinator->run();
+    CHECK(notes->answered == Ids{1, 2, 3});
+    CHECK(disk->jobs().size() == 3);
+    CHECK(disk->commits() == 1);
+    caf::anon_send(client, sketch_job({.id = 4, .entity = "late"}));
+    simulated.coordinator->run();
+    caf::anon_send_exit(client, caf::exit_reason::kill);
+  }
+  CHECK(disk->jobs().size() == 3);
+  Simulated again;
+  again.store = spawn_memory_store(*again.system, disk);
+  caf::scoped_actor self{*again.system};
+  auto loaded = self->request(again.store, std::chrono::seconds{1}, LoadCell{acme_cell});
+  again.coordinator->run();
+  loaded.receive([](const CellLoaded& cell) { CHECK(cell.counts.unfinished() == 3); },
+                 [](const caf::error&) { FAIL("no answer"); });
+}
+
+TEST_CASE("a failed commit fails everything from then on, and is told once") {
+  const auto disk = std::make_shared<MemoryDisk>();
+  Simulated simulated;
+  bool failing = false;
+  const bool lands = GENERATE(false, true);  // What failed may be on the disk all the same.
+  int fatal = 0;
+  simulated.store =
+      spawn_memory_store(*simulated.system, disk,
+                         {nullptr, [&failing] { return failing; },
+                          [&fatal](const std::string&) { ++fatal; }, [lands] { return lands; }});
+  const auto notes = std::make_shared<Asker>();
+  auto client = simulated.system->spawn(asker, notes, simulated.store);
+  const auto insert = [&](JobId id) {
+    caf::anon_send(client, sketch_job({.id = id, .entity = std::to_string(id)}));
+  };
+  insert(1);
+  simulated.coordinator->run();
+  failing = true;
+  insert(2);
+  insert(3);
+  simulated.coordinator->run();
+  failing = false;
+  insert(4);
+  simulated.coordinator->run();
+  CHECK(notes->answered == Ids{1});
+  CHECK(notes->refused == 3);
+  CHECK(fatal == 1);
+  CHECK(disk->jobs().size() == (lands ? 3 : 1));
+  caf::anon_send_exit(client, caf::exit_reason::kill);
+}
+
+TEST_CASE("the history tells each committed change once, in order") {
+  const auto disk = std::make_shared<MemoryDisk>();
+  std::vector<std::pair<JobId, JobState>> history;
+  disk->on_commit = [&history](const JobPtr& before, const Job& after) {
+    CHECK((before == nullptr) == (after.state == JobState::queued));
+    history.emplace_back(after.id, after.state);
+  };
+  Simulated simulated;
+  simulated.store = spawn_memory_store(*simulated.system, disk);
+  const auto job = sketch_job({.id = 1});
+  caf::anon_send(simulated.store, InsertJob{job});
+  caf::anon_send(simulated.store, InsertJob{sketch_job({.id = 2})});
+  caf::anon_send(simulated.store, ClaimJob{running(job, {1, 1})});
+  caf::anon_send(simulated.store, RecordJob{{1, 1}, ended(running(job, {1, 1}))});
+  caf::anon_send(simulated.store, RecordJob{{1, 1}, ended(running(job, {1, 1}))});
+  simulated.coordinator->run();
+  CHECK(history == std::vector<std::pair<JobId, JobState>>{{1, JobState::queued},
+                                                           {2, JobState::queued},
+                                                           {1, JobState::running},
+                                                           {1, JobState::succeeded}});
+}

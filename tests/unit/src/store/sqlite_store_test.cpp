@@ -1,0 +1,402 @@
+// What only the SQLite store promises: group commits, the lock, its schema, and a clean failure.
+#include "src/store/sqlite_store.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "src/store/schema.hpp"
+#include "src/store/sqlite.hpp"
+#include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+JobPtr job_of(JobId id) {
+  return sketch_job({.id = id, .entity = std::to_string(id)});
+}
+
+/// Sends all the inserts before it waits for the first answer. Returns how many were granted.
+std::size_t insert_at_once(StoreUnderTest& under_test, JobId first, JobId end) {
+  caf::scoped_actor self{under_test.system()};
+  using Handle = decltype(self->request(under_test.store(), std::chrono::seconds{60},
+                                        InsertJob{job_of(first)}));
+  std::vector<Handle> waiting;
+  for (JobId id = first; id < end; ++id) {
+    waiting.push_back(
+        self->request(under_test.store(), std::chrono::seconds{60}, InsertJob{job_of(id)}));
+  }
+  std::size_t granted = 0;
+  for (auto& answer : waiting) {
+    answer.receive([&](const JobInserted&) { ++granted; }, [](const caf::error&) {});
+  }
+  return granted;
+}
+
+std::string open_error(const SqliteOptions& options) {
+  const auto opened = SqliteStore::open(options);
+  const auto* error = std::get_if<std::string>(&opened);
+  return error == nullptr ? "" : *error;
+}
+
+std::int64_t query(const std::string& database, const char* sql) {
+  Connection connection{database, Connection::Access::read_only};
+  return connection.query_integer(sql);
+}
+
+}  // namespace
+
+TEST_CASE("operations that arrive together are committed together") {
+  SqliteUnderTest under_test;
+  CHECK(insert_at_once(under_test, 1, 5001) == 5000);
+  CHECK(under_test.stats()->commits < 500);
+}
+
+TEST_CASE("each commit is reported with what it wrote") {
+  std::atomic<std::size_t> operations{0};
+  std::atomic<std::size_t> reports{0};
+  SqliteOptions options;
+  options.on_commit = [&](const CommitReport& report) {
+    operations += report.operations;
+    ++reports;
+    if (report.took <= std::chrono::microseconds{0}) operations += 1'000'000;
+  };
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  client.ask(FindKeyHolder{"acme", {"key", "digest"}});  // A read alone is no part of a commit.
+  CHECK(insert_at_once(under_test, 1, 1001) == 1000);
+  CHECK(operations == 1000);
+  CHECK(reports == under_test.stats()->commits);
+}
+
+TEST_CASE("an answer comes after its commit") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 50; ++id) {
+    client.ask(InsertJob{job_of(id)});
+    REQUIRE(query(under_test.database(), "SELECT max(id) FROM jobs") ==
+            static_cast<std::int64_t>(id));
+  }
+}
+
+TEST_CASE("a full batch is committed without waiting for the mailbox to be empty") {
+  SqliteOptions options;
+  options.batch_operations_max = 10;
+  SqliteUnderTest under_test{options};
+  CHECK(insert_at_once(under_test, 1, 1001) == 1000);
+  CHECK(under_test.stats()->commits >= 100);
+}
+
+TEST_CASE("a claim whose end comes with the same commit is never written") {
+  SqliteOptions options;
+  options.claim_delay = milliseconds{60'000};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  client.ask(InsertJob{job_of(1)});
+  const auto before = under_test.stats()->commits.load();
+  client.tell(ClaimJob{running(job_of(1), {1, 1})});
+  CHECK(client.ask(RecordJob{{1, 1}, ended(running(job_of(1), {1, 1}))}).applied);
+  CHECK(under_test.stats()->commits == before + 1);
+}
+
+TEST_CASE("a claim is on disk when a flush is answered, and when somebody is told of it") {
+  SqliteOptions options;
+  options.claim_delay = milliseconds{60'000};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  const Idempotency idempotency{"key", "digest"};
+  client.ask(InsertJob{job_of(1), idempotency});
+  const auto running_on_disk = [&] {
+    return query(under_test.database(), "SELECT count(*) FROM jobs WHERE state = 2");
+  };
+  client.tell(ClaimJob{running(job_of(1), {1, 1})});
+  client.ask(LoadCells{});
+  CHECK(running_on_disk() == 0);
+  SECTION("flushed") {
+    client.ask(FlushStore{});
+  }
+  SECTION("told to who holds the key") {
+    CHECK(client.ask(FindKeyHolder{"acme", idempotency}).job->state == JobState::running);
+  }
+  SECTION("told to who would hold it") {
+    const auto answer = client.ask(InsertJob{job_of(2), idempotency});
+    CHECK(answer.holder.job->state == JobState::running);
+  }
+  SECTION("told to who would cancel it") {
+    CHECK(client.ask(CancelWaiting{1, acme_cell, at_ms(1)}).before->state == JobState::running);
+  }
+  CHECK(running_on_disk() == 1);
+}
+
+TEST_CASE("a second store on the same directory is refused, until the first is gone") {
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = (directory.path() / "data").string();
+  {
+    SqliteUnderTest first{options};
+    const auto error = open_error(options);
+    CHECK(error.find("another celld holds") != std::string::npos);
+    CHECK(error.find("celld.lock") != std::string::npos);
+    options.path = "other.db";
+    CHECK(open_error(options).find("another celld holds") != std::string::npos);
+  }
+  CHECK(open_error(options).empty());
+}
+
+TEST_CASE("a copy made while the store is open holds everything that was answered") {
+  TemporaryDirectory copy;
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  CHECK(insert_at_once(under_test, 1, 301) == 300);
+  client.tell(ClaimJob{running(job_of(7), {1, 1})});
+  client.ask(RecordJob{{1, 1}, ended(running(job_of(7), {1, 1}))});
+  for (const char* suffix : {"", "-wal"}) {
+    std::filesystem::copy_file(under_test.database() + suffix,
+                               (copy.path() / "celld.db").string() + suffix);
+  }
+  SqliteOptions options;
+  options.data_directory = copy.path().string();
+  SqliteUnderTest crashed{options};
+  Client after{crashed};
+  CHECK(after.ask(StartEpoch{}).last_id == 300);
+  CHECK(after.ask(LoadCell{acme_cell}).counts.unfinished() == 299);
+  CHECK(after.ask(FindJob{7}).job->state == JobState::succeeded);
+  CHECK(query(crashed.database(), "SELECT count(*) FROM jobs") == 300);
+}
+
+TEST_CASE("what the routes count is what the jobs are") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  CHECK(insert_at_once(under_test, 1, 101) == 100);
+  for (JobId id = 1; id <= 30; ++id) {
+    const auto claimed = running(job_of(id), {1, id});
+    client.tell(ClaimJob{claimed});
+    if (id % 3 == 0) client.ask(RecordJob{{1, id}, ended(claimed)});
+    if (id % 3 == 1) client.ask(RecordJob{{1, id}, settling(claimed, at_ms(9))});
+  }
+  client.ask(FlushStore{});
+  const auto count = [&](const char* sql) { return query(under_test.database(), sql); };
+  CHECK(count("SELECT queued FROM routes") == 70);
+  CHECK(count("SELECT count(*) FROM jobs WHERE state = 1") == 70);
+  CHECK(count("SELECT running FROM routes") == 10);
+  CHECK(count("SELECT count(*) FROM jobs WHERE state = 2") == 10);
+  CHECK(count("SELECT settling FROM routes") == 10);
+  CHECK(count("SELECT runnable FROM routes") == count("SELECT count(*) FROM jobs WHERE turn < 10"));
+}
+
+TEST_CASE("a full disk is an error to everybody, told once, and never an acknowledgement") {
+  std::string told;
+  std::atomic<int> fatal{0};
+  SqliteOptions options;
+  options.database_pages_max = 200;
+  options.on_fatal = [&](const std::string& text) {
+    told = text;
+    ++fatal;
+  };
+  SqliteUnderTest under_test{options};
+  const auto granted = insert_at_once(under_test, 1, 20'001);
+  CHECK(granted < 20'000);
+  CHECK(fatal == 1);
+  CHECK(told.find("full") != std::string::npos);
+  CHECK(insert_at_once(under_test, 30'000, 30'010) == 0);
+  caf::scoped_actor self{under_test.system()};
+  bool refused = false;
+  self->request(under_test.store(), std::chrono::seconds{60}, LoadCells{})
+      .receive([](const CellsLoaded&) {}, [&](const caf::error&) { refused = true; });
+  CHECK(refused);
+  CHECK(fatal == 1);
+  // The rest was rolled back or never begun; what was granted is there.
+  CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") ==
+        static_cast<std::int64_t>(granted));
+}
+
+TEST_CASE("a lock that somebody else has for a moment is waited for") {
+  SqliteUnderTest under_test;
+  Connection other{under_test.database(), Connection::Access::read_write};
+  other.execute("BEGIN IMMEDIATE");
+  caf::scoped_actor self{under_test.system()};
+  self->request(under_test.store(), std::chrono::milliseconds{100}, InsertJob{job_of(1)})
+      .receive([](const JobInserted&) { FAIL("nobody can have written"); },
+               [](const caf::error& error) { CHECK(error == caf::sec::request_timeout); });
+  other.execute("ROLLBACK");
+  CHECK(insert_at_once(under_test, 2, 3) == 1);
+  CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") == 2);
+}
+
+TEST_CASE("the reason of a failure is told before anybody is answered with an error") {
+  std::promise<void> answered;
+  auto is_answered = answered.get_future();
+  bool told_first = false;
+  SqliteOptions options;
+  options.database_pages_max = 200;
+  options.on_fatal = [&](const std::string&) {
+    told_first = is_answered.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout;
+  };
+  SqliteUnderTest under_test{options};
+  caf::scoped_actor self{under_test.system()};
+  bool refused = false;
+  for (JobId id = 1; !refused && id < 20'000; ++id) {
+    self->request(under_test.store(), std::chrono::seconds{60}, InsertJob{job_of(id)})
+        .receive([](const JobInserted&) {}, [&](const caf::error&) { refused = true; });
+  }
+  answered.set_value();
+  REQUIRE(refused);
+  CHECK(told_first);
+}
+
+TEST_CASE("the log is checkpointed when it is long, and stays short") {
+  SqliteOptions options;
+  options.wal_pages_max = 100;
+  options.batch_operations_max = 100;
+  SqliteUnderTest under_test{options};
+  CHECK(insert_at_once(under_test, 1, 5001) == 5000);
+  CHECK(under_test.stats()->checkpoints > 3);
+  CHECK(std::filesystem::file_size(under_test.database() + "-wal") < (8U << 20));
+}
+
+TEST_CASE("a database of a newer celld, of another program, or of no database is refused") {
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  const auto write = [&](const char* name, const char* sql) {
+    options.path = name;
+    CHECK(open_error(options).empty());
+    Connection connection{(directory.path() / name).string(), Connection::Access::read_write};
+    connection.execute(sql);
+    return open_error(options);
+  };
+  CHECK(write("newer.db", "PRAGMA user_version = 1000").find("newer celld") != std::string::npos);
+  CHECK(write("strange.db", "PRAGMA application_id = 1").find("another program") !=
+        std::string::npos);
+  options.path = "text.db";
+  {
+    std::ofstream{directory.path() / "text.db"} << std::string(5000, 'x');
+  }
+  CHECK(open_error(options).find("text.db") != std::string::npos);
+  options.path = "no/such/directory.db";
+  CHECK(open_error(options).find("no/such/directory.db") != std::string::npos);
+}
+
+TEST_CASE("a database that has lost a cell is refused, and says so") {
+  SqliteUnderTest under_test;
+  Client{under_test}.ask(InsertJob{job_of(1)});
+  under_test.close();
+  Connection{under_test.database(), Connection::Access::read_write}.execute("DELETE FROM cells");
+  SqliteOptions options;
+  options.data_directory = std::filesystem::path{under_test.database()}.parent_path().string();
+  options.path = under_test.database();
+  CHECK(open_error(options).find("unknown cell") != std::string::npos);
+}
+
+TEST_CASE("a database is brought up to date once and keeps its version") {
+  TemporaryDirectory directory;
+  Connection connection{(directory.path() / "x.db").string(), Connection::Access::read_write};
+  migrate(connection);
+  CHECK(connection.query_integer("PRAGMA user_version") == schema_version);
+  migrate(connection);
+  CHECK(connection.query_integer("SELECT count(*) FROM jobs_for_people") == 0);
+}
+
+TEST_CASE("a database of the first version is brought up to date with its jobs") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  client.ask(InsertJob{job_of(1)});
+  under_test.close();
+  {
+    Connection connection{under_test.database(), Connection::Access::read_write};
+    connection.execute("DROP INDEX jobs_ended");
+    connection.execute("DROP TABLE idempotency_keys");
+    connection.execute("DROP TABLE cell_overrides");
+    connection.execute("CREATE TABLE pool_overrides (cell INTEGER PRIMARY KEY, size INTEGER)");
+    connection.execute("INSERT INTO pool_overrides SELECT id, 7 FROM cells");
+    connection.execute("PRAGMA user_version = 1");
+  }
+  under_test.open();
+  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
+  CHECK(client.ask(FindJob{1}).job->state == JobState::queued);
+  const CellOverride seven{7, CellState::active};
+  CHECK(client.ask(LoadCells{}).overrides == std::map<CellKey, CellOverride>{{acme_cell, seven}});
+  const Idempotency key{"key", "digest"};
+  CHECK_FALSE(client.ask(InsertJob{job_of(2), key}).holder.job);
+  CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);
+}
+
+TEST_CASE("a database of the second version is brought up to date, and its ended jobs are pruned") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (const JobId id : {1, 2}) client.ask(InsertJob{job_of(id)});
+  client.tell(ClaimJob{running(job_of(1), {1, 1})});
+  client.ask(RecordJob{{1, 1}, ended(running(job_of(1), {1, 1}))});
+  under_test.close();
+  {
+    Connection connection{under_test.database(), Connection::Access::read_write};
+    connection.execute("DROP INDEX jobs_ended");
+    connection.execute("PRAGMA user_version = 2");
+  }
+  under_test.open();
+  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
+  CHECK(client.ask(PruneEnded{at_ms(5001), 10}).pruned == 1);
+  CHECK_FALSE(client.ask(FindJob{1}).job);
+  CHECK(client.ask(FindJob{2}).job->state == JobState::queued);
+}
+
+TEST_CASE("the room of pruned jobs is used again, and nothing of them is left") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  JobId id = 0;
+  const auto fill_and_prune = [&] {
+    for (int i = 0; i < 300; ++i) {
+      const auto job = sketch_job({.id = ++id,
+                                   .entity = "entity " + std::to_string(id),
+                                   .labels = {{"ticket", std::to_string(id)}, {"a", "b"}},
+                                   .parameters = "{\"text\":\"" + std::string(1000, 'x') + "\"}"});
+      client.ask(InsertJob{job, Idempotency{"key " + std::to_string(id), "digest"}});
+      const auto claimed = running(job, {1, id});
+      client.tell(ClaimJob{claimed});
+      client.ask(RecordJob{{1, id}, ended(claimed)});
+    }
+    while (client.ask(PruneEnded{at_ms(5001), 50}).more) continue;
+    return query(under_test.database(), "PRAGMA page_count");
+  };
+  const auto pages = fill_and_prune();
+  CHECK(pages > 100);
+  for (int round = 0; round < 3; ++round) CHECK(fill_and_prune() <= pages + pages / 20);
+  for (const char* table : {"jobs", "job_labels", "idempotency_keys"}) {
+    INFO(table);
+    CHECK(query(under_test.database(), ("SELECT count(*) FROM " + std::string{table}).c_str()) ==
+          0);
+  }
+}
+
+TEST_CASE("a step of pruning ends when its time is over, having removed something") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 3; ++id) {
+    client.ask(InsertJob{job_of(id)});
+    client.ask(CancelWaiting{id, acme_cell, at_ms(10)});
+  }
+  const auto step = client.ask(PruneEnded{at_ms(11), 3, microseconds{0}});
+  CHECK(step.pruned == 1);
+  CHECK(step.more);
+}
+
+TEST_CASE("a filter that matches nothing costs bounded work a page") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  CHECK(insert_at_once(under_test, 1, 25'001) == 25'000);
+  ListJobs request;
+  request.filter.service = "nothing";
+  std::size_t pages = 0;
+  do {
+    const auto page = client.ask(request);
+    CHECK(page.jobs.empty());
+    request.before = page.next;
+    ++pages;
+  } while (request.before != 0 && pages < 10);
+  CHECK(pages == 3);
+}

@@ -1,0 +1,29 @@
+// What the layer above SQLite adds: no failure goes unheard.
+#include "src/store/sqlite.hpp"
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld::store;
+
+TEST_CASE("a query that cannot commit what it has written fails, though it has returned a row") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  connection.execute(
+      "PRAGMA foreign_keys = ON;"
+      "CREATE TABLE parents (id INTEGER PRIMARY KEY);"
+      "CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED,"
+      "                       name TEXT)");
+  CHECK_THROWS_AS(connection.query_integer("INSERT INTO children VALUES (1, 'x') RETURNING parent"),
+                  SqliteFailure);
+  CHECK_THROWS_AS(connection.query_text("INSERT INTO children VALUES (1, 'x') RETURNING name"),
+                  SqliteFailure);
+  CHECK(connection.query_integer("SELECT count(*) FROM children") == 0);
+}
+
+TEST_CASE("a query returns the first column of the first row, and runs once") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  connection.execute("CREATE TABLE things (name TEXT)");
+  CHECK(connection.query_text("INSERT INTO things VALUES ('a'), ('b') RETURNING name") == "a");
+  CHECK(connection.query_integer("SELECT count(*) FROM things") == 2);
+  CHECK(connection.query_text("DELETE FROM things WHERE name = 'c' RETURNING name").empty());
+  CHECK(connection.query_integer("SELECT id FROM (SELECT 1 AS id) WHERE id = 2") == 0);
+}

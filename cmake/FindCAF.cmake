@@ -1,5 +1,5 @@
 # Finds the C++ Actor Framework, for which Debian ships no CMake package.
-# Makes the imported target CAF::core and sets CAF_VERSION.
+# Defines the imported target CAF::core and sets CAF_VERSION.
 find_path(CAF_INCLUDE_DIR NAMES caf/all.hpp)
 find_library(CAF_CORE_LIBRARY NAMES caf_core)
 

@@ -1,5 +1,4 @@
-# What `cmake --install` puts where. The unit names the programs where the prefix of that moment has
-# them.
+# The install rules. The systemd unit is generated at install time, since it contains the prefix.
 include(GNUInstallDirs)
 
 install(TARGETS celld DESTINATION ${CMAKE_INSTALL_SBINDIR})
@@ -9,14 +8,16 @@ install(FILES docs/man/cellctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/celld.json.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES config/completion/cellctl.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cellctl)
-install(FILES config/completion/_cellctl DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES config/completion/_cellctl
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES config/completion/cellctl.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md docs/architecture.md docs/cellctl.md docs/configuration.md
-  docs/operations.md config/celld.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
-install(DIRECTORY config/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
+install(FILES README.md docs/api.md docs/architecture.md docs/cellctl.md docs/configuration.md
+  docs/metrics.md docs/reliability.md config/celld.schema.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
+install(DIRECTORY docs/operations config/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
 
-set(units lib/systemd/system)  # Beside the programs' prefix, whatever the libraries' directory is.
+set(units lib/systemd/system)  # Not CMAKE_INSTALL_LIBDIR, which may be lib/TRIPLET or lib64.
 install(FILES config/systemd/celld.socket DESTINATION ${units})
 install(CODE "
   set(CELLD_SBIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR}\")

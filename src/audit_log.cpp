@@ -8,7 +8,7 @@ using logs::Line;
 api::Audit audit_to(logs::Log& log) {
   return [&log](const api::AdminCall& call) {
     Line line{call.admitted ? Level::info : Level::warning,
-              call.admitted ? "an administrator's request" : "an administrator's request, refused"};
+              call.admitted ? "administrative request" : "administrative request refused"};
     line.flag("audit");
     if (!call.token.empty()) line.text("token", call.token);
     line.text("remote", call.remote).text("method", call.method).text("path", call.path);

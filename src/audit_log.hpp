@@ -1,4 +1,4 @@
-// Writes what administrators do.
+// Logs the requests of administrators.
 #pragma once
 
 #include "src/http/api/admin_call.hpp"
@@ -6,8 +6,8 @@
 
 namespace celld {
 
-/// A line for each call that was admitted. Of those that were not, anybody can make a flood: their
-/// lines are limited. `log` must outlive what is returned.
+/// Logs each admitted call. The lines of refused calls are limited, because any client can make a
+/// flood of them. `log` must outlive the returned function.
 api::Audit audit_to(logs::Log& log);
 
 }  // namespace celld

@@ -28,15 +28,16 @@
 namespace celld {
 namespace {
 
-/// For the answers that are being written when celld stops.
+/// Time for answers that are being written when celld shuts down.
 constexpr std::chrono::milliseconds last_answers_grace{2000};
 
-/// For clients to use their open connections once more, when celld leaves its listening socket to
-/// the next: so long may one think between two requests and not miss an answer.
+/// When celld leaves its listening socket to the next process, clients may use their open
+/// connections for this much longer. A client that pauses for less between two requests misses no
+/// answer.
 constexpr std::chrono::milliseconds hand_over_grace{1000};
 
-/// For commands that an earlier celld has left. They are being killed; only a process that the
-/// kernel holds takes longer than that does.
+/// How long to wait for commands that an earlier celld left. They are being killed; only a process
+/// stuck in the kernel takes this long.
 constexpr std::chrono::milliseconds old_commands_patience{30'000};
 
 cells::WallTime wall_now() {
@@ -47,8 +48,8 @@ cells::WallTime wall_now() {
 caf::actor_system_config& quiet(caf::actor_system_config& config) {
   config.set("logger.file-verbosity", caf::atom("quiet"));
   config.set("logger.console-verbosity", caf::atom("quiet"));
-  // CAF's default, work stealing, sleeps between looks for work: that costs an idle daemon
-  // milliseconds before it notices a job.
+  // CAF's default, work stealing, sleeps between polls for work: an idle daemon would take
+  // milliseconds to notice a job.
   config.set("scheduler.policy", caf::atom("sharing"));
   const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
   config.set("scheduler.max-threads", threads);
@@ -75,7 +76,7 @@ http::Limits limits_of(const config::Limits& configured) {
   return limits;
 }
 
-/// Leaves `certificates` null without TLS. Nothing, or what is wrong with the files.
+/// Leaves `certificates` null without TLS. Returns what is wrong with the files, if anything.
 std::optional<json::Fault> load_certificates(const config::Config& config,
                                              std::shared_ptr<http::TlsContext>& certificates) {
   const auto& tls = config.listen.tls;
@@ -108,8 +109,8 @@ class RunningDaemon final : public Daemon {
     }
   }
 
-  /// Nothing, or why it failed. The port comes before the store: whoever connects early waits in
-  /// its backlog.
+  /// Returns why it failed, if it did. Binds the port before it opens the store: early clients wait
+  /// in the backlog.
   std::optional<StartFailure> start(const std::string& data_directory,
                                     std::optional<int> listening_socket) {
     std::shared_ptr<http::TlsContext> certificates;
@@ -197,8 +198,8 @@ class RunningDaemon final : public Daemon {
   }
 
  private:
-  /// The second lock of the data directory, taken after the store's: as long as somebody else has
-  /// it, commands may run there, and no job may begin.
+  /// Takes the second lock of the data directory, after the store's. While another process holds
+  /// it, commands may run there, and no job may start.
   std::optional<StartFailure> start_commands(const std::string& data_directory) {
     std::string error;
     auto lock = providers::lock_commands(
@@ -212,17 +213,17 @@ class RunningDaemon final : public Daemon {
     return std::nullopt;
   }
 
-  /// As long as such a command lives, its supervisor keeps the next celld from starting.
+  /// While such a command lives, its supervisor keeps the next celld from starting.
   void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
     for (const auto& [cell, calls] : stopped.unconfirmed) {
       logs::Line line{logs::Level::warning,
-                      "calls have not ended, though they were told to; their jobs stay running, "
-                      "and are done again by the next celld when nothing of the calls is left"};
+                      "calls have not ended, though they were aborted; their jobs stay running, "
+                      "and the next celld runs them again once nothing of the calls is left"};
       log_.write(line.text("cell", to_string(cell)).number("calls", calls));
     }
   }
 
-  /// Puts cells and services in force; nothing to complain of, or what keeps them from it.
+  /// Applies cells and services. Returns what prevents it, if anything.
   std::vector<json::Fault> reconfigure(const config::Config& next,
                                        std::shared_ptr<const cells::Routing> routing,
                                        api::ReloadReport& report) {
@@ -246,18 +247,18 @@ class RunningDaemon final : public Daemon {
               for (const auto& [name, jobs] : answer.needed) {
                 faults.push_back(
                     {json::pointer_to("/services", name),
-                     "cannot be taken out: " + std::to_string(jobs) +
+                     "cannot be removed: " + std::to_string(jobs) +
                          (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
               }
               report.masked = answer.masked;
             },
             [&](const caf::error&) {
-              faults.push_back({"", "the engine is stopping and takes no other configuration"});
+              faults.push_back({"", "the engine is stopping and accepts no new configuration"});
             });
     return faults;
   }
 
-  /// celld is not to go on without that actor.
+  /// celld must not continue without this actor.
   void fail_with(const caf::actor& actor, Events::Kind kind, const char* text) {
     actor->attach_functor([this, kind, text](const caf::error& reason) {
       if (reason != caf::exit_reason::user_shutdown) events_.fail(kind, text);
@@ -323,7 +324,7 @@ class RunningDaemon final : public Daemon {
             service.settle};
   }
 
-  /// It looks at parts that are about to go.
+  /// The scraper reads parts that are about to be destroyed.
   void end_scraper() {
     if (!scraper_) return;
     caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
@@ -348,12 +349,13 @@ class RunningDaemon final : public Daemon {
     return scraper;
   }
 
-  /// Whoever answers with an error has mostly ended for want of the store: then why that failed.
+  /// An actor that answers with an error has mostly ended because the store failed. If so, returns
+  /// why the store failed.
   std::string reason_of(const caf::error& error) const {
     return events_.failure().value_or(system_.render(error));
   }
 
-  /// Its answer says that it has taken up what the store has.
+  /// The dispatcher answers once it has resumed the jobs of the store.
   std::optional<StartFailure> await_dispatcher(const cells::CellDispatcher& dispatcher) {
     std::optional<StartFailure> failure;
     caf::scoped_actor self{system_};
@@ -365,10 +367,10 @@ class RunningDaemon final : public Daemon {
     return failure;
   }
 
-  config::Config config_;  ///< In force; only the main thread looks at it.
+  config::Config config_;  ///< In force; used by the main thread only.
   Events& events_;
   logs::Log& log_;
-  bool hands_over_ = false;  // The listening socket is not of our making.
+  bool hands_over_ = false;  // Whether the listening socket was inherited.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();
   std::shared_ptr<metrics::Metrics> metrics_ =
@@ -376,7 +378,8 @@ class RunningDaemon final : public Daemon {
   std::shared_ptr<api::LiveSettings> settings_;
   caf::actor_system_config system_config_;
   caf::actor_system system_;
-  // Actors may refer to what stands below, and it refers to them: it goes first, they end then.
+  // Destroyed bottom-up: first the server and the transports, whose callbacks hold actors, then the
+  // actor system, which waits for its actors to end.
   caf::actor store_;
   caf::actor reader_;
   caf::actor gateway_;

@@ -17,7 +17,7 @@
 
 namespace celld {
 
-/// Why the daemon could not start, and what it then exits with.
+/// Why the daemon could not start, and its exit code.
 struct StartFailure {
   int exit_code = 1;
   std::string text;
@@ -26,13 +26,13 @@ struct StartFailure {
 /// What is wrong with the files that `listen.tls` names, if anything.
 std::vector<json::Fault> check_certificates(const config::Config& config);
 
-/// A running celld. Everything is stopped and joined when it goes.
+/// A running celld. Destruction stops and joins everything.
 class Daemon {
  public:
-  /// Binds, opens the store below `data_directory`, waits until no command of an earlier celld runs
-  /// there, takes up what it has, and serves. `events` hears of failures and must outlive the
-  /// engine, as must `log`. With a `listening_socket` it serves that one, which `config.listen`
-  /// then describes, and does not bind.
+  /// Binds, opens the store in `data_directory`, waits until no command of an earlier celld runs
+  /// there, resumes the jobs of the store, and serves. `events` receives failures; it must outlive
+  /// the daemon, as must `log`. With a `listening_socket`, serves that socket, which
+  /// `config.listen` must then describe, and does not bind.
   static std::variant<std::unique_ptr<Daemon>, StartFailure> start(
       const config::Config& config, const std::string& data_directory, Events& events,
       logs::Log& log, std::optional<int> listening_socket = std::nullopt);
@@ -42,27 +42,27 @@ class Daemon {
   /// "http://HOST:PORT", or https with TLS, as bound.
   virtual std::string url() const = 0;
 
-  /// Goes on with this checked configuration, and with what the files of `listen.tls` hold now, for
-  /// connections from now on. What only a start can change stays. With faults nothing changes
-  /// (promise P12). From the thread that has started it.
+  /// Applies this checked configuration, and the present contents of the files in `listen.tls` to
+  /// new connections. Settings that only a restart can change stay. With faults, nothing changes
+  /// (promise P12). Only from the thread that called start().
   virtual api::ReloadOutcome reload(const config::Config& next) = 0;
 
-  /// Whether those answer in this time that every request needs: the thread of the connections, and
-  /// the cell dispatcher. From one thread of the caller's, beside all else.
+  /// Whether the parts that every request needs, the connection thread and the cell dispatcher,
+  /// answer in time. Safe beside all other calls, from one thread at a time.
   virtual bool answers(std::chrono::milliseconds within) = 0;
 
-  /// The longest that a drain takes.
+  /// The longest that shut_down() takes.
   virtual std::chrono::milliseconds shutdown_longest() const = 0;
 
-  /// Stops as promise P11 says. A listening socket that celld was given is left to its successor
-  /// first: for a moment, requests on open connections are served, and their answers say that the
-  /// connection closes. From then on nothing is admitted; returns when everything that could finish
-  /// within the configured grace has, the rest is handed back, and all is on disk. What does not
-  /// end when it is told to stays `running`, after a warning. The text is an error; empty: all went
-  /// well.
+  /// Shuts down as promise P11 says. First leaves an inherited listening socket to the next
+  /// process: for a moment, requests on open connections are still served, and their answers
+  /// announce that the connection closes. Then admits nothing more. Returns once everything that
+  /// can finish within the configured grace has finished, the rest is handed back, and everything
+  /// is on disk. Calls that do not end when aborted are logged, and their jobs stay `running`.
+  /// Returns an error text, empty on success.
   virtual std::string shut_down() = 0;
 
-  /// After the store has failed: every request in hand gets its 503 now.
+  /// After the store has failed: answers every pending request with 503 now.
   virtual void refuse_all() = 0;
 };
 

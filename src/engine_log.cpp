@@ -28,7 +28,7 @@ Line line_about(Level level, std::string_view message, const cells::Job& job) {
   return line;
 }
 
-/// Its current step; one that has ended well has none.
+/// The current step; a job that has succeeded has none.
 void add_step(Line& line, const cells::Job& job) {
   if (job.step >= job.steps.size()) return;
   line.text("service", job.spec->services[job.step])
@@ -63,13 +63,13 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
   return "unknown";
 }
 
-/// What an abort that an operator should hear of is called; empty: the other ends are everyday.
+/// The message for an abort that an operator should notice; empty for routine ends.
 std::string_view warning_of(AbortCause cause) {
   switch (cause) {
     case AbortCause::timeout:
       return "an attempt timed out";
     case AbortCause::expiry:
-      return "an attempt was aborted as its job expired";
+      return "an attempt was aborted because its job expired";
     case AbortCause::worker_lost:
       return "an attempt was interrupted: its worker died";
     case AbortCause::none:
@@ -137,19 +137,19 @@ void EngineLog::job_ended(const cells::Job& job) {
 
 void EngineLog::stale_report(const cells::CellKey& cell, cells::Lease lease) {
   const std::string name = to_string(cell);
-  Line line{Level::warning, "a report came under a lease that was over, and changed nothing"};
+  Line line{Level::warning, "a report under a stale lease was ignored"};
   line.text("cell", name).text("lease", to_string(lease));
   log_.write_limited(line, name);
 }
 
 void EngineLog::cell_restarted(const cells::CellKey& cell) {
   const std::string name = to_string(cell);
-  Line line{Level::warning, "a dispatcher died and was started again"};
+  Line line{Level::warning, "a dispatcher died and was restarted"};
   log_.write_limited(line.text("cell", name), name);
 }
 
 void EngineLog::provider_restarted(const std::string& service) {
-  Line line{Level::warning, "the provider of a service died and was started again"};
+  Line line{Level::warning, "the provider of a service died and was restarted"};
   log_.write_limited(line.text("service", service), service);
 }
 

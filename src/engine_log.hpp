@@ -1,4 +1,4 @@
-// Writes what the engine's probe sees.
+// Logs the events of the engine's probe.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace celld {
 
-/// Every line about a job names it, its cell, its lease where it has one, and its trace where it
-/// came with one. Of what is in a job and of what a provider says, only names and codes.
+/// Each line about a job names the job, its cell, its lease if it has one, and its trace if it came
+/// with one. Of a job's contents and a provider's answers, only names and codes are logged.
 class EngineLog : public cells::EngineProbe {
  public:
-  /// `log` must outlive it.
+  /// `log` must outlive this object.
   explicit EngineLog(logs::Log& log) : log_(log) {}
 
   void submitted(const cells::Job& job) override;

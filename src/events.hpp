@@ -1,4 +1,5 @@
-// What wakes the main thread: signals, and failures in the daemon's own parts.
+// The events that wake the main thread: signals, reload requests, and failures of the daemon's
+// parts.
 #pragma once
 
 #include <deque>
@@ -10,15 +11,15 @@
 
 namespace celld {
 
-/// Created before any other thread, so that every thread inherits the signal mask.
+/// Must be created before any other thread, so that every thread inherits the signal mask.
 class Events {
  public:
   enum class Kind {
     stop,           ///< SIGTERM or SIGINT.
     hang_up,        ///< SIGHUP.
-    reload,         ///< Somebody asked for it and waits for `answer`.
-    store_failed,   ///< The store cannot commit any more; `detail` says why.
-    engine_failed,  ///< The cell dispatcher ended by itself.
+    reload,         ///< A client requested it and waits for `answer`.
+    store_failed,   ///< The store can no longer commit; `detail` says why.
+    engine_failed,  ///< The cell dispatcher ended unexpectedly.
   };
   struct Event {
     Kind kind = Kind::stop;
@@ -40,7 +41,7 @@ class Events {
   /// From any thread.
   void ask_reload(api::ReloadAnswer answer);
 
-  /// Nobody waits for events any more: reloads that were asked for, or will be, are refused.
+  /// Refuses reloads, both waiting and later ones: the main thread no longer waits for events.
   void refuse_reloads();
 
   /// Waits for the next event.

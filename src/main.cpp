@@ -43,47 +43,47 @@ constexpr int exit_internal = 1;
 constexpr int exit_bad_configuration = 2;
 constexpr int exit_store = 3;
 
-/// What ends of itself beyond the drain: threads, the store's last checkpoint.
+/// Time for what ends after the shutdown proper: threads, the store's last checkpoint.
 constexpr std::chrono::milliseconds stop_margin{15'000};
 
-/// For whoever reads standard error to take the last lines of the log.
+/// Time for the reader of standard error to take the last lines of the log.
 constexpr std::chrono::milliseconds last_lines_patience{2000};
 
-/// A block from this on comes from the system and goes back to it; and this is what each of the
-/// allocator's parts may keep free. Left alone, it raises both with every large block that it
-/// sees, and a few clients of large jobs leave a dozen megabytes with each thread.
+/// malloc takes blocks of the first size and above directly from the system, and keeps at most the
+/// second size free in each arena. By default, it raises both with every large block, and a few
+/// clients with large jobs leave a dozen megabytes with each thread.
 constexpr int large_block_bytes = 4 << 20;
 constexpr int kept_free_bytes_max = 2 << 20;
 
-/// As many clients as the configuration allows by default, and as many calls again.
+/// The default maximum of clients, and as many calls again.
 constexpr rlim_t descriptors_expected = 32'768;
 
 struct Arguments {
   std::string config_path;
   std::string data_directory = "data";
   std::string listen;
-  std::string log_format;  ///< Empty: as standard error is a terminal or not.
+  std::string log_format;  ///< Empty: text on a terminal, else JSON.
   std::string log_level = "info";
   bool check = false;
-  std::optional<service_manager::ListeningSocket> socket;  ///< Handed over; replaces `listen`.
+  std::optional<service_manager::ListeningSocket> socket;  ///< Inherited; replaces `listen`.
 };
 
-/// Fills `arguments`, or returns what to exit with: all is done then. Flags win over the
+/// Fills `arguments`, or returns an exit code if there is nothing left to do. Flags override the
 /// environment.
 std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Runs provisioning jobs for many customers, safely and fairly.", "celld"};
   app.add_option("--config", arguments.config_path, "the configuration file; required to serve")
       ->envname("CELLD_CONFIG");
-  app.add_option("--listen", arguments.listen, "HOST:PORT to serve on; port 0 takes a free one")
+  app.add_option("--listen", arguments.listen, "HOST:PORT to serve; port 0 picks a free one")
       ->envname("CELLD_LISTEN");
   app.add_option("--data", arguments.data_directory, "the directory of the database")
       ->envname("CELLD_DATA")
       ->capture_default_str();
   app.add_option("--log-format", arguments.log_format,
-                 "how the log is written; text on a terminal, else json, if not given")
+                 "the format of the log; default: text on a terminal, else json")
       ->envname("CELLD_LOG_FORMAT")
       ->check(CLI::IsMember({"json", "text"}));
-  app.add_option("--log-level", arguments.log_level, "the least that is logged")
+  app.add_option("--log-level", arguments.log_level, "the lowest level to log")
       ->envname("CELLD_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
@@ -100,7 +100,7 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   return std::nullopt;
 }
 
-/// False after saying why the socket that celld was handed is of no use.
+/// Prints an error and returns false if an inherited socket cannot be used.
 bool take_socket(Arguments& arguments) {
   auto taken = service_manager::take_socket();
   std::string error;
@@ -109,8 +109,8 @@ bool take_socket(Arguments& arguments) {
   } else {
     arguments.socket = std::get<std::optional<service_manager::ListeningSocket>>(std::move(taken));
     if (arguments.socket && !arguments.listen.empty()) {
-      error = "--listen or CELLD_LISTEN: celld was handed a socket that listens on " +
-              arguments.socket->address + " (LISTEN_FDS); leave one of the two out";
+      error = "--listen or CELLD_LISTEN: celld was passed a socket that listens on " +
+              arguments.socket->address + " (LISTEN_FDS); use only one of the two";
     }
   }
   if (error.empty()) return true;
@@ -127,7 +127,7 @@ void print(const Arguments& arguments, const json::Fault& fault) {
                place_of(fault).c_str(), fault.detail.c_str());
 }
 
-/// The configuration as it is in the file now, or everything that is wrong with it.
+/// Reads the configuration from its file; returns it, or all of its faults.
 config::Outcome read_configuration(const Arguments& arguments) {
   std::ifstream file{arguments.config_path, std::ios::binary};
   std::ostringstream text;
@@ -149,8 +149,8 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  // The kernel grows the table of descriptors by and by, and stops every thread for each step. So
-  // the first step is the only one, and is made before there are threads.
+  // The kernel grows the descriptor table step by step, and each step stops every thread. So grow
+  // it in one step, before there are threads.
   const auto far = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, descriptors_expected)) - 1;
   const int copy = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, far);
   if (copy >= 0) ::close(copy);
@@ -166,17 +166,17 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
       log.write(
           Line(Level::error, arguments.config_path + ": " + place_of(fault) + ": " + fault.detail));
     }
-    log.write({Level::error, "the configuration stays as it was"});
+    log.write({Level::error, "the configuration is unchanged"});
     return;
   }
   const auto& report = std::get<api::ReloadReport>(outcome);
-  log.write({Level::info, "the configuration was read again"});
+  log.write({Level::info, "the configuration was reloaded"});
   for (const auto& pointer : report.changes.restart_required) {
     log.write({Level::warning, arguments.config_path + ": " + pointer +
-                                   " differs, and stays as it was until celld is restarted"});
+                                   " differs, and takes effect when celld is restarted"});
   }
   for (const auto& masked : report.masked) {
-    Line line{Level::warning, "a pool keeps the size that an administrator gave it"};
+    Line line{Level::warning, "a pool keeps the size set by an administrator"};
     line.text("cell", to_string(masked.cell)).number("size", masked.in_force);
     log.write(line.number("configured", masked.configured));
   }
@@ -199,11 +199,11 @@ api::ReloadOutcome reload(Daemon& daemon, logs::Log& log, const Arguments& argum
 void warn_of_plain_tokens(logs::Log& log, const config::Listen& listen) {
   if (listen.tls || config::is_loopback(listen.host)) return;
   log.write({Level::warning, "tokens travel unencrypted to " + listen.host +
-                                 ": configure `listen.tls`, or let only a proxy that speaks TLS "
-                                 "connect"});
+                                 ": configure `listen.tls`, or admit only connections from a "
+                                 "TLS proxy"});
 }
 
-/// Lets the service manager see that the engine answers, if it wants to.
+/// Feeds the service manager's watchdog, if it has one.
 std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
   const auto interval = service_manager::watchdog_interval();
   if (!interval) return nullptr;
@@ -212,12 +212,12 @@ std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
                                   service_manager::alive,
                                   [&log] {
                                     log.write({Level::error,
-                                               "the engine does not answer; the watchdog of the "
-                                               "service manager will notice"});
+                                               "the engine does not answer; the service manager's "
+                                               "watchdog is not notified"});
                                   }});
 }
 
-/// Serves until something ends it; returns what to exit with.
+/// Serves until an event ends celld; returns the exit code.
 int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& arguments) {
   for (;;) {
     const auto event = events.wait();
@@ -237,11 +237,12 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
           log.write({Level::info, "stopped"});
           return exit_stopped;
         }
-        log.write({Level::error, "the stop did not complete: " + failure});
+        log.write({Level::error, "the shutdown did not complete: " + failure});
         return exit_store;
       }
       case Events::Kind::store_failed:
-        log.write({Level::critical, "the store failed, nothing more is accepted: " + event.detail});
+        log.write(
+            {Level::critical, "the store failed; celld accepts nothing more: " + event.detail});
         daemon.refuse_all();
         return exit_store;
       case Events::Kind::engine_failed:
@@ -252,7 +253,7 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
   }
 }
 
-/// Ends celld as it is, without waiting for any of its parts, or for standard error's reader.
+/// Exits at once, without waiting for any part of celld or for the reader of standard error.
 [[noreturn]] void leave(int exit_code) {
   std::fflush(stdout);
   std::_Exit(exit_code);
@@ -263,8 +264,8 @@ int start_and_serve(const Arguments& arguments, const config::Config& configurat
   warn_of_plain_tokens(log, configuration.listen);
   std::optional<int> listening_socket;
   if (arguments.socket) {
-    log.write({Level::info, "serves the socket that it was handed, " + arguments.socket->address +
-                                "; `listen` says nothing about where"});
+    log.write({Level::info, "serving the inherited socket, " + arguments.socket->address +
+                                "; the address in `listen` is ignored"});
     listening_socket = arguments.socket->descriptor;
   }
   auto started =
@@ -280,7 +281,7 @@ int start_and_serve(const Arguments& arguments, const config::Config& configurat
   const auto watchdog = start_watchdog(daemon, log);
   const int exit_code = serve(daemon, events, log, arguments);
   if (exit_code != exit_stopped) {
-    // Its parts wait for a store, or for one another, that will not answer any more.
+    // The daemon's parts may wait for a store, or for one another, that no longer answer.
     log.finish(last_lines_patience);
     leave(exit_code);
   }
@@ -311,7 +312,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   } catch (const std::exception& error) {
     log.write({Level::critical, error.what()});
   }
-  // Nobody may be reading standard error any more.
+  // The reader of standard error may be gone.
   if (!log.finish(last_lines_patience)) leave(exit_code);
   return exit_code;
 }
@@ -319,7 +320,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // celld runs itself like this; nobody else does.
+  // Only celld itself passes this argument.
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }

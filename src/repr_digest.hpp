@@ -1,4 +1,4 @@
-// The SHA-256 of what is sent or received, as the header field Repr-Digest says it (RFC 9530).
+// SHA-256 in the form of the header field Repr-Digest (RFC 9530).
 #pragma once
 
 #include <openssl/evp.h>
@@ -11,7 +11,7 @@
 
 namespace celld {
 
-/// Throws std::runtime_error when OpenSSL fails, which only a broken installation makes it do.
+/// Throws std::runtime_error when OpenSSL fails, which takes a broken installation.
 class ReprDigest {
  public:
   ReprDigest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
@@ -22,7 +22,7 @@ class ReprDigest {
     check(EVP_DigestUpdate(context_.get(), data.data(), data.size()) == 1);
   }
 
-  /// "sha-256=:…:", of all that was added; to be called once.
+  /// The digest of everything added, as "sha-256=:…:". Call once.
   std::string text() {
     std::array<unsigned char, 32> digest{};
     check(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) == 1);
@@ -34,8 +34,8 @@ class ReprDigest {
   }
 
  private:
-  static void check(bool well) {
-    if (!well) throw std::runtime_error("OpenSSL has no SHA-256");
+  static void check(bool good) {
+    if (!good) throw std::runtime_error("OpenSSL has no SHA-256");
   }
 
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;

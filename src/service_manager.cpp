@@ -29,14 +29,14 @@ std::optional<std::string> address_of(int descriptor) {
   return (address.ss_family == AF_INET6 ? "[" + text + "]" : text) + ":" + port.data();
 }
 
-/// CLOCK_MONOTONIC as the service manager counts it.
+/// CLOCK_MONOTONIC in microseconds, for MONOTONIC_USEC.
 std::string monotonic_us() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return std::to_string(static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000);
 }
 
-void tell(const std::string& message) {
+void notify(const std::string& message) {
   ::sd_notify(0, message.c_str());
 }
 
@@ -47,7 +47,7 @@ TakenSocket take_socket() {
   if (count < 0) return "LISTEN_FDS: " + std::generic_category().message(-count);
   if (count == 0) return std::nullopt;
   if (count > 1) {
-    return "LISTEN_FDS: celld serves one socket and was handed " + std::to_string(count);
+    return "LISTEN_FDS: celld serves one socket but was passed " + std::to_string(count);
   }
   const int descriptor = SD_LISTEN_FDS_START;
   const std::string name = "LISTEN_FDS: descriptor " + std::to_string(descriptor);
@@ -59,21 +59,20 @@ TakenSocket take_socket() {
 }
 
 void ready(const std::string& status) {
-  tell("READY=1\nSTATUS=" + status);
+  notify("READY=1\nSTATUS=" + status);
 }
 
 void reloading() {
-  tell("RELOADING=1\nMONOTONIC_USEC=" + monotonic_us() +
-       "\nSTATUS=reading the configuration again");
+  notify("RELOADING=1\nMONOTONIC_USEC=" + monotonic_us() + "\nSTATUS=reloading the configuration");
 }
 
 void stopping(milliseconds longest) {
-  tell("STOPPING=1\nSTATUS=waiting for running jobs\nEXTEND_TIMEOUT_USEC=" +
-       std::to_string(std::chrono::microseconds(longest).count()));
+  notify("STOPPING=1\nSTATUS=waiting for running jobs\nEXTEND_TIMEOUT_USEC=" +
+         std::to_string(std::chrono::microseconds(longest).count()));
 }
 
 void alive() {
-  tell("WATCHDOG=1");
+  notify("WATCHDOG=1");
 }
 
 std::optional<milliseconds> watchdog_interval() {

@@ -1,5 +1,5 @@
-// What a service manager such as systemd hands celld and is told by it. Without one there is
-// nothing to take, and nobody is told anything.
+// Socket activation and notifications, for a service manager such as systemd. Without one,
+// take_socket() finds nothing and notifications have no effect.
 #pragma once
 
 #include <chrono>
@@ -11,27 +11,27 @@ namespace celld::service_manager {
 
 using std::chrono::milliseconds;
 
-/// A TCP socket that listens already; its descriptor is not inherited any further.
+/// A listening TCP socket. Child processes do not inherit its descriptor.
 struct ListeningSocket {
   int descriptor = -1;
-  std::string address;  ///< HOST:PORT, as configurations have it.
+  std::string address;  ///< HOST:PORT, as in a configuration.
 };
 
 using TakenSocket = std::variant<std::optional<ListeningSocket>, std::string>;
 
-/// The socket that LISTEN_FDS announces, if any, or what is wrong with it. Takes the announcement
-/// out of the environment: before there are threads, and once.
+/// The socket announced by LISTEN_FDS, if any, or what is wrong with it. Removes the announcement
+/// from the environment: call once, before there are threads.
 TakenSocket take_socket();
 
-/// celld serves; after a reload, too. `status` is for people.
+/// Reports that celld serves, at the start and after a reload. `status` is for people.
 void ready(const std::string& status);
-/// From now on, until `ready`, the configuration is read again.
+/// Reports a reload, which lasts until ready().
 void reloading();
-/// celld ends, and may take so long for it.
+/// Reports the shutdown, which may take this long.
 void stopping(milliseconds longest);
-/// To be called at least once per watchdog_interval, as long as all is well.
+/// Feeds the watchdog. Call at least once per watchdog_interval(), while celld is healthy.
 void alive();
-/// Nothing when nobody watches.
+/// Nothing without a watchdog.
 std::optional<milliseconds> watchdog_interval();
 
 }  // namespace celld::service_manager

@@ -14,7 +14,7 @@ namespace celld {
 namespace {
 
 std::string name_fault(const std::string& text) {
-  return config::is_name(text) ? "" : "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+  return config::is_name(text) ? "" : "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
 }
 
 std::string scope_fault(const std::string& text) {
@@ -44,20 +44,20 @@ std::string entry_of(const std::string& name, const std::string& sha256,
 }  // namespace
 
 TokenCommand::TokenCommand(CLI::App& app)
-    : command_(app.add_subcommand("token", "make a token for the API")) {
+    : command_(app.add_subcommand("token", "make an API token")) {
   command_->footer(
-      "Prints the token and, on the next line, its entry for `auth.tokens` of the configuration.\n"
-      "celld keeps neither: give the token to its client, and put the entry into the file.");
-  command_->add_option("--name", name_, "what the token is called in the configuration")
+      "Prints the token and, on the next line, its entry for `auth.tokens` in the configuration.\n"
+      "celld stores neither: give the token to the client, and add the entry to the file.");
+  command_->add_option("--name", name_, "the name of the token in the configuration")
       ->check(name_fault, "NAME")
       ->capture_default_str();
-  command_->add_option("--scope,--scopes", scopes_, "what it allows: submit, read, work, admin")
+  command_->add_option("--scope,--scopes", scopes_, "the scopes: submit, read, work, admin")
       ->check(scope_fault, "SCOPE")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->take_all()
       ->capture_default_str();
-  command_->add_option("--customer", customer_, "the only customer that it sees and submits for")
+  command_->add_option("--customer", customer_, "restrict the token to this customer")
       ->check(name_fault, "NAME");
   command_->add_flag("--json", json_, R"(print one line: {"token": ..., "entry": ...})");
 }
@@ -65,7 +65,7 @@ TokenCommand::TokenCommand(CLI::App& app)
 bool TokenCommand::run() const {
   const auto token = api::make_token();
   if (!token) {
-    std::fputs("celld: OpenSSL has no random bytes\n", stderr);
+    std::fputs("celld: OpenSSL returned no random bytes\n", stderr);
     return false;
   }
   const std::string entry =

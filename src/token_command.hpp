@@ -1,4 +1,4 @@
-// `celld token`: makes a token for the API and the entry that lets it in.
+// `celld token`: makes an API token and its entry for the configuration.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace celld {
 
-/// Registers itself with the command line; must outlive its parsing.
+/// Registers itself with `app`; must outlive the parsing.
 class TokenCommand {
  public:
   explicit TokenCommand(CLI::App& app);
   TokenCommand(const TokenCommand&) = delete;
   TokenCommand& operator=(const TokenCommand&) = delete;
 
-  /// True when it is what was asked for.
+  /// Whether the command line asks for this command.
   bool given() const { return command_->parsed(); }
 
-  /// Prints the token, which is kept nowhere, and its entry for `auth.tokens`, each on a line of
-  /// standard output. False, and a message: there is no token.
+  /// Prints the token, which celld does not store, and its entry for `auth.tokens`, each on a line
+  /// of standard output. On failure, prints a message and returns false.
   bool run() const;
 
  private:

@@ -1,4 +1,4 @@
-// Tells the service manager that celld is alive, only while its engine answers.
+// Feeds the service manager's watchdog, only while the engine answers.
 #pragma once
 
 #include <chrono>
@@ -9,22 +9,21 @@
 
 namespace celld {
 
-/// One thread, which asks and tells by turns until the watchdog goes.
+/// Has a thread of its own, which runs until destruction.
 class Watchdog {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// `interval` is the service manager's: celld is killed when it is silent for so long. Asks
-  /// `answers` three times within it, each time for as long as an answer may take, and calls
-  /// `alive` after a true one and `silent` after a false one. All are called on the watchdog's
-  /// thread.
+  /// `interval` is the service manager's: it kills celld after this much silence. Three times per
+  /// interval, the watchdog calls `answers`, with the time that an answer may take, and then
+  /// `alive` if it returned true, else `silent`. All of them run on the watchdog's thread.
   struct Duties {
     std::function<bool(milliseconds within)> answers;
     std::function<void()> alive;
     std::function<void()> silent;
   };
   Watchdog(milliseconds interval, Duties duties);
-  /// Waits for an answer that is being waited for.
+  /// Waits for a call of `answers` to return, but not for the next turn.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

@@ -35,7 +35,7 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
     case AbortCause::expiry:
       end.kind = AttemptEnd::Kind::expired;
       end.code = "expired";
-      end.message = "the job had not ended when it expired";
+      end.message = "the job expired before it ended";
       break;
     case AbortCause::cancel:
       end.kind = AttemptEnd::Kind::cancelled;
@@ -54,7 +54,7 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
     case AbortCause::none:
       end.kind = AttemptEnd::Kind::unknown;
       end.code = "communications_error";
-      end.message = "the call was broken off";
+      end.message = "the call ended without an answer";
       break;
   }
   return end;

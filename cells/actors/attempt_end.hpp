@@ -1,4 +1,4 @@
-// From what a provider said and what was asked of it, to how the attempt ended.
+// How an attempt ended, from the outcome of its call and the cause of its abort.
 #pragma once
 
 #include "cells/model/job_machine.hpp"
@@ -7,11 +7,11 @@
 
 namespace cells {
 
-/// What ended the attempt from our side, if anything did: a service's own clock may be the first to
-/// say that its time is over.
+/// Why celld ended the attempt, if it did. Provider and dispatcher both watch the deadline: when
+/// the provider ends the call first, the cause is a timeout all the same.
 AbortCause cause_of(const CallOutcome& outcome, AbortCause asked);
 
-/// An answer that came before the abort took effect counts as the answer.
+/// An answer that arrived before the abort took effect still counts.
 AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec);
 
 }  // namespace cells

@@ -10,7 +10,7 @@
 namespace cells {
 namespace {
 
-/// Owns its two halves and the size of its pool; decides nothing about jobs.
+/// Owns a dispatcher, a pool, and the pool's size; decides nothing about jobs.
 class CellActor : public Cell::base {
  public:
   CellActor(caf::actor_config& config, ContextPtr context, CellSetup setup, CellDispatcher owner)
@@ -68,7 +68,7 @@ class CellActor : public Cell::base {
     return setup_.changed.pool_size.value_or(setup_.terms.settings.pool_size);
   }
 
-  // --- The two halves --------------------------------------------------------------------------
+  // --- The dispatcher and the pool -------------------------------------------------------------
 
   void start() {
     dispatcher_ = spawn_job_dispatcher(system(), context_, setup_.key,
@@ -87,9 +87,9 @@ class CellActor : public Cell::base {
     }
   }
 
-  /// A pool that died took its workers with it, and the dispatcher sees to their jobs. After a
-  /// dispatcher, every worker goes too, before the next one reads from the store what they were
-  /// doing: so none can begin a call that the new one does not know of.
+  /// A pool that dies takes its workers with it, and the dispatcher deals with their jobs. When the
+  /// dispatcher dies, all workers are ended before its successor reads the running jobs from the
+  /// store, so that none can begin a call that the successor does not know of.
   void half_down(const caf::actor_addr& source) {
     if (source == pool_.address()) {
       start_pool();
@@ -103,8 +103,9 @@ class CellActor : public Cell::base {
                [this](const caf::error&) { replace(); });
   }
 
-  /// The store is asked first whether it still answers: without one, a dispatcher would die at its
-  /// start, again and again. What its predecessor had written down and told nobody is on disk then.
+  /// Checks first that the store still answers; without it, every successor would die at its start.
+  /// After the flush, all changes that the dead dispatcher stored and may not have reported are on
+  /// disk.
   void replace() {
     send_exit(pool_, caf::exit_reason::user_shutdown);
     request(context_->options.store, caf::infinite, FlushStore{})
@@ -119,7 +120,7 @@ class CellActor : public Cell::base {
 
   // --- Requests --------------------------------------------------------------------------------
 
-  /// A dispatcher that dies meanwhile is replaced, and the question put again.
+  /// If the dispatcher dies meanwhile, asks its successor.
   template <class Answer, class Question, class Then>
   void ask_until_answered(const Question& question, Then then) {
     request(dispatcher_, caf::infinite, question)
@@ -167,8 +168,8 @@ class CellActor : public Cell::base {
     return promise;
   }
 
-  /// On disk first, then the dispatcher, then the workers: when the answer goes out, no job starts
-  /// any more against the new size or state, and no restart forgets them.
+  /// The change goes to disk first, then to the dispatcher, then to the workers. Once answered, no
+  /// job starts against the new size or state, and no restart forgets them.
   caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
     const auto owed = owed_.add(promise);
@@ -182,7 +183,7 @@ class CellActor : public Cell::base {
     return promise;
   }
 
-  /// A dispatcher that dies meanwhile has a successor that starts with what is new.
+  /// If the dispatcher dies meanwhile, its successor starts with the new settings.
   void put_in_force(std::uint64_t owed) {
     caf::anon_send(dispatcher_, SetCellState{setup_.changed.state});
     const auto apply = [this, owed] { resize_pool(owed); };
@@ -190,8 +191,8 @@ class CellActor : public Cell::base {
         .then([apply](const RunningLimited&) { apply(); }, [apply](const caf::error&) { apply(); });
   }
 
-  /// The pool has asked for idle workers by the time it answers, so the description is without
-  /// them.
+  /// By the time the pool answers, it has sent WithdrawIdle to the dispatcher, so that the
+  /// description no longer counts those workers as ready.
   void resize_pool(std::uint64_t owed) {
     if (stopping_) {
       describe_for(owed);
@@ -199,7 +200,7 @@ class CellActor : public Cell::base {
     }
     request(pool_, caf::infinite, Resize{target()})
         .then([this, owed](const Resized&) { describe_for(owed); },
-              // It died; its successor starts with the new target.
+              // The pool died; its successor starts with the new target.
               [this, owed](const caf::error&) { describe_for(owed); });
   }
 
@@ -222,7 +223,7 @@ class CellActor : public Cell::base {
 
   ContextPtr context_;
   CellSetup setup_;
-  CellOverride wanted_;  ///< What was asked for; in force when it is on disk.
+  CellOverride wanted_;  ///< What was requested; in force once it is on disk.
   CellDispatcher owner_;
   JobDispatcher dispatcher_;
   JobWorkerPool pool_;

@@ -16,7 +16,7 @@ constexpr std::size_t moved_batch = 1000;
 CellDispatcherActor::CellDispatcherActor(caf::actor_config& config, EngineOptions options)
     : CellDispatcher::base(config), options_(std::move(options)) {
   set_down_handler([this](caf::down_msg& down) {
-    // A cell or a service client holds what its halves need to be restarted; it must not die.
+    // Nothing restarts a cell or a service client, so the death of one ends the engine.
     if (!shutting_down_) quit(down.reason ? down.reason : caf::exit_reason::unknown);
   });
 }
@@ -76,9 +76,9 @@ void CellDispatcherActor::begin() {
   });
 }
 
-/// Jobs whose cell is another now than when they were stored move there; those that no cell
-/// matches stay where they are and wait for a configuration that has one: their cells start all the
-/// same, to end what was under way and to show them.
+/// Jobs that the routing sends to another cell than their stored one are moved. Jobs that no cell
+/// matches stay where they are and wait for a configuration that has one; their cells start all the
+/// same, to abort the attempts left over and to show the jobs.
 void CellDispatcherActor::check_backlogs(const ListBacklogs& ask) {
   ask_first<BacklogsListed>(ask, [this](const BacklogsListed& listed) {
     for (const auto& stored : listed.backlogs) {
@@ -131,7 +131,7 @@ void CellDispatcherActor::start_instance(const CellKey& key) {
   if (rule_of_cell(key) && !cells_.contains(key)) start_cell(key);
 }
 
-/// One that is not configured leaves as soon as it has nothing any more.
+/// A cell that is not configured closes as soon as it is idle.
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;
   note_rule(key, entry);
@@ -140,14 +140,14 @@ CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) 
   return cells_.emplace(key, std::move(entry)).first->second;
 }
 
-/// The rule that a cell of this key runs under; null: there is no such cell, or it is a template.
+/// The rule for the cell with this key; null if none is configured, or if the key is a template's.
 const CellRule* CellDispatcherActor::rule_of_cell(const CellKey& key) const {
   const CellRule* rule = routing().rule_of(key);
   const bool is_template = rule && rule->is_template() && routing().rules().contains(key);
   return is_template ? nullptr : rule;
 }
 
-/// Notes what the configuration says of a cell now.
+/// Notes what the current configuration says about a cell.
 void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
   const CellRule* rule = rule_of_cell(key);
   if (entry.template_of) instances_[*entry.template_of] -= 1;
@@ -156,7 +156,6 @@ void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
   if (rule) entry.settings = settings_of(*rule);
 }
 
-/// By what was noted of the cell last.
 CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) const {
   CellTerms terms;
   terms.settings = entry.settings;
@@ -167,7 +166,7 @@ CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) 
   return terms;
 }
 
-/// An instance starts from its template's pool size, as overridden.
+/// An instance has its template's pool size, or the override of that.
 CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
   CellSettings settings = rule.settings;
   if (rule.is_template()) {
@@ -181,7 +180,7 @@ CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
   return found == overrides_.end() ? CellOverride{} : found->second;
 }
 
-// --- Cells that have nothing to do ---------------------------------------------------------------
+// --- Idle cells ----------------------------------------------------------------------------------
 
 void CellDispatcherActor::close_if_idle(const CellKey& key) {
   const auto found = cells_.find(key);
@@ -208,7 +207,7 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
 
 // --- Stopping ------------------------------------------------------------------------------------
 
-/// Stops every cell gracefully; whatever is left when the grace is over is handed back.
+/// Stops every cell gracefully; what still runs after the grace is handed back.
 caf::result<ShutdownCompleted> CellDispatcherActor::shut_down(milliseconds grace) {
   auto promise = shutdown_answers_.add(make_response_promise<ShutdownCompleted>());
   if (shutting_down_) return promise;
@@ -228,8 +227,8 @@ void CellDispatcherActor::cell_stopped() {
   if (--stopping_cells_ == 0) hand_back();
 }
 
-/// Also when nothing runs any more: the answer says that every end is recorded. A cell that does
-/// not answer in time has calls that may never end.
+/// Necessary even when nothing runs: the answer confirms that every end is recorded. A cell that
+/// does not answer in time has calls that may never end.
 void CellDispatcherActor::hand_back() {
   if (handing_back_) return;
   handing_back_ = true;

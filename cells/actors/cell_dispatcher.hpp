@@ -5,8 +5,8 @@
 
 namespace cells {
 
-/// Starts the engine: begins an epoch, moves jobs whose routing changed, starts the cells. Requests
-/// wait until it is done; when the store fails meanwhile, the actor ends with its error.
+/// Starts the engine: begins an epoch, moves jobs whose routing has changed, and starts the cells.
+/// Requests wait until that is done. If the store fails meanwhile, the actor ends with its error.
 CellDispatcher spawn_cell_dispatcher(caf::actor_system& system, EngineOptions options);
 
 }  // namespace cells

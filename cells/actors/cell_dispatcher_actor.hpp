@@ -1,7 +1,7 @@
-// The cell dispatcher's state and its parts, for its own source files: cell_dispatcher.cpp has the
-// start, the cells and the stop, cell_dispatcher_jobs.cpp what concerns one job,
-// cell_dispatcher_cells.cpp what is asked and changed about cells, cell_dispatcher_reload.cpp the
-// change to another configuration.
+// The state and the methods of the cell dispatcher, for its source files: cell_dispatcher.cpp has
+// the start, the life of cells and the shutdown, cell_dispatcher_jobs.cpp the requests for one job,
+// cell_dispatcher_cells.cpp those of administrators, cell_dispatcher_reload.cpp the switch to
+// another configuration.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ class CellDispatcherActor : public CellDispatcher::base {
   struct Entry {
     Cell cell;
     CellSettings settings;
-    std::optional<CellKey> template_of;  ///< Whose instance it is.
-    bool closing = false;                ///< Asked whether it is idle; requests wait in `held`.
+    std::optional<CellKey> template_of;  ///< The template that it is an instance of.
+    bool closing = false;  ///< Its AskIdle is unanswered; meanwhile requests wait in `held`.
     std::vector<std::function<void()>> held;
   };
 
-  /// A cell to go to, or why there is none.
+  /// The cell for a job, or why there is none.
   struct Target {
     Entry* entry = nullptr;
     std::optional<Refusal> refusal;
@@ -60,7 +60,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   CellTerms terms_of(const CellKey& key, const Entry& entry) const;
   CellOverride override_of(const CellKey& key) const;
 
-  // Cells that have nothing to do.
+  // Idle cells.
   void close_if_idle(const CellKey& key);
   void close_answered(const CellKey& key, bool idle);
 
@@ -76,7 +76,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void refuse_unless_held(const FindKeyHolder& question, std::optional<Refusal> refusal,
                           std::uint64_t owed);
   caf::result<CancelAnswered> cancel(CancelJob& message);
-  caf::result<CancelAnswered> cancel_homeless(const JobPtr& job);
+  caf::result<CancelAnswered> cancel_between_cells(const JobPtr& job);
   caf::result<ReopenAnswered> reopen_job(ReopenJob& message);
   Target enter_cell(const std::string& customer, const std::string& product);
 
@@ -131,17 +131,18 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::vector<MoveJobs> moves_;
   std::map<CellKey, Entry> cells_;
   std::map<CellKey, CellOverride> overrides_;
-  std::map<CellKey, std::uint32_t> instances_;  ///< Of each template.
+  std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
-  std::shared_ptr<Reload> reload_;  ///< Null: none is under way.
-  /// Requests that wait until it is decided whether services go.
+  std::shared_ptr<Reload> reload_;  ///< Null unless a reload is in progress.
+  /// Requests that wait until the reload in progress is certain to remove services, or refused.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool rerouted_ = false;                      ///< The routing is another than at the start.
-  std::size_t rerouting_ = 0;                  ///< What is missing of a page of backlogs.
-  std::optional<ListBacklogs> next_backlogs_;  ///< The page after it, if there is one.
-  /// To be done after the look through all backlogs that is under way, and after the one to follow.
+  bool rerouted_ = false;                      ///< A reload has changed the routing.
+  std::size_t rerouting_ = 0;                  ///< Backlogs of the current page still to be moved.
+  std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.
+  /// To be called after the pass over all backlogs that is in progress.
   std::vector<std::function<void()>> after_rerouting_;
+  /// To be called after the pass that follows it.
   std::vector<std::function<void()>> after_next_rerouting_;
   bool shutting_down_ = false;
   std::size_t stopping_cells_ = 0;
@@ -151,7 +152,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   OwedAnswers<ShutdownCompleted> shutdown_answers_;
 };
 
-/// Lets the cell answer; if it may be about to close, when that is decided.
+/// Has the cell answer. If the cell may be about to close, the request waits until that is decided.
 template <class Answer, class Message>
 caf::result<Answer> CellDispatcherActor::pass_on(Entry& entry, Message message) {
   if (!entry.closing) return delegate(entry.cell, std::move(message));
@@ -162,7 +163,8 @@ caf::result<Answer> CellDispatcherActor::pass_on(Entry& entry, Message message) 
   return promise;
 }
 
-/// Asks the cell, or, if it may be about to close, ourselves again when that is decided.
+/// Asks the cell. If the cell may be about to close, the message comes back to this actor once that
+/// is decided.
 template <class Message, class Then>
 void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed, Then then) {
   const auto fail = [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); };
@@ -175,7 +177,7 @@ void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed,
   });
 }
 
-/// Asks ourselves again when it is decided whether services go.
+/// Sends the message to this actor again once it is decided whether the reload removes services.
 template <class Answer, class Message>
 caf::result<Answer> CellDispatcherActor::ask_when_decided(Message message) {
   auto promise = make_response_promise<Answer>();

@@ -1,4 +1,4 @@
-// What is asked about cells, and what administrators change.
+// What administrators ask about cells, and what they change.
 #include <set>
 #include <utility>
 
@@ -6,9 +6,9 @@
 
 namespace cells {
 
-// --- Telling -------------------------------------------------------------------------------------
+// --- Reporting -----------------------------------------------------------------------------------
 
-/// A template that has no cell of its own tells what its instances start from.
+/// The status of a template: what its instances start with.
 std::optional<CellStatus> CellDispatcherActor::describe_template(const CellKey& key) const {
   const auto found = routing().rules().find(key);
   if (found == routing().rules().end() || !found->second.is_template()) return std::nullopt;
@@ -30,12 +30,12 @@ caf::result<CellDescribed> CellDispatcherActor::describe(const CellKey& key) {
       .then([this, owed](CellDescribed& described) { owed_.deliver(owed, std::move(described)); },
             [this, owed, key](caf::error& error) {
               if (cells_.contains(key)) return owed_.deliver(owed, std::move(error));
-              owed_.deliver(owed, CellDescribed{describe_template(key)});  // It has closed.
+              owed_.deliver(owed, CellDescribed{describe_template(key)});  // The cell has closed.
             });
   return promise;
 }
 
-/// Gathers the answers of one page of cells.
+/// Collects the answers for one page of cells.
 struct CellDispatcherActor::Gathering {
   std::map<CellKey, CellStatus> cells;
   std::size_t missing = 0;
@@ -98,7 +98,7 @@ void CellDispatcherActor::gathered(Gathering& gathering) {
   owed_.deliver(gathering.owed, std::move(listed));
 }
 
-/// A client that has just gone is left out.
+/// Omits a service whose client has just ended.
 caf::result<ServicesListed> CellDispatcherActor::list_services() {
   struct Listing {
     ServicesListed listed;
@@ -124,8 +124,8 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
 
 // --- Changes by an administrator -----------------------------------------------------------------
 
-// A cell that is asked whether it may close has the last word: if it does, nothing is changed, and
-// nothing is to be remembered for the next cell of its key.
+// If a cell closes after all, a change to it has no effect, and must not be remembered for the next
+// cell with the same key.
 
 caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message) {
   const auto found = cells_.find(message.cell);
@@ -136,7 +136,7 @@ caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message
   return pass_on<CellDescribed>(found->second, message);
 }
 
-/// Instances that are there keep their size.
+/// Existing instances keep their size.
 caf::result<CellDescribed> CellDispatcherActor::resize_template(const CellKey& key,
                                                                 const CellOverride& change) {
   if (!describe_template(key)) return CellDescribed{};

@@ -1,4 +1,4 @@
-// What concerns one job: to which cell it goes, and what is done where it has none.
+// Requests for one job: the choice of its cell, and the answer where it has none.
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
@@ -13,7 +13,7 @@ Refusal refusal(Refusal::Kind kind, CellKey cell, std::uint64_t limit) {
 
 }  // namespace
 
-/// A refusal is the last word only if the idempotency key, where there is one, is new.
+/// With an idempotency key, a refusal is final only if the key is new.
 caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
   if (message.only_replay) {
@@ -51,7 +51,7 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-/// Without a refusal, the asker has one of its own.
+/// Without a refusal, the client only wants to replay, and refuses the job itself.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
                                              std::optional<Refusal> refusal, std::uint64_t owed) {
   request(options_.store, caf::infinite, question)
@@ -72,7 +72,7 @@ void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
 caf::result<CancelAnswered> CellDispatcherActor::cancel(CancelJob& message) {
   const auto found = cells_.find(message.job->cell);
   if (found != cells_.end()) return pass_on<CancelAnswered>(found->second, std::move(message));
-  return cancel_homeless(message.job);
+  return cancel_between_cells(message.job);
 }
 
 caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) {
@@ -90,8 +90,8 @@ caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) 
   return pass_on<ReopenAnswered>(*target.entry, std::move(message));
 }
 
-/// Cancels a job that is on its way between two cells.
-caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& job) {
+/// Cancels a job that has no running cell, for example on its way between two cells.
+caf::result<CancelAnswered> CellDispatcherActor::cancel_between_cells(const JobPtr& job) {
   auto promise = make_response_promise<CancelAnswered>();
   const auto owed = owed_.add(promise);
   request(options_.store, caf::infinite, CancelWaiting{job->id, job->cell, options_.wall_clock()})
@@ -108,7 +108,7 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel_homeless(const JobPtr& j
   return promise;
 }
 
-/// The cell that the routing names, started if need be.
+/// The cell that the routing names, started if necessary.
 CellDispatcherActor::Target CellDispatcherActor::enter_cell(const std::string& customer,
                                                             const std::string& product) {
   if (shutting_down_) return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};

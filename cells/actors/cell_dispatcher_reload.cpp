@@ -1,8 +1,8 @@
-// The change to another configuration while everything runs (promise P12).
+// The switch to another configuration while jobs run (promise P12).
 //
-// Services first, then the terms of every cell, then the jobs: when each cell has answered that it
-// knows its terms, whatever was submitted before is in the store, nobody hands out a job that is to
-// run elsewhere, and the backlogs of the store can be gone through.
+// A reload changes the services first, then the settings of every cell, then moves jobs. Once every
+// cell has confirmed its settings, all jobs submitted earlier are in the store, and no dispatcher
+// hands out a job that belongs to another cell: the backlogs in the store can be checked.
 #include <algorithm>
 #include <utility>
 
@@ -18,13 +18,14 @@ constexpr std::size_t backlogs_page = 1000;
 struct CellDispatcherActor::Reload {
   Reconfigure order;
   caf::typed_response_promise<Reconfigured> promise;
-  std::size_t missing = 0;  ///< Answers of cells, and the asking itself.
+  std::size_t missing = 0;  ///< Answers of cells, plus one until every cell has been asked.
   std::vector<ServiceClient> leaving;
-  bool is_decided = false;  ///< Nothing refuses it any more.
+  bool is_decided = false;  ///< The reload can no longer be refused.
 };
 
 caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
-  if (reload_ || shutting_down_) return caf::make_error(caf::sec::runtime_error, "not now");
+  if (reload_ || shutting_down_)
+    return caf::make_error(caf::sec::runtime_error, "a reload or a shutdown is in progress");
   auto promise = make_response_promise<Reconfigured>();
   reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}, false});
   if (reload_->order.services_gone.empty()) {
@@ -43,15 +44,15 @@ void CellDispatcherActor::fail_reload() {
 
 // --- Services ------------------------------------------------------------------------------------
 
-/// Whether every service of the job is configured, and is to stay so.
+/// Whether every service of the job is configured and is not about to be removed.
 bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
   const auto configured = [this](const auto& name) { return services_->contains(name); };
   return std::all_of(spec.services.begin(), spec.services.end(), configured) &&
          !is_losing_services_of(spec);
 }
 
-/// Whether a service of the job may be about to go. A job that has ended keeps none; tried again
-/// now, it could have a call begun at a client that is about to end.
+/// Whether the reload in progress may remove a service of the job. An ended job does not keep its
+/// services configured; reopened now, it could start a call at a client that is about to end.
 bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   if (!reload_) return false;
   const auto going = [this](const auto& name) {
@@ -60,8 +61,8 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
-/// Whether a service of the job goes if nothing refuses the reload. Until that is known the job is
-/// neither taken, as it may need what goes, nor refused, as everything may stay.
+/// Whether the fate of one of the job's services is still open. Until then the job is neither
+/// accepted, because the service may go, nor refused, because the reload may be.
 bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
   return is_losing_services_of(spec) && !reload_->is_decided;
 }
@@ -70,8 +71,8 @@ void CellDispatcherActor::decided() {
   for (const auto& ask_again : std::exchange(undecided_, {})) ask_again();
 }
 
-/// From now on no job that needs them is taken. Those that were on their way to a dispatcher have
-/// come to the store when it answers.
+/// From now on no job that needs these services is accepted. Jobs that were on their way to a
+/// dispatcher have reached the store by the time that dispatcher answers.
 void CellDispatcherActor::await_insertions() {
   const auto answered = [this] {
     if (--reload_->missing == 0) check_needs();
@@ -141,13 +142,13 @@ void CellDispatcherActor::change_terms() {
     note_rule(key, entry);
     request(entry.cell, caf::infinite, ChangeTerms{terms_of(key, entry)})
         .then([answered](const CellDescribed&) { answered(); },
-              [answered](const caf::error&) { answered(); });  // It has closed.
+              [answered](const caf::error&) { answered(); });  // The cell has closed.
   }
   answered();
 }
 
 void CellDispatcherActor::start_new_cells() {
-  // Again: a dispatcher may have held a job before it knew that its service has come.
+  // Again, because a dispatcher may have held a job before it knew of the new services.
   caf::anon_send(options_.store, ReleaseHolds{});
   for (const auto& [key, rule] : routing().rules()) start_instance(key);
   for (const auto& [key, change] : overrides_) start_instance(key);
@@ -179,8 +180,8 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
-/// The dispatcher that died may have owed a look to others, for jobs that had gone to them or that
-/// its own had been before: with the terms that it has, each looks anew.
+/// The dead dispatcher may have taken notifications with it. Every cell adopts its settings and
+/// fetches its jobs again, and all backlogs are checked against the routing.
 void CellDispatcherActor::cell_restarted() {
   if (!rerouted_ || shutting_down_) return;
   for (const auto& [key, entry] : cells_) {
@@ -189,8 +190,8 @@ void CellDispatcherActor::cell_restarted() {
   reroute([] {});
 }
 
-/// Sees to it that every waiting job is in the cell that the routing names. A look through the
-/// backlogs that has begun may have passed what is to be seen: another one follows it.
+/// Moves every waiting job to the cell that the routing names, then calls `then`. A pass over the
+/// backlogs that has already begun may have missed some of them, so another pass follows it.
 void CellDispatcherActor::reroute(std::function<void()> then) {
   const bool under_way = !after_rerouting_.empty();
   (under_way ? after_next_rerouting_ : after_rerouting_).push_back(std::move(then));
@@ -222,8 +223,8 @@ void CellDispatcherActor::backlog_done() {
   for (const auto& then : actions) then();
 }
 
-/// A cell that is not configured and has jobs is started, to end what may be under way for them; so
-/// is one whose jobs had to wait for a configuration that has it.
+/// Starts the cell that the jobs are in or belong to, if necessary: one that is not configured, to
+/// abort attempts left over, or one that its jobs had to wait for.
 void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
   const auto target = routing().find(backlog.customer, backlog.product);
   if (shutting_down_ || !target) return backlog_done();
@@ -239,7 +240,7 @@ void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
   const Entry& source = found == cells_.end() ? start_cell(backlog.cell) : found->second;
   request(source.cell, caf::infinite, ReleaseJobs{backlog.customer, backlog.product})
       .then([take](const JobsReleased&) { take(); },
-            [this](const caf::error&) { backlog_done(); });  // It has closed: it had nothing.
+            [this](const caf::error&) { backlog_done(); });  // The cell has closed: it was idle.
 }
 
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,
@@ -252,7 +253,7 @@ void CellDispatcherActor::take_over(const std::string& customer, const std::stri
   }
   request(target.entry->cell, caf::infinite, TakeOver{{between_cells, customer, product}})
       .then([then](const TakenOver&) { then(); },
-            // It has closed meanwhile.
+            // The cell has closed meanwhile.
             [this, customer, product, then](const caf::error&) {
               take_over(customer, product, then);
             });

@@ -1,4 +1,4 @@
-// What every actor of the engine is given.
+// What the actors of the engine share.
 #pragma once
 
 #include <cstdint>
@@ -18,53 +18,53 @@
 
 namespace cells {
 
-/// Sees decisions at the moment they are made, in the actor that makes them. For checkers, metrics
-/// and logs; every method is cheap, and safe to call from several threads.
+/// Observes decisions as they are made, in the actor that makes them: for checkers, metrics and
+/// logs. Every method must be cheap and thread-safe.
 class EngineProbe {
  public:
   virtual ~EngineProbe() = default;
-  /// An actor began: "dispatcher", "pool", "worker", "cell", "service".
+  /// An actor was spawned: "dispatcher", "pool", "worker", "cell", "service" or "provider".
   virtual void spawned(std::string_view /*role*/, const CellKey&, const caf::actor&) {}
   /// A new job is on disk.
   virtual void submitted(const Job&) {}
-  /// A submission, or another try of a job, was refused for good.
+  /// A submission or a retry was refused, and the refusal is final.
   virtual void refused(const Refusal&) {}
-  /// A job was handed out: `running` leases are live, this one included, of at most `max`.
+  /// A job was handed out: of at most `max` leases, `running` are live, this one included.
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
-  /// With handed_out, once for a job: `waited` has passed since it was due.
+  /// Follows the first handed_out of a job, `waited` after the job was due.
   virtual void first_attempt_began(const Job&, milliseconds /*waited*/) {}
-  /// An attempt of the job as it was handed out is over, `ran` after that; `cause` is why it was
-  /// aborted, if it was.
+  /// An attempt ended, `ran` after its job was handed out. The job is as it was handed out; `cause`
+  /// is why the attempt was aborted, if it was.
   virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
                              microseconds /*ran*/) {}
-  /// An attempt is over; `after` is what the job becomes, `cause` why it was aborted, if it was.
+  /// An attempt ended; `after` is what the job becomes, `cause` why the attempt was aborted, if it
+  /// was.
   virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
-  /// A job has ended, on disk.
+  /// A job has ended; the end is on disk.
   virtual void job_ended(const Job&) {}
   /// A report named a lease that is not live, and changed nothing.
   virtual void stale_report(const CellKey&, Lease) {}
-  /// A dispatcher died and was started again, with what its cell's jobs were in the store.
+  /// A dispatcher died; its successor starts from the store.
   virtual void cell_restarted(const CellKey&) {}
-  /// The provider of a service died and was started again; the calls that it had have failed.
+  /// The provider of a service died and was replaced; its calls have failed.
   virtual void provider_restarted(const std::string& /*service*/) {}
 };
 
-/// How to run the engine.
 struct EngineOptions {
   JobStore store;
   JobObserver observer;  ///< May be null.
   std::function<WallTime()> wall_clock;
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;
-  std::uint64_t seed = 1;  ///< Of the jitter of retries.
+  std::uint64_t seed = 1;  ///< For the jitter of retries.
   DispatchQueue::Limits window;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
-  milliseconds idle_close{1000};  ///< How long an instance of a template stays without work.
-  std::uint32_t instances_max = 100'000;  ///< Of one template.
+  milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
+  std::uint32_t instances_max = 100'000;  ///< Per template.
   std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
 };
 
-/// Shared by all actors of one epoch; everything in it may be used from any thread.
+/// Shared by all actors of one epoch; thread-safe.
 struct EngineContext {
   EngineContext(EngineOptions opts, std::uint64_t epoch)
       : options(std::move(opts)), leases(epoch) {}
@@ -75,13 +75,13 @@ struct EngineContext {
 };
 using ContextPtr = std::shared_ptr<EngineContext>;
 
-/// Reads both clocks; once per handler.
+/// Reads both clocks; call it once per handler.
 Now read_clocks(caf::local_actor& self, const EngineContext& context);
 
-/// Tells the observer, if there is one, and the probe of a job's end.
+/// Reports a changed job to the observer, and to the probe if the job has ended.
 void tell(const EngineContext& context, JobPtr job);
 
-/// Tells the observer, if there is one, that it may have missed changes.
+/// Reports to the observer that it may have missed changes.
 void tell_changes_lost(const EngineContext& context);
 
 }  // namespace cells

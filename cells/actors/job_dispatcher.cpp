@@ -25,7 +25,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
 
 JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
   context_->options.probe->spawned("dispatcher", key_, caf::actor_cast<caf::actor>(this));
-  take_up();
+  load_cell();
   return {
       [this](SubmitJob& message) { return submit(message.request); },
       [this](const CancelJob& message) { return cancel(message.job->id); },
@@ -39,7 +39,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const TakeOver& message) { return take_over(message.from); },
       [this](const LimitRunning& message) {
         running_max_ = message.max;
-        told_dry_ = false;  // The override that kept its cell may be gone.
+        idle_reported_ = false;  // The override that kept the cell open may have been undone.
         const Now at = now();
         dispatch(at);
         arm(at);
@@ -47,7 +47,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       },
       [this](const SetCellState& message) {
         state_ = message.state;
-        told_dry_ = false;
+        idle_reported_ = false;
         const Now at = now();
         dispatch(at);
         arm(at);
@@ -86,15 +86,15 @@ void JobDispatcherActor::on_exit() {
 
 // --- Starting ------------------------------------------------------------------------------------
 
-/// Everything else waits in the mailbox until the store has answered.
-void JobDispatcherActor::take_up() {
+/// All other messages wait until the store has answered.
+void JobDispatcherActor::load_cell() {
   request(store(), caf::infinite, LoadCell{key_})
-      .await([this](CellLoaded& loaded) { taken_up(loaded); },
+      .await([this](CellLoaded& loaded) { cell_loaded(loaded); },
              [this](const caf::error& error) { quit(error); });
 }
 
-/// Jobs that were running have an attempt under way that nobody waits for: it is ended first.
-void JobDispatcherActor::taken_up(CellLoaded& loaded) {
+/// The attempts of jobs that were running no longer have a worker: they are aborted first.
+void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
   counts_ = loaded.counts;
   next_due_ = loaded.next_due;
   const Now at = now();
@@ -119,8 +119,8 @@ void JobDispatcherActor::withdraw(const JobWorker& worker) {
   send(worker, ReadyWithdrawn{});
 }
 
-/// A worker left, or died. If it had a job, its attempt is ended before anything else happens to
-/// that job.
+/// A worker left or died. If it had a job, its attempt is aborted before anything else happens to
+/// the job.
 void JobDispatcherActor::worker_down(caf::actor_id id) {
   const Lease lease = workers_.remove(id).value_or(Lease{});
   LiveLease* live = leases_.find(lease);
@@ -132,7 +132,8 @@ void JobDispatcherActor::worker_down(caf::actor_id id) {
   end_orphan(lease);
 }
 
-/// How long a claim takes to come to the disk is no fault of the job's.
+/// The timeout counts from here, so that waiting for the claim to reach the disk costs the job
+/// nothing.
 void JobDispatcherActor::work_started(const JobWorkStarted& begun) {
   const LiveLease* live = leases_.find(begun.lease);
   if (!live) return;
@@ -140,11 +141,11 @@ void JobDispatcherActor::work_started(const JobWorkStarted& begun) {
   arm(now());
 }
 
-/// Ends the attempt of a lease whose worker is gone. Asked again until it is confirmed.
+/// Aborts the attempt of a lease whose worker is gone; repeated until the abort is confirmed.
 void JobDispatcherActor::end_orphan(Lease lease) {
   const LiveLease& live = *leases_.find(lease);
   const Service* service = find_service(*live.job);
-  if (!service) {  // It is not configured any more, so nothing can be under way at it.
+  if (!service) {  // A service that is no longer configured has no calls.
     orphan_ended(lease);
     return;
   }
@@ -172,7 +173,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
     const bool expired = job->expires_at && *job->expires_at <= at.wall;
     if (!in_hand(job->id) && !expired && is_ours(*job->spec)) {
       hand_out(job, at);
-    } else {  // Somebody is cancelling it, nobody needs it any more, or it is to go elsewhere.
+    } else {  // The job is being cancelled, has expired, or belongs to another cell.
       queue_.ended(job->spec->customer, microseconds{0});
       if (expired) expire(job, at);
     }
@@ -180,8 +181,8 @@ void JobDispatcherActor::dispatch(const Now& at) {
   fetch();
 }
 
-/// What waits in a cell that is not configured goes elsewhere, or waits for another configuration:
-/// it would be read again and again, for nothing.
+/// False in a cell that is no longer configured: its jobs move elsewhere or wait for another
+/// configuration, and fetching them here would repeat without end.
 bool JobDispatcherActor::starts_jobs() const {
   return !stopping_ && !terms_.leaving;
 }
@@ -212,7 +213,7 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
   arm(at);
 }
 
-/// An attempt is over. A report whose lease is not live changes nothing (promise P3).
+/// A report whose lease is not live changes nothing (promise P3).
 void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   if (!leases_.find(lease)) {
     context_->options.probe->stale_report(key_, lease);
@@ -234,14 +235,14 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   answer_handed_back();
 }
 
-/// A call that never began leaves nothing to wait for.
+/// A call that never began leaves nothing to settle.
 RetryTerms JobDispatcherActor::retry_terms(const LiveLease& live) {
   const Service* service = live.started ? find_service(*live.job) : nullptr;
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
   return {terms_.settings.retry, service ? service->settle : milliseconds{0}, random};
 }
 
-/// Writes down the next version of a job; it takes effect for others when it is on disk.
+/// Stores the next version of a job; it is reported once it is on disk.
 void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
   count(before.get(), after.get());
   recording_.insert(after->id);
@@ -249,25 +250,25 @@ void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
       .then([this, after](const JobRecorded& result) { recorded(after, result); },
             [this, id = after->id](const caf::error&) {
               store_failed();
-              recording_over(id);
+              recording_done(id);
               answer_handed_back();
             });
 }
 
-/// Nobody knows what is on disk, and the daemon is about to end: a job that is in doubt must not be
-/// called for again before the next start has looked.
+/// What is on disk is unknown, and the daemon is about to exit: a job in doubt must not run again
+/// before the next start has read the store.
 void JobDispatcherActor::store_failed() {
   stopping_ = true;
 }
 
 void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result) {
-  if (!result.applied) {  // What is known here is not what is stored: start again from that.
+  if (!result.applied) {  // This actor's state contradicts the store: its successor starts afresh.
     quit(caf::make_error(caf::sec::runtime_error, "a record was refused as stale"));
     return;
   }
   const Now at = now();
   tell(*context_, after);
-  recording_over(after->id);
+  recording_done(after->id);
   if (is_ended(after->state)) note_ended(at);
   note_due(*after);
   if (!is_ended(after->state) && !is_ours(*after->spec)) {
@@ -281,22 +282,22 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   answer_handed_back();
 }
 
-/// Whoever wants to cancel the job, which was neither running nor waiting, can have that now.
-void JobDispatcherActor::recording_over(JobId id) {
+/// Begins a cancellation that was requested while the job was neither running nor waiting.
+void JobDispatcherActor::recording_done(JobId id) {
   recording_.erase(id);
   if (cancelling_.contains(id)) begin_cancel(id);
 }
 
-/// A job became runnable. One that has meanwhile been decided about is not offered.
+/// A job has become runnable; it is not offered if another change to it has begun meanwhile.
 void JobDispatcherActor::offer(const JobPtr& job) {
   if (job->cell != key_) {
-    left(*job);
+    report_left(*job);
   } else if (!in_hand(job->id)) {
     queue_.offer(job);
   }
 }
 
-/// Asks the store for what the window misses.
+/// Fetches what the window is missing.
 void JobDispatcherActor::fetch() {
   const auto wanted = starts_jobs() ? queue_.next_fetch() : std::nullopt;
   if (!wanted) return;
@@ -318,7 +319,7 @@ void JobDispatcherActor::fetched(RunnableFetched& answer) {
   dispatch(now());
 }
 
-// --- Stopping, and telling about it --------------------------------------------------------------
+// --- Stopping and reporting ----------------------------------------------------------------------
 
 caf::result<HandedBack> JobDispatcherActor::hand_back() {
   stopping_ = true;
@@ -343,9 +344,9 @@ bool JobDispatcherActor::is_idle() const {
          taking_over_.empty();
 }
 
-/// Something has come since it was told that the queue ran dry: that will have to be told again.
+/// If a job has arrived since the cell was reported idle, the next idle time is reported again.
 IdleAnswered JobDispatcherActor::answer_idle() {
-  if (!is_idle()) told_dry_ = false;
+  if (!is_idle()) idle_reported_ = false;
   return {is_idle()};
 }
 
@@ -361,7 +362,7 @@ QueueDescribed JobDispatcherActor::describe() {
   return described;
 }
 
-// --- Small things --------------------------------------------------------------------------------
+// --- Helpers -------------------------------------------------------------------------------------
 
 const Service* JobDispatcherActor::find_service(const Job& job) const {
   const auto found = terms_.services->find(job.spec->services[job.step]);

@@ -5,15 +5,14 @@
 
 namespace cells {
 
-/// How a dispatcher starts.
 struct DispatcherSetup {
   CellTerms terms;
   std::uint32_t running_max = 0;
   CellState state = CellState::active;
-  Cell cell;  ///< Hears QueueRanDry and JobsLeft.
+  Cell cell;  ///< Receives QueueRanDry and JobsLeft.
 };
 
-/// Starts a dispatcher; it first takes up what the store has for its cell.
+/// Starts a dispatcher; it first reads the state of its cell from the store.
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,
                                    DispatcherSetup setup);
 

@@ -1,6 +1,6 @@
-// The dispatcher's state and its parts, for its own source files: job_dispatcher.cpp has workers,
-// leases and dispatching, job_dispatcher_requests.cpp what clients ask for, job_dispatcher_time.cpp
-// what becomes due, job_dispatcher_moves.cpp what goes to other cells and comes from them.
+// The state and the methods of a job dispatcher, for its source files: job_dispatcher.cpp has
+// workers, leases and dispatching, job_dispatcher_requests.cpp the requests of clients,
+// job_dispatcher_time.cpp deadlines and due times, job_dispatcher_moves.cpp moves between cells.
 #pragma once
 
 #include <map>
@@ -21,8 +21,8 @@
 
 namespace cells {
 
-/// Owns the leases of its cell and a window of its queue; knows workers only as ready or running,
-/// and nothing of how many there should be but the bound it was given.
+/// Owns the leases of its cell and a window of its queue. Knows workers only as ready or running,
+/// and not how many there should be, only how many jobs may run.
 class JobDispatcherActor : public JobDispatcher::base {
  public:
   JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
@@ -31,15 +31,15 @@ class JobDispatcherActor : public JobDispatcher::base {
   void on_exit() override;
 
  private:
-  /// A move of jobs that is under way.
+  /// A move of jobs in progress.
   template <class Answer>
   struct Move {
     OwedAnswers<Answer> answers;
-    bool again = false;  ///< Was asked for since: there may be more than was seen.
+    bool again = false;  ///< Requested again since it began, so there may be more jobs.
   };
 
-  void take_up();
-  void taken_up(CellLoaded& loaded);
+  void load_cell();
+  void cell_loaded(CellLoaded& loaded);
 
   // Requests.
   caf::result<JobSubmitted> submit(JobRequest& request_in);
@@ -78,7 +78,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void store_failed();
   void recorded(const JobPtr& after, const JobRecorded& result);
   void offer(const JobPtr& job);
-  void recording_over(JobId id);
+  void recording_done(JobId id);
   bool in_hand(JobId id) const { return leases_.has_job(id) || recording_.contains(id); }
   void fetch();
   void fetched(RunnableFetched& answer);
@@ -89,7 +89,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void tick(SteadyTime at_armed);
   void abort(Lease lease, AbortCause cause);
   void go_ahead(const Now& at);
-  void tell_dry(const Now& at);
+  void report_idle(const Now& at);
   void note_due(const Job& job);
   void note_ended(const Now& at);
   void advance(const Now& at);
@@ -104,12 +104,12 @@ class JobDispatcherActor : public JobDispatcher::base {
   void release_some(const StoredBacklog& backlog);
   void released_some(const StoredBacklog& backlog, const JobsMoved& result);
   void hand_over(const Job& job);
-  void left(const Job& job);
+  void report_left(const Job& job);
   caf::result<TakenOver> take_over(const StoredBacklog& from);
   void take_over_some(const StoredBacklog& from);
   void took_over_some(const StoredBacklog& from, const JobsMoved& result);
 
-  // Stopping, and telling.
+  // Stopping and reporting.
   caf::result<HandedBack> hand_back();
   void answer_handed_back();
   bool is_idle() const;
@@ -129,11 +129,11 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   DispatchQueue queue_;
   LeaseTable leases_;
-  std::set<JobId> recording_;  ///< Jobs without a lease about which the store was told something.
-  std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is due again.
+  std::set<JobId> recording_;  ///< Jobs without a lease whose latest change is not yet stored.
+  std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is to be retried.
   WorkerRoster workers_;
 
-  JobCounts counts_;  ///< As of what was decided; `running` is the number of leases.
+  JobCounts counts_;  ///< Includes changes not yet stored; `running` is the number of leases.
   std::map<JobId, caf::typed_response_promise<JobSubmitted>> submitting_;
   std::map<JobId, OwedAnswers<CancelAnswered>> cancelling_;
   std::map<JobId, caf::typed_response_promise<ReopenAnswered>> reopening_;  ///< By the new place.
@@ -144,11 +144,11 @@ class JobDispatcherActor : public JobDispatcher::base {
   TurnedAway turned_away_;
 
   std::optional<SteadyTime> armed_;
-  std::optional<WallTime> next_due_;  ///< Of what the store keeps for later.
+  std::optional<WallTime> next_due_;  ///< The earliest due time in the store.
   bool advancing_ = false;
-  std::optional<SteadyTime> idle_since_;  ///< As of a tick.
-  bool told_dry_ = false;
-  bool held_ = false;  ///< A job was, for want of a service, under these terms.
+  std::optional<SteadyTime> idle_since_;  ///< As noticed by a tick.
+  bool idle_reported_ = false;
+  bool held_ = false;  ///< Under the current settings, some job was held for a missing service.
   bool stopping_ = false;
   OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;

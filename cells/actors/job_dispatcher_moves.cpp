@@ -1,9 +1,9 @@
-// What goes to other cells and comes from them, after the configuration has changed.
+// Moves of jobs between cells, after the routing has changed.
 //
-// A job that changes its cell is moved twice: by the dispatcher that had it to `between_cells`, and
-// from there by the one that is to have it. So each learns from an answer of the store, in order
-// with all its other answers, by how many jobs its counts change, and neither must believe the
-// other; whatever dies in between, the jobs stand in a place where they are looked for.
+// A job changes its cell in two moves: the old dispatcher moves it to `between_cells`, and the new
+// one takes it from there. Each learns from an answer of the store, in order with all its other
+// answers, by how many jobs its counts change, and need not trust the other. Whatever dies in
+// between, every start and every reload looks for jobs in `between_cells`.
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
@@ -11,25 +11,25 @@
 namespace cells {
 namespace {
 
-/// How many jobs are moved by one store operation.
+/// The most jobs that one store operation moves.
 constexpr std::size_t moved_batch_max = 1000;
 
 }  // namespace
 
-/// Jobs that were held may have been let go; what was held here since then has to be, before the
-/// store is asked for more.
+/// A reload releases held jobs before cells have the new settings. Jobs held here since then must
+/// be released too, before the next fetch.
 void JobDispatcherActor::change_terms(ChangeTerms& message) {
   terms_ = std::move(message.terms);
   if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
-  told_dry_ = false;
+  idle_reported_ = false;
   queue_.expect_more();
   const Now at = now();
   dispatch(at);
   arm(at);
 }
 
-/// Whether jobs like this one are to run in this cell. Some are for no cell at all: they wait where
-/// they are for a configuration that has one.
+/// Whether jobs like this one run in this cell. A job that matches no cell stays where it is, and
+/// waits for a configuration that has one.
 bool JobDispatcherActor::is_ours(const JobSpec& spec) const {
   if (is_leaving(spec)) return false;
   if (!terms_.routing) return true;
@@ -37,13 +37,13 @@ bool JobDispatcherActor::is_ours(const JobSpec& spec) const {
   return route && route->cell == key_;
 }
 
-/// The store may have moved such jobs already: what is decided about them here, they would be
-/// counted for twice.
+/// Whether such jobs are being released. The store may have moved them already, so a change made
+/// here would be counted twice.
 bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
   return !releasing_.empty() && releasing_.contains({key_, spec.customer, spec.product});
 }
 
-// --- Letting go ----------------------------------------------------------------------------------
+// --- Releasing jobs ------------------------------------------------------------------------------
 
 caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message) {
   const StoredBacklog backlog{key_, message.customer, message.product};
@@ -64,7 +64,7 @@ void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
             [this](const caf::error& error) { quit(error); });
 }
 
-/// By now every answer has come that could have brought one of these jobs into the window.
+/// Every answer that could bring one of these jobs into the window has arrived before this one.
 void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsMoved& result) {
   counts_ -= result.counts;
   if (std::exchange(releasing_.at(backlog).again, false) || result.moved == moved_batch_max) {
@@ -76,7 +76,7 @@ void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsM
   arm(now());
 }
 
-/// An attempt here is over, and the job is to go on elsewhere, if there is a cell for it.
+/// The job's attempt here is over: moves the job on, if there is a cell for it.
 void JobDispatcherActor::hand_over(const Job& job) {
   if (!terms_.routing->find(job.spec->customer, job.spec->product)) return;
   const ReleaseJobs message{job.spec->customer, job.spec->product};
@@ -86,11 +86,11 @@ void JobDispatcherActor::hand_over(const Job& job) {
       });
 }
 
-void JobDispatcherActor::left(const Job& job) {
+void JobDispatcherActor::report_left(const Job& job) {
   send(cell_, JobsLeft{job.spec->customer, job.spec->product});
 }
 
-// --- Taking over ---------------------------------------------------------------------------------
+// --- Taking over jobs ----------------------------------------------------------------------------
 
 caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) {
   const bool under_way = taking_over_.contains(from);
@@ -110,11 +110,11 @@ void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
             [this](const caf::error& error) { quit(error); });
 }
 
-/// Some may be due: the store tells when it is asked to advance.
+/// Some of these jobs may be due, which an AdvanceDue finds out.
 void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMoved& result) {
   counts_ += result.counts;
   const Now at = now();
-  if (result.moved > 0) next_due_ = WallTime{};  // At once, wherever the clock is by then.
+  if (result.moved > 0) next_due_ = WallTime{};  // Due at once, even if the clock jumps back.
   if (std::exchange(taking_over_.at(from).again, false) || result.moved == moved_batch_max) {
     take_over_some(from);
     return;

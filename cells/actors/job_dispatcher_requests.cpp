@@ -1,4 +1,4 @@
-// What clients ask a dispatcher for: a new job, the end of one, another try.
+// Requests of clients to a dispatcher: submit, cancel and reopen a job.
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
@@ -11,7 +11,7 @@ namespace cells {
 caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   const Now at = now();
   if (auto refusal = refuse(request_in, at)) {
-    // Under a key, the cell dispatcher has the last word.
+    // With a key the refusal is not final: the cell dispatcher looks the key up first.
     if (!request_in.idempotency) context_->options.probe->refused(*refusal);
     return JobSubmitted{nullptr, std::move(refusal)};
   }
@@ -32,12 +32,12 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   return promise;
 }
 
-/// Jobs have fallen due by then that take their places in line only now (promise P6).
+/// Whether jobs that fell due by then have not been given their places yet (promise P6).
 bool JobDispatcherActor::others_await_places(WallTime by) const {
   return counts_[JobState::scheduled] > 0 && (advancing_ || (next_due_ && *next_due_ <= by));
 }
 
-/// Its time may have been noted; and without it the cell may have run dry.
+/// Rearms the timer: without this job the cell may be idle.
 void JobDispatcherActor::not_inserted(const Job& job) {
   count(&job, nullptr);
   arm(now());
@@ -75,7 +75,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) 
   not_inserted(*job);
 }
 
-/// A job that the store has now.
+/// The store now has this job.
 void JobDispatcherActor::added(const JobPtr& job, bool runnable) {
   tell(*context_, job);
   const Now at = now();
@@ -87,7 +87,7 @@ void JobDispatcherActor::added(const JobPtr& job, bool runnable) {
 
 // --- Cancelling ----------------------------------------------------------------------------------
 
-/// Whoever asks while the job is being cancelled gets the same answer.
+/// All requests that arrive while the job is being cancelled get the same answer.
 caf::result<CancelAnswered> JobDispatcherActor::cancel(JobId id) {
   const bool under_way = cancelling_.contains(id);
   auto promise = cancelling_[id].add(make_response_promise<CancelAnswered>());
@@ -95,8 +95,8 @@ caf::result<CancelAnswered> JobDispatcherActor::cancel(JobId id) {
   return promise;
 }
 
-/// A job whose end of an attempt is being recorded is neither running nor waiting: it is looked at
-/// again when that is done.
+/// While the end of an attempt is being stored, the job is neither running nor waiting;
+/// recording_done then calls this again.
 void JobDispatcherActor::begin_cancel(JobId id) {
   if (const auto lease = leases_.lease_of(id)) {
     begin_cancel_running(*lease);
@@ -105,7 +105,8 @@ void JobDispatcherActor::begin_cancel(JobId id) {
   }
 }
 
-/// The mark is written down first, so that no crash forgets it.
+/// Marks the job in the store and aborts its attempt. The mark is on disk before the request is
+/// answered, so that no crash forgets the cancellation.
 void JobDispatcherActor::begin_cancel_running(Lease lease) {
   LiveLease& live = *leases_.find(lease);
   live.job = std::make_shared<const Job>(request_cancel(*live.job));
@@ -123,7 +124,7 @@ void JobDispatcherActor::begin_cancel_running(Lease lease) {
           [this, id = live.job->id](const caf::error&) { fail_cancel(id); });
 }
 
-/// Meanwhile the job counts as in hand, so that it is not handed out.
+/// Until the store answers, the job counts as in hand, so that it is not handed out.
 void JobDispatcherActor::begin_cancel_waiting(JobId id) {
   recording_.insert(id);
   request(store(), caf::infinite, CancelWaiting{id, key_, now().wall})
@@ -148,7 +149,7 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
     if (result.promoted) offer(result.promoted);
     dispatch(at);
   }
-  arm(at);  // The cell may have run dry, though nothing was cancelled.
+  arm(at);  // The cell may be idle, even if nothing was cancelled.
   answer_cancel(id, {result.after ? result.after : result.before, result.after != nullptr});
   answer_handed_back();
 }
@@ -161,9 +162,9 @@ void JobDispatcherActor::fail_cancel(JobId id) {
   if (auto asked = cancelling_.extract(id)) asked.mapped().fail();
 }
 
-// --- Another try ---------------------------------------------------------------------------------
+// --- Reopening -----------------------------------------------------------------------------------
 
-/// Its room in the quota is taken before the store answers, as for a new job.
+/// The job counts against the queue limit before the store answers, as a new job does.
 caf::result<ReopenAnswered> JobDispatcherActor::reopen_job(const JobPtr& job) {
   const Now at = now();
   if (!can_reopen(*job)) return ReopenAnswered{job, false, std::nullopt};
@@ -189,7 +190,7 @@ void JobDispatcherActor::reopened(JobId place, const EndedReopened& result) {
   counts_[JobState::queued] -= 1;
   if (!result.after) {
     promise.deliver(ReopenAnswered{result.before, false, std::nullopt});
-    arm(now());  // The cell may have run dry.
+    arm(now());  // The cell may be idle.
     return;
   }
   count(nullptr, result.after.get());

@@ -1,4 +1,4 @@
-// What becomes due in a cell, and what is overdue.
+// What falls due in a cell, and what is overdue.
 #include <algorithm>
 #include <utility>
 
@@ -7,16 +7,15 @@
 namespace cells {
 namespace {
 
-/// How many due jobs are moved by one store operation.
+/// The most due jobs that one store operation advances.
 constexpr std::size_t due_batch_max = 256;
-/// How long a wall-clock time may be slept through: a jump of that clock is noticed by then.
+/// The longest sleep while waiting for a wall-clock time, so that a jump of that clock is noticed.
 constexpr milliseconds wall_check{1000};
-/// How long to wait before an abort that failed is asked for again.
 constexpr milliseconds abort_retry_delay{10};
 
 }  // namespace
 
-/// The one timer. A tick that an earlier one has superseded does nothing.
+/// Arms this actor's only timer. A superseded tick does nothing.
 void JobDispatcherActor::arm(const Now& at) {
   const auto wake = next_wake(at);
   if (!wake || (armed_ && *armed_ <= *wake)) return;
@@ -24,10 +23,9 @@ void JobDispatcherActor::arm(const Now& at) {
   delayed_send(this, std::max(*wake - at.steady, microseconds{0}), Tick{*wake});
 }
 
-/// Nothing: there is nothing to wake for.
 std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
   if (is_idle()) {
-    if (!terms_.closes_when_dry || told_dry_) return std::nullopt;
+    if (!terms_.closes_when_dry || idle_reported_) return std::nullopt;
     return at.steady + context_->options.idle_close;
   }
   const auto on_wall = [&](WallTime due) {
@@ -61,24 +59,24 @@ void JobDispatcherActor::abort(Lease lease, AbortCause cause) {
   if (worker) send(*worker, AbortWork{lease});
 }
 
-/// Repairs a lost wake-up: jobs wait, workers are free, and yet nothing runs.
+/// Repairs a lost wake-up: jobs wait and workers are ready, but the window is empty.
 void JobDispatcherActor::go_ahead(const Now& at) {
   const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
   if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
   dispatch(at);
-  if (counts_.unfinished() == 0 && next_due_) advance(at);  // It may be of a job that has ended.
-  tell_dry(at);
+  if (counts_.unfinished() == 0 && next_due_) advance(at);  // Its job may have ended.
+  report_idle(at);
 }
 
-/// A cell that has had nothing for a while may be closed, if it is not one to stay.
-void JobDispatcherActor::tell_dry(const Now& at) {
+/// Reports, once, that the cell has been idle for a while, if it may then be closed.
+void JobDispatcherActor::report_idle(const Now& at) {
   if (!is_idle()) {
     idle_since_.reset();
-    told_dry_ = false;
+    idle_reported_ = false;
   } else if (!idle_since_) {
     idle_since_ = at.steady;
   } else if (terms_.closes_when_dry && at.steady - *idle_since_ >= context_->options.idle_close) {
-    told_dry_ = true;
+    idle_reported_ = true;
     send(cell_, QueueRanDry{});
   }
 }
@@ -96,13 +94,13 @@ void JobDispatcherActor::note_due(const Job& job) {
 
 void JobDispatcherActor::note_ended(const Now& at) {
   finished_rate_.count(at.steady);
-  turned_away_.place_came_free();
+  turned_away_.job_ended();
 }
 
 void JobDispatcherActor::advance(const Now& at) {
   if (advancing_ || stopping_) return;
   advancing_ = true;
-  next_due_.reset();  // What is noted meanwhile counts beside the answer.
+  next_due_.reset();  // Due times noted before the answer arrives are merged with it.
   const JobId place = context_->ids.next(at.wall, due_batch_max);
   request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, due_batch_max})
       .then([this](const DueAdvanced& answer) { advanced(answer); },
@@ -118,13 +116,13 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
   }
   const Now at = now();
   for (const auto& job : answer.runnable) offer(job);
-  for (const auto& job : answer.promoted_elsewhere) left(*job);
+  for (const auto& job : answer.promoted_elsewhere) report_left(*job);
   for (const auto& job : answer.expired) expire(job, at);
   dispatch(at);
   arm(at);
 }
 
-/// One that goes to another cell expires there.
+/// A job that is moving to another cell expires there.
 void JobDispatcherActor::expire(const JobPtr& job, const Now& at) {
   if (in_hand(job->id) || is_leaving(*job->spec)) return;
   queue_.remove(*job);

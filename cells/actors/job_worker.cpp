@@ -5,10 +5,9 @@
 namespace cells {
 namespace {
 
-/// How long to wait before an abort that failed is asked for again.
 constexpr milliseconds abort_retry_delay{10};
 
-/// Owns at most one attempt; knows nothing of queues, quotas or retries.
+/// Owns at most one attempt; knows nothing of queues, settings or retries.
 class JobWorkerActor : public JobWorker::base {
  public:
   JobWorkerActor(caf::actor_config& config, ContextPtr context, CellKey cell,
@@ -57,7 +56,7 @@ class JobWorkerActor : public JobWorker::base {
     }
   }
 
-  /// The dispatcher has sent the claim before it sent the job here.
+  /// The dispatcher sent the claim before the job, so that this flush includes the claim.
   void call_after_commit(StartCall call) {
     request(context_->options.store, caf::infinite, FlushStore{})
         .then(
@@ -73,7 +72,7 @@ class JobWorkerActor : public JobWorker::base {
     request(service_, caf::infinite, std::move(call))
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
               [this, lease = lease_](const caf::error&) {
-                if (lease_ == lease) abort();  // The client died: what it left must end first.
+                if (lease_ == lease) abort();  // What a dead client left must end first.
               });
   }
 
@@ -91,7 +90,7 @@ class JobWorkerActor : public JobWorker::base {
     return outcome;
   }
 
-  /// The answer to the StartCall then says `aborted`, unless the client that owed it has died.
+  /// The StartCall is then answered `aborted`, unless the client that owes the answer has died.
   void abort() {
     request(service_, caf::infinite, AbortCall{lease_})
         .then([this](const CallAborted& confirmed) { complete(confirmed.lease, aborted()); },
@@ -100,7 +99,7 @@ class JobWorkerActor : public JobWorker::base {
               });
   }
 
-  /// Reports the first end of the attempt; a second one finds the lease gone.
+  /// Reports the first end of the attempt, and ignores a second.
   void complete(Lease lease, CallOutcome outcome) {
     if (lease_ != lease) return;
     lease_ = {};
@@ -123,9 +122,9 @@ class JobWorkerActor : public JobWorker::base {
   JobDispatcher dispatcher_;
   Provider service_;
   Lease lease_;
-  bool begun_ = false;  ///< The call under that lease; before, it waits for its claim.
+  bool begun_ = false;  ///< The call has begun; until then it waits for the claim to be on disk.
   bool retiring_ = false;
-  bool withdrawn_ = false;  ///< The dispatcher hands this worker nothing any more.
+  bool withdrawn_ = false;  ///< The dispatcher hands this worker no further job.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A worker: announces itself, makes one attempt, reports, announces itself again.
+// A worker announces itself, makes one attempt, reports its end, and announces itself again.
 #pragma once
 
 #include "cells/actors/engine_context.hpp"

@@ -12,8 +12,8 @@
 namespace cells {
 namespace {
 
-/// Knows workers by their actor's identity, never by a name or a position, and nothing of what
-/// they do.
+/// Tells workers apart by the identity of their actors, never by a name or a position. Does not
+/// know what they do.
 class JobWorkerPoolActor : public JobWorkerPool::base {
  public:
   JobWorkerPoolActor(caf::actor_config& config, ContextPtr context, CellKey cell,
@@ -77,7 +77,7 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
     }
   }
 
-  /// Idle workers first: the dispatcher names them and hands them nothing more.
+  /// The dispatcher names idle workers, which get no further job; they retire first.
   void retire_surplus() {
     const std::uint32_t surplus = workers_to_retire(headcount());
     if (surplus == 0 || withdrawing_) return;
@@ -113,7 +113,7 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
     }
   }
 
-  /// It left as it was told, or it died: either way it is replaced if it is missed.
+  /// The worker has left or died; either way, a missing worker is replaced.
   void worker_down(caf::actor_id id) {
     workers_.erase(id);
     retiring_.erase(id);
@@ -131,9 +131,9 @@ class JobWorkerPoolActor : public JobWorkerPool::base {
   CellKey cell_;
   JobDispatcher dispatcher_;
   std::uint32_t target_ = 0;
-  std::map<caf::actor_id, JobWorker> workers_;  ///< All that are there; ids ascend with age.
-  std::set<caf::actor_id> retiring_;            ///< Those of them that were told to leave.
-  bool withdrawing_ = false;                    ///< A WithdrawIdle is not answered yet.
+  std::map<caf::actor_id, JobWorker> workers_;  ///< All that are alive, the oldest first.
+  std::set<caf::actor_id> retiring_;            ///< Those that were sent GracefulStop.
+  bool withdrawing_ = false;                    ///< A WithdrawIdle is unanswered.
   OwedAnswers<Stopped> stopped_;
   OwedAnswers<WorkersKilled> killed_;
 };

@@ -5,7 +5,7 @@
 
 namespace cells {
 
-/// Starts a pool without workers, until its first Resize.
+/// Starts a pool; it has no workers until its first Resize.
 JobWorkerPool spawn_job_worker_pool(caf::actor_system& system, ContextPtr context, CellKey cell,
                                     JobDispatcher dispatcher);
 

@@ -10,8 +10,8 @@
 
 namespace cells {
 
-/// Promises to be kept together. CAF tells nobody when a promise is dropped, so whoever holds some
-/// answers them with an error in its on_exit: the askers would wait for ever.
+/// Promises of one answer, delivered together. CAF does not report a dropped promise, so an actor
+/// that holds promises must call fail() in its on_exit; otherwise its clients wait indefinitely.
 template <class Answer>
 class OwedAnswers {
  public:
@@ -38,7 +38,7 @@ class OwedAnswers {
   std::vector<Promise> promises_;
 };
 
-/// Promises of any type to be kept one by one, known by numbers; for the same reason.
+/// Promises of any type, delivered one by one and identified by numbers. The same rule applies.
 class OpenPromises {
  public:
   template <class Answer>

@@ -9,7 +9,7 @@
 
 namespace cells {
 
-/// Tells each of its probes, in order.
+/// Calls each of its probes, in order.
 class ProbeList : public EngineProbe {
  public:
   explicit ProbeList(std::vector<std::shared_ptr<EngineProbe>> probes)

@@ -1,5 +1,5 @@
-// Every conversation of the engine: its messages, grouped by direction, and its typed interfaces.
-// Commands are imperative, events past tense. README.md beside this folder draws the flow.
+// Every conversation of the engine: the messages, grouped by direction, and the typed interfaces.
+// Commands are imperative, events are in the past tense. cells/README.md draws the flow.
 #pragma once
 
 #include <cstddef>
@@ -26,40 +26,40 @@ namespace cells {
 
 // --- From the API to the cell dispatcher -------------------------------------------------------
 
-/// Accept this job; answered after it is on disk. Under an idempotency key that was used, nothing
-/// is accepted: whose it is comes before every reason to refuse.
+/// Accept this job; answered once the job is on disk. An idempotency key that is in use takes
+/// precedence over every reason to refuse the job.
 struct SubmitJob {
   JobRequest request;
-  /// The asker refuses it if its key, which it has, is new: then nothing is accepted.
+  /// Only replay an earlier submission with this idempotency key; never create a job.
   bool only_replay = false;
 };
 struct JobSubmitted {
-  JobPtr job;  ///< Null when refused, here or by the asker.
+  JobPtr job;  ///< Null when the job was refused, or when there was nothing to replay.
   std::optional<Refusal> refusal;
-  bool replayed = false;  ///< The job was there: it was accepted for the same request before.
+  bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.
 };
 
-/// End this job, `job` being a recent version of it; answered after that is on disk. One that runs
-/// is ended soon, and only marked until then.
+/// Cancel this job; answered once the change is on disk. A running job is marked, its attempt is
+/// aborted, and the job is cancelled when the attempt has ended.
 struct CancelJob {
-  JobPtr job;
+  JobPtr job;  ///< A recent version.
 };
 struct CancelAnswered {
-  JobPtr job;             ///< As it stands now; null: it is not kept any more.
-  bool accepted = false;  ///< False: it had ended, or was not where `job` says.
+  JobPtr job;             ///< As it stands now; null when the store no longer has it.
+  bool accepted = false;  ///< False: the job had ended, or was not in the cell that `job` names.
 };
 
-/// Take up this failed or cancelled job again; answered after that is on disk.
+/// Queue this failed or cancelled job again; answered once the change is on disk.
 struct ReopenJob {
   JobPtr job;
 };
 struct ReopenAnswered {
-  JobPtr job;             ///< As it stands now; null when refused, or when it is not kept any more.
-  bool accepted = false;  ///< False: it has not ended, or has succeeded, or is gone.
+  JobPtr job;  ///< As it stands now; null when refused, or when the store no longer has it.
+  bool accepted = false;  ///< False: the job was not failed or cancelled, or is no longer stored.
   std::optional<Refusal> refusal;
 };
 
-/// Tell about one cell.
+/// Report the status of one cell.
 struct DescribeCell {
   CellKey cell;
 };
@@ -67,85 +67,84 @@ struct CellDescribed {
   std::optional<CellStatus> status;  ///< None: there is no such cell.
 };
 
-/// Tell about the cells after the given one, in order of their keys.
+/// Report the status of the cells after this key, in order of their keys.
 struct ListCells {
   std::optional<CellKey> after;
   std::size_t limit = 50;
   std::optional<std::string> customer{};  ///< Only cells whose key names it; `*` does not.
 };
 struct CellsListed {
-  std::vector<CellStatus> cells;  ///< Without one that has just closed.
-  /// Others come after this key, the last of those asked; none: there are no more.
+  std::vector<CellStatus> cells;  ///< Without any that closed meanwhile.
+  /// The last key of this page, if more cells follow.
   std::optional<CellKey> more_after;
 };
 
-/// Make the pool of a cell this big until told otherwise; none: as configured. Answered after it is
-/// on disk and in force: no job starts any more beyond the new size.
+/// Override the pool size of a cell, or undo the override (no size). Answered once the change is on
+/// disk and in force: from then on no job starts beyond the new size.
 struct ResizePool {
   CellKey cell;
   std::optional<std::uint32_t> size;
 };
 
-/// Pause a cell, let it drain, or let it go on. Answered after it is on disk and in force.
+/// Activate, pause or drain a cell. Answered once the change is on disk and in force.
 struct ChangeCellState {
   CellKey cell;
   CellState state = CellState::active;
 };
 
-/// A configured service as the engine sees it.
+/// A configured service, as the engine needs it.
 struct ServiceEntry {
   std::function<Provider(caf::actor_system&)> start_provider;
-  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+  milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
 };
 
-/// Go on with another configuration (promise P12): with these cells, and these services beside
-/// those that are neither listed nor gone. Nothing that runs is interrupted. Answered when every
-/// job that waits is in the cell that the routing names now. One at a time.
+/// Switch to another configuration without interrupting any attempt (promise P12). Answered once
+/// every waiting job is in the cell that the routing names. Refused during another reload.
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
-  std::map<std::string, ServiceEntry> services;  ///< That are new or have changed.
-  std::set<std::string> services_gone;
+  std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
+  std::set<std::string> services_gone;           ///< To be removed.
 };
 struct Reconfigured {
-  /// Services that were to go, and how many unfinished jobs need them. Not empty: nothing changed.
+  /// Services that cannot be removed, with the number of unfinished jobs that need each. Unless
+  /// empty, nothing has changed.
   std::map<std::string, std::uint64_t> needed;
   std::vector<MaskedSize> masked;  ///< In order of their cells.
 };
 
-/// Tell about the services.
+/// Report the status of every service.
 struct ListServices {};
 struct ServicesListed {
   std::map<std::string, ServiceStatus> services;
 };
 
-/// Keep ended jobs for so long from now on, and their idempotency keys with them.
+/// From now on, keep ended jobs and their idempotency keys for this long.
 struct KeepEnded {
   milliseconds keep{};
 };
 
-/// How long a stop waits, beyond the grace, for calls that it has ended to confirm that.
+/// How long a shutdown waits, beyond its grace, until aborted calls have confirmed their end.
 inline constexpr milliseconds hand_back_patience{5000};
 
-/// Stop (promise P11): refuse new jobs, let what runs finish for at most `grace`, hand the rest
-/// back to the queue, and flush the store. The job of a call that does not confirm its end stays
-/// `running` there.
+/// Shut down (promise P11): admit no job, let running attempts finish within `grace`, hand the
+/// others back to the queue, and flush the store. A job whose call does not confirm its end stays
+/// `running` in the store.
 struct ShutDown {
   milliseconds grace{};
 };
 struct ShutdownCompleted {
   std::size_t handed_back = 0;
-  std::map<CellKey, std::uint64_t> unconfirmed{};  ///< Calls, by the cells of their jobs.
+  std::map<CellKey, std::uint64_t> unconfirmed{};  ///< Calls that may still be running, by cell.
 };
 
-// --- From the engine to whoever watches --------------------------------------------------------
+// --- From the engine to its observer -----------------------------------------------------------
 
-/// A job took on this form, and (unless it just began to run) this is on disk.
+/// A job has changed to this version, which is on disk unless the job has just started to run.
 struct JobChanged {
   JobPtr job;
 };
 
-/// Changes may have been told to nobody: a dispatcher died after it had written them down. They are
-/// on disk.
+/// A dispatcher died after storing changes that it may not have reported. The store has them.
 struct ChangesLost {};
 
 }  // namespace cells
@@ -174,27 +173,28 @@ CELLS_MESSAGE(ChangesLost)
 
 namespace cells {
 
-/// Hears of every change of every job, in order for each job. The first may come before the
-/// submitter has its answer, which goes another way.
+/// Receives every change of every job, in order for each job. The first change of a job may arrive
+/// before the answer to its submission, which takes another path.
 using JobObserver = caf::typed_actor<caf::reacts_to<JobChanged>, caf::reacts_to<ChangesLost>>;
 
 // --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
 
-/// Let go of the jobs of this customer and product that wait: put them `between_cells`. Answered
-/// when that is done, and none that still runs will come back to this cell's queue.
+/// Move the waiting jobs of this customer and product to `between_cells`. Once answered, no such
+/// job returns to this cell's queue, not even one that is still running.
 struct ReleaseJobs {
   std::string customer;
   std::string product;
 };
 struct JobsReleased {};
 
-/// Take the waiting jobs of this route into this cell. Answered when that is done.
+/// Move the waiting jobs of this backlog into this cell; answered once they are moved.
 struct TakeOver {
   StoredBacklog from;
 };
 struct TakenOver {};
 
-/// Jobs of this customer and product wait `between_cells`, or have become runnable in another cell.
+/// Jobs of this customer and product are waiting `between_cells`, or have become runnable in
+/// another cell.
 struct JobsLeft {
   std::string customer;
   std::string product;
@@ -203,79 +203,78 @@ struct JobsLeft {
 /// The dispatcher of a cell died and was replaced.
 struct CellRestarted {};
 
-/// Start no job any more beyond this many running ones; answered when in force.
+/// Keep at most this many jobs running: start none beyond. Answered once in force.
 struct LimitRunning {
   std::uint32_t max = 0;
 };
 struct RunningLimited {};
 
-/// Behave so from now on; answered when in force.
+/// Put the cell in this state; answered once in force.
 struct SetCellState {
   CellState state = CellState::active;
 };
 struct CellStateSet {};
 
-/// Have this many workers; answered when every step towards it has been begun.
+/// Have this many workers; answered once every step towards that number has begun.
 struct Resize {
   std::uint32_t target = 0;
 };
 struct Resized {};
 
-/// Take up to `count` idle workers off the ready list, so that no job reaches them any more.
+/// Take up to `count` idle workers off the ready list, so that no further job reaches them.
 struct WithdrawIdle {
   std::uint32_t count = 0;
 };
 
-/// Tell about the queue, and who is ready and who runs.
+/// Report the queue and the workers.
 struct DescribeQueue {};
 struct QueueDescribed {
   QueueStatus queue;
   std::uint32_t ready = 0;
-  std::uint32_t busy = 0;      ///< Workers with a job that are to stay.
+  std::uint32_t busy = 0;      ///< Workers with a job that stay after it.
   std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
 };
 
-/// To a service client: make calls from now on with this provider; those under way end with the one
-/// that began them.
+/// To a service client: make new calls with this provider; calls in flight end with the old one.
 struct ReplaceProvider {
   ServiceEntry entry;
 };
 
-/// Tell about one service.
+/// Report the status of one service.
 struct DescribeService {};
 struct ServiceDescribed {
   ServiceStatus status;
 };
 
-/// To a worker: leave, after the job you have. To a pool: let every worker leave. To a cell: start
-/// no job any more, and stop the pool. A pool and a cell answer when the last worker has left.
+/// To a worker: leave after the job in hand. To a pool: retire every worker. To a cell: start no
+/// further job, and stop the pool. A pool and a cell answer once the last worker has left.
 struct GracefulStop {};
 struct Stopped {};
 
-/// Start no job any more, and refuse new ones.
+/// Start no further job, and refuse new ones.
 struct StopDispatching {};
 struct DispatchingStopped {};
 
-/// End every attempt under way and hand its job back to the queue, not counted. Answered when no
-/// lease is live and every end is recorded.
+/// Abort every attempt and hand its job back to the queue, the attempt not counted. Answered once
+/// no lease is live and every end is recorded.
 struct HandBack {};
 struct HandedBack {
   std::size_t count = 0;
 };
 
-/// End every worker at once, running or not; answered when all are gone.
+/// End every worker at once, busy or not; answered once all are gone.
 struct KillWorkers {};
 struct WorkersKilled {};
 
-/// Whether nothing is in the cell: no unfinished or settling job, and no submission under way.
+/// Report whether the cell is empty: no unfinished or settling job, and no submission in flight.
 struct AskIdle {};
 struct IdleAnswered {
   bool idle = false;
 };
 
-/// A dispatcher has had nothing in its cell for a while.
+/// The cell of this dispatcher has been idle for EngineOptions::idle_close.
 struct QueueRanDry {};
-/// A cell, likewise.
+/// This cell has been idle for that long.
 struct CellRanDry {
   CellKey cell;
 };
@@ -288,17 +287,16 @@ struct RunJob {
   JobPtr job;
   milliseconds timeout{};
   Provider service;
-  /// The call begins when the claim of the job is on disk: no crash forgets that it was made.
+  /// Start the call only after the job's claim is on disk, so that no crash can forget the call.
   bool after_commit = false;
 };
 
-/// End the attempt under this lease before its time; reported like any other end.
+/// Abort the attempt under this lease; its end is reported like any other.
 struct AbortWork {
   Lease lease;
 };
 
-/// The worker begins with what it was handed. Its timeout counts from `at`, however late the
-/// dispatcher comes to read this.
+/// The attempt has begun. Its timeout counts from `at`, however late this message is read.
 struct JobWorkStarted {
   Lease lease;
   SteadyTime at{};
@@ -310,10 +308,10 @@ struct JobWorkCompleted {
   CallOutcome outcome;
 };
 
-/// You are off the ready list: what was handed to you has reached you by now.
+/// This worker is off the ready list, and every job handed to it has reached it.
 struct ReadyWithdrawn {};
 
-/// Do what is due. `at` tells a superseded tick from the armed one.
+/// Do what is due. A tick is superseded unless `at` is the time that its actor is armed for.
 struct Tick {
   SteadyTime at{};
 };
@@ -359,28 +357,28 @@ CELLS_MESSAGE(Tick)
 
 namespace cells {
 
-/// Makes one attempt at a time; announces itself when it is free. Many per pool.
+/// Makes one attempt at a time, and announces itself whenever it is free. Many per pool.
 using JobWorker = caf::typed_actor<
-    /// Comes only after this worker announced ReadyForJob.
+    /// Arrives only after this worker has announced ReadyForJob.
     caf::reacts_to<RunJob>,
-    /// Ignored when the lease is not the one at hand.
+    /// Ignored unless the lease is the one in hand.
     caf::reacts_to<AbortWork>,
-    /// Withdraws, finishes what it has or what is on its way, leaves.
+    /// Withdraws, finishes the job that it has or that is on its way, and leaves.
     caf::reacts_to<GracefulStop>,
-    /// Leaves, if it has no job.
+    /// Leaves, unless it has a job.
     caf::reacts_to<ReadyWithdrawn>>;
 
-/// A worker is free: hand it one job.
+/// This worker is free: hand it one job.
 struct ReadyForJob {
   JobWorker worker;
 };
 
-/// A worker is about to leave: hand it nothing any more, and confirm.
+/// This worker is about to leave: hand it no further job, and confirm.
 struct WithdrawReady {
   JobWorker worker;
 };
 
-/// Workers that were idle and are off the ready list.
+/// These workers were idle, and are off the ready list.
 struct IdleWithdrawn {
   std::vector<JobWorker> workers;
 };
@@ -393,33 +391,33 @@ CELLS_MESSAGE(IdleWithdrawn)
 
 namespace cells {
 
-/// Makes the calls of one service with its provider, and restarts that when it dies. One per
+/// Makes the calls of one service through its provider, and replaces a provider that dies. One per
 /// service, shared by all cells.
 using ServiceClient = Provider::extend<
-    /// Starts the new provider; the old one goes when its last call has ended.
+    /// Starts the new provider; the old one ends with its last call.
     caf::reacts_to<ReplaceProvider>,
-    /// Counts as of now.
+    /// Reports the current figures.
     caf::replies_to<DescribeService>::with<ServiceDescribed>>;
 
-/// A running provider and how its service behaves.
+/// A service as dispatchers use it.
 struct Service {
   ServiceClient client;
-  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+  milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
 };
 using Services = std::map<std::string, Service>;
 
-/// What the configuration says of a cell.
+/// What the configuration says about a cell.
 struct CellTerms {
   CellSettings settings;
-  bool closes_when_dry = false;  ///< An instance of a template; or leaving.
-  bool leaving = false;          ///< Not configured any more: not even an override keeps it.
-  /// Null, as at the start: every job of the cell is to run there. Else only those that it names
-  /// this cell for; the others are released.
+  bool closes_when_dry = false;  ///< Closes when idle: an instance of a template, or leaving.
+  bool leaving = false;          ///< No longer configured: not even an override keeps it open.
+  /// Null, as after a start: every job of the cell runs here. Otherwise only the jobs that the
+  /// routing sends here do; the others are released.
   std::shared_ptr<const Routing> routing;
   std::shared_ptr<const Services> services;  ///< Never null.
 };
 
-/// Behave so from now on. A cell answers when it is in force.
+/// Adopt these settings. A cell answers once they are in force.
 struct ChangeTerms {
   CellTerms terms;
 };
@@ -430,122 +428,122 @@ CELLS_MESSAGE(ChangeTerms)
 
 namespace cells {
 
-/// Knows who is ready and who is running; hands out the jobs of one cell. One per cell.
+/// Hands out the jobs of one cell; knows the ready workers and the running attempts. One per cell.
 using JobDispatcher = caf::typed_actor<
-    /// Admits the job within the quota, stores it, and answers.
+    /// Admits the job within the cell's settings, stores it, and answers.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
-    /// Ends a waiting job at once; aborts the attempt of a running one.
+    /// Cancels a waiting job at once; aborts the attempt of a running one.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
-    /// Queues an ended job again, within the quota.
+    /// Queues an ended job again, if the cell admits new jobs.
     caf::replies_to<ReopenJob>::with<ReopenAnswered>,
     /// Hands the worker a job now, or as soon as there is one.
     caf::reacts_to<ReadyForJob>,
-    /// Answers with ReadyWithdrawn.
+    /// Takes the worker off the ready list, and answers with ReadyWithdrawn.
     caf::reacts_to<WithdrawReady>,
-    /// Notes it; one without JobWorkStarted was never begun.
+    /// Sets the deadline of the attempt; without this report the attempt never began.
     caf::reacts_to<JobWorkStarted>,
     /// Records the end of the attempt, if its lease is live.
     caf::reacts_to<JobWorkCompleted>,
-    /// Hands out from now on what the terms leave it.
+    /// From now on hands out only jobs that belong here under the new settings.
     caf::reacts_to<ChangeTerms>,
-    /// Puts the jobs where another dispatcher takes them over.
+    /// Moves the jobs to `between_cells`.
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Moves the jobs here, counts them, and dispatches.
     caf::replies_to<TakeOver>::with<TakenOver>,
-    /// Holds back from now on what would run beyond the bound.
+    /// Starts no job beyond the limit.
     caf::replies_to<LimitRunning>::with<RunningLimited>,
-    /// Starts jobs, and takes them, as the state says.
+    /// Admits and starts jobs as the state allows.
     caf::replies_to<SetCellState>::with<CellStateSet>,
-    /// Names idle workers and forgets that they were ready.
+    /// Names idle workers and takes them off the ready list.
     caf::replies_to<WithdrawIdle>::with<IdleWithdrawn>,
-    /// Counts as of now.
+    /// Reports the current figures.
     caf::replies_to<DescribeQueue>::with<QueueDescribed>,
-    /// Hands out nothing any more, whoever is ready.
+    /// Hands out no further job, even to workers that are ready.
     caf::replies_to<StopDispatching>::with<DispatchingStopped>,
-    /// Aborts what runs; its jobs are queued again.
+    /// Aborts all attempts; their jobs are queued again.
     caf::replies_to<HandBack>::with<HandedBack>,
-    /// Says whether its cell could be closed.
+    /// Reports whether the cell could close.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
-    /// Ends what is overdue, does what has become due, repairs a lost wake-up.
+    /// Aborts what is overdue, advances what has fallen due, and repairs a lost wake-up.
     caf::reacts_to<Tick>>;
 
-/// Knows how many workers there should be; spawns, retires and replaces them. One per cell.
+/// Keeps the workers of one cell at their number: spawns, retires and replaces them. One per cell.
 using JobWorkerPool = caf::typed_actor<
-    /// Spawns what is missing, retires what is too much, idle workers first.
+    /// Spawns missing workers, or retires surplus ones, idle workers first.
     caf::replies_to<Resize>::with<Resized>,
-    /// Retires everybody.
+    /// Retires every worker.
     caf::replies_to<GracefulStop>::with<Stopped>,
-    /// Ends everybody, after their dispatcher has died.
+    /// Ends every worker, after their dispatcher has died.
     caf::replies_to<KillWorkers>::with<WorkersKilled>>;
 
-/// Joins a dispatcher and a pool under one quota, and restarts them when one dies.
+/// Joins a dispatcher and a pool under the same settings, and restarts either when it dies.
 using Cell = caf::typed_actor<
-    /// Goes on to the dispatcher.
+    /// Forwarded to the dispatcher.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
-    /// Goes on to the dispatcher.
+    /// Forwarded to the dispatcher.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
-    /// Goes on to the dispatcher.
+    /// Forwarded to the dispatcher.
     caf::replies_to<ReopenJob>::with<ReopenAnswered>,
-    /// Adds its size and quota to what the dispatcher counts.
+    /// Adds the pool size and the settings to the dispatcher's figures.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
-    /// Writes the override down, then puts it in force.
+    /// Stores the override, then applies it.
     caf::replies_to<ResizePool>::with<CellDescribed>,
-    /// The same.
+    /// Stores the override, then applies it.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
-    /// Passes them on, and resizes the pool.
+    /// Passes the settings to the dispatcher, and resizes the pool.
     caf::replies_to<ChangeTerms>::with<CellDescribed>,
-    /// Goes on to the dispatcher; asked again if that dies.
+    /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
-    /// The same.
+    /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<TakeOver>::with<TakenOver>,
-    /// From its dispatcher, goes on to the cell dispatcher.
+    /// From the dispatcher; forwarded to the cell dispatcher.
     caf::reacts_to<JobsLeft>,
-    /// Finishes what runs, starts nothing.
+    /// Lets running jobs finish, and starts none.
     caf::replies_to<GracefulStop>::with<Stopped>,
-    /// Goes on to the dispatcher.
+    /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<HandBack>::with<HandedBack>,
-    /// Goes on to the dispatcher; a cell with an override is never idle.
+    /// Forwarded to the dispatcher; a cell with an override is idle only if it is leaving.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
-    /// From its dispatcher.
+    /// From the dispatcher; reported to the cell dispatcher as CellRanDry.
     caf::reacts_to<QueueRanDry>>;
 
-/// Knows the routing, starts cells, and sends each job to its cell. One per daemon.
+/// Knows the routing, starts cells, and routes each job to its cell. One per daemon.
 using CellDispatcher = caf::typed_actor<
-    /// Goes to the cell that the routing names, which is started if need be.
+    /// Forwarded to the cell that the routing names, which is started if necessary.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
-    /// Goes to the job's cell; of a job that stands between two cells, it is done here.
+    /// Forwarded to the job's cell; a job that is between two cells is cancelled here.
     caf::replies_to<CancelJob>::with<CancelAnswered>,
-    /// Goes to the cell that the routing names now.
+    /// Forwarded to the cell that the routing names now.
     caf::replies_to<ReopenJob>::with<ReopenAnswered>,
-    /// Goes to the cell; a template answers for itself.
+    /// Forwarded to the cell; answered here for a template.
     caf::replies_to<DescribeCell>::with<CellDescribed>,
     /// Asks each cell of the page.
     caf::replies_to<ListCells>::with<CellsListed>,
-    /// Goes to the cell; on a template it sets what new instances start from.
+    /// Forwarded to the cell; for a template, sets the size that new instances start with.
     caf::replies_to<ResizePool>::with<CellDescribed>,
-    /// Goes to the cell; a template has no state.
+    /// Forwarded to the cell; a template has no state.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
-    /// Changes the services, then every cell's terms, then moves jobs.
+    /// Changes the services, then the settings of every cell, then moves jobs.
     caf::replies_to<Reconfigure>::with<Reconfigured>,
-    /// Asks each service's client.
+    /// Asks the client of each service.
     caf::replies_to<ListServices>::with<ServicesListed>,
-    /// From a cell: has the cell that the routing names take the jobs over.
+    /// From a cell: has the cell that the routing names take over the jobs.
     caf::reacts_to<JobsLeft>,
-    /// From a cell: looks whether it holds jobs of others.
+    /// From a cell: after a reload, has every cell check its jobs against the routing again.
     caf::reacts_to<CellRestarted>,
-    /// Stops every cell gracefully, hands back what is left when the grace is over, flushes. Waits
-    /// for no call longer than that and hand_back_patience.
+    /// Stops every cell gracefully, hands back what still runs after the grace, and flushes. Waits
+    /// for no call longer than the grace and hand_back_patience.
     caf::replies_to<ShutDown>::with<ShutdownCompleted>,
-    /// From an instance of a template or a cell that leaves: it may be closed until its next job.
+    /// From a cell that need not stay: closes it until its next job, if it is still idle.
     caf::reacts_to<CellRanDry>,
     /// The grace of a ShutDown is over.
     caf::reacts_to<Tick>>;
 
-/// Removes ended jobs from the store, some time after their end. One per daemon.
+/// Removes ended jobs from the store some time after their end. One per daemon.
 using Retention = caf::typed_actor<
-    /// Goes by it at once.
+    /// Takes effect at once.
     caf::reacts_to<KeepEnded>,
-    /// Takes the next step, or looks whether there is one.
+    /// Takes the next step, or checks whether there is one.
     caf::reacts_to<Tick>>;
 
 }  // namespace cells

@@ -59,7 +59,7 @@ class RetentionActor final : public Retention::base {
 
   RetentionOptions options_;
   PrunePace pace_;
-  bool asking_ = false;  ///< A step is under way.
+  bool asking_ = false;  ///< A PruneEnded is unanswered.
   SteadyTime armed_{};
 };
 

@@ -1,4 +1,4 @@
-// Forgets ended jobs some time after their end.
+// Removes ended jobs some time after their end.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@ namespace cells {
 struct RetentionOptions {
   JobStore store;
   std::function<WallTime()> wall_clock;
-  milliseconds keep{};  ///< How long after its end; until a KeepEnded says otherwise.
+  milliseconds keep{};  ///< How long ended jobs are kept, until a KeepEnded changes it.
 };
 
-/// Begins at once, with what was left by an earlier run. Ends by itself when the store fails.
+/// Begins at once. The actor ends when the store fails.
 Retention spawn_retention(caf::actor_system& system, RetentionOptions options);
 
 }  // namespace cells

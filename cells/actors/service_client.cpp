@@ -14,9 +14,9 @@
 namespace cells {
 namespace {
 
-constexpr std::size_t over_max = 10'000;
+constexpr std::size_t aborted_max = 10'000;
 
-/// Owns the service's provider, and those before it that still have calls under way.
+/// Owns the service's provider, and earlier ones that still have calls in flight.
 class ServiceClientActor : public ServiceClient::base {
  public:
   ServiceClientActor(caf::actor_config& config, std::string name, ServiceEntry entry,
@@ -62,7 +62,7 @@ class ServiceClientActor : public ServiceClient::base {
     Provider handle;
     std::size_t calls = 0;
   };
-  using Providers = std::list<RunningProvider>;  ///< The newest first: it gets the calls.
+  using Providers = std::list<RunningProvider>;  ///< The newest is first, and gets new calls.
 
   struct Call {
     Providers::iterator provider;
@@ -82,7 +82,7 @@ class ServiceClientActor : public ServiceClient::base {
 
   caf::result<CallEnded> begin(StartCall& message) {
     const Lease lease = message.lease;
-    if (over_.contains(lease)) {
+    if (aborted_.contains(lease)) {
       CallOutcome outcome;
       outcome.kind = CallOutcome::Kind::aborted;
       return CallEnded{lease, std::move(outcome)};
@@ -114,12 +114,12 @@ class ServiceClientActor : public ServiceClient::base {
     retire_unused();
   }
 
-  /// Whoever began the call aborts it. The answer takes the same way as that of the call, so that
-  /// it does not overtake an end that came before. A lease that is not known here may be one of a
-  /// provider that has died: its successor confirms when what that has left is over.
+  /// The provider that began the call aborts it. Its confirmation takes the same path as the end of
+  /// the call, so that it cannot overtake an earlier end. An unknown lease may belong to a provider
+  /// that died; its successor confirms once nothing of that call is left.
   caf::result<CallAborted> abort(const AbortCall& message) {
     const auto found = calls_.find(message.lease);
-    if (found == calls_.end()) note_over(message.lease);
+    if (found == calls_.end()) note_aborted(message.lease);
     const auto provider = found == calls_.end() ? providers_.begin() : found->second.provider;
     auto promise = make_response_promise<CallAborted>();
     const auto owed = aborting_.add(promise);
@@ -129,15 +129,15 @@ class ServiceClientActor : public ServiceClient::base {
     return promise;
   }
 
-  /// A worker that outlives its dispatcher and its pool for a moment may still begin a call whose
-  /// end is confirmed to their successors: it comes too late. Leases ascend, so the first is the
-  /// oldest.
-  void note_over(Lease lease) {
-    over_.insert(lease);
-    if (over_.size() > over_max) over_.erase(over_.begin());
+  /// A worker that briefly outlives its dispatcher and its pool may still try to begin a call whose
+  /// abort was confirmed to their successors; that call must not begin. Leases ascend, so the first
+  /// is the oldest.
+  void note_aborted(Lease lease) {
+    aborted_.insert(lease);
+    if (aborted_.size() > aborted_max) aborted_.erase(aborted_.begin());
   }
 
-  /// The newest stays; an older one goes with its last call.
+  /// Ends every provider without calls, except the newest.
   void retire_unused() {
     for (auto provider = std::next(providers_.begin()); provider != providers_.end();) {
       if (provider->calls > 0) {
@@ -150,8 +150,8 @@ class ServiceClientActor : public ServiceClient::base {
     }
   }
 
-  /// The calls that it had are answered with an error, each by itself; this comes after all of its
-  /// answers, so that what it still owes it will never answer.
+  /// Every answer of the provider has arrived before this message, so its remaining calls will
+  /// never be answered: each gets an error.
   void provider_down(const caf::actor_addr& source) {
     for (const Lease& lease : owed_by(source)) {
       end(lease,
@@ -177,7 +177,7 @@ class ServiceClientActor : public ServiceClient::base {
   std::shared_ptr<EngineProbe> probe_;
   Providers providers_;
   std::map<Lease, Call> calls_;
-  std::set<Lease> over_;  ///< Of which no call begins any more.
+  std::set<Lease> aborted_;  ///< No call may begin under these.
   OpenPromises aborting_;
   RateMeter ended_rate_;
 };

@@ -7,8 +7,8 @@
 
 namespace cells {
 
-/// Starts a client for one service, shared by all cells. It keeps a provider running: one that dies
-/// is replaced, and the calls that it had are answered with an error.
+/// Starts the client of one service, for all cells. The client keeps a provider running: it
+/// replaces one that dies, and answers that provider's calls with an error.
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
                                    std::shared_ptr<EngineProbe> probe);
 

@@ -1,4 +1,4 @@
-// The workers that a dispatcher knows: who is ready, and who has which lease.
+// The workers that a dispatcher knows: which are ready, and which lease each has.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace cells {
 
-/// Workers by the identity of their actors. How many there should be is not known here.
+/// Tells workers apart by the identity of their actors. Does not know how many there should be.
 class WorkerRoster {
  public:
   using Id = caf::actor_id;
 
-  /// The worker is free. True: it is seen for the first time.
+  /// The worker is free. True: it announced itself for the first time.
   bool announce(const JobWorker& worker) {
     ready_.insert(worker->id());
     return workers_.try_emplace(worker->id(), Entry{worker, {}, false}).second;
   }
 
-  /// The worker is about to leave: it is not ready any more, and will not count as busy.
+  /// The worker is about to leave: it is no longer ready, and counts as leaving instead of busy.
   void withdraw(const JobWorker& worker) {
     ready_.erase(worker->id());
     if (Entry* entry = find(worker->id())) entry->leaving = true;
@@ -41,7 +41,7 @@ class WorkerRoster {
     return idle;
   }
 
-  /// Gives a ready worker this lease; there must be one.
+  /// Gives this lease to a ready worker; there must be one.
   const JobWorker& assign(const Lease& lease) {
     Entry& entry = workers_.at(*ready_.begin());
     ready_.erase(ready_.begin());
@@ -49,7 +49,7 @@ class WorkerRoster {
     return entry.handle;
   }
 
-  /// The worker has no job any more; nothing happens when it is gone.
+  /// The worker no longer has a job; does nothing if the worker is gone.
   void release(Id worker) {
     if (Entry* entry = find(worker)) entry->lease = {};
   }
@@ -64,7 +64,7 @@ class WorkerRoster {
     return lease ? std::optional{lease} : std::nullopt;
   }
 
-  /// Null when it is gone.
+  /// Null if the worker is gone.
   const JobWorker* handle(Id worker) {
     Entry* entry = find(worker);
     return entry ? &entry->handle : nullptr;
@@ -73,7 +73,7 @@ class WorkerRoster {
   bool any_ready() const { return !ready_.empty(); }
   std::size_t ready() const { return ready_.size(); }
 
-  /// Workers with a job: those that are to stay, or those that leave after it.
+  /// The number of workers with a job that leave after it, or that stay.
   std::size_t with_job(bool leaving) const {
     std::size_t count = 0;
     for (const auto& [id, worker] : workers_) {
@@ -90,8 +90,8 @@ class WorkerRoster {
  private:
   struct Entry {
     JobWorker handle;
-    Lease lease;           ///< Of the job it has, if any.
-    bool leaving = false;  ///< Withdrew; leaves after the job it has.
+    Lease lease;           ///< Of the job in hand, if any.
+    bool leaving = false;  ///< Has withdrawn, and leaves after the job in hand.
   };
 
   Entry* find(Id worker) {

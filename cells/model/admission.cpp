@@ -6,7 +6,7 @@
 namespace cells {
 namespace {
 
-/// Nothing was finished lately, so there is no rate to go by.
+/// Used when no job has ended lately, so that there is no rate to go by.
 constexpr double retry_after_unknown_s = 60;
 constexpr double retry_after_max_s = 3600;
 

@@ -1,4 +1,4 @@
-// How many jobs a cell takes on.
+// Whether a cell accepts another job.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace cells {
 
-/// The clients that a full cell has told to come back. Each is told to come after those before it,
-/// one as one place comes free: a crowd that came at once would be refused again, but for one.
+/// The clients that a full cell has refused and not yet made room for. Each is asked to return
+/// later than those before it: of a crowd that returned at once, all but one would be refused
+/// again.
 class TurnedAway {
  public:
-  /// One client more; how many are to come before it. Begins anew beyond as many as the queue has
-  /// places: of those that do not come back nobody has to wait for more.
+  /// Counts another client, and returns how many are ahead of it. Wraps at `jobs_max`, so that
+  /// clients that never return cannot push later ones back without end.
   std::uint64_t add(std::uint64_t jobs_max) {
     const auto before = awaited_ < jobs_max ? awaited_ : 0;
     awaited_ = before + 1;
     return before;
   }
-  /// A job has ended.
-  void place_came_free() {
+  void job_ended() {
     if (awaited_ > 0) awaited_ -= 1;
   }
 
@@ -28,21 +28,18 @@ class TurnedAway {
   std::uint64_t awaited_ = 0;
 };
 
-/// Whether a cell with `unfinished` jobs takes one more (promise P9). `finished_per_s` is the
-/// measured drain rate: the refusal's retry_after is the time in which a place comes free for this
-/// client and those who were `turned_away` before.
+/// Refuses a job when `unfinished` has reached `jobs_max` (promise P9). `finished_per_s` is the
+/// measured rate at which jobs end; it gives the refusal's retry_after, the time until there is
+/// room for this client and for those `turned_away` before it.
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
                                    std::uint64_t jobs_max, double finished_per_s,
                                    TurnedAway& turned_away);
 
-/// Whether the cell grants the timeout that the job asks for.
+/// Refuses a timeout above the cell's maximum.
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max);
 
-/// The cell takes no jobs until an administrator lets it go on.
 Refusal refuse_draining(const CellKey& cell);
-
-/// Another request of the customer holds the idempotency key.
 Refusal refuse_reused_key(const CellKey& cell);
 
 }  // namespace cells

@@ -1,4 +1,4 @@
-// The name of a cell: which customer and product it serves.
+// The name of a cell: the customer and the product that it serves.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace cells {
 
-/// `*` in either place stands for any customer or product.
+/// `*` stands for any customer or any product.
 struct CellKey {
   std::string customer = "*";
   std::string product = "*";
@@ -14,8 +14,8 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;
 };
 
-/// Where jobs stand that have left one cell and not yet come to the next: no configuration can have
-/// a cell of this name.
+/// The cell of jobs that have left one cell and not yet reached the next. No configured cell can
+/// have this name.
 inline const CellKey between_cells{"", ""};
 
 inline std::string to_string(const CellKey& key) {

@@ -1,4 +1,4 @@
-// What a cell may use, as configured.
+// The configured settings of a cell.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::uint32_t pool_size_max = 100'000;
 
 struct RetryPolicy {
   std::uint32_t max_attempts = 5;
-  milliseconds backoff{1000};  ///< Before the second attempt; doubles from there.
+  milliseconds backoff{1000};  ///< Before the second attempt; doubles with each further one.
   milliseconds backoff_max{60000};
 
   bool operator==(const RetryPolicy&) const = default;
@@ -23,15 +23,15 @@ struct RetryPolicy {
 
 struct CellSettings {
   std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
-  milliseconds timeout{30000};        ///< Of an attempt, where the job names none.
-  milliseconds timeout_max{3600000};  ///< The most that a job may name.
-  std::uint64_t jobs_max = 100'000;   ///< Bounds everything unfinished.
+  milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
+  milliseconds timeout_max{3600000};  ///< The longest that a job may set.
+  std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
   RetryPolicy retry;
 
   bool operator==(const CellSettings&) const = default;
 };
 
-/// One entry of the configuration's `cells`: what it matches and what it grants.
+/// One entry of the configuration's `cells`: which jobs it matches, and their cell's settings.
 struct CellRule {
   std::string customer = "*";
   std::string product = "*";

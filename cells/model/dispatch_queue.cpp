@@ -15,26 +15,26 @@ void DispatchQueue::expect_more() {
     sweeping_ = true;
     sweep_after_.clear();
   }
-  sweep_missed_ = true;  // A sweep under way may have passed what is expected.
+  sweep_missed_ = true;  // The current sweep may already have passed these jobs.
 }
 
 void DispatchQueue::offer(JobPtr job) {
   const std::string& name = job->spec->customer;
   const auto found = customers_.find(name);
-  const bool known = found != customers_.end() && !found->second.left_out;
-  if (!known && sweeping_ && name > sweep_after_) return;  // The sweep will come by.
+  const bool known = found != customers_.end() && !found->second.evicted;
+  if (!known && sweeping_ && name > sweep_after_) return;  // The sweep will reach it.
   if (!known && (full() || (sweeping_ && sweep_missed_))) {
     expect_more();
     return;
   }
   Customer& customer = customers_[name];
-  customer.left_out = false;
+  customer.evicted = false;
   if (!customer.complete && !customer.jobs.empty()) {
     const Rank rank{-job->spec->priority, job->place};
-    if (rank > customer.jobs.rbegin()->first) return;  // Others, unseen, may come before it.
+    if (rank > customer.jobs.rbegin()->first) return;  // Jobs outside the window may come first.
   }
   if (!customer.complete && customer.jobs.empty()) {
-    feed(name, customer);
+    request_fetch(name, customer);
     return;
   }
   if (!add(customer, std::move(job))) return;
@@ -42,7 +42,7 @@ void DispatchQueue::offer(JobPtr job) {
     drop_last(customer);
   }
   if (customer.jobs.empty()) {  // It did not fit.
-    feed(name, customer);
+    request_fetch(name, customer);
   } else if (!customer.in_ring) {
     customer.in_ring = true;
     ring_.push_back(name);
@@ -80,8 +80,8 @@ JobPtr DispatchQueue::take() {
   return nullptr;
 }
 
-/// After one job: the turn goes on while there is credit; then the customer goes to the back, or
-/// out of the window when others wait outside.
+/// The turn lasts while there is credit. Then the customer goes to the back of the ring, or leaves
+/// the window if others wait outside.
 void DispatchQueue::after_take(const std::string& name, Customer& customer) {
   const bool turn_over = customer.deficit_us <= 0 || customer.jobs.empty();
   if (turn_over) {
@@ -95,11 +95,12 @@ void DispatchQueue::after_take(const std::string& name, Customer& customer) {
     }
     const bool ran_empty = customer.jobs.empty() && !customer.complete;
     if (sweeping_ && (ran_empty || (full() && customer.in_ring))) {
-      put_out(name, customer);
+      evict(name, customer);
       return;
     }
   }
-  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) feed(name, customer);
+  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4)
+    request_fetch(name, customer);
 }
 
 void DispatchQueue::remove(const Job& job) {
@@ -116,7 +117,7 @@ void DispatchQueue::remove(const Job& job) {
   ring_.erase(std::find(ring_.begin(), ring_.end(), name));
   customer.in_ring = false;
   customer.in_turn = false;
-  if (!customer.complete) feed(name, customer);
+  if (!customer.complete) request_fetch(name, customer);
   leave_if_idle(name);
 }
 
@@ -137,7 +138,7 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
   const std::int64_t actual = service_time.count();
   customer.deficit_us -= actual - customer.charged_us.front();
   customer.charged_us.pop_front();
-  // While it had nobody to share with, a refund is no claim on the turns of those who come later.
+  // A refund while there is no other customer gives no claim on the turns of later ones.
   if (ring_.size() <= 1) customer.deficit_us = std::min(customer.deficit_us, estimate_us_);
   if (actual > 0) {
     estimate_us_ = std::clamp((estimate_us_ * 7 + actual) / 8, estimate_us_min, estimate_us_max);
@@ -148,14 +149,14 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
 std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
   if (fetch_) return std::nullopt;
   const std::size_t bytes_free = bytes_ < limits_.bytes_max ? limits_.bytes_max - bytes_ : 1;
-  while (!hungry_.empty()) {
-    const std::string name = hungry_.front();
-    hungry_.pop_front();
+  while (!to_fetch_.empty()) {
+    const std::string name = to_fetch_.front();
+    to_fetch_.pop_front();
     const auto found = customers_.find(name);
     if (found == customers_.end() || !found->second.wants_fetch) continue;
     found->second.wants_fetch = false;
-    if (bytes_ >= limits_.bytes_max) {  // No room: it comes back with the sweep.
-      put_out(name, found->second);
+    if (bytes_ >= limits_.bytes_max) {  // No room: the sweep brings it back.
+      evict(name, found->second);
       continue;
     }
     fetch_ = Fetch{name, false, 1, jobs_per_customer(), bytes_free};
@@ -182,7 +183,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   }
   for (auto& [name, jobs, all] : customers) {
     Customer& customer = customers_[name];
-    customer.left_out = false;
+    customer.evicted = false;
     for (auto& job : jobs) {
       if (!in_hand(job->id)) add(customer, std::move(job));
     }
@@ -191,7 +192,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
       customer.in_ring = true;
       ring_.push_back(name);
     }
-    if (!customer.complete && customer.jobs.empty()) feed(name, customer);
+    if (!customer.complete && customer.jobs.empty()) request_fetch(name, customer);
     leave_if_idle(name);
   }
   if (!sweep) return;
@@ -207,10 +208,10 @@ void DispatchQueue::fetch_failed() {
   const Fetch asked = *fetch_;
   fetch_.reset();
   const auto found = customers_.find(asked.customer);
-  if (!is_sweep(asked) && found != customers_.end()) feed(asked.customer, found->second);
+  if (!is_sweep(asked) && found != customers_.end()) request_fetch(asked.customer, found->second);
 }
 
-/// A customer is never asked for by an empty name, nor by what comes after it.
+/// A fetch for one customer never has an empty name, and never begins after a name.
 bool DispatchQueue::is_sweep(const Fetch& asked) {
   return asked.after || asked.customer.empty();
 }
@@ -241,26 +242,26 @@ void DispatchQueue::drop_last(Customer& customer) {
   customer.complete = false;
 }
 
-/// Takes a customer's jobs out of the window; they stay in the store.
-void DispatchQueue::put_out(const std::string& name, Customer& customer) {
+/// Drops a customer's jobs from the window; they stay in the store.
+void DispatchQueue::evict(const std::string& name, Customer& customer) {
   while (!customer.jobs.empty()) drop_last(customer);
   if (customer.in_ring) ring_.erase(std::find(ring_.begin(), ring_.end(), name));
   customer.in_ring = false;
   customer.in_turn = false;
-  customer.left_out = true;
+  customer.evicted = true;
   customer.wants_fetch = false;
   customer.complete = true;
   expect_more();
   leave_if_idle(name);
 }
 
-void DispatchQueue::feed(const std::string& name, Customer& customer) {
+void DispatchQueue::request_fetch(const std::string& name, Customer& customer) {
   if (customer.wants_fetch) return;
   customer.wants_fetch = true;
-  hungry_.push_back(name);
+  to_fetch_.push_back(name);
 }
 
-/// Forgets a customer that has nothing here; a debt lasts as long as it has jobs in service.
+/// Forgets a customer without jobs, in the window or in service, and with it any debt.
 void DispatchQueue::leave_if_idle(const std::string& name) {
   const auto found = customers_.find(name);
   if (found == customers_.end()) return;
@@ -271,7 +272,8 @@ void DispatchQueue::leave_if_idle(const std::string& name) {
   }
 }
 
-/// Everybody in the ring is in debt: grants as many rounds at once as the least indebted needs.
+/// Called when every customer in the ring is in debt: grants, at once, as many rounds as the least
+/// indebted one needs.
 void DispatchQueue::grant_rounds() {
   std::int64_t rounds = estimate_us_max;
   for (const auto& name : ring_) {

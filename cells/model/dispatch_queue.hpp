@@ -1,4 +1,5 @@
-// Which job of a cell runs next: a window onto the cell's runnable jobs, shared fairly.
+// Which job of a cell runs next: a window onto the cell's runnable jobs, shared fairly between
+// customers.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +17,25 @@
 
 namespace cells {
 
-/// Holds a bounded part of the runnable jobs, the rest stays in the store.
+/// Holds a bounded part of the runnable jobs; the rest stay in the store.
 ///
 /// Customers take turns by deficit round robin (M. Shreedhar and G. Varghese, "Efficient Fair
 /// Queueing using Deficit Round Robin", 1995), charged by service time: an estimate when a step
 /// starts, corrected when it ends. Within a customer the higher priority goes first, then the
 /// lower place.
 ///
-/// Of each customer in the window it holds the best jobs; when they run low it asks for the next.
-/// When there are more customers than fit, a customer leaves the window after its turn and a sweep
-/// over the names brings in the others. Not thread-safe.
+/// For each customer in the window the queue holds the first jobs in that order, and fetches the
+/// next when they run low. When there are more customers than fit, a customer leaves the window
+/// after its turn, and a sweep over the names of customers brings in the others. Not thread-safe.
 class DispatchQueue {
  public:
   struct Limits {
     std::size_t customers_max = 256;
-    std::size_t jobs_max = 1024;      ///< Over all customers, roughly.
-    std::size_t bytes_max = 4 << 20;  ///< Of approximate_bytes, roughly.
+    std::size_t jobs_max = 1024;      ///< Of all customers together, roughly.
+    std::size_t bytes_max = 4 << 20;  ///< As counted by approximate_bytes, roughly.
   };
 
-  /// What to ask the store for; the members are those of FetchRunnable.
+  /// A request to the store; the members are those of FetchRunnable.
   struct Fetch {
     std::string customer;
     bool after = false;
@@ -51,51 +52,51 @@ class DispatchQueue {
   DispatchQueue() : DispatchQueue(Limits{}) {}
   explicit DispatchQueue(Limits limits) : limits_(limits) {}
 
-  /// The store may have runnable jobs that were never offered: begins a sweep.
+  /// The store may have runnable jobs that were never offered: begin a sweep.
   void expect_more();
 
-  /// A job became runnable.
+  /// The job has become runnable.
   void offer(JobPtr job);
 
-  /// The next job to start, out of the window and charged to its customer; null when there is none.
+  /// Returns the next job to start, removed from the window and charged to its customer; null when
+  /// the window is empty.
   JobPtr take();
 
-  /// The job is not runnable any more, without having been taken.
+  /// The job is no longer runnable, although it was not taken.
   void remove(const Job& job);
 
   /// The same for every job of this customer and product.
   void remove_all(const std::string& customer, const std::string& product);
 
-  /// A job that `take` gave ended after `service_time`, or did not start (zero).
+  /// A job that was taken has ended after `service_time`; zero if it did not start.
   void ended(const std::string& customer, microseconds service_time);
 
-  /// The next thing to ask the store; nothing while an answer is awaited or nothing is missing.
-  /// The caller sends it and calls `fetched` with the answer, or `fetch_failed`.
+  /// The next request to the store; nothing while one is unanswered or nothing is missing. The
+  /// caller sends it, and calls `fetched` with the answer, or `fetch_failed`.
   std::optional<Fetch> next_fetch();
 
-  /// `in_hand` tells the jobs that were taken and whose end is not yet in the store: the answer may
-  /// still list them. `complete`: no customer after the last one has a runnable job.
+  /// `in_hand` is true for jobs whose latest change is not yet in the store; the answer may still
+  /// list such jobs. `complete`: no customer after the last one has a runnable job.
   void fetched(std::vector<Fetched> customers, bool complete,
                const std::function<bool(JobId)>& in_hand);
   void fetch_failed();
 
-  /// No job is in the window.
   bool empty() const { return jobs_ == 0; }
   std::size_t size() const { return jobs_; }
 
  private:
-  /// (−priority, place): the order within a customer.
+  /// (−priority, place).
   using Rank = std::pair<int, JobId>;
 
   struct Customer {
     std::map<Rank, JobPtr> jobs;
-    bool complete = true;      ///< Every runnable job of this customer in the store is in `jobs`.
-    bool wants_fetch = false;  ///< Stands in `hungry_`.
+    bool complete = true;      ///< `jobs` has every runnable job of this customer.
+    bool wants_fetch = false;  ///< Is in `to_fetch_`.
     bool in_ring = false;
     bool in_turn = false;
-    bool left_out = false;  ///< Was put out of the window; the sweep brings it back.
+    bool evicted = false;  ///< Out of the window until the sweep brings it back.
     std::int64_t deficit_us = 0;
-    std::deque<std::int64_t> charged_us;  ///< Estimates of its jobs in service, oldest first.
+    std::deque<std::int64_t> charged_us;  ///< Estimates for its jobs in service, oldest first.
   };
 
   static bool is_sweep(const Fetch& asked);
@@ -103,22 +104,22 @@ class DispatchQueue {
   std::size_t jobs_per_customer() const;
   bool add(Customer& customer, JobPtr job);
   void drop_last(Customer& customer);
-  void put_out(const std::string& name, Customer& customer);
-  void feed(const std::string& name, Customer& customer);
+  void evict(const std::string& name, Customer& customer);
+  void request_fetch(const std::string& name, Customer& customer);
   void after_take(const std::string& name, Customer& customer);
   void leave_if_idle(const std::string& name);
   void grant_rounds();
 
   Limits limits_;
   std::map<std::string, Customer> customers_;
-  std::deque<std::string> ring_;    ///< Customers with jobs in the window, in order of turns.
-  std::deque<std::string> hungry_;  ///< Customers whose next jobs are to be asked for.
+  std::deque<std::string> ring_;      ///< Customers with jobs in the window, in order of turns.
+  std::deque<std::string> to_fetch_;  ///< Customers whose next jobs are to be fetched.
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
-  std::optional<Fetch> fetch_;       ///< Asked for, not yet answered.
-  bool sweeping_ = false;            ///< Customers may exist that are not in the window.
-  bool sweep_missed_ = false;        ///< Some customer was left out since the sweep began.
-  std::string sweep_after_;          ///< The sweep goes on after this name; empty: from the start.
+  std::optional<Fetch> fetch_;       ///< Sent, and not yet answered.
+  bool sweeping_ = false;            ///< There may be customers outside the window.
+  bool sweep_missed_ = false;        ///< The current sweep may have passed some of them.
+  std::string sweep_after_;          ///< The sweep continues after this name; empty: at the start.
   std::int64_t estimate_us_ = 1000;  ///< Moving average of service times; also the quantum.
 };
 

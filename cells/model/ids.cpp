@@ -21,7 +21,7 @@ std::string format_job_id(JobId id) {
 }
 
 std::optional<JobId> parse_job_id(std::string_view text) {
-  // The first digit carries 3 bits of the sign-free 63, so it is at most '7'.
+  // An id has 63 bits, of which the first digit carries 3: it is at most '7'.
   if (text.size() != text_length || text[0] > '7') return std::nullopt;
   JobId id = 0;
   for (const char c : text) {

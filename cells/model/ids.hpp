@@ -1,4 +1,4 @@
-// Identifiers: jobs and places in line, and leases.
+// Identifiers of jobs, places in a line, and leases.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace cells {
 
-/// Identifies a job; greater means created later. Also the currency of places in an entity's line
-/// (`Job::place`), so that a job due at once can use one number for both.
+/// Identifies a job; a greater id was created later. Places in an entity's line (`Job::place`) are
+/// drawn from the same numbers, so that a job that is due at once uses its id as its place.
 /// Layout: milliseconds since 1970 in the upper 43 bits, a counter in the lower 20; always positive
 /// as a signed 64-bit integer. 0 is no id.
 using JobId = std::uint64_t;
@@ -21,30 +21,29 @@ using JobId = std::uint64_t;
 /// The text form of a JobId: 13 characters of Crockford's base 32, lower case, sortable.
 std::string format_job_id(JobId id);
 
-/// The inverse of format_job_id; nothing when `text` is not exactly of that form.
+/// The inverse of format_job_id; nothing unless `text` has exactly that form.
 std::optional<JobId> parse_job_id(std::string_view text);
 
-/// The first id of the millisecond `at`: ids are compared with it to ask for "created after".
+/// The smallest id of the millisecond `at`, the bound for queries by time of creation.
 JobId first_job_id_at(WallTime at);
-/// When an id was made, or a place given.
+/// The time at which an id or a place was handed out.
 WallTime time_of(JobId id);
 
-/// Hands out strictly increasing ids, from any thread. Follows the wall clock, never backwards.
+/// Hands out strictly increasing ids; thread-safe. Follows the wall clock, but never backwards.
 class JobIdSource {
  public:
-  /// No id handed out later is at or below `last`.
+  /// From now on, every id handed out is greater than `last`.
   void start_after(JobId last);
 
-  /// The first of `count` consecutive fresh ids.
+  /// The first of `count` consecutive new ids.
   JobId next(WallTime now, std::uint64_t count = 1);
 
  private:
   std::atomic<JobId> last_{0};
 };
 
-/// One worker's turn at one step of one job (promise P3). The epoch ascends with the starts of
-/// celld on its data directory, the counter counts the leases of one epoch; together they never
-/// repeat.
+/// One worker's right to one attempt (promise P3). The epoch rises with each start of celld on its
+/// data directory, the counter with each lease of an epoch; a pair never repeats.
 struct Lease {
   std::uint64_t epoch = 0;
   std::uint64_t counter = 0;
@@ -56,7 +55,7 @@ struct Lease {
 /// "epoch-counter", for logs and traces.
 std::string to_string(const Lease& lease);
 
-/// Hands out the leases of one epoch, from any thread.
+/// Hands out the leases of one epoch; thread-safe.
 class LeaseSource {
  public:
   explicit LeaseSource(std::uint64_t epoch) : epoch_(epoch) {}

@@ -1,4 +1,4 @@
-// A job: what was asked for, and how far it has come.
+// A job: what was requested, and how far it has come.
 #pragma once
 
 #include <array>
@@ -17,16 +17,17 @@
 
 namespace cells {
 
-/// Where a job stands. cells/model/job_machine.hpp has the transitions and their picture.
+/// cells/model/job_machine.hpp has the transitions and draws them.
 enum class JobState : std::uint8_t {
-  scheduled,     ///< Not due yet; has no place in its entity's line. Left when `run_at` comes.
-  queued,        ///< Due, waits for a worker, or for the head of its entity's line.
-  running,       ///< One live lease. After a crash: aborted, counted as an interruption, queued.
-  retrying,      ///< Head of its entity's line, waits for `next_attempt_at`, then for a worker.
-  compensating,  ///< Undoes the steps that had succeeded. Reserved: nothing enters it yet.
-  succeeded,     ///< End: every step succeeded.
-  failed,        ///< End: a step failed for good, or the job expired.
-  cancelled,     ///< End: somebody asked for it.
+  scheduled,     ///< Not due before `run_at`; has no place in its entity's line yet.
+  queued,        ///< Due; waits for a worker, or for the jobs before it in its entity's line.
+  running,       ///< Has a live lease. After a crash the attempt is aborted, counted as an
+                 ///< interruption, and the job queued again.
+  retrying,      ///< Head of its entity's line; waits for `next_attempt_at`, then for a worker.
+  compensating,  ///< Undoes the steps that succeeded. Reserved: no job enters it yet.
+  succeeded,     ///< Ended: every step succeeded.
+  failed,        ///< Ended: a step failed for good, or the job expired.
+  cancelled,     ///< Ended: a client cancelled it.
 };
 inline constexpr std::size_t job_state_count = 8;
 
@@ -34,7 +35,7 @@ enum class StepState : std::uint8_t {
   waiting,      ///< Not tried yet.
   running,      ///< An attempt is under way.
   retrying,     ///< An attempt failed; another follows.
-  succeeded,    ///< Checkpointed; never run again.
+  succeeded,    ///< Checkpointed; never runs again.
   failed,       ///< No further attempt.
   undone,       ///< Compensated. Reserved.
   undo_failed,  ///< Could not be compensated. Reserved.
@@ -43,25 +44,25 @@ enum class StepState : std::uint8_t {
 
 enum class Severity : std::uint8_t { info, warning, error };
 
-/// What happens to the steps that had succeeded when a later one fails for good.
+/// What happens to the steps that succeeded when a later one fails for good.
 enum class OnFailure : std::uint8_t { stop };
 
-/// The names of API.md, for example "queued".
+/// The name in the API, for example "queued".
 std::string_view to_string(JobState state);
 std::string_view to_string(StepState state);
 std::string_view to_string(Severity severity);
 std::string_view to_string(OnFailure on_failure);
-/// The inverse; nothing for an unknown name.
+/// The inverse of to_string; nothing for an unknown name.
 std::optional<JobState> parse_job_state(std::string_view name);
 std::optional<StepState> parse_step_state(std::string_view name);
 std::optional<Severity> parse_severity(std::string_view name);
 std::optional<OnFailure> parse_on_failure(std::string_view name);
 
-/// True for succeeded, failed and cancelled.
+/// Whether the job has succeeded, failed or been cancelled.
 bool is_ended(JobState state);
 
 /// What a job is about. Two jobs of one customer and product with the same type and id never have
-/// calls in flight at once (promise P6); the subtype does not take part.
+/// calls in flight at once (promise P6); the subtype does not matter.
 struct Entity {
   std::string type;
   std::string subtype;  ///< Empty: none.
@@ -70,17 +71,17 @@ struct Entity {
   bool operator==(const Entity&) const = default;
 };
 
-/// Top-level member name → its value as JSON text. The engine merges by name and never looks into
-/// a value.
+/// Names of top-level members, with their values as JSON text. The engine merges by name and never
+/// reads a value.
 using Properties = std::map<std::string, std::string>;
 
-/// What was asked for; never changes after the job was accepted.
+/// What was requested; never changes once the job is accepted.
 struct JobSpec {
   std::string customer;
   std::string product;
   std::string action;
   Entity entity;
-  std::vector<std::string> services;  ///< 1 to 16, in order, none twice.
+  std::vector<std::string> services;  ///< 1 to 16 different ones, in order of the steps.
   std::string parameters = "{}";      ///< A JSON object as text.
   std::map<std::string, std::string> labels;
   std::string traceparent;         ///< W3C trace context as received; empty: none.
@@ -94,10 +95,10 @@ struct JobSpec {
 
 struct Step {
   StepState state = StepState::waiting;
-  std::uint32_t attempts = 0;  ///< Counted ones only: see CallOutcome.
+  std::uint32_t attempts = 0;  ///< Only counted ones: see AttemptEnd.
   std::optional<WallTime> started_at;
   std::optional<WallTime> finished_at;
-  std::optional<double> progress;  ///< 0 to 1, as last reported.
+  std::optional<double> progress;  ///< 0 to 1. Reserved: no provider reports it yet.
 
   bool operator==(const Step&) const = default;
 };
@@ -112,28 +113,28 @@ struct Message {
 };
 
 struct JobError {
-  std::string code;  ///< A code of API.md, or a provider's own.
+  std::string code;  ///< One of the API's codes, or a provider's own.
   std::string message;
   std::string service;  ///< Empty when no single service is to blame.
 
   bool operator==(const JobError&) const = default;
 };
 
-/// A job as the engine carries it and the store keeps it.
+/// A job as the engine passes it on and the store keeps it.
 struct Job {
   JobId id = 0;
   std::shared_ptr<const JobSpec> spec;
   CellKey cell;
   JobState state = JobState::queued;
-  /// Its place in its entity's line; 0 until the job is first due. Kept through retries; given up
-  /// at the end, or when `settle_until` has passed.
+  /// The place in the entity's line; 0 until the job is first due. The job keeps it through
+  /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
-  std::size_t step = 0;     ///< Index of the current step; steps.size() when all succeeded.
+  std::size_t step = 0;     ///< Index of the current step; steps.size() when all have succeeded.
   std::vector<Step> steps;  ///< One per service of the spec.
   Properties properties;    ///< Merged results of the steps.
   std::vector<Message> messages;
   std::optional<JobError> error;
-  Lease lease;                      ///< The last one given; live while running.
+  Lease lease;                      ///< The latest one; live while running.
   std::uint32_t interruptions = 0;  ///< Attempts in a row cut short by a crash.
   bool cancel_requested = false;
   WallTime created_at{};
@@ -142,17 +143,17 @@ struct Job {
   std::optional<WallTime> started_at;  ///< Of the first attempt.
   std::optional<WallTime> finished_at;
   std::optional<WallTime> next_attempt_at;  ///< Set exactly while retrying.
-  /// Until when the entity is kept after an attempt with an unknown outcome: no call is made for it
-  /// before. An ended job holds its entity's line until then.
+  /// How long the entity is kept after an unknown outcome: until then no call is made for it, and
+  /// an ended job keeps its place.
   std::optional<WallTime> settle_until;
 
   bool operator==(const Job& other) const;
 };
 
-/// Jobs are shared and immutable; a change is a new Job with the same spec.
+/// Jobs are shared and immutable; a change makes a new Job with the same spec.
 using JobPtr = std::shared_ptr<const Job>;
 
-/// The number of jobs of a cell in each state; indexed by JobState.
+/// The number of a cell's jobs in each state.
 struct JobCounts {
   std::array<std::uint64_t, job_state_count> by_state{};
 
@@ -169,7 +170,7 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
-/// Bytes that a job's variable parts take in memory: windows and pages are bounded by it.
+/// Roughly the memory that a job takes; bounds windows and pages.
 std::size_t approximate_bytes(const Job& job);
 
 }  // namespace cells

@@ -9,7 +9,7 @@
 namespace cells {
 namespace {
 
-/// Cuts at a character's boundary, so that UTF-8 stays UTF-8.
+/// Cuts between characters, so that UTF-8 stays valid.
 void truncate_text(std::string& text) {
   if (text.size() <= message_bytes_max) return;
   std::size_t end = message_bytes_max;
@@ -27,7 +27,8 @@ const std::string& service_of(const Job& job) {
   return job.spec->services[job.step];
 }
 
-/// Merges at the top level, the later wins. False, and nothing merged, if that is too much.
+/// Merges at the top level; the added value of a name wins. False, with nothing merged, if the
+/// result would be too large.
 bool merge_properties(Job& job, Properties&& added) {
   std::size_t bytes = 0;
   Properties merged = std::move(added);
@@ -91,7 +92,7 @@ void wait_until(Job& job, WallTime when) {
   job.next_attempt_at = when;
 }
 
-/// Back to where it was before the attempt, which is not counted.
+/// Returns the job to its state before the attempt, or makes it wait while its entity settles.
 void undo_attempt(Job& job, milliseconds settle, WallTime now) {
   Step& step = job.steps[job.step];
   if (settle > milliseconds{0}) {
@@ -108,8 +109,8 @@ bool outcome_unknown(AttemptEnd::Kind kind) {
          kind == Kind::interrupted || kind == Kind::handed_back;
 }
 
-/// The provider, or our waiting for it, said what went wrong.
-bool tells_failure(AttemptEnd::Kind kind) {
+/// Whether the attempt ended with a failure of its own, rather than being cut short by celld.
+bool reports_failure(AttemptEnd::Kind kind) {
   using Kind = AttemptEnd::Kind;
   return kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled ||
          kind == Kind::unknown;
@@ -135,12 +136,11 @@ void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime 
   wait_until(job, now + std::max(delay, settle));
 }
 
-/// However the attempt ended, the job goes no further.
 void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
   if (end.kind == AttemptEnd::Kind::succeeded) {
     succeed_step(job, now);
   } else {
-    if (tells_failure(end.kind)) {
+    if (reports_failure(end.kind)) {
       add_message(job, {now, Severity::warning, service_of(job), end.message});
     }
     close_step(job, now);
@@ -148,7 +148,7 @@ void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
   cancel(job, now);
 }
 
-/// A job that waits goes no further: it will not make the attempt that it waits for.
+/// A waiting job, with the attempt that it was waiting for given up.
 Job stop_waiting(const Job& job, WallTime now) {
   assert(!is_ended(job.state) && job.state != JobState::running && job.step < job.steps.size());
   Job next = job;
@@ -157,8 +157,7 @@ Job stop_waiting(const Job& job, WallTime now) {
   return next;
 }
 
-/// What follows from the end of an attempt.
-void go_on(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
+void apply_end(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
   using Kind = AttemptEnd::Kind;
   switch (end.kind) {
     case Kind::succeeded:
@@ -225,7 +224,7 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTim
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
-    go_on(next, end, terms, now);
+    apply_end(next, end, terms, now);
   }
   if (unknown && terms.settle > milliseconds{0}) next.settle_until = now + terms.settle;
   return next;
@@ -233,7 +232,7 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTim
 
 Job expire_waiting(const Job& job, WallTime now) {
   Job next = stop_waiting(job, now);
-  fail(next, {"expired", "the job had not ended when it expired", ""}, now);
+  fail(next, {"expired", "the job expired before it ended", ""}, now);
   return next;
 }
 

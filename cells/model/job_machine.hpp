@@ -1,4 +1,4 @@
-// The state machine of a job. Every change of a job after its acceptance is made here.
+// The state machine of a job: it makes every change to a job after its acceptance.
 //
 //                    run_at                    handed out
 //     scheduled ───────────────▶ queued ──────────────────▶ running
@@ -12,8 +12,8 @@
 //                   succeeded                                    ▼  handed out
 //                                                         failed (expired)
 //
-// Asked to, scheduled, queued and retrying jobs become cancelled at once, and running ones at the
-// end of their attempt. A failed or cancelled job can be reopened: it is queued again.
+// On request, a scheduled, queued or retrying job is cancelled at once, and a running one when its
+// attempt ends. A failed or cancelled job can be reopened: it is queued again.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ inline constexpr std::size_t properties_bytes_max = 256 << 10;
 struct AttemptEnd {
   enum class Kind : std::uint8_t {
     succeeded,
-    rejected,     ///< For good.
-    retryable,    ///< Known to have failed.
+    rejected,     ///< Failed for good.
+    retryable,    ///< Known to have failed; another attempt may succeed.
     throttled,    ///< As retryable, but the attempt is not counted.
     unknown,      ///< Timeout or broken connection: the provider may still be acting.
     expired,      ///< Aborted because the job's `expires_at` has passed; outcome unknown.
-    cancelled,    ///< Aborted because somebody asked for it; outcome unknown.
-    interrupted,  ///< Cut short by a crash of ours; not counted, but three of them end the job.
-    handed_back,  ///< Cut short by a stop; not counted.
+    cancelled,    ///< Aborted because the job is to be cancelled; outcome unknown.
+    interrupted,  ///< Cut short by a crash in celld; not counted, but three in a row fail the job.
+    handed_back,  ///< Cut short by a shutdown; not counted.
   };
   Kind kind = Kind::unknown;
   std::string code;
@@ -51,36 +51,36 @@ struct AttemptEnd {
   std::optional<milliseconds> retry_after;
 };
 
-/// The job as handed out under `lease`. It must be queued or retrying, and have a step left.
+/// The job, running under `lease`. It must be queued or retrying, and have a step left.
 Job start_attempt(const Job& job, Lease lease, WallTime now);
 
-/// What decides about the next attempt.
+/// What determines when the next attempt begins.
 struct RetryTerms {
   RetryPolicy policy;
-  milliseconds settle{0};  ///< After an unknown outcome, how long the entity is kept.
+  milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
   double random = 0;       ///< In [0, 1): the jitter.
 };
 
-/// The job after the attempt that it is running has ended. When its cancellation was requested it
-/// is cancelled, however the attempt ended; what that achieved is noted at the step.
+/// The running job after its attempt has ended. If its cancellation was requested, the job is
+/// cancelled however the attempt ended; its step still shows a success.
 Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTime now);
 
-/// The job after its `expires_at` passed while it waited (scheduled, queued or retrying).
+/// The job after it has expired while scheduled, queued or retrying.
 Job expire_waiting(const Job& job, WallTime now);
 
-/// The job after it was cancelled while it waited.
+/// The job after it was cancelled while scheduled, queued or retrying.
 Job cancel_waiting(const Job& job, WallTime now);
 
-/// The running job with its cancellation requested.
+/// The running job, marked for cancellation.
 Job request_cancel(const Job& job);
 
-/// Whether the job has ended without success.
+/// Whether the job has failed or been cancelled.
 bool can_reopen(const Job& job);
 
-/// A job that can be reopened, due at once in `cell` from its first unfinished service with fresh
-/// attempts, at `place` in its entity's line; one whose entity is kept for it (`settle_until`) is
-/// retrying until then, and keeps the place it has. An `expires_at` that has passed is dropped.
-/// With no service left, the job has succeeded.
+/// The reopened job: due at once in `cell`, at `place` in its entity's line, from its first
+/// unfinished step with its attempts counted afresh. If the job still keeps its entity
+/// (`settle_until`), it is retrying until then, at the place that it has. An `expires_at` that has
+/// passed is dropped. A job with no step left has succeeded.
 Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now);
 
 }  // namespace cells

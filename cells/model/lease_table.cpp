@@ -5,7 +5,6 @@
 namespace cells {
 namespace {
 
-/// The leases at the front of `due` that are due at `now`.
 template <class Time>
 std::vector<Lease> due_at(const std::set<std::pair<Time, Lease>>& due, Time now) {
   std::vector<Lease> leases;

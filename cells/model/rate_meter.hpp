@@ -1,4 +1,4 @@
-// How often something happens, over the last ten seconds.
+// How often something happened in the last ten seconds.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,15 @@ class RateMeter {
 
   /// Events per second over the window; 0 when there were none.
   double per_second(SteadyTime now) {
-    turn(now);
+    advance_to(now);
     std::uint64_t sum = 0;
     for (const auto bucket : buckets_) sum += bucket;
     return static_cast<double>(sum) / window_s;
   }
 
-  /// The pace of what began less than the window ago: events after the first one, by the time since
-  /// then, of which a second counts at least. Of one event, or in the long run, as `per_second`.
+  /// The rate of a stream that may have begun within the window: the events after the first,
+  /// divided by the time since the first, at least one second. For a single event, and in the long
+  /// run, the same as `per_second`.
   double pace(SteadyTime now) {
     const double mean = per_second(now);
     const double seconds = std::max(std::chrono::duration<double>(now - since_).count(), 1.0);
@@ -39,7 +40,7 @@ class RateMeter {
   static constexpr std::int64_t window_s = 10;
 
   /// Empties the buckets of the seconds that have passed since the last call.
-  void turn(SteadyTime now) {
+  void advance_to(SteadyTime now) {
     const std::int64_t second =
         std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     if (second - second_ >= window_s) buckets_.fill(0);

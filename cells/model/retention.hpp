@@ -1,5 +1,5 @@
-// How ended jobs are forgotten: in steps so small, and with pauses so long, that nobody who waits
-// for the store notices.
+// How fast ended jobs are removed: in steps so small, and with pauses so long, that other users of
+// the store do not notice.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace cells {
 
-/// What one step removes at most. It goes with a commit that others wait for.
+/// The most that one step removes. Others wait for the commit that includes it.
 inline constexpr std::size_t prune_jobs_max = 32;
 inline constexpr microseconds prune_time_max = milliseconds{2};
 
-/// How fast steps follow each other while there is more to remove. Slowly at first: what is removed
-/// has to be written to the disk by and by, and commits wait for that now and then. Faster when
-/// more becomes old than is removed.
+/// The pause between steps while there is more to remove. It starts out long, because the pages
+/// that steps change are written by a later checkpoint, which commits may have to wait for. It gets
+/// shorter when jobs fall due for removal faster than they are removed.
 class PrunePace {
  public:
-  /// After a step that took `step`, from its question to its answer, and left jobs that should have
-  /// been removed `behind` ago.
+  /// The pause after a step that took `step` from request to answer, and left jobs that fell due
+  /// for removal `behind` ago.
   microseconds pause_after(microseconds step, milliseconds behind) {
     if (steps_ % steps_to_judge == 0) {
       if (behind_ && behind >= *behind_) pause_ = std::max(pause_ / 2, pause_min);
@@ -37,11 +37,10 @@ class PrunePace {
 
   microseconds pause_ = milliseconds{128};
   std::size_t steps_ = 0;
-  std::optional<milliseconds> behind_;  ///< When it was last judged.
+  std::optional<milliseconds> behind_;  ///< As of the last comparison.
 };
 
-/// How long to wait, when nothing is left to remove, before looking again. Jobs are kept up to so
-/// much longer than `keep`.
+/// The pause when nothing is left to remove. Jobs may be kept this much longer than `keep`.
 inline milliseconds pause_between_looks(milliseconds keep) {
   constexpr milliseconds shortest{100};
   constexpr milliseconds longest = std::chrono::minutes{1};

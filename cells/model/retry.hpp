@@ -1,4 +1,4 @@
-// When to try again.
+// How long to wait before a retry.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cells {
 
-/// How long to wait before the next attempt after `attempts` have been made: capped exponential
-/// backoff with full jitter (M. Brooker, "Exponential Backoff And Jitter", 2015): uniform between
-/// 0 and min(backoff_max, backoff × 2^(attempts − 1)), where `random` in [0, 1) picks.
-/// What the provider asked for is a lower bound, honoured up to ten times `backoff_max`.
+/// The delay before the next attempt, after `attempts` of them: capped exponential backoff with
+/// full jitter (M. Brooker, "Exponential Backoff And Jitter", 2015). `random`, in [0, 1), picks a
+/// point between 0 and min(backoff_max, backoff × 2^(attempts − 1)). The provider's `retry_after`
+/// is a lower bound, honoured up to ten times `backoff_max`.
 milliseconds retry_delay(const RetryPolicy& policy, std::uint32_t attempts, double random,
                          std::optional<milliseconds> retry_after);
 

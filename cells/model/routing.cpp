@@ -6,7 +6,7 @@
 namespace cells {
 namespace {
 
-/// The keys under which a rule for (customer, product) may stand, the most specific first.
+/// The keys of the rules that may match (customer, product), the most specific first.
 std::array<CellKey, 4> candidates(const std::string& customer, const std::string& product) {
   return {CellKey{customer, product}, {customer, "*"}, {"*", product}, {"*", "*"}};
 }

@@ -1,4 +1,4 @@
-// Which cell serves a customer and product.
+// Which cell runs the jobs of a customer and product.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace cells {
 
 struct Route {
-  CellKey cell;          ///< Of a template: the key of the instance.
+  CellKey cell;          ///< For a template, the key of the instance.
   const CellRule* rule;  ///< Lives as long as the Routing. Never null.
 };
 
@@ -20,18 +20,18 @@ struct Route {
 /// (customer, *), (*, product), (*, *).
 class Routing {
  public:
-  /// No two rules may have the same customer and product; a template's own parts are `*` where it
-  /// says `per`.
+  /// No two rules may have the same customer and product. A template has `*` wherever it makes one
+  /// cell per customer or per product.
   explicit Routing(std::vector<CellRule> rules);
 
   /// The cell for a job; nothing when no rule matches.
   std::optional<Route> find(const std::string& customer, const std::string& product) const;
 
-  /// The rule that a cell of this key belongs to: its own, or the template it is an instance of.
-  /// Null when the configuration has no such cell. A template's own key gives the template.
+  /// The rule of the cell with this key: its own, or that of its template. Null when the
+  /// configuration has no such cell. The key of a template gives the template.
   const CellRule* rule_of(const CellKey& cell) const;
 
-  /// In order of their keys.
+  /// Ordered by key.
   const std::map<CellKey, CellRule>& rules() const { return rules_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a cell tells about itself.
+// The status of cells and services, as reported to administrators.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace cells {
 
-/// What an administrator lets a cell do.
+/// Set by an administrator.
 enum class CellState : std::uint8_t {
   active,
-  paused,    ///< Takes jobs, starts none.
-  draining,  ///< Takes no jobs, and finishes those it has.
+  paused,    ///< Accepts jobs, and starts none.
+  draining,  ///< Refuses new jobs, and finishes those it has.
 };
-/// The names of API.md, for example "paused".
+/// The name in the API, for example "paused".
 std::string_view to_string(CellState state);
 
-/// What an administrator changed at a cell; survives restarts.
+/// What an administrator set for a cell; masks the configuration, and survives restarts.
 struct CellOverride {
   std::optional<std::uint32_t> pool_size;
   CellState state = CellState::active;
@@ -32,26 +32,26 @@ struct CellOverride {
 struct PoolStatus {
   std::uint32_t target = 0;
   std::uint32_t ready = 0;     ///< Workers that wait for a job.
-  std::uint32_t busy = 0;      ///< Workers with a job that are to stay.
-  std::uint32_t retiring = 0;  ///< Workers that leave after the job they have.
+  std::uint32_t busy = 0;      ///< Workers with a job that stay after it.
+  std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
 };
 
 struct QueueStatus {
-  JobCounts counts;  ///< Unfinished jobs; `running` are those with a live lease.
+  JobCounts counts;  ///< Unfinished jobs; `running` counts those with a live lease.
   double submitted_per_s = 0;
   double finished_per_s = 0;
 };
 
 struct CellStatus {
   CellKey key;
-  bool is_template = false;  ///< Has instances rather than a pool and a queue of its own.
+  bool is_template = false;  ///< Has instances instead of a pool and a queue of its own.
   PoolStatus pool;
   QueueStatus queue;
   CellSettings settings;  ///< As configured.
   CellOverride changed;
 };
 
-/// A configured size that is not in force, because an administrator said otherwise.
+/// A configured pool size that is not in force because an override masks it.
 struct MaskedSize {
   CellKey cell;
   std::uint32_t configured = 0;
@@ -59,8 +59,8 @@ struct MaskedSize {
 };
 
 struct ServiceStatus {
-  std::uint64_t in_flight = 0;  ///< Calls begun and not ended.
-  double ended_per_s = 0;       ///< Calls, however they ended.
+  std::uint64_t in_flight = 0;  ///< Calls that have begun and not ended.
+  double ended_per_s = 0;       ///< Calls, whatever their outcome.
 };
 
 }  // namespace cells

@@ -1,4 +1,4 @@
-// What a client asks for, and why it may be refused.
+// A client's request for a job, and the reasons to refuse it.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,47 @@
 
 namespace cells {
 
-/// The name that a client gave a submission, so that sending it again makes no second job. Scoped
-/// to the customer, and kept as long as the job.
+/// The name that a client gave a submission, so that repeating it creates no second job. Unique per
+/// customer, and kept as long as the job.
 struct Idempotency {
   std::string key;
-  std::string digest;  ///< Of the request: under one key, another digest is another request.
+  std::string digest;  ///< Of the request: the same key with another digest is another request.
 
   bool operator==(const Idempotency&) const = default;
 };
 
-/// A job as submitted; what it leaves open, its cell's quota says.
+/// A job as submitted. The settings of its cell supply what it leaves open.
 struct JobRequest {
-  JobSpec spec;                       ///< `timeout` and `max_attempts` of 0: the cell's.
-  std::optional<milliseconds> delay;  ///< From its acceptance; not together with `run_at`.
-  std::optional<WallTime> run_at;     ///< In the past: due at once.
+  JobSpec spec;                       ///< A `timeout` or `max_attempts` of 0 means the cell's.
+  std::optional<milliseconds> delay;  ///< Counts from acceptance; excludes `run_at`.
+  std::optional<WallTime> run_at;     ///< A time in the past means at once.
   std::optional<WallTime> expires_at;
   std::optional<Idempotency> idempotency;
 };
 
-/// Why a job was not accepted, or not accepted again.
+/// Why a job was not accepted, or not reopened.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    no_cell,           ///< No cell matches its customer and product.
+    no_cell,           ///< No cell matches the customer and product.
     timeout_too_long,  ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
     queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
     too_many_cells,    ///< The template has `limit` instances.
-    shutting_down,     ///< celld is stopping.
-    draining,          ///< An administrator lets the cell drain.
-    service_gone,      ///< A service that it names has just been taken out of the configuration.
-    key_reused,        ///< Another request of the customer was accepted under its idempotency key.
+    shutting_down,     ///< celld is shutting down.
+    draining,          ///< The cell is draining.
+    service_gone,      ///< A reload has just removed a service that the job names.
+    key_reused,        ///< Another request of the customer has used the idempotency key.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
-  milliseconds retry_after{0};  ///< 1 to 3600 s where another time may be better, else 0.
+  milliseconds retry_after{0};  ///< 1 to 3600 s if a later attempt may succeed, else 0.
 };
 
-/// The job as its cell accepts it at `now`. Its place is its id when it is due at once; unless
-/// `others_first`: jobs that fell due before it have no places yet, so that it is scheduled for
-/// this moment and gets its place after them. The request's timeout must not exceed the quota's.
+/// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.
+/// With `others_first`, jobs that fell due earlier have no places yet: the job is then scheduled
+/// for `now` at the earliest, and gets its place after theirs. The request's timeout must not
+/// exceed the cell's maximum.
 Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,
                WallTime now, bool others_first = false);
 

@@ -1,5 +1,5 @@
-// The two time lines of the engine. Time is always an argument here: nothing below `src/` asks a
-// clock, except an actor once per handler, through the clock it was given.
+// The two time scales of the engine. The model takes time as an argument; an actor reads its clocks
+// once per handler. Nothing else below `cells/` reads a clock.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace cells {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Durations and deadlines: never jumps, has no meaning outside this process.
+/// For durations and deadlines: never jumps, and has no meaning outside this process.
 struct SteadyScale {
   using duration = microseconds;
   using rep = duration::rep;
@@ -19,7 +19,7 @@ struct SteadyScale {
   static constexpr bool is_steady = true;
 };
 
-/// Due times and everything that is written down: milliseconds since 1970 UTC; may jump.
+/// For due times and everything stored: milliseconds since 1970 UTC; may jump.
 struct WallScale {
   using duration = milliseconds;
   using rep = duration::rep;
@@ -31,7 +31,7 @@ struct WallScale {
 using SteadyTime = SteadyScale::time_point;
 using WallTime = WallScale::time_point;
 
-/// Both clocks, read together once at the start of a handler.
+/// Both clocks, read together once per handler.
 struct Now {
   SteadyTime steady;
   WallTime wall;

@@ -1,4 +1,4 @@
-// Lets structs travel as CAF messages within this process.
+// Lets structs be sent as CAF messages within this process.
 #pragma once
 
 #include <caf/all.hpp>

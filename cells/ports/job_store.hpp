@@ -1,15 +1,15 @@
-// What the engine asks of the store. Every operation is a state transition of one job or one cell;
-// tests/unit/src/store/contract.hpp holds each implementation to what is written here.
+// The job store port. Every operation is a state transition of one job or one cell.
+// tests/unit/src/store/contract.hpp holds each implementation to these comments.
 //
-// Order: a store handles messages in the order they arrive and answers in that order, so that an
-// asker never sees an older state after a newer one. Durability: every answer to a write is sent
-// after the write is on disk; writes that arrive together are committed together. A store that
-// cannot commit answers everything with an error from then on and never carries on.
+// Order: a store handles messages in the order of their arrival and answers in that order, so that
+// a client never sees an older state after a newer one. Durability: every answer to a write is sent
+// after the write is on disk; writes that arrive together are committed together. A store that has
+// failed to commit answers every later request with an error.
 //
-// Lines: the jobs of one entity (customer, product, entity.type, entity.id) that have a place stand
-// in a line, lowest place first. Only its head can be runnable. A job is *runnable* when it heads
-// its line, is not held, and is queued, or is retrying with `next_attempt_at` passed in an
-// AdvanceDue. An ended job with `settle_until` keeps its place until an AdvanceDue at or after it.
+// Lines: the jobs of one entity (customer, product, entity.type, entity.id) that have a place form
+// a line, lowest place first. A job is *runnable* if it is the head of its line, is not held, and
+// is either queued, or retrying with a `next_attempt_at` that an AdvanceDue has reached. An ended
+// job with `settle_until` keeps its place until an AdvanceDue reaches that time.
 #pragma once
 
 #include <cstddef>
@@ -30,26 +30,26 @@ namespace cells {
 
 // --- Starting --------------------------------------------------------------------------------
 
-/// Begins a new epoch (promise P3) and lets go of every hold.
+/// Begins a new epoch (promise P3) and releases every held job.
 struct StartEpoch {
   WallTime now{};
 };
 struct EpochStarted {
-  /// Greater than any before on this store, and at least the seconds from 1970 until `now`: a store
-  /// that was put back to an older state repeats no epoch that followed that state.
+  /// Greater than any earlier epoch of this store, and at least the seconds from 1970 to `now`, so
+  /// that a store restored from a backup does not repeat the epochs that followed the backup.
   std::uint64_t epoch = 0;
   JobId last_id = 0;  ///< No id or place in the store is greater.
 };
 
-/// Asks which cells have something to do and which were changed by an administrator.
+/// Reads which cells have jobs, and what administrators changed.
 struct LoadCells {};
 struct CellsLoaded {
-  std::vector<CellKey> with_jobs;  ///< Cells with unfinished or settling jobs; ordered.
+  std::vector<CellKey> with_jobs;  ///< Cells with unfinished or settling jobs, ordered by key.
   std::map<CellKey, CellOverride> overrides;
 };
 
-/// Asks for the (cell, customer, product) triples that have unfinished or settling jobs, ordered,
-/// after the given one. Used when the configuration backlogs differently from before.
+/// Lists, in order, the (cell, customer, product) triples after this one that have unfinished or
+/// settling jobs. Used at a start and when a reload changes the routing.
 struct ListBacklogs {
   std::optional<CellKey> after_cell;  ///< None: from the beginning.
   std::string after_customer;
@@ -67,20 +67,20 @@ struct BacklogsListed {
   std::vector<StoredBacklog> backlogs;
 };
 
-/// Moves unfinished and settling jobs of one route to another cell, at most `limit` of them.
-/// Lines, places and leases stay as they are.
+/// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them.
+/// Lines, places and leases do not change.
 struct MoveJobs {
   StoredBacklog from;
   CellKey to;
   std::size_t limit = 1000;
-  bool running_too = true;  ///< False: jobs that run stay where they are.
+  bool running_too = true;  ///< False: running jobs stay where they are.
 };
 struct JobsMoved {
-  std::size_t moved = 0;  ///< Less than the limit: all are moved.
-  JobCounts counts;       ///< Of the unfinished ones among them.
+  std::size_t moved = 0;  ///< Below the limit: none is left to move.
+  JobCounts counts;       ///< Of the unfinished jobs among them.
 };
 
-/// Asks how many unfinished jobs have yet to be done by each of these services.
+/// Counts the unfinished jobs that still need each of these services.
 struct CountNeeds {
   std::set<std::string> services;
 };
@@ -88,30 +88,30 @@ struct NeedsCounted {
   std::map<std::string, std::uint64_t> jobs;  ///< Only services that some job needs.
 };
 
-/// Lets go of every hold: services have come that were missing. Not answered.
+/// Releases every held job, because missing services have been added. Not answered.
 struct ReleaseHolds {};
 
-/// Asks where a cell stands, when its dispatcher starts.
+/// Reads the state of a cell, for a dispatcher that starts.
 struct LoadCell {
   CellKey cell;
 };
 struct CellLoaded {
   JobCounts counts;                  ///< Of unfinished jobs.
   std::vector<JobPtr> running;       ///< Jobs with a lease whose end was never recorded.
-  bool runnable = false;             ///< Whether any job of the cell is runnable.
+  bool runnable = false;             ///< Some job of the cell is runnable.
   std::optional<WallTime> next_due;  ///< As in DueAdvanced.
 };
 
 // --- The life of a job -----------------------------------------------------------------------
 
-/// The job that holds an idempotency key of its customer: from its insertion until it is pruned.
+/// The job that holds an idempotency key of its customer, from its insertion until it is pruned.
 struct KeyHolder {
-  JobPtr job;                 ///< Null: nobody holds the key.
-  bool same_request = false;  ///< It was accepted for a request of the same digest.
+  JobPtr job;                 ///< Null: no job holds the key.
+  bool same_request = false;  ///< Its request had the same digest.
 };
 
-/// Adds a job in state scheduled (place 0) or queued (with its place). With a key that another job
-/// of the customer holds, nothing is added.
+/// Adds a job that is scheduled (place 0) or queued (with its place). Adds nothing if another job
+/// of the customer holds the key.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
@@ -119,80 +119,80 @@ struct InsertJob {
 struct JobInserted {
   JobId id = 0;
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
-  KeyHolder holder;       ///< Who holds the key already; then the job was not added.
+  KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
 };
 
-/// Asks who holds a key. Answered with a KeyHolder, which may be of an insertion just before.
+/// Finds the holder of a key, among uncommitted insertions too. Answered with a KeyHolder.
 struct FindKeyHolder {
   std::string customer;
   Idempotency idempotency;
 };
 
-/// Notes that a runnable job was handed out: `job` is running and carries its new lease. Takes
-/// effect for all later operations at once; reaches the disk with a later commit, or not at all
-/// when the end of the attempt is recorded in the same one. Not answered. Changes nothing when the
-/// job has ended or is running already, so that a claim can never revive a finished job.
+/// Claims a runnable job that was handed out: `job` is running and carries its new lease. Later
+/// operations see the claim at once. It reaches the disk with a later commit, or never if the same
+/// commit records the end of the attempt. Not answered. Changes nothing if the job has ended or is
+/// already running, so that a claim can never revive a finished job.
 struct ClaimJob {
   JobPtr job;
 };
 
-/// Replaces a job by its next version, if its stored lease is `expected` and it has not ended;
+/// Replaces a job by its next version if its stored lease is `expected` and it has not ended;
 /// otherwise changes nothing (promises P2 and P3). An ended job without `settle_until` leaves its
-/// line, and the next of the line becomes runnable if it is queued. A queued version at the head of
-/// its line is runnable at once, and stops being held.
+/// line, and the next job of the line becomes runnable if it is queued. A queued job at the head of
+/// its line becomes runnable, even if it was held.
 struct RecordJob {
   Lease expected;
   JobPtr job;
 };
 struct JobRecorded {
   bool applied = false;
-  JobPtr promoted;  ///< The job that became runnable by this one's leaving; may be of another cell.
+  JobPtr promoted;  ///< The job that became runnable as this one left; may be of another cell.
 };
 
-/// Cancels a job of this cell that waits (scheduled, queued or retrying): cancel_waiting.
+/// Applies cancel_waiting to a job of this cell that is scheduled, queued or retrying.
 struct CancelWaiting {
   JobId id = 0;
   CellKey cell;
   WallTime now;
 };
 struct WaitingCancelled {
-  JobPtr before;    ///< As what it stood; null: there is no such job.
-  JobPtr after;     ///< Null: it does not wait in this cell, and nothing was changed.
+  JobPtr before;    ///< The job as stored; null: there is no such job.
+  JobPtr after;     ///< Null: the job was not waiting in this cell, and is unchanged.
   JobPtr promoted;  ///< As in JobRecorded.
 };
 
-/// Takes up a failed or cancelled job again: reopen, with a place at the end of its line.
+/// Applies reopen to a failed or cancelled job.
 struct ReopenEnded {
   JobId id = 0;
-  CellKey cell;     ///< Where it goes.
+  CellKey cell;     ///< Where it is to run.
   JobId place = 0;  ///< Greater than any in use.
   WallTime now;
 };
 struct EndedReopened {
-  JobPtr before;          ///< As what it stood; null: there is no such job.
-  JobPtr after;           ///< Null: it could not be reopened, and nothing was changed.
+  JobPtr before;          ///< The job as stored; null: there is no such job.
+  JobPtr after;           ///< Null: the job could not be reopened, and is unchanged.
   bool runnable = false;  ///< As in JobInserted.
 };
 
-/// Takes a runnable job out of the runnable ones until the next StartEpoch or ReleaseHolds: it
-/// needs a service that is not configured. Its state and its place stay. Not answered.
+/// Holds a runnable job, because it needs a service that is not configured: it keeps its state and
+/// place, but is not runnable until the next StartEpoch or ReleaseHolds. Not answered.
 struct HoldJob {
   JobId id = 0;
 };
 
-/// Asks for runnable jobs of a cell: for each customer in order of name, its best ones by
-/// (priority descending, place ascending).
+/// Reads runnable jobs of a cell: customers in order of their names, and for each of them the first
+/// jobs by (priority descending, place ascending).
 struct FetchRunnable {
   CellKey cell;
   std::string customer;  ///< Where to begin.
-  bool after = false;    ///< Begin with the next customer after it, rather than with it.
+  bool after = false;    ///< Begin with the next customer instead.
   std::size_t customers_max = 1;
-  std::size_t jobs_max = 1;         ///< For each customer.
-  std::size_t bytes_max = 1 << 20;  ///< Of approximate_bytes over all, though at least one job.
+  std::size_t jobs_max = 1;         ///< Per customer.
+  std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always listed.
 };
 struct RunnableOfCustomer {
   std::string customer;
-  std::vector<JobPtr> jobs;  ///< Best first.
+  std::vector<JobPtr> jobs;  ///< In the order above.
   bool complete = false;     ///< The customer has no other runnable job in this cell.
 };
 struct RunnableFetched {
@@ -200,33 +200,33 @@ struct RunnableFetched {
   bool complete = false;  ///< No customer after the last one listed has a runnable job.
 };
 
-/// Does what is due in a cell at `now`, at most `limit` jobs in order of their due time:
-/// scheduled jobs become queued and take places in their entities' lines, from `first_place`
-/// upwards; retrying jobs become runnable; settled jobs leave their lines. Lists expired jobs,
-/// and leaves them to the asker.
+/// Advances what is due in a cell at `now`, at most `limit` jobs in order of their due times.
+/// Scheduled jobs become queued and take places in their entities' lines, from `first_place`
+/// upwards; retrying jobs become runnable; settled jobs leave their lines. Expired jobs are listed
+/// but not changed.
 struct AdvanceDue {
   CellKey cell;
   WallTime now;
-  JobId first_place = 0;  ///< With `limit - 1` following, none of them in use.
+  JobId first_place = 0;  ///< This place and the `limit - 1` after it must be unused.
   std::size_t limit = 256;
 };
 struct DueAdvanced {
   std::vector<JobPtr> runnable;            ///< Jobs of this cell that became runnable.
   std::vector<JobPtr> promoted_elsewhere;  ///< The same, of other cells.
-  std::size_t queued = 0;                  ///< How many went from scheduled to queued.
-  std::vector<JobPtr> expired;  ///< Unfinished, not running, `expires_at` at or before now.
-  /// The earliest of run_at (scheduled), next_attempt_at (retrying and not yet runnable),
-  /// settle_until (ended, in line) and expires_at (scheduled, queued, retrying) in this cell,
-  /// after this operation, the listed expired ones not counted. At or before `now` when the limit
-  /// cut the work short.
+  std::size_t queued = 0;                  ///< How many scheduled jobs became queued.
+  std::vector<JobPtr> expired;  ///< Unfinished, not running, `expires_at` at or before `now`.
+  /// After this operation, and without the listed expired jobs, the earliest in this cell of run_at
+  /// (scheduled), next_attempt_at (retrying and not yet runnable), settle_until (ended, in line)
+  /// and expires_at (scheduled, queued, retrying). At or before `now` if the limit cut the work
+  /// short.
   std::optional<WallTime> next_due;
 };
 
-// --- Forgetting ------------------------------------------------------------------------------
+// --- Pruning ---------------------------------------------------------------------------------
 
-/// Removes jobs that ended before `before` and stand in no line any more, the longest ended first,
-/// each with its labels and its idempotency key. At most `limit` of them, and no more than can be
-/// removed within about `time_max`, though at least one: others wait for the same commit.
+/// Removes jobs that ended before `before` and have left their lines, the earliest end first, each
+/// with its labels and its idempotency key. At least one, at most `limit`, and otherwise no more
+/// than about `time_max` allows, because others wait for the same commit.
 struct PruneEnded {
   WallTime before;
   std::size_t limit = 1;
@@ -235,23 +235,23 @@ struct PruneEnded {
 struct EndedPruned {
   std::size_t pruned = 0;
   bool more = false;   ///< A bound cut the work short.
-  WallTime reached{};  ///< When the last of them had ended.
+  WallTime reached{};  ///< The time at which the last of them ended.
 };
 
 // --- Overrides -------------------------------------------------------------------------------
 
-/// Writes down what an administrator changed at a cell; takes it back when that is nothing.
+/// Stores an override of a cell; one that overrides nothing removes the stored one.
 struct SetCellOverride {
   CellKey cell;
   CellOverride change;
 };
 struct CellOverrideSet {};
 
-/// Answered when everything before it is on disk, the claims too; committed with what is pending.
+/// Commits everything pending, claims included; answered once it is on disk.
 struct FlushStore {};
 struct StoreFlushed {};
 
-// --- Reading, beside the engine --------------------------------------------------------------
+// --- Reading, for the API --------------------------------------------------------------------
 
 struct FindJob {
   JobId id = 0;
@@ -260,7 +260,7 @@ struct JobFound {
   JobPtr job;  ///< Null: there is none.
 };
 
-/// All that is given must match.
+/// Every member that is set must match.
 struct JobFilter {
   std::optional<std::string> customer;
   std::optional<std::string> product;
@@ -274,24 +274,24 @@ struct JobFilter {
 };
 struct ListJobs {
   JobFilter filter;
-  JobId before = 0;  ///< Jobs with lesser ids, newest first; 0: from the newest.
+  JobId before = 0;  ///< Lists jobs with lesser ids, newest first; 0: from the newest.
   std::size_t limit = 50;
   std::size_t bytes_max = 8 << 20;
 };
 struct JobsListed {
   std::vector<JobPtr> jobs;
-  /// Go on with ListJobs::before = next; 0: there are no more. A page can be short, even empty,
-  /// and have a next: the work spent on one is bounded.
+  /// The value of ListJobs::before for the next page; 0: there is none. The work spent on one page
+  /// is bounded, so a page can be short, or even empty, and still have a next one.
   JobId next = 0;
-  bool full = false;  ///< It was `limit` or `bytes_max` that ended it, not that bound.
+  bool full = false;  ///< The page ended at `limit` or `bytes_max`, not at that bound.
 };
 
-/// Asks how long the oldest queued job of a cell has had its place.
+/// Finds the oldest place of a queued job in a cell.
 struct FindOldestQueued {
   CellKey cell;
 };
 struct OldestQueued {
-  JobId place = 0;  ///< 0: none is queued.
+  JobId place = 0;  ///< 0: no job is queued. time_of() gives its age.
 };
 
 }  // namespace cells
@@ -340,7 +340,7 @@ CELLS_MESSAGE(OldestQueued)
 
 namespace cells {
 
-/// Writes, and the reads that must see every write before them. One per daemon.
+/// The writes, and the reads that must see every earlier write. One per daemon.
 using JobStore = caf::typed_actor<
     caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
     caf::replies_to<ListBacklogs>::with<BacklogsListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
@@ -355,7 +355,7 @@ using JobStore = caf::typed_actor<
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 
-/// Reads what is committed, never waits for a write. For the API.
+/// Reads what is committed, and never waits for a write.
 using JobReader = caf::typed_actor<caf::replies_to<FindJob>::with<JobFound>,
                                    caf::replies_to<ListJobs>::with<JobsListed>,
                                    caf::replies_to<FindOldestQueued>::with<OldestQueued>>;

@@ -1,4 +1,4 @@
-// What the engine asks of a provider: to make one call, and to abort one.
+// The provider port: make a call, abort a call.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace cells {
 struct CallOutcome {
   enum class Kind : std::uint8_t {
     succeeded,  ///< `properties` and `messages` are the result.
-    rejected,   ///< The provider said no; another attempt would not help.
-    retryable,  ///< The provider said not now, or answered nonsense; it is known to have ended.
-    throttled,  ///< As retryable, but uses up no attempt (HTTP 429).
+    rejected,   ///< The provider refused; another attempt would not help.
+    retryable,  ///< A temporary failure or an invalid answer; the provider is no longer acting.
+    throttled,  ///< As retryable, but the attempt is not counted (HTTP 429).
     unknown,    ///< Timeout or broken connection: the provider may still be acting.
     aborted,    ///< Ended by AbortCall before an answer came; the provider may still be acting.
   };
   Kind kind = Kind::unknown;
-  std::string code;     ///< An error code of API.md or the provider's own; empty on success.
+  std::string code;     ///< One of the API's codes, or the provider's own; empty on success.
   std::string message;  ///< For people; empty on success.
   Properties properties;
   std::vector<Message> messages;
-  std::optional<milliseconds> retry_after;  ///< As asked for by the provider.
+  std::optional<milliseconds> retry_after;  ///< As requested by the provider.
 };
 
-/// Calls `service` for the job's current step. The key sent to the provider is the same for every
-/// attempt: "{job}.{service}".
+/// Make the call for the job's current step. The idempotency key sent to the provider is the same
+/// for every attempt: "{job}.{service}".
 struct StartCall {
   Lease lease;
-  JobPtr job;  ///< As recorded under this lease: `job->steps[job->step].attempts` is the attempt.
-  milliseconds timeout{};  ///< From now; the provider ends the call by itself when it has passed.
+  JobPtr job;  ///< As claimed under this lease; `job->steps[job->step].attempts` is the attempt.
+  milliseconds timeout{};  ///< Counts from now. The provider itself ends the call then.
 };
 
 struct CallEnded {
@@ -43,12 +43,12 @@ struct CallEnded {
   CallOutcome outcome;
 };
 
-/// Ends the call under `lease`, if there is one: its StartCall is answered `aborted` at once.
+/// End the call under `lease`, if there is one; its StartCall is then answered `aborted`.
 struct AbortCall {
   Lease lease;
 };
 
-/// No call under the lease is in flight from here, and none will start.
+/// Nothing of a call under this lease is left in the daemon, and none will start.
 struct CallAborted {
   Lease lease;
 };
@@ -62,13 +62,13 @@ CELLS_MESSAGE(CallAborted)
 
 namespace cells {
 
-/// One per configured service, shared by all cells. Never blocks. Answers each StartCall exactly
-/// once, at most 100 ms after its timeout. An AbortCall for a lease that it does not know is
-/// answered at once, unless a provider before it that died has left something of such a call.
+/// Makes the calls of one service, for all cells. Never blocks. Answers each StartCall exactly
+/// once, at most 100 ms after its timeout. An AbortCall for an unknown lease is answered at once,
+/// unless a predecessor that died has left something of that call.
 using Provider = caf::typed_actor<
-    /// Makes the call; answered when it has ended.
+    /// Makes the call; answered once it has ended.
     caf::replies_to<StartCall>::with<CallEnded>,
-    /// Aborts the call; answered when nothing of it is left here.
+    /// Aborts the call; answered once nothing of it is left in the daemon.
     caf::replies_to<AbortCall>::with<CallAborted>>;
 
 }  // namespace cells

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# How the scripts beside this directory configure the tree. Sourced by them.
+# Configures the tree for the scripts, which source this file.
 
-# configure PRESET [CMAKE'S ARGUMENTS]...: in the current directory. What another generator has left
-# in the preset's build directory, as a plain `cmake -B build` does, is configured anew: CMake would
-# refuse it.
+# configure PRESET [CMAKE_ARGUMENT]...: configures the tree in the current directory. A build
+# directory that was configured with another generator, for example by a plain `cmake -B build`, is
+# configured afresh, since CMake refuses to change the generator.
 configure() {
   local directory=build fresh=()
   [ "$1" = release ] || directory=build-$1

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2154
-# Another Debian release in a directory: made once from this machine's own apt sources, outside the
+# Chroots of other Debian releases, created once from this machine's apt sources, outside the
 # checkout, and reused. Sourced after packages.sh.
 
 # debian_codename RELEASE
@@ -7,12 +7,12 @@ debian_codename() {
   case $1 in
     12) echo bookworm ;;
     13) echo trixie ;;
-    *) die "unknown Debian release '$1'; it is 12 or 13" ;;
+    *) die "unknown Debian release '$1'; expected 12 or 13" ;;
   esac
 }
 
-# debian_sources CODENAME: one apt source line for each of this machine's Debian archives, with its
-# own release replaced. apt reads its sources itself, in whatever form they are written.
+# debian_sources CODENAME: the apt source lines of this machine's Debian archives, for another
+# release. apt itself parses the machine's sources, since they may be in either of its two formats.
 debian_sources() {
   local host
   host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -24,7 +24,7 @@ debian_sources() {
       }'
 }
 
-# make_chroot CODENAME DIRECTORY PACKAGE...: nothing half made is ever at DIRECTORY.
+# make_chroot CODENAME DIRECTORY PACKAGE...: DIRECTORY appears only once it is complete.
 make_chroot() {
   local codename=$1 directory=$2
   shift 2
@@ -32,15 +32,15 @@ make_chroot() {
   local sources acquire
   sources=$(debian_sources "$codename")
   if [ -z "$sources" ]; then
-    # The lists of a machine that installs from an image are often thrown away.
+    # Images often come without apt's package lists.
     as_root apt-get --quiet --quiet update >&2 || die "apt-get update failed"
     sources=$(debian_sources "$codename")
   fi
-  [ -n "$sources" ] || die "found no Debian archive among this machine's apt sources"
+  [ -n "$sources" ] || die "this machine's apt sources name no Debian archive"
 
-  # How this machine reaches its archives: proxies, certificates, a clock that may be off.
+  # How this machine reaches its archives: proxies, certificates, tolerance of a wrong clock.
   mapfile -t acquire < <(apt-config dump | grep -E '^Acquire::(https?|Retries|Check-)')
-  echo "making a Debian $codename in $directory" >&2
+  echo "creating a Debian $codename chroot in $directory" >&2
   as_root rm -rf --one-file-system "$directory" "$directory.new"
   mkdir -p "$(dirname "$directory")"
   as_root mmdebstrap --quiet --mode=root --variant=apt \
@@ -49,12 +49,13 @@ make_chroot() {
     --customize-hook='rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap"' \
     --include="$(IFS=,; echo "$*")" \
     "$codename" "$directory.new" - <<<"$sources" ||
-    die "mmdebstrap failed; a signature it cannot verify wants a newer debian-archive-keyring"
+    die "mmdebstrap failed; if it cannot verify a signature, update debian-archive-keyring"
   echo "$*" | as_root tee "$directory.new/etc/celld-packages" >/dev/null
   as_root mv "$directory.new" "$directory"
 }
 
-# in_chroot DIRECTORY COMMAND...: its mounts and its processes are gone when it ends.
+# in_chroot DIRECTORY COMMAND...: runs the command in namespaces of its own, so that no mount or
+# process outlives it.
 in_chroot() {
   as_root unshare --mount --pid --fork --kill-child bash -euc '
     directory=$1
@@ -66,8 +67,8 @@ in_chroot() {
       chroot "$directory" "$@"' in_chroot "$@"
 }
 
-# copy_tree DIRECTORY: the files of the working tree that git knows or would add. Build directories
-# over there are kept.
+# copy_tree DIRECTORY: copies the files of the working tree that git tracks or would add. Keeps the
+# build directories in DIRECTORY.
 copy_tree() {
   as_root mkdir -p "$1"
   as_root find "$1" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
@@ -79,36 +80,37 @@ copy_tree() {
     as_root tar --extract --directory "$1"
 }
 
-# chroot_of RELEASE: where the one for builds and tests is.
+# chroot_of RELEASE: the path of the chroot for builds and tests.
 chroot_of() {
   echo "${XDG_CACHE_HOME:-$HOME/.cache}/celld/debian-$1"
 }
 
-# in_debian RELEASE COMMAND...: over there, with the tree in /celld, and all that a build, a test or a
-# package needs.
+# in_debian RELEASE COMMAND...: runs the command in the chroot of the release, with the tree in
+# /celld and every package that a build, a test or scripts/package needs.
 in_debian() {
   local release=$1 directory packages
   shift
   directory=$(chroot_of "$release")
   packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}"
     "${package_packages[@]}")
-  can_be_root || die "a chroot wants root or sudo"
+  can_be_root || die "a chroot needs root or sudo"
   [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
     make_chroot "$(debian_codename "$release")" "$directory" "${packages[@]}"
   copy_tree "$directory/celld"
-  # Whom this machine trusts: npm reaches its registry through the same proxies as here.
+  # npm in the chroot uses this machine's proxies, so it needs the same certificate authorities.
   as_root cp /etc/ssl/certs/ca-certificates.crt "$directory/etc/celld-trusted.crt" ||
     as_root touch "$directory/etc/celld-trusted.crt"
   in_chroot "$directory" env NODE_EXTRA_CA_CERTS=/etc/celld-trusted.crt "$@"
 }
 
-# test_on_debian RELEASE: scripts/test, over there.
+# test_on_debian RELEASE: runs scripts/test in the chroot of the release.
 test_on_debian() {
   in_debian "$1" /celld/scripts/test
 }
 
-# boot DIRECTORY COMMAND...: boots the Debian there with systemd, in namespaces of its own, runs the
-# command as its only unit beside those that are enabled, prints what it says, and fails as it does.
+# boot DIRECTORY COMMAND...: boots the Debian in DIRECTORY with systemd, in namespaces of its own,
+# and runs the command as a unit beside those that are enabled. Prints the command's output and
+# fails if the command fails.
 boot() {
   local directory=$1
   shift
@@ -119,14 +121,14 @@ SuccessAction=poweroff-force
 FailureAction=poweroff-force
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c '"\$\$@" >/said 2>&1; echo \$\$? >/ended' sh $*
+ExecStart=/bin/sh -c '"\$\$@" >/output 2>&1; echo \$\$? >/exit-code' sh $*
 TimeoutStartSec=10min
 [Install]
 WantedBy=multi-user.target
 END
   in_chroot "$directory" systemctl --quiet enable only.service
-  as_root rm -f "$directory/ended" "$directory/said"
-  # Its init ends with a signal of the reboot that there is none.
+  as_root rm -f "$directory/exit-code" "$directory/output"
+  # At poweroff the kernel ends the namespace's init with a signal, so unshare fails.
   as_root timeout 900 unshare --mount --pid --fork --kill-child --uts --ipc --net --cgroup bash -euc '
     directory=$1
     mount --bind "$directory" "$directory"
@@ -143,13 +145,13 @@ END
     mount -t sysfs sysfs "$directory/sys"
     mount -t cgroup2 cgroup2 "$directory/sys/fs/cgroup"
     for writable in run tmp dev/shm; do mount -t tmpfs tmpfs "$directory/$writable"; done
-    # systemd makes sandboxes from the root of all mounts; in a chroot that would be another.
+    # systemd builds its sandboxes from the root mount, which a plain chroot would not change.
     cd "$directory"
     pivot_root . .
     umount --lazy .
     exec env -i container=chroot PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       /lib/systemd/systemd --system --unit=multi-user.target' boot "$directory" \
     </dev/null >/dev/null 2>&1 || true
-  as_root cat "$directory/said" >&2 || die "systemd does not boot in $directory"
-  [ "$(as_root cat "$directory/ended")" = 0 ]
+  as_root cat "$directory/output" >&2 || die "systemd does not boot in $directory"
+  [ "$(as_root cat "$directory/exit-code")" = 0 ]
 }

@@ -1,13 +1,15 @@
 # shellcheck shell=bash disable=SC2154
-# The package in a Debian of its own, which has what the package depends on and nothing else of
-# celld's: installed, and then booted with systemd. Sourced after packages.sh and debian.sh.
+# Tests the package in a fresh Debian that has only the package's dependencies: installs it there,
+# and then boots that Debian with systemd. Sourced after packages.sh and debian.sh.
 
-# dependencies_of PACKAGE: by name, one a line, the first of alternatives.
+# dependencies_of PACKAGE: the names of the packages it depends on, one per line; of alternatives,
+# the first.
 dependencies_of() {
   dpkg-deb --field "$1" Depends | tr ',' '\n' | sed -E 's/[|(].*//; s/[[:space:]]//g'
 }
 
-# package_for RELEASE: builds it where that release is, and prints where it lies.
+# package_for RELEASE: builds the package, in a chroot if this machine runs another release. Prints
+# its path.
 package_for() {
   local here
   here=$(sed -n 's/^VERSION_ID="\(.*\)"$/\1/p' /etc/os-release)
@@ -21,7 +23,7 @@ package_for() {
 # check_package RELEASE
 check_package() {
   local package codename directory dependencies
-  can_be_root || die "a chroot wants root or sudo"
+  can_be_root || die "a chroot needs root or sudo"
   codename=$(debian_codename "$1")
   package=$(package_for "$1")
   directory=$(mktemp -d)/debian
@@ -32,6 +34,6 @@ check_package() {
   in_chroot "$directory" /installed /celld.deb
 
   in_chroot "$directory" dpkg --install /celld.deb
-  boot "$directory" /booted || die "not all is well under systemd; see above"
+  boot "$directory" /booted || die "the test under systemd failed; see above"
   as_root rm -rf --one-file-system "$(dirname "$directory")"
 }

@@ -19,7 +19,7 @@ Failure wrong_value(std::string_view flag, const std::string& text, std::string_
   return usage_failure(std::string(flag) + " " + in_quotes(text) + " " + std::string(rule));
 }
 
-/// Words and flags in their order.
+/// Consumes the command line from left to right.
 class Parser {
  public:
   explicit Parser(const std::vector<std::string>& words) : words_(words) {}
@@ -82,13 +82,13 @@ class Parser {
 
   std::string value_of(const Flag& flag) {
     if (!flag.takes_value()) return "";
-    if (flag.value_is_optional())  // A duration: what is none belongs to somebody else.
+    if (flag.value_is_optional())  // Any word but a duration is the next argument.
       return at_ < words_.size() && parse_duration(words_[at_]) ? words_[at_++] : "";
     if (at_ >= words_.size())
-      throw usage_failure(std::string(flag.long_name()) + " wants a value, " +
-                          std::string(flag.value));
+      throw usage_failure(std::string(flag.long_name()) +
+                          " needs a value: " + std::string(flag.value));
     std::string value = words_[at_++];
-    // "TYPE/ID" may come as two words.
+    // "TYPE/ID" may also be given as two words.
     const bool in_two = flag.value == "TYPE/ID" && value.find('/') == std::string::npos;
     if (in_two && at_ < words_.size() && !words_[at_].starts_with('-'))
       value += "/" + words_[at_++];
@@ -97,8 +97,8 @@ class Parser {
 
   void check() const {
     if (line_.verb == nullptr)
-      throw usage_failure(line_.noun.empty() ? "what shall be done? See cellctl --help"
-                                             : "what about the " + line_.noun + "? See cellctl " +
+      throw usage_failure(line_.noun.empty() ? "no command given; see cellctl --help"
+                                             : "'" + line_.noun + "' needs a verb; see cellctl " +
                                                    line_.noun + " --help");
     const std::string_view form = line_.verb->words;
     const auto given = line_.arguments.words().size();
@@ -107,9 +107,9 @@ class Parser {
     const bool any_number = form.find("...") != std::string_view::npos;
     const auto least = static_cast<std::size_t>(wanted - optional);
     const auto most = any_number ? given : static_cast<std::size_t>(wanted);
-    if (given < least) throw usage_failure(command() + " wants " + std::string(form));
+    if (given < least) throw usage_failure(command() + " needs " + std::string(form));
     if (given > most)
-      throw usage_failure(command() + " does not understand " +
+      throw usage_failure(command() + ": unexpected argument " +
                           in_quotes(line_.arguments.words()[most]));
   }
 

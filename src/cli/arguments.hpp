@@ -1,4 +1,4 @@
-// The command line, taken apart by the tables of `verbs.hpp`.
+// Parses a command line according to the tables in `verbs.hpp`.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ namespace celld::cli {
 
 struct Verb;
 
-/// What was given to a verb. Flags are asked for by their long names, "--customer".
+/// The words and flags of a verb. Flags are looked up by their long names, such as "--customer".
 class Arguments {
  public:
   bool has(std::string_view flag) const { return flags_.find(flag) != flags_.end(); }
-  /// What the last of them said; nothing when it was not given.
+  /// The value of the flag's last occurrence; nothing when the flag was not given.
   std::optional<std::string> text(std::string_view flag) const;
-  /// What each of them said.
+  /// The values of all occurrences, in order.
   std::vector<std::string> texts(std::string_view flag) const;
-  /// As `texts`, each taken apart at its commas.
+  /// As `texts`, with each value split at its commas.
   std::vector<std::string> list(std::string_view flag) const;
 
-  /// These throw a Failure when the text is not one. A flag with an optional value that was given
-  /// without reads as nothing.
+  /// The typed getters throw a Failure when the value is malformed. A flag given without its
+  /// optional value reads as nothing.
   std::optional<milliseconds> duration(std::string_view flag) const;
   std::optional<std::int64_t> integer(std::string_view flag) const;
-  /// A time, or a duration that leads away from now: `direction` is 1 or -1.
+  /// A time in the API's format, from a time or from a duration after (`direction` 1) or before
+  /// (-1) now.
   std::optional<std::string> moment(std::string_view flag, int direction) const;
 
   const std::vector<std::string>& words() const { return words_; }
@@ -47,18 +48,18 @@ class Arguments {
 };
 
 struct CommandLine {
-  const Verb* verb = nullptr;  ///< None: help was asked for, of `noun` or of all.
+  const Verb* verb = nullptr;  ///< Null only with `help` or `version`.
   std::string noun;
   bool help = false;
   bool version = false;
   Arguments arguments;
 };
 
-/// Flags may stand anywhere behind the verb, and those of every verb also before it; "--" ends
-/// them. Throws a Failure that says what is wrong.
+/// Flags may appear anywhere after the verb; the common flags may also precede it. "--" ends the
+/// flags. Throws a Failure that describes the error.
 CommandLine parse_command_line(const std::vector<std::string>& words);
 
-/// "NAME=VALUE" taken apart; throws a Failure that names the flag when it is not of that form.
+/// Splits "NAME=VALUE" at the first "=". Throws a Failure that names the flag for any other form.
 std::pair<std::string, std::string> name_and_value(std::string_view flag, const std::string& text);
 
 }  // namespace celld::cli

@@ -1,4 +1,4 @@
-// `cellctl backup`: a copy of celld's database, checked against the digest that comes with it.
+// `cellctl backup`: downloads a copy of celld's database and verifies its digest.
 #include <unistd.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace celld::cli {
 namespace {
 
-/// celld copies its database before it begins to answer.
+/// celld copies the whole database before it sends the first byte.
 constexpr milliseconds copying_time = std::chrono::hours(4);
 
 struct Received {
@@ -37,8 +37,9 @@ Received receive(Session& session, Take take) {
   received.digest = digest.text();
   if (answer.repr_digest != received.digest)
     throw Failure(ExitCode::unavailable,
-                  "the backup is not what was sent: its digest is " + received.digest + ", not " +
-                      (answer.repr_digest.empty() ? "told" : cleaned(answer.repr_digest)));
+                  "the backup failed verification: its digest is " + received.digest +
+                      ", but celld announced " +
+                      (answer.repr_digest.empty() ? "none" : cleaned(answer.repr_digest)));
   return received;
 }
 
@@ -48,7 +49,8 @@ ExitCode backup(Session& session, const Arguments& arguments) {
   const std::string& path = arguments.words().front();
   if (path == "-") {
     if (session.out().is_terminal())
-      throw usage_failure("a backup is nothing for a terminal: name a file, or redirect it");
+      throw usage_failure(
+          "refusing to write a backup to a terminal: name a file or redirect the output");
     receive(session, [&](std::string_view data) { session.out().print(data); });
     return ExitCode::ok;
   }

@@ -10,12 +10,12 @@
 namespace celld::cli {
 namespace {
 
-/// Of "CUSTOMER/PRODUCT".
+/// `prefix` and the path segments of a cell written as "CUSTOMER/PRODUCT".
 std::string cell_path(const std::string& prefix, const std::string& cell) {
   const std::size_t slash = cell.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == cell.size())
     throw usage_failure("'" + cleaned(cell) +
-                        "' is not a cell: it is written CUSTOMER/PRODUCT, "
+                        "' is not a cell: write CUSTOMER/PRODUCT, "
                         "with * for any, such as acme/dns or '*/*'");
   return prefix + url_encoded(cell.substr(0, slash)) + "/" + url_encoded(cell.substr(slash + 1));
 }
@@ -24,7 +24,7 @@ std::string admin_path(const std::string& cell) {
   return cell_path("/v1/admin/cells/", cell);
 }
 
-ExitCode order(Session& session, const Request& request) {
+ExitCode change(Session& session, const Request& request) {
   const Answer answer = session.ask(request);
   if (session.json()) {
     session.out().print_json(answer.body);
@@ -34,10 +34,10 @@ ExitCode order(Session& session, const Request& request) {
   return ExitCode::ok;
 }
 
-/// An order that is only a word.
-ExitCode order_each(Session& session, const Arguments& arguments, const std::string& word) {
+/// Posts an action without a body, such as "pause", to each cell.
+ExitCode post_to_each(Session& session, const Arguments& arguments, const std::string& action) {
   return for_each_word(arguments.words(), [&](const std::string& cell) {
-    return order(session, {.method = "POST", .path = admin_path(cell) + "/" + word});
+    return change(session, {.method = "POST", .path = admin_path(cell) + "/" + action});
   });
 }
 
@@ -72,26 +72,26 @@ ExitCode cell_resize(Session& session, const Arguments& arguments) {
   const bool reset = arguments.has("--reset");
   const auto& words = arguments.words();
   if (reset != (words.size() == 1))
-    throw usage_failure("cell resize wants the cell and either a number of workers or --reset");
+    throw usage_failure("cell resize needs a cell and either a number of workers or --reset");
   const std::string path = admin_path(words.front()) + "/pool";
-  if (reset) return order(session, {.method = "DELETE", .path = path});
+  if (reset) return change(session, {.method = "DELETE", .path = path});
   const std::string& size = words.back();
   if (size.empty() || size.find_first_not_of("0123456789") != std::string::npos || size.size() > 9)
     throw usage_failure("'" + cleaned(size) + "' is not a number of workers");
   const std::string body = json::dump({{"size", std::stoll(size)}});
-  return order(session, {.method = "PUT", .path = path, .body = body});
+  return change(session, {.method = "PUT", .path = path, .body = body});
 }
 
 ExitCode cell_pause(Session& session, const Arguments& arguments) {
-  return order_each(session, arguments, "pause");
+  return post_to_each(session, arguments, "pause");
 }
 
 ExitCode cell_resume(Session& session, const Arguments& arguments) {
-  return order_each(session, arguments, "resume");
+  return post_to_each(session, arguments, "resume");
 }
 
 ExitCode cell_drain(Session& session, const Arguments& arguments) {
-  return order_each(session, arguments, "drain");
+  return post_to_each(session, arguments, "drain");
 }
 
 }  // namespace celld::cli

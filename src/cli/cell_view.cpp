@@ -25,7 +25,7 @@ TableCell count(const json::Value& cell, Path path) {
   return {std::to_string(integer_at(cell, path))};
 }
 
-/// The workers there shall be; with a star when that is not as configured.
+/// The target size of the pool, with a star while an override is in force.
 TableCell target_of(const json::Value& cell) {
   const bool overridden = member_at(cell, {"overrides", "pool.size"}).is_number();
   return {count(cell, {"pool", "target"}).text + (overridden ? "*" : "")};

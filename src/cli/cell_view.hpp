@@ -1,4 +1,4 @@
-// Cells as people read them.
+// Human-readable views of cells.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace celld::cli {
 
-/// One line for each cell.
+/// A table with one row per cell.
 class CellTable {
  public:
   CellTable();

@@ -19,9 +19,9 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t answer_bytes_max = 256 << 20;
 constexpr milliseconds connect_timeout{10'000};
-constexpr milliseconds silence_max{50'000};  // celld sends a sign of life every 15 s.
+constexpr milliseconds silence_max{50'000};  // celld sends a heartbeat every 15 s.
 
-/// The part of a URL, or an empty text.
+/// Empty when the URL has no such part.
 std::string part_of(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
@@ -30,7 +30,7 @@ std::string part_of(CURLU* url, CURLUPart part) {
   return copy;
 }
 
-/// What is wrong with the address of celld; empty: nothing.
+/// What is wrong with celld's URL; empty when it is valid.
 std::string url_fault(const std::string& text) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
   if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
@@ -44,7 +44,7 @@ std::string url_fault(const std::string& text) {
   return "";
 }
 
-/// A proxy is for what is far away.
+/// Requests to a loopback address never go through a proxy.
 bool is_loopback(const std::string& text) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
   if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
@@ -57,7 +57,7 @@ bool is_certificate_fault(CURLcode code) {
          code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
 }
 
-/// Nothing in it reached celld as a request that could not be made again, or it may yet answer.
+/// Whether the failure may be temporary. Certificate and protocol errors are not.
 bool may_pass(CURLcode code) {
   constexpr std::array passing = {CURLE_COULDNT_CONNECT,    CURLE_COULDNT_RESOLVE_HOST,
                                   CURLE_OPERATION_TIMEDOUT, CURLE_GOT_NOTHING,
@@ -68,7 +68,7 @@ bool may_pass(CURLcode code) {
 
 }  // namespace
 
-/// One request on its way.
+/// One request on the client's libcurl handle.
 class Client::Transfer {
  public:
   Transfer(CURL* easy, const Connection& connection, const Request& request)
@@ -81,7 +81,7 @@ class Client::Transfer {
     if (!connection.token.empty()) add_header("Authorization: Bearer " + connection.token);
     for (const std::string& header : request.headers) add_header(header);
     set_request(request);
-    set_manners(connection);
+    set_connection(connection);
     const auto time = connection.timeout + request.extra_time;
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(time.count()));
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(time, connect_timeout).count()));
@@ -112,7 +112,7 @@ class Client::Transfer {
   template <class Value>
   void set(CURLoption option, Value value) {
     if (curl_easy_setopt(easy_, option, value) != CURLE_OK)
-      throw NoAnswer("libcurl does not do what cellctl needs", false);
+      throw NoAnswer("libcurl lacks an option that cellctl needs", false);
   }
 
   void add_header(const std::string& line) {
@@ -134,7 +134,7 @@ class Client::Transfer {
     set(CURLOPT_URL, url_.c_str());
   }
 
-  void set_manners(const Connection& connection) {
+  void set_connection(const Connection& connection) {
     set(CURLOPT_ERRORBUFFER, reason_.data());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -163,23 +163,23 @@ class Client::Transfer {
   NoAnswer no_answer(CURLcode code) const {
     const std::string reason =
         cleaned(reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code));
-    if (too_long_) return {"the answer of " + connection_url_ + " is too long", false};
-    if (silent_) return {"celld at " + connection_url_ + " has fallen silent", true};
+    if (too_long_) return {"the response of " + connection_url_ + " is too long", false};
+    if (silent_) return {"celld at " + connection_url_ + " has stopped sending", true};
     if (is_certificate_fault(code))
-      return {"no trust between cellctl and " + connection_url_ + ": " + reason, false};
+      return {"TLS certificate error at " + connection_url_ + ": " + reason, false};
     return {"celld does not answer at " + connection_url_ + ": " + reason, cli::may_pass(code)};
   }
 
   bool take(std::string_view data) {
     heard_at_ = steady_clock::now();
-    if (on_data_ != nullptr && status() == 200) return hand_over(data);
+    if (on_data_ != nullptr && status() == 200) return deliver(data);
     too_long_ = answer_.body.size() + data.size() > answer_bytes_max;
     if (!too_long_) answer_.body += data;
     return !too_long_;
   }
 
-  /// No exception may pass through libcurl.
-  bool hand_over(std::string_view data) {
+  /// Keeps an exception for `perform`: none may propagate through libcurl.
+  bool deliver(std::string_view data) {
     try {
       enough_ = !(*on_data_)(data);
     } catch (...) {
@@ -189,7 +189,7 @@ class Client::Transfer {
   }
 
   void note_header(std::string_view line) {
-    if (line.starts_with("HTTP/")) {  // The head of a 100, or of a proxy, came before.
+    if (line.starts_with("HTTP/")) {  // Discards the head of a 100 or of a proxy.
       answer_ = Answer{};
       return;
     }
@@ -212,7 +212,7 @@ class Client::Transfer {
       answer_.retry_after = std::chrono::seconds(seconds);
   }
 
-  bool goes_on() {
+  bool should_continue() {
     const auto now = steady_clock::now();
     enough_ = enough_ || (deadline_ && now >= *deadline_);
     silent_ = now - heard_at_ > silence_max_;
@@ -227,7 +227,7 @@ class Client::Transfer {
     return size * count;
   }
   static int take_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<Transfer*>(self)->goes_on() ? 0 : 1;
+    return static_cast<Transfer*>(self)->should_continue() ? 0 : 1;
   }
 
   CURL* const easy_;
@@ -239,7 +239,7 @@ class Client::Transfer {
   Answer answer_;
   bool too_long_ = false;
 
-  const OnData* on_data_ = nullptr;  ///< Set: a 200 is a stream.
+  const OnData* on_data_ = nullptr;  ///< Receives the body of a 200, if set.
   std::optional<steady_clock::time_point> deadline_;
   steady_clock::time_point heard_at_;
   bool enough_ = false;
@@ -250,11 +250,11 @@ class Client::Transfer {
 Client::Client(Connection connection) : connection_(std::move(connection)) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
   easy_ = std::shared_ptr<void>(curl_easy_init(), curl_easy_cleanup);
-  if (!easy_) throw NoAnswer("libcurl cannot start", false);
+  if (!easy_) throw NoAnswer("libcurl cannot be initialised", false);
   if (const std::string fault = url_fault(connection_.url); !fault.empty())
     throw usage_failure("the URL " + cleaned(connection_.url) + " " + fault);
   if (!http::is_field_value(connection_.token))
-    throw usage_failure("the token has characters that no token has");
+    throw usage_failure("the token contains characters that a token cannot have");
   while (connection_.url.ends_with('/')) connection_.url.pop_back();
 }
 

@@ -1,4 +1,4 @@
-// celld over HTTP: one request at a time, by libcurl.
+// An HTTP client for celld, built on libcurl. It sends one request at a time.
 #pragma once
 
 #include <chrono>
@@ -15,22 +15,22 @@
 
 namespace celld::cli {
 
-/// Where celld is, and how it knows us.
+/// celld's address, and the credentials to present.
 struct Connection {
-  std::string url = "http://127.0.0.1:8080";  ///< http or https; a path goes in front of all paths.
-  std::string token;                          ///< Empty: none is shown.
-  std::string ca_path;           ///< PEM, instead of the system's authorities. Empty: those.
-  std::string certificate_path;  ///< PEM, our own; empty: none.
-  std::string key_path;          ///< PEM, of our own certificate; empty: it is in the same file.
-  milliseconds timeout{30'000};  ///< For one answer, from the first packet to the last.
+  std::string url = "http://127.0.0.1:8080";  ///< http or https; its path prefixes all others.
+  std::string token;                          ///< Empty: none is sent.
+  std::string ca_path;           ///< PEM: the trusted authorities. Empty: the system's.
+  std::string certificate_path;  ///< PEM: the client certificate. Empty: none.
+  std::string key_path;          ///< PEM: its private key. Empty: in `certificate_path`.
+  milliseconds timeout{30'000};  ///< For one request, from connecting to the last byte.
 };
 
 struct Request {
   std::string method = "GET";
-  std::string path;  ///< With its query.
+  std::string path;  ///< Including the query.
   std::string body{};
   std::vector<std::string> headers{};  ///< "Name: value"
-  milliseconds extra_time{0};          ///< What celld was asked to hold the answer for.
+  milliseconds extra_time{0};  ///< How long celld may hold the response; extends the timeout.
 };
 
 struct Answer {
@@ -38,30 +38,30 @@ struct Answer {
   std::string content_type;
   std::string body;
   std::optional<std::chrono::seconds> retry_after;
-  std::string repr_digest;  ///< Of the body, as RFC 9530 writes it; empty: not told.
-  bool replayed = false;    ///< The job of an idempotency key that was there before.
+  std::string repr_digest;  ///< Of the body, in the format of RFC 9530; empty: not sent.
+  bool replayed = false;    ///< The idempotency key belongs to an earlier submission.
 
   bool succeeded() const { return status >= 200 && status < 300; }
 };
 
-/// There was no answer.
+/// No complete response arrived.
 class NoAnswer : public Failure {
  public:
   NoAnswer(const std::string& text, bool may_pass)
       : Failure(ExitCode::unavailable, text), may_pass_(may_pass) {}
-  /// True when the same request may be answered a moment later.
+  /// Whether the failure may be temporary, so that the same request may succeed later.
   bool may_pass() const { return may_pass_; }
 
  private:
   bool may_pass_;
 };
 
-/// Takes the next bytes of a stream; false: enough was read.
+/// Receives the next bytes of a stream; returns false to stop.
 using OnData = std::function<bool(std::string_view data)>;
 
 class Client {
  public:
-  /// Throws a Failure when the connection is described wrongly.
+  /// Throws a Failure when `connection` is invalid.
   explicit Client(Connection connection);
   ~Client();
   Client(const Client&) = delete;
@@ -72,8 +72,9 @@ class Client {
   /// Throws NoAnswer.
   Answer send(const Request& request);
 
-  /// Hands the body of a 200 over as it comes, until its end, `deadline`, or `on_data` has enough;
-  /// any other answer is returned whole. Throws NoAnswer, also when celld falls silent.
+  /// Passes the body of a 200 to `on_data` as it arrives, until the body ends, `deadline` passes,
+  /// or `on_data` returns false. Returns any other response whole. Throws NoAnswer, also when celld
+  /// stops sending.
   Answer stream(const Request& request,
                 std::optional<std::chrono::steady_clock::time_point> deadline,
                 const OnData& on_data);
@@ -82,13 +83,13 @@ class Client {
   class Transfer;
 
   Connection connection_;
-  std::shared_ptr<void> easy_;  ///< Keeps its connection for the next request.
+  std::shared_ptr<void> easy_;  ///< A CURL handle; keeps its connection open for the next request.
 };
 
-/// `text` as a part of a path, or of a query.
+/// `text`, percent-encoded as a path segment or a query component.
 std::string url_encoded(std::string_view text);
 
-/// "?a=b&c=d", or an empty text.
+/// "?a=b&c=d"; empty without parameters.
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& parameters);
 
 }  // namespace celld::cli

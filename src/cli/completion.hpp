@@ -1,5 +1,5 @@
-// Completion scripts for shells, made from the table of verbs; the files in config/completion are
-// what these return.
+// Generates completion scripts from the table of verbs. The files in config/completion are their
+// output.
 #pragma once
 
 #include <string>

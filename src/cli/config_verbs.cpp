@@ -1,4 +1,4 @@
-// `cellctl config …`: what is wrong with a file, without a celld; and what is in force in one.
+// `cellctl config check` validates files without a celld; `config show` asks a running one.
 #include <cstdlib>
 #include <string>
 #include <variant>
@@ -28,7 +28,8 @@ Faults check_certificates(const config::Config& config) {
   return {};
 }
 
-/// As celld reads it: with the environment, secrets, certificates and programs of this machine.
+/// Validates as celld does, with the environment, secrets, certificates and programs of this
+/// machine.
 Faults check(const std::string& text) {
   config::Overrides overrides;
   if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
@@ -52,11 +53,12 @@ ExitCode check_file(Session& session, const std::string& path) {
   if (session.json()) {
     session.out().print_json(as_json(path, faults));
   } else if (faults.empty()) {
-    session.out().print(cleaned(path) + " is well\n");
+    session.out().print(cleaned(path) + " is valid\n");
   }
   for (const auto& fault : faults) {
     const std::string pointer = fault.pointer.empty() ? "(document)" : cleaned(fault.pointer);
-    if (!session.json()) tell(cleaned(path) + ": " + pointer + ": " + cleaned(fault.detail));
+    if (!session.json())
+      print_message(cleaned(path) + ": " + pointer + ": " + cleaned(fault.detail));
   }
   return faults.empty() ? ExitCode::ok : ExitCode::usage;
 }

@@ -8,18 +8,18 @@ namespace celld::cli {
 
 bool EventStreamParser::feed(std::string_view bytes, const OnEvent& on_event) {
   while (!bytes.empty()) {
-    if (after_return_ && bytes.front() == '\n') bytes.remove_prefix(1);  // Of a CR LF.
+    if (after_return_ && bytes.front() == '\n') bytes.remove_prefix(1);  // The LF of CR LF.
     after_return_ = false;
     const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
     if (line_.size() + event_.data.size() + end > event_bytes_max_)
-      throw Failure(ExitCode::unavailable, "an event of celld is too long");
+      throw Failure(ExitCode::unavailable, "celld sent an event that is too long");
     line_ += bytes.substr(0, end);
     if (end == bytes.size()) return true;
     after_return_ = bytes[end] == '\r';
     bytes.remove_prefix(end + 1);
-    const bool goes_on = take_line(line_, on_event);
+    const bool wants_more = take_line(line_, on_event);
     line_.clear();
-    if (!goes_on) return false;
+    if (!wants_more) return false;
   }
   return true;
 }

@@ -18,8 +18,8 @@ std::string events_path(const std::string& id) {
   return "/v1/jobs/" + url_encoded(id) + "/events";
 }
 
-void tell_of_gap(const json::Value& event) {
-  tell("changes may have been missed: " + cleaned(text_at(event, {"detail"})));
+void report_gap(const json::Value& event) {
+  print_message("changes may have been missed: " + cleaned(text_at(event, {"detail"})));
 }
 
 void print_change(Session& session, const std::string& data, const json::Value& job) {
@@ -30,12 +30,12 @@ void print_change(Session& session, const std::string& data, const json::Value& 
   }
 }
 
-/// The events of one job up to its end, or those of many without an end.
+/// Prints the events of one job until it ends, or those of many without end.
 ExitCode print_events(Session& session, const std::string& path, bool of_one) {
   follow(session, path, std::nullopt, [&](const Event& event) {
     const auto document = parse_answer(event.data);
     if (!document) return true;
-    if (event.name == "gap") tell_of_gap(*document);
+    if (event.name == "gap") report_gap(*document);
     if (event.name != "job.state") return true;
     print_change(session, event.data, *document);
     return !of_one || !has_ended(*document);
@@ -78,7 +78,7 @@ ExitCode job_wait(Session& session, const Arguments& arguments) {
 ExitCode job_events(Session& session, const Arguments& arguments) {
   if (!arguments.words().empty()) {
     if (arguments.has("--customer") || arguments.has("--product"))
-      throw usage_failure("the events of one job need no --customer and no --product");
+      throw usage_failure("--customer and --product cannot be combined with a job ID");
     return print_events(session, events_path(arguments.words().front()), true);
   }
   std::vector<std::pair<std::string, std::string>> query;

@@ -1,4 +1,4 @@
-// What ends a command before its work is done, and what the shell is told then.
+// The error that ends a command, and the exit codes.
 #pragma once
 
 #include <stdexcept>
@@ -9,17 +9,16 @@ namespace celld::cli {
 /// Scripts rely on these numbers.
 enum class ExitCode : int {
   ok = 0,
-  job_not_succeeded = 1,  ///< A job that was waited for failed or was cancelled.
-  usage = 2,              ///< The command line, or a file it names, is at fault.
+  job_not_succeeded = 1,  ///< A job that cellctl waited for failed or was cancelled.
+  usage = 2,              ///< The command line, or a file it names, is invalid.
   refused = 3,            ///< celld refused the request.
   not_found = 4,
-  unavailable = 5,    ///< No answer, or one that says celld cannot serve at the moment.
-  not_ended = 6,      ///< A job that was waited for has not ended in time.
-  output_failed = 7,  ///< Standard output, or the file asked for, cannot be written.
+  unavailable = 5,    ///< No response, or celld cannot serve at the moment.
+  not_ended = 6,      ///< A job that cellctl waited for did not end in time.
+  output_failed = 7,  ///< Standard output or the requested file cannot be written.
 };
 
-/// Ends a command; `what` is for the person who gave it. Thrown by whatever finds out, caught where
-/// the command was started.
+/// Ends the command: `main` prints `what()` for the user and exits with `code()`.
 class Failure : public std::runtime_error {
  public:
   Failure(ExitCode code, const std::string& text) : std::runtime_error(text), code_(code) {}

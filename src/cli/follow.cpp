@@ -31,7 +31,7 @@ class Follower {
           if (failure.code() != ExitCode::unavailable) throw Failure(failure);
           wait(failure);
         } else {
-          wait({ExitCode::unavailable, "celld has ended the stream"});
+          wait({ExitCode::unavailable, "celld closed the stream"});
         }
       } catch (const NoAnswer& failure) {
         if (!failure.may_pass()) throw;
@@ -58,7 +58,7 @@ class Follower {
     });
   }
 
-  /// Before the next attempt, if there is one.
+  /// Pauses before the next attempt; throws `failure` when there is none.
   void wait(const Failure& failure) {
     if (!connected_ || failures_ >= attempts_max) throw Failure(failure);
     milliseconds pause = std::min(pause_first * (1 << std::min(failures_, 8)), pause_max);
@@ -67,7 +67,7 @@ class Follower {
       pause = std::clamp(left, milliseconds(0), pause);
     }
     ++failures_;
-    tell(std::string(failure.what()) + "; connecting again in " + duration_text(pause));
+    print_message(std::string(failure.what()) + "; reconnecting in " + duration_text(pause));
     rest(pause);
   }
 
@@ -80,7 +80,7 @@ class Follower {
   std::string last_id_;
   bool enough_ = false;
   bool connected_ = false;
-  int failures_ = 0;  ///< Since something was heard.
+  int failures_ = 0;  ///< In a row, since the last data.
 };
 
 }  // namespace

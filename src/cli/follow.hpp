@@ -1,4 +1,4 @@
-// Follows a stream of events across broken connections.
+// Follows an event stream across broken connections.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@ namespace celld::cli {
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 enum class FollowEnd {
-  enough,        ///< `on_event` said so.
-  nothing_more,  ///< celld said that there will be none.
+  enough,        ///< `on_event` returned false.
+  nothing_more,  ///< celld reported that no more events follow.
   deadline,
 };
 
-/// Hands over every event. A connection that was there once and breaks is made again, a few times,
-/// and goes on where it was; standard error tells of it. Throws a Failure when celld refuses, or
-/// does not answer any more.
+/// Passes every event to `on_event`. Once connected, reconnects up to ten times in a row when the
+/// connection breaks, resumes after the last event, and reports each attempt on standard error.
+/// Throws a Failure when celld refuses or stays unreachable.
 FollowEnd follow(Session& session, const std::string& path, const Deadline& deadline,
                  const OnEvent& on_event);
 

@@ -6,9 +6,9 @@ namespace celld::cli {
 namespace {
 
 constexpr std::string_view exit_codes =
-    "Exit codes: 0 well; 1 a job that was waited for failed or was cancelled; 2 wrong\n"
-    "usage; 3 refused by celld; 4 not found; 5 no answer, or celld cannot serve;\n"
-    "6 a job that was waited for has not ended in time; 7 the output cannot be written.\n";
+    "Exit codes: 0 success; 1 a job failed or was cancelled (submit --wait, job wait);\n"
+    "2 usage error; 3 refused by celld; 4 not found; 5 celld unreachable or unavailable;\n"
+    "6 timed out before a job ended; 7 output cannot be written.\n";
 
 std::string line(const std::string& left, std::string_view right, std::size_t width) {
   const std::size_t blanks = std::max(width, left.size() + 1) - left.size();
@@ -31,7 +31,7 @@ std::string flags_text(const Flags& flags) {
   return text;
 }
 
-/// Those verbs of the noun, or all.
+/// The verbs of the noun; all verbs for an empty one.
 std::string verbs_text(std::string_view noun) {
   constexpr std::size_t width = 20;
   std::string text;
@@ -47,9 +47,8 @@ std::string joined(const std::string& left, std::string_view right) {
 }  // namespace
 
 std::string help_of_all() {
-  return "cellctl: asks celld, the daemon that runs provisioning jobs, and tells it what to "
-         "do.\n\n" +
-         verbs_text("") + "\nFlags of every command; those of one: cellctl COMMAND --help\n" +
+  return "cellctl: controls celld, the daemon that runs provisioning jobs.\n\n" + verbs_text("") +
+         "\nFlags of all commands; for those of one command, see cellctl COMMAND --help\n" +
          flags_text(common_flags()) + "\n" + std::string(exit_codes) +
          "\nExample: cellctl job list --customer acme --state failed --since 2h\n";
 }
@@ -66,7 +65,7 @@ std::string help_of_verb(const Verb& verb) {
                      " [FLAGS]: " + std::string(verb.summary) + "\n";
   if (!verb.help.empty()) text += std::string(verb.help) + "\n";
   if (!verb.flags.empty()) text += "\n" + flags_text(verb.flags);
-  return text + "\nAlso --json, --url, --token-file and more: see cellctl --help\nExample:\n  " +
+  return text + "\nFor --json, --url, --token-file and others, see cellctl --help\nExample:\n  " +
          std::string(verb.example) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The help, made from the table of verbs. Every page fits a screen.
+// The help pages, generated from the table of verbs. Every page fits on one screen.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Files that the command line names.
+// Reads files named on the command line.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace celld::cli {
 
-/// The whole file; "-" is standard input. Throws a Failure when it cannot be read or is longer.
+/// The whole file; "-" is standard input. Throws a Failure when it is unreadable or too long.
 std::string read_input(const std::string& path, std::size_t bytes_max);
 
 }  // namespace celld::cli

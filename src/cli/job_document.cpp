@@ -13,7 +13,7 @@
 namespace celld::cli {
 namespace {
 
-constexpr std::size_t file_bytes_max = 64 << 20;  // celld has a limit of its own.
+constexpr std::size_t file_bytes_max = 64 << 20;  // celld has a lower limit of its own.
 constexpr std::string_view key_member = "idempotency_key";
 
 struct File {
@@ -35,7 +35,7 @@ File read_file(const std::string& path) {
   return file;
 }
 
-/// JSON where it is; any other word is a string. What begins as JSON must be.
+/// Reads the text as JSON, or else as a string. Text that begins with {, [ or " must be JSON.
 json::Value parameter_value(const std::string& name, const std::string& text) {
   auto parsed = json::parse(text);
   if (auto* document = std::get_if<json::Document>(&parsed)) {
@@ -48,14 +48,14 @@ json::Value parameter_value(const std::string& name, const std::string& text) {
   return text;
 }
 
-/// The object that is a member; one that is something else is replaced.
+/// The member as an object; replaces a member of another type.
 json::Value& object_in(json::Value& job, const char* name) {
   json::Value& member = job[name];
   if (!member.is_object()) member = json::Value::object();
   return member;
 }
 
-/// Puts what the flags say into a job.
+/// Applies the flags to a job.
 class Overlay {
  public:
   Overlay(const Arguments& arguments, json::Value& job) : arguments_(arguments), job_(job) {}
@@ -86,7 +86,7 @@ class Overlay {
     if (const auto entity = arguments_.text("--entity")) {
       const std::size_t slash = entity->find('/');
       if (slash == std::string::npos)
-        throw usage_failure("--entity wants TYPE/ID, such as zone/example.com");
+        throw usage_failure("--entity needs TYPE/ID, such as zone/example.com");
       object_in(job_, "entity")["type"] = entity->substr(0, slash);
       object_in(job_, "entity")["id"] = entity->substr(slash + 1);
     }
@@ -124,7 +124,7 @@ JobDocument job_document(const Arguments& arguments) {
     file.value.erase(key_member);
     job.idempotency_key = std::move(*key);
   }
-  // A file that no flag touches goes out as it is: celld then tells its faults by their places.
+  // An unchanged file is sent as it is, so that celld's faults name positions in it.
   if (!file.text.empty() && file.value == given) {
     job.body = std::move(file.text);
   } else if (file.has_number_faults) {

@@ -1,4 +1,4 @@
-// The body of a submission, from a file and from flags.
+// Builds the body of a submission from a file and flags.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace celld::cli {
 
 struct JobDocument {
   std::string body;             ///< JSON text.
-  std::string idempotency_key;  ///< Of a flag or of the file; empty: neither has one.
+  std::string idempotency_key;  ///< From the flag or the file; empty: neither has one.
 };
 
-/// The job of `--file`, with what the other flags say instead; without a file, what they say. The
-/// fields themselves are celld's to check. Throws a Failure when the file is not a JSON object, or
-/// a flag cannot be understood.
+/// The job in `--file`, overridden by the other flags; without a file, the flags alone. celld
+/// validates the members. Throws a Failure when the file is not a JSON object or a flag is
+/// malformed.
 JobDocument job_document(const Arguments& arguments);
 
 }  // namespace celld::cli

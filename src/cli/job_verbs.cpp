@@ -1,4 +1,4 @@
-// `cellctl job …`, but for what follows events.
+// `cellctl job get`, `list`, `cancel` and `retry`.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -18,7 +18,7 @@ std::string job_path(const std::string& id) {
   return "/v1/jobs/" + url_encoded(id);
 }
 
-/// The parameters of a list, from the flags.
+/// The query parameters that the flags stand for.
 PageQuery job_query(const Arguments& arguments) {
   constexpr std::array names = {
       std::pair{"--customer", "customer"}, std::pair{"--product", "product"},
@@ -41,10 +41,10 @@ PageQuery job_query(const Arguments& arguments) {
   return query;
 }
 
-/// Sends an order about each job, and tells how the job stands then.
-ExitCode order_each(Session& session, const Arguments& arguments, const std::string& order) {
+/// Posts an action, such as "cancel", to each job and prints the job's new state.
+ExitCode post_to_each(Session& session, const Arguments& arguments, const std::string& action) {
   return for_each_word(arguments.words(), [&](const std::string& id) {
-    const Answer answer = session.ask({.method = "POST", .path = job_path(id) + "/" + order});
+    const Answer answer = session.ask({.method = "POST", .path = job_path(id) + "/" + action});
     if (session.json()) {
       session.out().print_json(answer.body);
     } else {
@@ -81,11 +81,11 @@ ExitCode job_list(Session& session, const Arguments& arguments) {
 }
 
 ExitCode job_cancel(Session& session, const Arguments& arguments) {
-  return order_each(session, arguments, "cancel");
+  return post_to_each(session, arguments, "cancel");
 }
 
 ExitCode job_retry(Session& session, const Arguments& arguments) {
-  return order_each(session, arguments, "retry");
+  return post_to_each(session, arguments, "retry");
 }
 
 }  // namespace celld::cli

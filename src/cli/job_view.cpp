@@ -30,11 +30,18 @@ TableCell state_cell(const json::Value& of) {
   return {std::move(state), tone};
 }
 
+/// "succeeded", "was cancelled" or "is queued".
+std::string state_phrase(const json::Value& job) {
+  const std::string state = text_at(job, {"state"});
+  if (state == "succeeded" || state == "failed") return state;
+  return (state == "cancelled" ? "was " : "is ") + state_cell(job).text;
+}
+
 std::string entity_text(const json::Value& job) {
   return text_at(job, {"entity", "type"}) + "/" + text_at(job, {"entity", "id"});
 }
 
-/// The steps that are done, of all, and the service whose turn it is: "1/2 billing".
+/// The number of finished steps, of all steps, and the current service: "1/2 billing".
 std::string progress_text(const json::Value& job) {
   const json::Value& steps = elements_at(job, {"steps"});
   const auto done = static_cast<std::size_t>(std::count_if(
@@ -70,7 +77,7 @@ std::string age_at(const json::Value& of, Path path, WallTime now) {
   return time ? age_text(now - *time) : "";
 }
 
-/// How long it took, or has been taking.
+/// How long it took, or has taken until `now`.
 std::string took_text(const json::Value& of, WallTime now) {
   const auto started = time_at(of, {"started_at"});
   if (!started) return "";
@@ -86,7 +93,7 @@ std::string moment_text(const json::Value& job, Path path, WallTime now) {
   return text_at(job, path) + ", " + distance;
 }
 
-/// The latest thing that is known to have happened to a job.
+/// The latest time in the job or its steps.
 std::string changed_at(const json::Value& job) {
   std::string latest = std::max(
       {text_at(job, {"created_at"}), text_at(job, {"started_at"}), text_at(job, {"finished_at"})});
@@ -113,7 +120,7 @@ std::string labels_text(const json::Value& job) {
   return text;
 }
 
-/// The members of an object; nothing when there are none.
+/// The object as JSON; empty without members.
 std::string object_text(const json::Value& job, std::string_view name) {
   const json::Value& object = member_at(job, {name});
   return object.is_object() && !object.empty() ? json::dump(object) : "";
@@ -121,7 +128,7 @@ std::string object_text(const json::Value& job, std::string_view name) {
 
 using Line = std::pair<std::string, TableCell>;
 
-/// Names and values below each other, without the values that are empty.
+/// One line per name and value; omits empty values.
 std::string list_text(const std::vector<Line>& lines, const TableLook& look) {
   constexpr std::size_t name_width = 12;
   std::string text;
@@ -201,7 +208,7 @@ ExitCode outcome_of(const json::Value& job) {
 }
 
 std::string job_sentence(const json::Value& job) {
-  std::string sentence = "job " + text_at(job, {"id"}) + " is " + state_cell(job).text;
+  std::string sentence = "job " + text_at(job, {"id"}) + " " + state_phrase(job);
   const std::string error = error_text(job);
   const bool says_more = text_at(job, {"error", "code"}) != text_at(job, {"state"});
   if (!error.empty() && says_more) sentence += ": " + error;
@@ -241,7 +248,7 @@ std::string job_details(const json::Value& job, WallTime now, const TableLook& l
 std::string change_line(const json::Value& job, const TableLook& look) {
   const TableCell state = state_cell(job);
   const std::string word = cleaned(state.text);
-  constexpr std::size_t state_width = 9;  // The longest of those that are common.
+  constexpr std::size_t state_width = 9;  // The longest common state.
   const std::string padding(state_width - std::min(state_width, width_of(word)), ' ');
   const std::string before = cleaned(changed_at(job) + "  " + text_at(job, {"id"})) + "  ";
   std::string after = text_at(job, {"customer"}) + "/" + text_at(job, {"product"}) + "  " +

@@ -1,4 +1,4 @@
-// Jobs as people read them.
+// Human-readable views of jobs.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace celld::cli {
 
 bool has_ended(const json::Value& job);
 
-/// Ok when the job succeeded, else job_not_succeeded; not_ended when it has not ended.
+/// `ok` when the job succeeded, `not_ended` before its end, else `job_not_succeeded`.
 ExitCode outcome_of(const json::Value& job);
 
-/// "job 06f… is failed: timeout: … (dns)"
+/// "job 06f… failed: timeout: … (dns)"
 std::string job_sentence(const json::Value& job);
 
-/// One line for each job. An empty list is the titles alone.
+/// A table with one row per job; without jobs, only the titles.
 class JobTable {
  public:
   explicit JobTable(WallTime now);
@@ -30,10 +30,10 @@ class JobTable {
   Table table_;
 };
 
-/// All there is to know about one job.
+/// The fields, steps and messages of one job.
 std::string job_details(const json::Value& job, WallTime now, const TableLook& look);
 
-/// A change as one line: when, which job, its state, and how far it has come.
+/// A state change as one line: time, job, state and progress.
 std::string change_line(const json::Value& job, const TableLook& look);
 
 }  // namespace celld::cli

@@ -1,4 +1,4 @@
-// cellctl: takes the command line apart, runs the verb, and tells what went wrong.
+// cellctl: parses the command line, runs the verb and reports failures.
 #include <csignal>
 #include <exception>
 #include <string>
@@ -32,15 +32,15 @@ ExitCode run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // A broken connection is an error like others; see Output::print.
+  std::signal(SIGPIPE, SIG_IGN);  // A broken connection is an ordinary error. See Output::print.
   ExitCode code = ExitCode::ok;
   try {
     code = run({argv + 1, argv + argc});
   } catch (const Failure& failure) {
-    tell(failure.what());
+    print_message(failure.what());
     code = failure.code();
   } catch (const std::exception& error) {
-    tell(std::string("unexpected: ") + error.what());
+    print_message(std::string("internal error: ") + error.what());
     code = ExitCode::unavailable;
   }
   return static_cast<int>(code);

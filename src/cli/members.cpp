@@ -6,7 +6,7 @@
 namespace celld::cli {
 namespace {
 
-/// A page of jobs, each with the deepest parameters that are allowed.
+/// Enough for a page of jobs with the most deeply nested parameters that celld accepts.
 constexpr json::ParseLimits answer_limits{.depth_max = 128, .nodes_max = 20'000'000};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads answers of celld without trusting them: what is missing or of another type reads as empty.
+// Reads celld's responses without trusting them: missing or mistyped members read as empty.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace celld::cli {
 
 using Path = std::initializer_list<std::string_view>;
 
-/// Nothing: it is not JSON.
+/// Nothing when `body` is not JSON.
 std::optional<json::Value> parse_answer(std::string_view body);
 
-/// The member at the end of the path; null when there is none.
+/// The member at the end of `path`; null when it is missing.
 const json::Value& member_at(const json::Value& value, Path path);
 
 std::string text_at(const json::Value& value, Path path);
@@ -24,7 +24,7 @@ std::int64_t integer_at(const json::Value& value, Path path);
 double number_at(const json::Value& value, Path path);
 bool truth_at(const json::Value& value, Path path);
 
-/// The elements of an array; an empty array when there is none.
+/// The array at the end of `path`; empty when it is missing.
 const json::Value& elements_at(const json::Value& value, Path path);
 
 }  // namespace celld::cli

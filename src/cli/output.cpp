@@ -34,7 +34,7 @@ std::size_t count_lines(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// Its first lines.
+/// At most the first `lines` lines of `text`.
 std::string_view head(std::string_view text, std::size_t lines) {
   std::size_t end = 0;
   for (; lines > 0 && end < text.size(); --lines)
@@ -74,7 +74,7 @@ void Output::repaint(std::string_view text) {
   if (!is_terminal_) {
     print(painted_ ? "\n" + std::string(text) : std::string(text));
   } else {
-    // What has left the screen cannot be painted over.
+    // Lines that scroll off the screen cannot be repainted.
     const std::string_view shown = head(text, std::max<std::size_t>(window().ws_row, 2) - 1);
     std::string all =
         painted_lines_ > 0 ? "\x1b[" + std::to_string(painted_lines_) + "A\r\x1b[J" : "";
@@ -84,7 +84,7 @@ void Output::repaint(std::string_view text) {
   painted_ = true;
 }
 
-void tell(std::string_view text) {
+void print_message(std::string_view text) {
   std::fprintf(stderr, "cellctl: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 

@@ -1,4 +1,4 @@
-// Standard output and standard error, and what stands at their other end.
+// Standard output and standard error, on a terminal, in a file or in a pipe.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@ class Output {
   Output();
 
   bool is_terminal() const { return is_terminal_; }
-  /// How tables look: cut and coloured on a terminal, whole and plain elsewhere.
+  /// Tables are cut and coloured on a terminal, whole and plain elsewhere.
   TableLook look() const;
 
-  /// Writes it now. When nobody reads any more, the process ends as the shell expects it (SIGPIPE);
-  /// any other failure throws.
+  /// Writes and flushes. When the reader has closed the pipe, the process dies of SIGPIPE, as
+  /// shells expect; any other error throws a Failure.
   void print(std::string_view text);
 
-  /// A document of celld, on a line of its own.
+  /// A JSON document on a line of its own, escaped for a terminal.
   void print_json(std::string_view document);
 
-  /// Like `print`, but instead of what was painted before: on a terminal it takes its place, as far
-  /// as it fits; elsewhere it follows, after an empty line.
+  /// Prints the next version of a view. On a terminal it replaces the previous one, as far as it
+  /// fits on the screen; elsewhere it follows after an empty line.
   void repaint(std::string_view text);
 
  private:
@@ -35,7 +35,7 @@ class Output {
   bool painted_ = false;
 };
 
-/// A message for the person at the keyboard, on standard error.
-void tell(std::string_view text);
+/// Prints a message for the user to standard error.
+void print_message(std::string_view text);
 
 }  // namespace celld::cli

@@ -40,7 +40,7 @@ bool for_each_item(Session& session, const Arguments& arguments, const Listing& 
     const json::Value page = document_of(ask_for_page(session, listing, cursor, all));
     for (const json::Value& item : elements_at(page, {"items"})) on_item(item);
     std::string next = text_at(page, {"next_cursor"});
-    // A cursor that leads nowhere would lead there for ever.
+    // A cursor that points to its own page would loop endlessly.
     if (next.empty() || next == cursor) return false;
     if (!all) return true;
     cursor = std::move(next);
@@ -62,8 +62,8 @@ std::string list_as_json(Session& session, const Arguments& arguments, const Lis
   return lines;
 }
 
-void tell_of_more(const Listing& listing) {
-  tell("there are more " + listing.what + "; see --all and --limit");
+void report_incomplete(const Listing& listing) {
+  print_message("there are more " + listing.what + "; use --all or --limit");
 }
 
 }  // namespace celld::cli

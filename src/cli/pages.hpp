@@ -1,4 +1,4 @@
-// Lists of celld: one page, or all of them by their cursors.
+// Paginated lists: one page, or all pages by following their cursors.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,24 @@ using PageQuery = std::vector<std::pair<std::string, std::string>>;
 struct Listing {
   std::string path;
   PageQuery query;
-  std::string what;  ///< "jobs": what a hint about a further page calls them.
+  std::string what;  ///< What messages call the items, such as "jobs".
 };
 
-/// The same as `Output::print_json` would print.
+/// The text that `Output::print_json` would print.
 std::string json_line(Session& session, const std::string& document);
 
-/// Asks for one page, or with --all for each, and hands every item over. Returns whether items are
-/// left.
+/// Fetches one page, or with --all every page, and passes each item to `on_item`. Returns whether
+/// more items exist.
 bool for_each_item(Session& session, const Arguments& arguments, const Listing& listing,
                    const std::function<void(const json::Value& item)>& on_item);
 
-/// A list as JSON: the page as celld sent it, or with --all each item on a line.
+/// The page as celld sent it, or with --all one item per line.
 std::string list_as_json(Session& session, const Arguments& arguments, const Listing& listing);
 
-/// On standard error, when a table does not have all of them.
-void tell_of_more(const Listing& listing);
+/// Reports on standard error that a table is incomplete.
+void report_incomplete(const Listing& listing);
 
-/// A list as a table, or as JSON, once or again and again.
+/// Prints a list as a table or as JSON, with --watch repeatedly.
 template <class ItemTable>
 ExitCode show_listing(Session& session, const Arguments& arguments, const Listing& listing,
                       const std::function<ItemTable()>& make_table) {
@@ -44,7 +44,7 @@ ExitCode show_listing(Session& session, const Arguments& arguments, const Listin
                          [&](const json::Value& item) { table.add(item); });
     return View{.text = table.text(session.out().look())};
   });
-  if (more) tell_of_more(listing);
+  if (more) report_incomplete(listing);
   return code;
 }
 

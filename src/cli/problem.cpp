@@ -30,8 +30,8 @@ std::string text_of_problem(const json::Value& problem, int status) {
   return text;
 }
 
-std::string text_of_stranger(const Answer& answer) {
-  std::string text = "an answer that is not celld's" + status_text(answer.status);
+std::string text_of_foreign_answer(const Answer& answer) {
+  std::string text = "unexpected response, not from celld" + status_text(answer.status);
   if (!answer.body.empty()) text += "\n  " + cleaned(answer.body.substr(0, quoted_bytes_max));
   return text;
 }
@@ -42,7 +42,7 @@ Failure failure_of(const Answer& answer) {
   const auto problem = parse_answer(answer.body);
   const bool is_problem = problem && !text_at(*problem, {"title"}).empty();
   std::string text =
-      is_problem ? text_of_problem(*problem, answer.status) : text_of_stranger(answer);
+      is_problem ? text_of_problem(*problem, answer.status) : text_of_foreign_answer(answer);
   if (answer.status == 401) text += "\n  Set CELLD_TOKEN, or name a file with --token-file.";
   return {exit_code_of(answer.status), text};
 }

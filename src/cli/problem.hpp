@@ -1,4 +1,4 @@
-// Refusals of celld, in words.
+// Turns error responses into failures.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace celld::cli {
 
-/// What an answer other than 2xx means: the problem's title and status, its detail, and each fault
-/// with its pointer, a line each. An answer that is no problem is told by its status and its start.
+/// The failure that a response other than 2xx stands for. Its text has the problem's title and
+/// status, then its detail, then each fault with its pointer, one per line. For a response that is
+/// not a problem document, the text has the status and the beginning of the body.
 Failure failure_of(const Answer& answer);
 
 }  // namespace celld::cli

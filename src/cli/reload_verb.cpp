@@ -1,11 +1,11 @@
-// `cellctl reload`: lets celld read its configuration file again.
+// `cellctl reload`: makes celld reload its configuration file.
 #include "src/cli/reload_view.hpp"
 #include "src/cli/verbs_run.hpp"
 
 namespace celld::cli {
 namespace {
 
-/// The answer comes when jobs of cells that are gone have moved.
+/// celld answers once the jobs of removed cells have moved.
 constexpr milliseconds moving_time = std::chrono::minutes(10);
 
 }  // namespace

@@ -15,13 +15,13 @@ struct Change {
   std::string_view words;
 };
 constexpr std::array<Change, 3> changes = {
-    {{"added", " is new"}, {"changed", " has changed"}, {"removed", " is gone"}}};
+    {{"added", " added"}, {"changed", " changed"}, {"removed", " removed"}}};
 
 std::string cell_name(const json::Value& cell) {
   return text_at(cell, {"customer"}) + "/" + text_at(cell, {"product"});
 }
 
-/// An element of a list of names; empty when it is no text.
+/// An element of a list of names; empty when it is not a string.
 std::string text_of(const json::Value& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
@@ -41,7 +41,7 @@ std::string changed_lines(const json::Value& report) {
       lines += line("service " + text_of(name) + std::string(words));
   }
   for (const json::Value& pointer : elements_at(report, {"changed", "settings"}))
-    lines += line(text_of(pointer) + " has changed");
+    lines += line(text_of(pointer) + " changed");
   return lines;
 }
 
@@ -49,18 +49,18 @@ std::string masked_line(const json::Value& masked) {
   return line(
       text_at(masked, {"setting"}) + " of cell " + cell_name(member_at(masked, {"cell"})) +
       " stays " + std::to_string(integer_at(masked, {"in_force"})) +
-      ", as it was set by hand; configured: " + std::to_string(integer_at(masked, {"configured"})));
+      " because of an override; configured: " + std::to_string(integer_at(masked, {"configured"})));
 }
 
 }  // namespace
 
 std::string reload_text(const json::Value& report) {
   std::string lines = changed_lines(report);
-  std::string text = "celld has read its configuration again";
-  text += lines.empty() ? ", and nothing has changed\n" : "\n";
+  std::string text = "celld has reloaded its configuration";
+  text += lines.empty() ? "; nothing changed\n" : "\n";
   for (const json::Value& masked : elements_at(report, {"masked"})) lines += masked_line(masked);
   for (const json::Value& pointer : elements_at(report, {"restart_required"}))
-    lines += line(text_of(pointer) + " is different in the file: only a restart changes it");
+    lines += line(text_of(pointer) + " differs in the file and needs a restart");
   return text + lines;
 }
 

@@ -1,4 +1,4 @@
-// What a reload has changed, as people read it.
+// A human-readable view of a reload.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace celld::cli {
 
-/// Lines: that the file was read, then one for each thing that is different now, that an override
-/// keeps from counting, or that waits for a restart.
+/// A headline, then one line for each change, each setting that an override masks, and each setting
+/// that needs a restart.
 std::string reload_text(const json::Value& report);
 
 }  // namespace celld::cli

@@ -1,4 +1,4 @@
-// Services as people read them.
+// Human-readable views of services.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace celld::cli {
 
-/// One line for each service.
+/// A table with one row per service.
 class ServiceTable {
  public:
   ServiceTable();

@@ -17,7 +17,7 @@ constexpr milliseconds watch_interval{2000};
 constexpr milliseconds watch_interval_min{100};
 constexpr std::size_t token_bytes_max = 4096;
 
-/// Empty: it is not set, or to nothing.
+/// Empty when the variable is unset or empty.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -27,14 +27,14 @@ std::string flag_or_variable(const Arguments& arguments, std::string_view flag, 
   return arguments.text(flag).value_or(variable(name));
 }
 
-/// A token never comes by the command line itself: that, everybody on the machine can read.
+/// There is no flag for the token itself: every user of the machine can read command lines.
 std::string read_token(const Arguments& arguments) {
   const auto path = arguments.text("--token-file");
   if (!path) return variable("CELLD_TOKEN");
   std::string token = read_input(*path, token_bytes_max);
   const auto last = token.find_last_not_of(" \t\r\n");
   token.resize(last == std::string::npos ? 0 : last + 1);
-  if (token.empty()) throw usage_failure(cleaned(*path) + " holds no token");
+  if (token.empty()) throw usage_failure(cleaned(*path) + " contains no token");
   return token;
 }
 
@@ -51,7 +51,7 @@ Connection read_connection(const Arguments& arguments) {
   return connection;
 }
 
-/// JSON is for programs: they want one document behind the other.
+/// Repaints tables. JSON is for programs and is appended.
 void paint(Session& session, const std::string& text) {
   if (session.json()) {
     session.out().print(text);
@@ -60,9 +60,9 @@ void paint(Session& session, const std::string& text) {
   }
 }
 
-void tell_while_watching(Session& session, const Failure& failure) {
+void report_while_watching(Session& session, const Failure& failure) {
   const std::size_t width = session.out().look().width;
-  if (session.json() || width == 0) return tell(failure.what());
+  if (session.json() || width == 0) return print_message(failure.what());
   const std::string_view text = failure.what();
   session.out().repaint(fitted(text.substr(0, text.find('\n')), width) + "\n");
 }
@@ -101,7 +101,7 @@ ExitCode for_each_word(const std::vector<std::string>& words,
       const bool of_this_word =
           failure.code() != ExitCode::unavailable && failure.code() != ExitCode::output_failed;
       if (!of_this_word || words.size() == 1) throw;
-      tell(cleaned(word) + ": " + failure.what());
+      print_message(cleaned(word) + ": " + failure.what());
       its_code = failure.code();
     }
     if (code == ExitCode::ok) code = its_code;
@@ -125,9 +125,9 @@ ExitCode show(Session& session, const Arguments& arguments, const std::function<
       seen = true;
       if (view.final) return view.code;
     } catch (const Failure& failure) {
-      // What was there will come back; what never was is a mistake.
+      // A failure before the first success is probably a mistake; a later one may pass.
       if (!seen || failure.code() != ExitCode::unavailable) throw;
-      tell_while_watching(session, failure);
+      report_while_watching(session, failure);
     }
     rest(interval);
   }

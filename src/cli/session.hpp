@@ -1,4 +1,4 @@
-// What every verb works with: where celld is, where the output goes, and how it shall look.
+// What every verb works with: the connection to celld, the output and its format.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ class Session {
 
   bool json() const { return json_; }
   Output& out() { return out_; }
-  /// Made at the first use, from flags and environment. Throws a Failure when those are at fault.
+  /// Created on first use, from flags and environment. Throws a Failure when those are invalid.
   Client& client();
 
-  /// The answer, when it is a 2xx; throws the Failure that it is otherwise.
+  /// Sends the request. Returns a 2xx response; throws a Failure for any other.
   Answer ask(const Request& request);
 
  private:
@@ -33,19 +33,18 @@ class Session {
   std::optional<Client> client_;
 };
 
-/// The document of an answer; throws a Failure when it is none.
+/// The JSON document in a response; throws a Failure when the body is not JSON.
 json::Value document_of(const Answer& answer);
 
-/// Waits, between two looks at something.
+/// Sleeps between two attempts or refreshes.
 void rest(milliseconds duration);
 
-/// Does it for each word, tells about those that fail, and returns the first failure's code. What
-/// fails because celld does not answer ends the command.
+/// Calls `act` for each word, reports failures, and returns the code of the first. A failure that
+/// would hit every word (celld unavailable, output not writable) ends the command.
 ExitCode for_each_word(const std::vector<std::string>& words,
                        const std::function<ExitCode(const std::string& word)>& act);
 
-/// Shows what `render` returns; with --watch again and again, until it says that nothing will
-/// change any more.
+/// Prints what `render` returns; with --watch repeatedly, until the view is final.
 struct View {
   std::string text{};
   bool final = false;

@@ -1,4 +1,4 @@
-// `cellctl submit`: one job, once, however often it has to be sent.
+// `cellctl submit`: submits one job exactly once, however often the request is sent.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,8 +24,8 @@ using std::chrono::steady_clock;
 constexpr int retries_default = 3;
 constexpr std::int64_t retries_max = 100;
 constexpr milliseconds pause_first{500};
-constexpr milliseconds pause_max{30'000};  // A celld that asks for more is not waited for.
-constexpr seconds hold_max{60};            // As long as celld holds an answer.
+constexpr milliseconds pause_max{30'000};  // cellctl gives up when celld asks for more.
+constexpr seconds hold_max{60};            // The longest that celld holds a response.
 
 std::string random_key() {
   std::random_device random;
@@ -38,7 +38,7 @@ std::string random_key() {
   return key;
 }
 
-/// Sends a job that may be sent again: it carries its idempotency key.
+/// One submission with an idempotency key, so that sending it again is safe.
 class Submission {
  public:
   Submission(Session& session, const Arguments& arguments)
@@ -49,7 +49,7 @@ class Submission {
     if (document_.idempotency_key.empty()) document_.idempotency_key = random_key();
   }
 
-  /// Asks celld to hold the answer until the job ends; 0: not to.
+  /// Asks celld to hold the response until the job ends, for at most `hold`.
   Answer send(seconds hold) {
     const Request request{.method = "POST",
                           .path = "/v1/jobs",
@@ -64,17 +64,17 @@ class Submission {
         Answer answer = session_.client().send(request);
         if (answer.succeeded()) return answer;
         const Failure failure = failure_of(answer);
-        const bool passes = answer.status == 503 || answer.status == 429;
+        const bool temporary = answer.status == 503 || answer.status == 429;
         if (const auto asked = answer.retry_after)
           pause = std::max<milliseconds>(*asked, pause_first);
-        if (!passes || failures >= retries_ || pause > pause_max) throw Failure(failure);
+        if (!temporary || failures >= retries_ || pause > pause_max) throw Failure(failure);
         reason = failure.what();
       } catch (const NoAnswer& failure) {
         if (!failure.may_pass() || failures >= retries_) throw;
         reason = failure.what();
       }
-      tell(reason + "\n  The same job is sent again in " + duration_text(pause) + " (" +
-           std::to_string(failures + 1) + " of " + std::to_string(retries_) + ").");
+      print_message(reason + "\n  Sending the same job again in " + duration_text(pause) + " (" +
+                    std::to_string(failures + 1) + " of " + std::to_string(retries_) + ").");
       rest(pause);
     }
   }
@@ -91,8 +91,8 @@ class Submission {
   const std::int64_t retries_;
 };
 
-/// Sends the job again and again, each time for as long as celld holds the answer, until it has
-/// ended or the time is over. That asks for no right but the one to submit.
+/// Repeats the submission, and lets celld hold each response, until the job ends or `time` is over.
+/// Unlike reading the job, this needs no scope beyond `submit`.
 Answer wait_for_end(Submission& submission, Answer answer, std::optional<milliseconds> time) {
   const auto begin = steady_clock::now();
   while (!has_ended(document_of(answer))) {
@@ -104,9 +104,9 @@ Answer wait_for_end(Submission& submission, Answer answer, std::optional<millise
     }
     const auto asked_at = steady_clock::now();
     answer = submission.send(hold);
-    // A celld that stops does not hold answers.
-    const bool hurried = steady_clock::now() - asked_at < hold / 2;
-    if (hurried && !has_ended(document_of(answer))) rest(pause_first);
+    // A celld that is shutting down does not hold responses.
+    const bool early = steady_clock::now() - asked_at < hold / 2;
+    if (early && !has_ended(document_of(answer))) rest(pause_first);
   }
   return answer;
 }
@@ -121,7 +121,7 @@ void print(Session& session, const Arguments& arguments, const Answer& answer) {
     session.out().print(job_details(job, wall_now(), session.out().look()));
   } else {
     const std::string note =
-        answer.replayed && !arguments.has("--wait") ? " (it was there before)" : "";
+        answer.replayed && !arguments.has("--wait") ? " (submitted before)" : "";
     session.out().print(job_sentence(job) + note + "\n");
   }
 }
@@ -139,7 +139,7 @@ ExitCode submit(Session& session, const Arguments& arguments) {
   try {
     answer = wait_for_end(submission, std::move(answer), arguments.duration("--wait"));
   } catch (const Failure&) {
-    tell("job " + id + " was accepted; its end was not seen");
+    print_message("job " + id + " was accepted, but its outcome is unknown");
     throw;
   }
   print(session, arguments, answer);

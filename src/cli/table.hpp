@@ -1,4 +1,4 @@
-// Aligned columns for people.
+// Tables with aligned columns.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace celld::cli {
 
-/// What a cell's colour tells; a table without colours shows only the text.
+/// The meaning of a cell's colour; without colours, only its text is shown.
 enum class Tone { plain, good, bad, busy, waiting, faint };
 
-/// `text` with the escape sequences of its tone around it.
+/// `text` between the escape sequences of its tone.
 std::string toned(std::string_view text, Tone tone);
 
 struct TableCell {
-  std::string text;  ///< Anything: the table cleans it.
+  std::string text;  ///< May be untrusted: the table cleans it.
   Tone tone = Tone::plain;
 };
 
 struct Column {
   std::string title;
-  bool right = false;    ///< Numbers.
-  bool shrinks = false;  ///< Gives way when the line is too long for the terminal.
+  bool right = false;    ///< Aligned to the right, for numbers.
+  bool shrinks = false;  ///< May be cut to fit the table to the terminal.
 };
 
 struct TableLook {
-  std::size_t width = 0;  ///< Columns of the terminal; 0: nothing is cut.
+  std::size_t width = 0;  ///< Columns of the terminal; 0: unlimited.
   bool colour = false;
 };
 
@@ -35,12 +35,12 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell for each column.
+  /// One cell per column.
   void add(std::vector<TableCell> row);
   bool empty() const { return rows_.empty(); }
 
-  /// The titles and the rows, a line each. Columns keep apart by two blanks; the widest of those
-  /// that may shrink gives way first; a line that is still too long is cut.
+  /// The titles and the rows, one line each, with two blanks between columns. When the table is too
+  /// wide, the widest column that may shrink shrinks first; lines that are still too long are cut.
   std::string text(const TableLook& look) const;
 
  private:

@@ -16,7 +16,7 @@ struct Character {
   bool valid = false;
 };
 
-/// The least code that so many bytes may encode.
+/// The smallest code point that a sequence of this many bytes may encode.
 constexpr std::array<char32_t, 5> least_code = {0, 0, 0x80, 0x800, 0x10000};
 
 std::size_t length_of_sequence(unsigned char first) {
@@ -26,7 +26,7 @@ std::size_t length_of_sequence(unsigned char first) {
   return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-/// The first character of a text that is not empty; a byte of its own when it is not UTF-8.
+/// The first character of a text that is not empty; an invalid byte counts as one character.
 Character first_of(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const std::size_t bytes = length_of_sequence(first);
@@ -44,14 +44,14 @@ Character first_of(std::string_view text) {
 
 bool is_harmful(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) ||  // C0, DEL, C1
-         (code >= 0x2028 && code <= 0x202E) ||            // line ends, direction of writing
+         (code >= 0x2028 && code <= 0x202E) ||            // line ends, text direction
          (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Knows only printable characters; the C library has the table, for as long as it speaks UTF-8.
+/// For printable characters. The width comes from the C library's UTF-8 locale, else it is 1.
 std::size_t columns_of(char32_t code) {
-  static const bool speaks_utf8 = std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
-  const int columns = speaks_utf8 ? ::wcwidth(static_cast<wchar_t>(code)) : 1;
+  static const bool has_utf8 = std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
+  const int columns = has_utf8 ? ::wcwidth(static_cast<wchar_t>(code)) : 1;
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
@@ -96,7 +96,7 @@ std::string fitted(std::string_view text, std::size_t width) {
   if (width_of(text) <= width) return std::string(text);
   if (width == 0) return "";
   std::string front;
-  std::size_t used = 1;  // The dots.
+  std::size_t used = 1;  // The ellipsis.
   for_each_character(text, [&](const Character& character, std::string_view bytes) {
     used += columns_of(character.code);
     if (used > width) return false;

@@ -1,5 +1,4 @@
-// Text of others on its way to a terminal: nothing in it may move the cursor or lie about its
-// width.
+// Makes untrusted text safe for a terminal: nothing in it can move the cursor or falsify its width.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +7,18 @@
 
 namespace celld::cli {
 
-/// `text` as one line that a terminal only shows: blanks for line breaks and tabs; a replacement
-/// character for every control character, invalid UTF-8, and what turns the direction of writing.
+/// `text` as one safe line. Line breaks and tabs become blanks; other control characters, invalid
+/// UTF-8 and characters that change the text direction become replacement characters.
 std::string cleaned(std::string_view text);
 
-/// Columns that a cleaned text takes on a terminal: two for a wide character, none for an accent.
+/// Columns that a cleaned text takes on a terminal: two for a wide character, none for a combining
+/// one.
 std::size_t width_of(std::string_view text);
 
-/// The front of a cleaned text that fits into `width` columns, with "…" where something is missing.
+/// A cleaned text, cut to `width` columns; "…" marks the cut.
 std::string fitted(std::string_view text, std::size_t width);
 
-/// The same JSON document, with every character that `cleaned` would replace as an escape.
+/// The same JSON document, with unsafe characters other than line feeds as \u escapes.
 std::string json_for_terminal(std::string_view document);
 
 }  // namespace celld::cli

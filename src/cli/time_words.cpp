@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, double>, 6> units = {{
     {"d", 86'400'000},
 }};
 
-/// Takes the digits off the front of `text`.
+/// Removes and returns the leading digits of `text`.
 std::string_view take_digits(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view digits = text.substr(0, end);

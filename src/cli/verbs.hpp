@@ -1,5 +1,5 @@
-// All that cellctl can do, as one table: the command line, the help and the completion of shells
-// are made from it.
+// The table of everything that cellctl can do. The parser, the help and the shell completions all
+// use it.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ class Session;
 
 struct Flag {
   std::string_view name;   ///< "--state", or with a letter "-f, --file".
-  std::string_view value;  ///< "STATE"; in brackets: may be left out. Empty: it takes none.
+  std::string_view value;  ///< "STATE", or "[STATE]" if optional; empty: the flag takes none.
   std::string_view help;
 
   std::string_view long_name() const { return name.substr(name.find("--")); }
@@ -26,11 +26,11 @@ struct Flag {
 using Flags = std::vector<Flag>;
 
 struct Verb {
-  std::string_view noun;  ///< Empty: the verb stands alone.
+  std::string_view noun;  ///< Empty for a verb that stands alone.
   std::string_view name;
-  std::string_view words;  ///< What follows it, "ID..."; "..." takes any number from one up.
+  std::string_view words;  ///< Its arguments, such as "ID..."; "..." means one or more.
   std::string_view summary;
-  std::string_view help;  ///< What else there is to say, lines of at most 80 characters.
+  std::string_view help;  ///< More help, in lines of at most 96 columns.
   Flags flags;
   std::string_view example;
   ExitCode (*run)(Session& session, const Arguments& arguments);
@@ -38,13 +38,13 @@ struct Verb {
 
 const std::vector<Verb>& verbs();
 
-/// Those that every verb takes.
+/// The flags of every verb.
 const Flags& common_flags();
 
-/// In the order of the table, each once.
+/// All nouns, without duplicates, in the order of the table.
 std::vector<std::string_view> nouns();
 
-/// Nothing: there is none.
+/// Null when there is none.
 const Verb* find_verb(std::string_view noun, std::string_view name);
 const Flag* find_flag(const Verb* verb, std::string_view name);
 

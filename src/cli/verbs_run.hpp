@@ -1,4 +1,4 @@
-// What the verbs do; the table in verbs.cpp has their flags and their help.
+// The functions behind the verbs; the table in verbs.cpp has their flags and help.
 #pragma once
 
 #include "src/cli/arguments.hpp"

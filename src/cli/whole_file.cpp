@@ -20,7 +20,7 @@ namespace celld::cli {
 namespace {
 
 Failure exists(const std::string& path) {
-  return usage_failure(cleaned(path) + " is there already; --force replaces it");
+  return usage_failure(cleaned(path) + " already exists; use --force to replace it");
 }
 
 Failure unwritable(const std::string& path) {
@@ -28,7 +28,7 @@ Failure unwritable(const std::string& path) {
           cleaned(path) + " cannot be written: " + std::generic_category().message(errno)};
 }
 
-/// The name is as durable then as what is in the file.
+/// Makes the file's name as durable as its content.
 void synchronise_directory(const std::string& path) {
   auto directory = std::filesystem::path(path).parent_path();
   if (directory.empty()) directory = ".";
@@ -38,19 +38,19 @@ void synchronise_directory(const std::string& path) {
   ::close(fd);
 }
 
-// --- Being interrupted ---------------------------------------------------------------------------
+// --- Signals -------------------------------------------------------------------------------------
 
-/// What a signal handler is to remove: there is one such file at a time.
+/// The file that the signal handler removes. At most one exists at a time.
 std::atomic<const char*> partial_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
-/// Only what POSIX lets a handler do. The signal is blocked until it returns, and then ends us.
+/// Async-signal-safe. The raised signal is blocked until the handler returns; then it is fatal.
 void remove_partial_file(int signal) {
   if (const char* path = partial_file.load()) ::unlink(path);
   ::raise(signal);
 }
 
-/// Whoever ignores a signal, as `nohup` does, goes on ignoring it.
+/// Signals that the process ignores, as under `nohup`, stay ignored.
 void watch_signals() {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
   struct sigaction action{};
@@ -99,7 +99,7 @@ void WholeFile::complete() {
   synchronise_directory(path_);
 }
 
-/// What an earlier run has left is replaced, not followed.
+/// Replaces what an earlier run left behind; never follows a symbolic link.
 void WholeFile::open() {
   ::unlink(partial_path_.c_str());
   watch_signals();
@@ -115,7 +115,7 @@ void WholeFile::rename() {
   const char* from = partial_path_.c_str();
   if (::renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), flags) == 0) return;
   if (errno == EEXIST) throw exists(path_);
-  // A file system that cannot refuse to replace.
+  // The file system does not support RENAME_NOREPLACE.
   if (errno != EINVAL || std::rename(from, path_.c_str()) != 0) throw unwritable(path_);
 }
 

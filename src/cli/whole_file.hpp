@@ -1,4 +1,4 @@
-// A file that appears under its name once it is complete and on disk, or not at all.
+// A file that appears under its name only once it is complete and on disk.
 #pragma once
 
 #include <string>
@@ -6,20 +6,21 @@
 
 namespace celld::cli {
 
-/// Until then it is PATH.partial, for its owner's eyes alone. SIGINT, SIGTERM and SIGHUP remove
-/// that before they end the program. Every member throws a Failure. One at a time.
+/// Until then the data is in PATH.partial (mode 0600). SIGINT, SIGTERM and SIGHUP remove that file
+/// before they end the process. Every member throws a Failure on error. At most one may exist at a
+/// time.
 class WholeFile {
  public:
-  /// Without `replace`, refuses a path where something is.
+  /// Without `replace`, throws when `path` exists.
   WholeFile(std::string path, bool replace);
-  /// Removes what is not complete.
+  /// Removes an incomplete file.
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  /// The first call makes the file.
+  /// The first call creates the file.
   void write(std::string_view data);
-  /// Gives it its name.
+  /// Makes the data durable and gives the file its name.
   void complete();
 
  private:

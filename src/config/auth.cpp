@@ -1,4 +1,4 @@
-// The member `auth`: who may use the API, known by the digests of their tokens.
+// The member `auth`: the tokens that may use the API, by their digests.
 #include <map>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t tokens_max = 1000;
 constexpr std::array<std::string_view, 4> scope_names = {"submit", "read", "work", "admin"};
-constexpr std::string_view no_entry = "with `auth` and no token nobody could enter";
+constexpr std::string_view no_entry = "`auth` without a token would admit no client";
 
 std::optional<std::uint8_t> hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
@@ -35,7 +35,7 @@ std::set<Scope> read_scopes(json::ObjectReader& reader, Faults& faults) {
   std::set<Scope> scopes;
   const json::Value* array = reader.array("scopes");
   if (array == nullptr) return scopes;
-  if (array->empty()) reader.fault("scopes", "must not be empty: the token could do nothing");
+  if (array->empty()) reader.fault("scopes", "must not be empty: the token would allow nothing");
   for (std::size_t i = 0; i < array->size(); ++i) {
     const auto* text = (*array)[i].get_ptr<const std::string*>();
     const auto scope = text == nullptr ? std::nullopt : parse_scope(*text);
@@ -43,7 +43,7 @@ std::set<Scope> read_scopes(json::ObjectReader& reader, Faults& faults) {
     if (!scope) {
       fault = R"(must be "submit", "read", "work" or "admin")";
     } else if (!scopes.insert(*scope).second) {
-      fault = "comes twice";
+      fault = "is repeated";
     }
     if (!fault.empty())
       faults.push_back({json::pointer_to(reader.pointer_of("scopes"), i), std::move(fault)});
@@ -51,20 +51,20 @@ std::set<Scope> read_scopes(json::ObjectReader& reader, Faults& faults) {
   return scopes;
 }
 
-/// Where each name and each digest was seen first.
+/// The pointer of the first token with each name and each digest.
 struct Seen {
   std::map<std::string, std::string> names;
   std::map<TokenDigest, std::string> digests;
 };
 
-/// A fault never quotes a digest: a token may stand in its place.
+/// A fault never quotes a digest: the operator may have put the token in its place.
 Token read_token(const json::Value& value, const std::string& pointer, Seen& seen, Faults& faults) {
   Token token;
   json::ObjectReader reader(value, pointer, faults);
   reader.require({"name", "sha256", "scopes"});
   if (auto name = reader.string("name")) {
     if (!is_name(*name)) {
-      reader.fault("name", "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+      reader.fault("name", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
     } else if (const auto [first, fresh] = seen.names.emplace(*name, pointer); !fresh) {
       reader.fault("name", "has the same name as " + first->second);
     }
@@ -82,7 +82,7 @@ Token read_token(const json::Value& value, const std::string& pointer, Seen& see
   token.scopes = read_scopes(reader, faults);
   token.customer = reader.string("customer");
   if (token.customer && !is_name(*token.customer))
-    reader.fault("customer", "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+    reader.fault("customer", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
   reader.finish();
   return token;
 }

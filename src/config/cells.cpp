@@ -1,4 +1,4 @@
-// The members `defaults` and `cells`: which cells there are, and what each may use.
+// The members `defaults` and `cells`: the cells and their settings.
 #include <map>
 #include <utility>
 
@@ -14,19 +14,19 @@ constexpr std::int64_t backoff_ms_max = 86'400'000;
 constexpr std::int64_t jobs_max = 100'000'000;
 constexpr std::int64_t attempts_max = 1000;
 
-/// One number of a quota while it is read. Where it stands decides where a fault is noted, and a
-/// bad one takes part in no comparison, so that no fault causes another.
+/// One number of the cell settings while it is read. A conflict is reported at the member that was
+/// set here. A bad value takes part in no comparison, so that one fault does not cause another.
 struct Setting {
   std::int64_t value = 0;
   bool good = true;
-  bool own = false;  ///< Said here, rather than inherited.
+  bool own = false;  ///< Set here rather than inherited.
 };
 
 struct ReadSettings {
   Setting pool_size, timeout, timeout_max, jobs, max_attempts, backoff, backoff_max;
 };
 
-/// What the documentation names where neither a cell nor `defaults` says anything.
+/// The documented defaults, for settings that neither the cell nor `defaults` has.
 ReadSettings built_in_settings() {
   const cells::CellSettings settings;
   ReadSettings built_in;
@@ -61,7 +61,7 @@ void read_setting(json::ObjectReader& reader, std::string_view name, std::int64_
   if (value) setting.value = *value;
 }
 
-/// Notes a fault when `lesser` is above `greater`, at whichever of them was said here.
+/// Reports a fault when `lesser` exceeds `greater`, at the one that was set here.
 void check_order(json::ObjectReader& reader, std::string_view lesser_name, const Setting& lesser,
                  std::string_view greater_name, const Setting& greater) {
   if (!lesser.good || !greater.good || lesser.value <= greater.value) return;
@@ -114,7 +114,7 @@ std::string read_key(json::ObjectReader& reader, std::string_view name) {
   auto key = reader.string(name);
   if (!key) return "*";
   if (*key != "*" && !is_name(*key))
-    reader.fault(name, "must be \"*\" or like [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+    reader.fault(name, "must be \"*\" or match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
   return std::move(*key);
 }
 
@@ -133,9 +133,9 @@ void read_per(json::ObjectReader& reader, cells::CellRule& rule, Faults& faults)
     }
     const bool customer = part == "customer";
     bool& chosen = customer ? rule.per_customer : rule.per_product;
-    if (chosen) fault("comes twice");
+    if (chosen) fault("is repeated");
     if ((customer ? rule.customer : rule.product) != "*")
-      fault("must not be a key for which the cell names one value");
+      fault("must be a key that the cell leaves at \"*\"");
     chosen = true;
   }
 }

@@ -75,8 +75,8 @@ Config reloaded(const Config& before, Config after) {
 
 std::vector<json::Fault> reload_faults(const Config& before, const Config& after) {
   if (after.tokens.empty() && !is_loopback(before.listen.host)) {
-    return {{"/auth", "cannot be taken out by a reload: celld listens on " + before.listen.host +
-                          " until it is restarted, and would let everybody do everything"}};
+    return {{"/auth", "cannot be removed by a reload: celld listens on " + before.listen.host +
+                          " until it restarts, where every client could then do everything"}};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// What a reload changes, and what it cannot.
+// What a reload changes, and what needs a restart.
 #pragma once
 
 #include <string>
@@ -22,17 +22,17 @@ struct Changes {
   Difference<cells::CellKey> cells;
   Difference<std::string> services;
   std::vector<std::string> settings;  ///< Pointers of other members that changed.
-  /// Pointers of members that differ and go on as they were: only a start reads them.
+  /// Pointers of members that differ but take effect only at a start.
   std::vector<std::string> restart_required;
 };
 
-/// All in order of their names.
+/// Every list is sorted by name.
 Changes compare(const Config& before, const Config& after);
 
-/// `after`, with what only a start can change as in `before`.
+/// `after`, with the members that need a restart as in `before`.
 Config reloaded(const Config& before, Config after);
 
-/// What keeps `after` from being put in force over `before`, although it is right in itself.
+/// Why celld cannot reload from `before` to `after`, although `after` is valid by itself.
 std::vector<json::Fault> reload_faults(const Config& before, const Config& after);
 
 }  // namespace celld::config

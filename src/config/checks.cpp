@@ -76,7 +76,7 @@ std::string url_fault(std::string_view url) {
     return "must have at most " + std::to_string(url_bytes_max) + " bytes";
   const auto printable = [](char c) { return c > 0x20 && c < 0x7F; };
   if (!std::all_of(url.begin(), url.end(), printable))
-    return "must be ASCII without spaces and control characters";
+    return "must be ASCII without spaces or control characters";
   const std::size_t scheme_end = url.find("://");
   const std::string scheme = lower_case(url.substr(0, std::min(scheme_end, url.size())));
   if (scheme_end == std::string_view::npos || (scheme != "http" && scheme != "https"))

@@ -1,5 +1,5 @@
-// Checks of single values. Each returns what is wrong in words that continue the value's name
-// ("must …"), or an empty text when nothing is.
+// Checks of single values. Each `…_fault` returns a text that continues the value's name
+// ("must …"), or an empty text when the value is valid.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ bool is_loopback(const std::string& host);
 /// An absolute http or https URL without user, password or fragment.
 std::string url_fault(std::string_view url);
 
-/// ASCII letters in lower case; header names and schemes are compared like this.
+/// Lower-cases ASCII letters, to compare header names and schemes.
 std::string lower_case(std::string_view text);
 
-/// A header that an operator may add to a provider's requests. celld's own are refused.
+/// For a header that an operator adds to a provider's requests. Refuses those that celld sets.
 std::string header_name_fault(std::string_view name);
 
-/// A header's value, after secrets were resolved. Never quotes the value.
+/// For a header's value after secrets are resolved. Never quotes the value.
 std::string header_value_fault(std::string_view value);
 
 }  // namespace celld::config

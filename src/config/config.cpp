@@ -1,4 +1,4 @@
-// Reads the file as a whole: syntax, the small sections, and the order of the others.
+// Reads the whole file: its syntax, its small sections, and the others through sections.hpp.
 #include "src/config/config.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ bool is_within(const json::Fault& fault, const std::string& section) {
   return fault.pointer == section || fault.pointer.starts_with(section + "/");
 }
 
-void ask_machine(const Config& config, const std::vector<MachineCheck>& checks, Faults& faults) {
+void check_machine(const Config& config, const std::vector<MachineCheck>& checks, Faults& faults) {
   Faults found;
   for (const auto& check : checks) {
     const bool faulty = std::any_of(faults.begin(), faults.end(), [&](const json::Fault& fault) {
@@ -74,7 +74,7 @@ Outcome parse_config(std::string_view text, const Environment& environment,
   auto& document = std::get<json::Document>(parsed);
   Faults faults = std::move(document.number_faults);
   Config config = read_file(document.value, environment, overrides, faults);
-  ask_machine(config, checks, faults);
+  check_machine(config, checks, faults);
   if (!faults.empty()) return faults;
   return config;
 }

@@ -1,5 +1,5 @@
-// The configuration: one JSON file, checked whole, immutable afterwards.
-// Parse → defaults → validate → Config; every fault at once, each with its JSON pointer.
+// The configuration: one JSON file, validated as a whole and immutable afterwards.
+// Parse → defaults → validate → Config; all faults at once, each with its JSON pointer.
 #pragma once
 
 #include <array>
@@ -22,46 +22,46 @@ namespace celld::config {
 
 using cells::milliseconds;
 
-/// PEM files; a relative path lies below celld's working directory.
+/// PEM files. A relative path starts at celld's working directory.
 struct Tls {
   std::string certificate_path;
   std::string key_path;
-  std::string client_ca_path;  ///< Whose clients are let in; empty: no client needs a certificate.
+  std::string client_ca_path;  ///< Authorities of client certificates; empty: none required.
 
   bool operator==(const Tls&) const = default;
 };
 
 struct Listen {
-  std::string host = "127.0.0.1";  ///< Without tokens a loopback address or "localhost".
-  std::uint16_t port = 8080;       ///< 0 takes a free port.
+  std::string host = "127.0.0.1";  ///< Without tokens, a loopback address or "localhost".
+  std::uint16_t port = 8080;       ///< 0 picks a free port.
   std::optional<Tls> tls{};
 
   bool operator==(const Listen&) const = default;
 };
 
-/// What a token allows. Each route asks for exactly one, and none implies another.
+/// What a token allows. Each endpoint requires exactly one scope, and no scope implies another.
 enum class Scope : std::uint8_t {
-  submit,  ///< To submit, cancel and retry jobs.
-  read,    ///< To see jobs and cells.
-  work,    ///< To lease jobs of services whose workers pull.
-  admin,   ///< To change what celld does.
+  submit,  ///< Submit, cancel and retry jobs.
+  read,    ///< Read jobs, cells, services, events and metrics.
+  work,    ///< Lease jobs of pull services.
+  admin,   ///< Administer celld: everything below /v1/admin.
 };
 std::string_view to_string(Scope scope);
 std::optional<Scope> parse_scope(std::string_view text);
 
 using TokenDigest = std::array<std::uint8_t, 32>;  ///< SHA-256.
 
-/// Whoever shows the token that has this digest may do this. The token itself is nowhere.
+/// What the token with this digest allows. celld does not know the token itself.
 struct Token {
   std::string name;
   TokenDigest digest{};
   std::set<Scope> scopes;
-  std::optional<std::string> customer;  ///< All that it may see and submit for.
+  std::optional<std::string> customer;  ///< Binds the token to this customer's jobs and cells.
 
   bool operator==(const Token&) const = default;
 };
 
-/// What one client may take of the server; as http::Limits.
+/// The limits on what one client can use, as in http::Limits.
 struct Limits {
   std::size_t head_bytes_max = 16 << 10;
   std::size_t headers_max = 64;
@@ -79,12 +79,12 @@ struct Limits {
 };
 
 struct Store {
-  std::string path = "celld.db";  ///< Relative: below the data directory.
+  std::string path = "celld.db";  ///< A relative path starts at the data directory.
 
   bool operator==(const Store&) const = default;
 };
 
-/// A value that may be a secret: where it came from, and what it is. Only `source` is ever shown.
+/// A value that may be secret. Only `source` is ever shown, and only if it is not a literal.
 struct Secret {
   std::string source;  ///< As configured: "env:NAME", "file:PATH", or a literal.
   std::string value;
@@ -92,7 +92,7 @@ struct Secret {
   bool operator==(const Secret&) const = default;
 };
 
-/// Calls a URL, as the API documentation says under "What an `http` provider is sent".
+/// Posts each step to a URL; docs/api.md describes the exchange.
 struct HttpService {
   std::string url;
   std::vector<std::pair<std::string, Secret>> headers;
@@ -100,19 +100,19 @@ struct HttpService {
   bool operator==(const HttpService&) const = default;
 };
 
-/// Runs a program, with the same document on its standard input.
+/// Runs a program for each attempt, with the same document on its standard input.
 struct CommandService {
-  std::vector<std::string> arguments;  ///< At least one: the first is the program's absolute path.
-  std::vector<std::pair<std::string, Secret>> environment;  ///< All of it.
+  std::vector<std::string> arguments;  ///< The program's absolute path, then its arguments.
+  std::vector<std::pair<std::string, Secret>> environment;  ///< Nothing is inherited.
 
   bool operator==(const CommandService&) const = default;
 };
 
-/// Answers by itself, for demonstrations, tests and benchmarks.
+/// Simulates a provider, for demonstrations, tests and benchmarks.
 struct SimulatedService {
-  milliseconds latency_min{0};  ///< Uniformly distributed between the two.
+  milliseconds latency_min{0};  ///< Uniformly distributed up to `latency_max`.
   milliseconds latency_max{0};
-  double failure_rate = 0;  ///< 0 to 1, of retryable failures.
+  double failure_rate = 0;  ///< The share of attempts that fail retryably, 0 to 1.
   std::uint64_t seed = 0;
 
   bool operator==(const SimulatedService&) const = default;
@@ -120,7 +120,7 @@ struct SimulatedService {
 
 struct Service {
   std::string name;
-  /// After an attempt with an unknown outcome, how long its entity is kept.
+  /// How long the entity is kept after an attempt with an unknown outcome.
   milliseconds settle{0};
   std::variant<HttpService, CommandService, SimulatedService> kind;
 
@@ -133,29 +133,29 @@ std::string_view type_of(const Service& service);
 struct Config {
   Listen listen;
   Store store;
-  std::vector<Service> services;       ///< In order of name.
-  std::vector<cells::CellRule> cells;  ///< With `defaults` filled in; in order of the file.
-  std::vector<Token> tokens;           ///< In order of the file; none: everybody may everything.
+  std::vector<Service> services;       ///< Sorted by name.
+  std::vector<cells::CellRule> cells;  ///< In file order, with `defaults` applied.
+  std::vector<Token> tokens;           ///< In file order; empty: no token is required.
   Limits limits;
   milliseconds retention{7 * 24 * 3'600'000LL};  ///< How long ended jobs are kept.
   milliseconds shutdown_grace{30000};
 };
 
-/// Where "env:" and "file:" values come from; replaced in tests. Nothing: there is none.
+/// Resolves "env:" and "file:" values; replaced in tests. Nothing when there is no such value.
 struct Environment {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<std::optional<std::string>(const std::string& path)> file;
 };
 Environment process_environment();
 
-/// What flags and CELLD_… variables say instead of the file; flags win over variables.
+/// Settings from flags and CELLD_… variables. They override the file; flags override variables.
 struct Overrides {
   std::optional<std::string> listen;                       ///< HOST:PORT
-  std::string listen_source = "--listen or CELLD_LISTEN";  ///< For errors.
+  std::string listen_source = "--listen or CELLD_LISTEN";  ///< For faults.
 };
 
-/// What is to be asked of the machine about a section of the file ("/listen") that is itself
-/// without fault; other sections may be anything.
+/// A check of one section ("/listen") against the machine, such as whether files exist. It runs
+/// only when the section itself has no fault; other sections may have some.
 struct MachineCheck {
   std::string section;
   std::function<std::vector<json::Fault>(const Config&)> faults_of;
@@ -163,13 +163,13 @@ struct MachineCheck {
 
 using Outcome = std::variant<Config, std::vector<json::Fault>>;
 
-/// Checks `text`, the content of a configuration file. `overrides` replace what the file says
-/// before validation. Faults are grouped by section, in the order of the documentation; those that
-/// `checks` find follow.
+/// Parses and validates `text`, the content of a configuration file. `overrides` apply before
+/// validation. Faults are grouped by section, in the order of the documentation; those of `checks`
+/// come last.
 Outcome parse_config(std::string_view text, const Environment& environment,
                      const Overrides& overrides = {}, const std::vector<MachineCheck>& checks = {});
 
-/// "HOST:PORT", also "[::1]:8080"; nothing when it is not of that form.
+/// Parses "HOST:PORT", such as "[::1]:8080"; nothing for any other form.
 std::optional<Listen> parse_listen(std::string_view text);
 
 }  // namespace celld::config

@@ -1,4 +1,4 @@
-// Where secrets come from outside of tests.
+// Resolves secrets from the process's environment and from files.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +17,7 @@ std::optional<std::string> variable(const std::string& name) {
   return value;
 }
 
-/// Regular files only: a pipe or a device could keep the start waiting for ever.
+/// Reads regular files only: a pipe or a device could block the start without end.
 std::optional<std::string> small_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || error) return std::nullopt;

@@ -1,4 +1,4 @@
-// The member `limits`: what one client may take of the server.
+// The member `limits`: the limits on what one client can use.
 #include "src/config/sections.hpp"
 
 namespace celld::config {

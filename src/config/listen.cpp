@@ -1,4 +1,4 @@
-// The member `listen`: where to serve, and how connections are encrypted.
+// The member `listen`: the address to serve on, and TLS.
 #include <charconv>
 #include <utility>
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t path_bytes_max = 4095;
 constexpr std::string_view loopback_rule =
-    "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` whoever "
-    "can connect may do everything";
+    "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` every "
+    "client that can connect may do everything";
 
 Tls read_tls(const json::Value& value, std::string pointer, Faults& faults) {
   Tls tls;
@@ -27,7 +27,7 @@ Tls read_tls(const json::Value& value, std::string pointer, Faults& faults) {
   return tls;
 }
 
-/// `checks_host`: nothing replaces it, and no token guards it.
+/// `checks_host`: require a loopback host, because no override replaces it and `auth` is absent.
 Listen read_object(const json::Value& value, bool checks_host, Faults& faults) {
   Listen listen;
   json::ObjectReader reader(value, "/listen", faults);

@@ -17,10 +17,10 @@ std::vector<json::Fault> check_programs(const Config& config) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(program, error)) {
       faults.push_back(
-          {pointer, "must name a program, and " + json::quote(program) + " is no file"});
+          {pointer, "must name a program, but " + json::quote(program) + " is not a file"});
     } else if (::access(program.c_str(), X_OK) != 0) {
       faults.push_back(
-          {pointer, "must name a program, and celld may not execute " + json::quote(program)});
+          {pointer, "must name a program, but celld may not execute " + json::quote(program)});
     }
   }
   return faults;

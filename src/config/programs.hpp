@@ -1,4 +1,4 @@
-// Whether the programs of commands can be run here.
+// Checks that the programs of command services can run on this machine.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace celld::config {
 
-/// A fault for each `command` whose program is not there, or may not be executed by this process.
+/// One fault per `command` service whose program does not exist or is not executable for celld.
 std::vector<json::Fault> check_programs(const Config& config);
 
 }  // namespace celld::config

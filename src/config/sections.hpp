@@ -1,5 +1,5 @@
-// The parts of a configuration file, one function each. Each reads what is right, notes every
-// fault of what is wrong, and returns something usable either way.
+// Readers for the sections of a configuration file. Each reports every fault of its section and
+// returns a usable value either way.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +13,8 @@ namespace celld::config {
 
 using Faults = std::vector<json::Fault>;
 
-/// listen.cpp: the member `listen` (null: absent), replaced by what flags or variables say. Without
-/// `auth` the host must be a loopback address.
+/// listen.cpp: the member `listen` (null: absent), with the overrides applied. Without `auth` the
+/// host must be a loopback address.
 Listen read_listen(const json::Value* listen, const Overrides& overrides, bool has_auth,
                    Faults& faults);
 
@@ -32,7 +32,7 @@ std::vector<Service> read_services(const json::Value& services, const std::strin
 std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
                                         Faults& faults);
 
-/// Notes each of `names` that is there: the documentation knows it, this version does not.
+/// Reports each of `names` that is present: these members are reserved for later versions.
 inline void refuse_unavailable(json::ObjectReader& reader,
                                std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)

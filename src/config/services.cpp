@@ -1,4 +1,4 @@
-// The member `services`: to whom jobs are sent, and the secrets that go along.
+// The member `services`: the providers that jobs call, with their secrets.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -16,11 +16,11 @@ constexpr std::size_t arguments_max = 64;
 constexpr std::size_t argument_bytes_max = 4096;
 constexpr std::size_t variables_max = 64;
 constexpr std::size_t variable_name_bytes_max = 128;
-constexpr std::size_t variable_bytes_max = 64 << 10;  // Linux takes twice that in one.
+constexpr std::size_t variable_bytes_max = 64 << 10;  // Linux allows twice as much.
 constexpr std::int64_t settle_ms_max = 86'400'000;
 constexpr std::int64_t latency_ms_max = 3'600'000;
 
-/// The bytes that `source` stands for; a fault text when there are none.
+/// The value that `source` refers to, and a fault that is empty on success.
 std::pair<std::string, std::string> resolve(const std::string& source,
                                             const Environment& environment) {
   std::optional<std::string> value;
@@ -35,13 +35,13 @@ std::pair<std::string, std::string> resolve(const std::string& source,
   } else {
     return {source, ""};
   }
-  // Editors and `echo` end a secret's file with a newline that is no part of it.
+  // Editors and `echo` append a newline that is not part of the secret.
   if (value->ends_with('\n')) value->pop_back();
   if (value->ends_with('\r')) value->pop_back();
   return {std::move(*value), ""};
 }
 
-/// What is wrong with a value, in words that continue its name; empty: nothing.
+/// Returns a text that continues the value's name, or an empty text when the value is valid.
 using ValueFault = std::string (*)(std::string_view value);
 
 std::optional<Secret> read_secret(json::ObjectReader& reader, std::string_view name,
@@ -106,7 +106,7 @@ std::string variable_name_fault(std::string_view name) {
   const bool good =
       !name.empty() && name.size() <= variable_name_bytes_max && is_letter(name.front()) &&
       std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
-  return good ? "" : "must be named like [A-Za-z_][A-Za-z0-9_]{0,127}";
+  return good ? "" : "must have a name that matches [A-Za-z_][A-Za-z0-9_]{0,127}";
 }
 
 std::string variable_fault(std::string_view value) {
@@ -133,7 +133,7 @@ std::vector<std::string> read_arguments(const json::Value& value, const std::str
     if (argument.size() > argument_bytes_max) {
       note("must have at most " + std::to_string(argument_bytes_max) + " bytes");
     } else if (i == 0 && !argument.starts_with('/')) {
-      note("must be the absolute path of a program: no directory is searched for it");
+      note("must be the absolute path of a program: PATH is not searched");
     }
     arguments.push_back(std::move(argument));
   }
@@ -199,10 +199,11 @@ Service read_service(const std::string& name, const json::Value& value, std::str
   Service service{.name = name, .kind = SimulatedService{}};
   json::ObjectReader reader(value, std::move(pointer), faults);
   if (reader.is_object() && !is_name(name))
-    faults.push_back({reader.pointer(), "must be named like [A-Za-z0-9][A-Za-z0-9._-]{0,62}"});
+    faults.push_back(
+        {reader.pointer(), "must have a name that matches [A-Za-z0-9][A-Za-z0-9._-]{0,62}"});
   reader.require({"type"});
   const auto type = reader.string("type");
-  // Which members belong to a service depends on its type: without one, none is called unknown.
+  // The type decides which members are known; without it, none is reported as unknown.
   if (!type) return service;
   if (*type == "http") {
     service.kind = read_http(reader, environment, service, faults);

@@ -31,7 +31,7 @@ json::Value show(const Service& service) {
     shown["env"] = show_secrets(command->environment);
   } else {
     const auto& simulated = std::get<SimulatedService>(service.kind);
-    shown.erase("settle_ms");  // It has no such member.
+    shown.erase("settle_ms");  // Simulated services have no such member.
     shown["latency_ms"] = {{"min", simulated.latency_min.count()},
                            {"max", simulated.latency_max.count()}};
     shown["failure_rate"] = simulated.failure_rate;

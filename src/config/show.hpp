@@ -1,4 +1,4 @@
-// The effective configuration, for people.
+// Shows the configuration in force, without secrets.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace celld::config {
 
-/// A JSON document in the vocabulary of the configuration file, with everything filled in. No
-/// secret is in it: of `env:` and `file:` values where they come from, of others `***`; the query
-/// of a URL likewise.
+/// A JSON document in the format of the configuration file, with all defaults filled in. It
+/// contains no secret: `env:` and `file:` values show their source; literal values, token digests
+/// and the queries of URLs show `***`.
 std::string show(const Config& config);
 
 }  // namespace celld::config

@@ -58,7 +58,8 @@ bool is_framing_field(std::string_view name) {
          equal_ignoring_case(name, "transfer-encoding") || equal_ignoring_case(name, "connection");
 }
 
-/// The time as RFC 9110, section 5.6.7, has it in a `Date`. The "C" locale is never left.
+/// The current time for a `Date` field (RFC 9110, section 5.6.7). The process never leaves the "C"
+/// locale, so the names are English.
 std::string_view date() {
   thread_local std::time_t second = -1;
   thread_local std::array<char, 40> text{};
@@ -92,14 +93,14 @@ void append_first_lines(std::string& message, int status) {
   message.append(reason_of(status)).append("\r\nDate: ").append(date()).append("\r\n");
 }
 
-/// The fields that do not depend on how the end of the body is known, and the end of the head.
-void append_other_fields(std::string& message, const Response& response, const AnswerTerms& terms) {
+/// Appends the fields that do not depend on the framing of the body, and the end of the head.
+void append_other_fields(std::string& message, const Response& response, const AnswerForm& form) {
   for (const auto& [name, value] : response.headers) {
     if (is_token(name) && !is_framing_field(name)) append_field(message, name, value);
   }
-  if (!terms.keep_alive) {
+  if (!form.keep_alive) {
     message.append("Connection: close\r\n");
-  } else if (terms.http_1_0) {
+  } else if (form.http_1_0) {
     message.append("Connection: keep-alive\r\n");
   }
   message.append("\r\n");
@@ -111,13 +112,13 @@ void append_content_type(std::string& message, const Response& response) {
 
 }  // namespace
 
-bool has_body(const Response& response, const AnswerTerms& terms) {
-  return !is_bodyless(status_of(response)) && !terms.head_only;
+bool has_body(const Response& response, const AnswerForm& form) {
+  return !is_bodyless(status_of(response)) && !form.head_only;
 }
 
-std::string serialise(const Response& response, const AnswerTerms& terms) {
+std::string serialise(const Response& response, const AnswerForm& form) {
   const int status = status_of(response);
-  const bool with_body = has_body(response, terms);
+  const bool with_body = has_body(response, form);
 
   std::string message;
   message.reserve(192 + (with_body ? response.body.size() : 0));
@@ -126,12 +127,12 @@ std::string serialise(const Response& response, const AnswerTerms& terms) {
     append_content_type(message, response);
     append_field(message, "Content-Length", std::to_string(response.body.size()));
   }
-  append_other_fields(message, response, terms);
+  append_other_fields(message, response, form);
   if (with_body) message.append(response.body);
   return message;
 }
 
-std::string serialise_stream_head(const Response& response, const AnswerTerms& terms,
+std::string serialise_stream_head(const Response& response, const AnswerForm& form,
                                   std::optional<std::uint64_t> length) {
   const int status = status_of(response);
   std::string message;
@@ -140,11 +141,11 @@ std::string serialise_stream_head(const Response& response, const AnswerTerms& t
     append_content_type(message, response);
     if (length) {
       append_field(message, "Content-Length", std::to_string(*length));
-    } else if (!terms.http_1_0) {
+    } else if (!form.http_1_0) {
       message.append("Transfer-Encoding: chunked\r\n");
     }
   }
-  append_other_fields(message, response, terms);
+  append_other_fields(message, response, form);
   return message;
 }
 

@@ -1,4 +1,4 @@
-// The bytes of an answer.
+// Serialises answers.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace celld::http {
 
-/// What the request and its connection demand of the answer's form.
-struct AnswerTerms {
-  bool head_only = false;   ///< A HEAD request: the length of the body, but not the body.
+/// The form that an answer must have, given its request and connection.
+struct AnswerForm {
+  bool head_only = false;   ///< For HEAD: the length of the body, but not the body.
   bool keep_alive = false;  ///< False announces that the connection closes.
   bool http_1_0 = false;
 };
 
-/// One message, ready to send. Framing fields among `response.headers` are dropped, and so are
-/// names that are no tokens; control characters in values become spaces.
-std::string serialise(const Response& response, const AnswerTerms& terms);
+/// One message, ready to send. Drops fields in `response.headers` that concern the framing or whose
+/// names are not tokens. Control characters in values become spaces.
+std::string serialise(const Response& response, const AnswerForm& form);
 
-/// The head of an answer that is sent by and by: of that length; or, where nobody knows it yet,
-/// chunked, or for HTTP/1.0 until the connection closes. `response.body` is left out.
-std::string serialise_stream_head(const Response& response, const AnswerTerms& terms,
+/// The head of a streamed answer. Its body has this length, if given; otherwise it is chunked, or
+/// for HTTP/1.0 ends with the connection. Leaves out `response.body`.
+std::string serialise_stream_head(const Response& response, const AnswerForm& form,
                                   std::optional<std::uint64_t> length);
 
-/// Whether an answer of that form has a body at all.
-bool has_body(const Response& response, const AnswerTerms& terms);
+/// Whether an answer of this form has a body at all.
+bool has_body(const Response& response, const AnswerForm& form);
 
-/// Makes `data`, which must not be empty, one chunk (RFC 9112, section 7.1); in place, as it may be
-/// large.
+/// Turns `data`, which must not be empty, into one chunk (RFC 9112, section 7.1). Works in place,
+/// because `data` may be large.
 void make_chunk(std::string& data);
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 

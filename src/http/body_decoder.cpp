@@ -50,7 +50,7 @@ BodyDecoder::Status BodyDecoder::take_data(std::string_view& input, std::string&
   return Status::more;
 }
 
-/// Collects one line and reads it when its CR LF has come.
+/// Collects one line, and parses it once its CR LF has arrived.
 BodyDecoder::Status BodyDecoder::take_line(std::string_view& input) {
   const auto bytes_max = expecting_ == Expecting::trailer    ? trailer_bytes_max - trailer_bytes_
                          : expecting_ == Expecting::data_end ? 2
@@ -93,7 +93,7 @@ BodyDecoder::Status BodyDecoder::read_size() {
   return Status::more;
 }
 
-/// Trailer fields are checked, and dropped: nothing here may depend on them.
+/// Checks trailer fields and drops them: no request depends on them.
 BodyDecoder::Status BodyDecoder::read_trailer() {
   if (line_.empty()) return Status::complete;
   trailer_bytes_ += line_.size() + 2;

@@ -1,4 +1,4 @@
-// Takes the framing off a body as its bytes come in: a length, or chunks (RFC 9112, section 7.1).
+// Removes the framing from a body as its bytes arrive: a length, or chunks (RFC 9112, section 7.1).
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ class BodyDecoder {
   /// `body_bytes_max` bounds the decoded body.
   BodyDecoder(BodyFraming framing, std::uint64_t body_bytes_max);
 
-  /// Takes bytes off the front of `input` and appends what they decode to to `body`, until the
-  /// input is used up or the body ends; what follows the body stays in `input`. Once it has said
-  /// anything but `more` it is not called again.
+  /// Removes bytes from the front of `input` and appends the decoded bytes to `body`, until the
+  /// input is used up or the body ends. Bytes after the body stay in `input`. Must not be called
+  /// again once it has returned anything but `more`.
   Status decode(std::string_view& input, std::string& body);
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t queued_bytes_max = 256 << 10;
 constexpr std::size_t queued_bytes_low = 128 << 10;
-constexpr int steps_per_run = 16;  // Then other requests get their turn on the thread.
+constexpr int steps_per_run = 16;  // Then the thread serves other requests.
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void BodyPipe::run() noexcept {
       queued_bytes_ -= piece.size();
       ask_for_more();
     }
-    done_ = done_ || step == Step::end || step == Step::abort || step == Step::let_go;
+    done_ = done_ || step == Step::end || step == Step::abort || step == Step::detach;
     lock.unlock();
     perform(step, piece);
     lock.lock();
@@ -95,14 +95,15 @@ void BodyPipe::run() noexcept {
 BodyPipe::Step BodyPipe::next_step() const {
   if (done_) return Step::none;
   if (ending_ == Ending::aborted) return Step::abort;
-  if (ending_ == Ending::detached) return Step::let_go;
+  if (ending_ == Ending::detached) return Step::detach;
   if (!opened_) return Step::open;
   if (pauses_ > 0) return Step::none;
   if (!pieces_.empty()) return Step::data;
   return ending_ == Ending::complete ? Step::end : Step::none;
 }
 
-/// A sink that throws is treated as one that has had enough; the exception is told to nobody.
+/// Treats a sink that throws as one that wants no more. The exception may contain anything, so it
+/// is not reported.
 void BodyPipe::perform(Step step, const std::string& piece) noexcept {
   try {
     if (step == Step::open) {
@@ -110,7 +111,7 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
     } else if (step == Step::data) {
       if (!sink_->on_data(piece)) stop_taking();
     } else {
-      // Freed here, as the sink may hold this pipe.
+      // Freed here, because the sink may hold this pipe.
       const auto sink = std::move(sink_);
       if (sink && step == Step::end) sink->on_end();
       if (sink && step == Step::abort) sink->on_abort();
@@ -118,7 +119,7 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
   } catch (...) {
     Responder::Exchange exchange(slot_, turn_);
     exchange.serve(entry_.endpoint);
-    exchange.refuse(500, "the request failed");
+    exchange.refuse(500, "The request failed.");
     stop_taking();
   }
 }
@@ -142,7 +143,7 @@ void BodyPipe::stop_taking() {
   slot_->notify(Notice::Kind::body_refused, turn_);
 }
 
-/// Called with the lock held, as is ask_for_more.
+/// Called with the lock held, like ask_for_more.
 void BodyPipe::schedule() {
   if (scheduled_ || next_step() == Step::none) return;
   scheduled_ = true;

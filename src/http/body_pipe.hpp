@@ -14,8 +14,9 @@
 
 namespace celld::http {
 
-/// The poller puts pieces in; handler threads call the sink, one at a time and in order. Holds a
-/// bounded number of bytes, as long as the poller asks `wants_more` after each piece.
+/// The poller pushes pieces; handler threads pass them to the sink, one at a time and in order. The
+/// pipe holds a bounded number of bytes, provided that the poller checks `wants_more` after each
+/// piece.
 class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_this<BodyPipe> {
  public:
   BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
@@ -23,14 +24,14 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
 
   // From the poller.
 
-  /// Calls the handler for its sink, before any piece.
+  /// Has the handler make its sink. Call this before the first `push`.
   void open();
   void push(std::string piece);
-  /// False: hold the client back; a `body_wanted` notice comes when it may go on.
+  /// False: hold the client back until a `body_wanted` notice arrives.
   bool wants_more();
   /// The body has ended; on_end is the sink's last call.
   void end();
-  /// The body will not come to its end; on_abort is the sink's last call.
+  /// The body stays incomplete; on_abort is the sink's last call.
   void abort();
   /// The request has been answered: the sink gets no further call.
   void detach();
@@ -45,7 +46,7 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   void run() noexcept override;
 
  private:
-  enum class Step { none, open, data, end, abort, let_go };
+  enum class Step { none, open, data, end, abort, detach };
   enum class Ending { none, complete, aborted, detached };
 
   Step next_step() const;
@@ -58,10 +59,10 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
 
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
-  ServerState& state_;  // The pool in it runs this, and the slot keeps it.
+  ServerState& state_;  // Its pool runs this task; the slot keeps it alive.
   const Endpoints::StreamEntry& entry_;
 
-  // Only touched by the one `run` at a time.
+  // Used only by `run`, of which there is one at a time.
   Request request_;
   std::unique_ptr<BodySink> sink_;
 

@@ -1,4 +1,4 @@
-// Room for the bodies that are in memory before their handlers have read them.
+// Room: a memory budget for request bodies, which a body holds until its handler has finished.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,21 @@ namespace celld::http {
 
 class Connection;
 
-/// Bounds what all larger bodies take together. A request whose body outgrows what is small takes
-/// room for all of it, or waits for its turn without being read on: so nobody waits for another who
-/// waits. Smaller bodies need none, and are never kept waiting by larger ones.
+/// Bounds the memory of all larger bodies together. A body that outgrows small_bytes_max takes room
+/// for its whole length, or waits in line and is not read meanwhile. A waiting body holds no room,
+/// so waiting bodies cannot block each other. Small bodies need no room and never wait for larger
+/// ones.
 class BodyRoom {
  public:
   static constexpr std::size_t small_bytes_max = 16 << 10;
-  /// A body that is read for longer than this, while others wait, is given up.
+  /// A body that has held room for longer than this while others wait is given up.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  /// There is always room for a few bodies of the largest size.
+  /// There is room for at least two bodies of the largest size.
   BodyRoom(std::size_t largest_body, Mailbox& mailbox)
       : bytes_max_(std::max<std::size_t>(4 << 20, 2 * largest_body)), mailbox_(mailbox) {}
 
-  /// Gives its room back when it goes, on any thread.
+  /// Returns its room when it is destroyed, on any thread.
   class Share {
    public:
     Share(BodyRoom& room, std::size_t bytes) : room_(room), bytes_(bytes) {}
@@ -43,7 +44,7 @@ class BodyRoom {
 
   // From the poller.
 
-  /// Null: there is no room now, and the connection stands in line for it.
+  /// Null when there is no room; the connection then waits in line.
   std::unique_ptr<Share> take(Connection& connection, std::size_t bytes) {
     if (waiting_.empty() && fits(bytes)) return share(bytes);
     waiting_.emplace_back(&connection, bytes);
@@ -51,7 +52,8 @@ class BodyRoom {
     return nullptr;
   }
 
-  /// The first in line whose turn has come, and its room; null: nobody's has.
+  /// The first connection in line, and its room; null when the line is empty or its room does not
+  /// fit yet.
   std::pair<Connection*, std::unique_ptr<Share>> next() {
     if (waiting_.empty() || !fits(waiting_.front().second)) return {nullptr, nullptr};
     const auto [connection, bytes] = waiting_.front();
@@ -62,7 +64,7 @@ class BodyRoom {
 
   bool waited_for() const { return !waiting_.empty(); }
 
-  /// The connection waits no more.
+  /// Removes the connection from the line.
   void forget(const Connection& connection) {
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first == &connection; });
     waited_for_ = !waiting_.empty();

@@ -33,13 +33,15 @@ Connection::~Connection() {
   disarm();
 }
 
-// What happens to a connection.
+// Events.
 
 void Connection::on_events(std::uint32_t events) {
   if (state_ == State::closed) return;
-  // A client that only closed its sending side is still there for its answer; these mean it is not.
-  // But once we have closed ours, a hang-up says no more than that: input that is not read to its
-  // end would reset the connection, and take away what of the answer is still on its way.
+  // A client that closed only its sending side still waits for its answer, but EPOLLERR and
+  // EPOLLHUP mean that it has gone. While lingering, EPOLLHUP only means that both sides have
+  // closed their sending side. The input must then be read to its end: otherwise closing would
+  // reset the connection, and the client would lose the part of the answer that is still in
+  // transit.
   const bool lingers = state_ == State::lingering;
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !lingers)) return abandon();
   if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
@@ -51,7 +53,7 @@ void Connection::on_events(std::uint32_t events) {
     on_writable();
   }
   if (state_ == State::lingering) {
-    read_on();  // What nobody needs can wait.
+    queue_read();  // Input to be discarded can wait.
   } else {
     read_some();
   }
@@ -62,7 +64,7 @@ void Connection::on_writable() {
     flush();
   } else if (state_ == State::streaming && !output_.empty()) {
     flush_stream();
-    // What was written meanwhile has been announced, and was left alone.
+    // Data written meanwhile has been announced, but not sent.
     if (state_ == State::streaming && output_.empty()) send_stream();
   } else if (state_ == State::lingering && shut_down_pending_) {
     shut_down_pending_ = !socket_.shut_down_writing();
@@ -82,7 +84,7 @@ void Connection::on_notice(Notice&& notice) {
     on_stream_notice(notice.kind);
   } else if (pipe_ && state_ == State::reading_body) {
     body_unwanted_ = body_unwanted_ || notice.kind == Notice::Kind::body_refused;
-    read_on();
+    queue_read();
   }
 }
 
@@ -95,12 +97,12 @@ void Connection::on_deadline() {
   } else if (kind == DeadlineKind::idle) {
     close_in_order();
   } else if (kind == DeadlineKind::head && !shaking_hands_) {
-    refuse(408, "the header section took longer than " + to_text(limits.head_timeout));
+    refuse(408, "The header section took longer than " + to_text(limits.head_timeout) + ".");
   } else if (kind == DeadlineKind::body) {
     if (waits_for_room_) {
-      fail_body(503, "there is no room for a body of this size now");
+      fail_body(503, "No memory is free for a body of this size; try again later.");
     } else {
-      fail_body(408, "the body took longer than " + to_text(limits.body_timeout));
+      fail_body(408, "The body took longer than " + to_text(limits.body_timeout) + ".");
     }
   } else {
     abandon();
@@ -120,7 +122,7 @@ void Connection::on_shutdown() {
   }
 }
 
-/// Closing on a request that nobody has read would reset the connection under its client.
+/// Reads first, because closing with an unread request would reset the connection.
 void Connection::close_if_idle() {
   const auto is_idle = [&] { return state_ == State::reading_head && pending().empty(); };
   if (!is_idle()) return;
@@ -136,8 +138,8 @@ bool Connection::wants_input() const {
          (state_ == State::reading_body && !body_held_back_ && !waits_for_room_);
 }
 
-/// What may have to wait for room takes no more until it has it than shows that it needs some; with
-/// its head, it comes to twice that.
+/// A body that may have to wait for room reads only one byte more than a small body, which shows
+/// that it needs room. Such a connection holds at most twice small_bytes_max, its head included.
 std::size_t Connection::read_size() const {
   if (state_ == State::reading_head) return BodyRoom::small_bytes_max;
   const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
@@ -145,7 +147,7 @@ std::size_t Connection::read_size() const {
   return may_wait ? BodyRoom::small_bytes_max + 1 - task_->body().size() : loop_.scratch.size();
 }
 
-/// One read, so that a client that sends without end does not keep the others waiting.
+/// Reads once, so that a client that sends without pause does not delay the others.
 void Connection::read_some() {
   if (!readable_ || !wants_input()) return;
   const auto size = read_size();
@@ -158,26 +160,26 @@ void Connection::read_some() {
     readable_ = false;
     return on_input_end();
   }
-  // A short read has emptied the socket; but the end of input, once announced, has to be read too.
+  // A short read has emptied the socket, but an announced end of input must still be read.
   readable_ = transfer.bytes == size || client_done_ || socket_.has_more();
   if (transfer.outcome == would_block) {
     readable_ = socket_.has_more();
   } else {
     take_input({loop_.scratch.data(), transfer.bytes});
   }
-  read_on();
+  queue_read();
 }
 
-/// What a read came to while there was no encryption yet; false when there will be none.
+/// Handles the outcome of a read during the TLS handshake. False when the handshake has failed.
 bool Connection::shake_hands(Transfer::Outcome outcome) {
   if (outcome == Transfer::Outcome::not_encrypted) {
     shaking_hands_ = false;
     socket_.give_up_tls();
-    refuse(400, "this port speaks TLS; use https");
+    refuse(400, "This port speaks TLS; use https.");
     return false;
   }
   if (outcome == Transfer::Outcome::failed) {
-    // OpenSSL has sent an alert, which a reset would take away from the client.
+    // OpenSSL has sent an alert; after a reset the client would not see it.
     socket_.give_up_tls();
     disarm();
     linger();
@@ -188,8 +190,8 @@ bool Connection::shake_hands(Transfer::Outcome outcome) {
   return true;
 }
 
-/// Reads again in a later round, if there may be something to read.
-void Connection::read_on() {
+/// Reads again in a later round, if there may be more input.
+void Connection::queue_read() {
   if (state_ == State::reading_body && body_held_back_) hold_back();
   if (!readable_ || !wants_input() || std::exchange(queued_unread_, true)) return;
   loop_.unread.push_back(this);
@@ -210,7 +212,8 @@ void Connection::take_input(std::string_view data) {
   read_requests();
 }
 
-/// What has been served goes first: there may always be the start of another request behind it.
+/// Erases what has been served: a client that is always in the middle of its next request would
+/// otherwise make the buffer grow.
 void Connection::keep_input(std::string_view data) {
   input_.erase(0, std::exchange(input_taken_, 0));
   input_.append(data);
@@ -222,9 +225,9 @@ void Connection::on_input_end() {
   } else if (state_ == State::reading_head && pending().empty()) {
     close_in_order();
   } else if (state_ == State::reading_head) {
-    refuse(400, "the header section is incomplete");
+    refuse(400, "The header section is incomplete.");
   } else {
-    fail_body(400, "the body is incomplete");
+    fail_body(400, "The body is incomplete.");
   }
 }
 
@@ -234,13 +237,13 @@ void Connection::read_requests() {
   if (input_taken_ == input_.size()) {
     input_.clear();
     input_taken_ = 0;
-    if (state_ == State::reading_body) release(input_);  // The rest may be long in coming.
+    if (state_ == State::reading_body) release(input_);  // The body may take long to arrive.
   }
 }
 
 /// True when a head was complete and its request has begun.
 bool Connection::read_head() {
-  // RFC 9112, section 2.2: an empty line before a request is to be ignored.
+  // RFC 9112, section 2.2: an empty line before a request is ignored.
   if (!blank_line_skipped_ && pending().substr(0, 2) == "\r\n") {
     blank_line_skipped_ = true;
     input_taken_ += 2;
@@ -270,7 +273,7 @@ void Connection::begin_request(RequestHead head) {
   const bool expects_continue = head.expects_continue;
   const auto* stream = loop_.server->endpoints.stream_handler(head.request.method, head.match_path);
   head.request.peer = peer_;
-  terms_ = {head.request.method == "HEAD", head.keep_alive, head.http_1_0};
+  form_ = {head.request.method == "HEAD", head.keep_alive, head.http_1_0};
   state_ = State::reading_body;
   room_since_.reset();
   arm(DeadlineKind::body);
@@ -286,7 +289,7 @@ void Connection::begin_request(RequestHead head) {
   auto rest = pending();
   const auto before = rest.size();
   take_body(rest);
-  // A body that was refused has taken the input with it.
+  // A refusal has already discarded the input.
   const bool served = state_ == State::reading_body || state_ == State::handling;
   if (served) input_taken_ += before - rest.size();
   if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
@@ -295,22 +298,22 @@ void Connection::begin_request(RequestHead head) {
 void Connection::begin_stream(const Endpoints::StreamEntry& entry, RequestHead head) {
   decoder_.emplace(head.body, std::numeric_limits<std::uint64_t>::max());
   // Until the body has ended, no answer may promise to keep the connection.
-  const auto turn = slot_->open({terms_.head_only, false, terms_.http_1_0});
+  const auto turn = slot_->open({form_.head_only, false, form_.http_1_0});
   pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, entry, std::move(head.request));
   pipe_->open();
 }
 
-/// Takes what belongs to the body off `input`.
+/// Removes the body's bytes from the front of `input`.
 void Connection::take_body(std::string_view& input) {
   const auto before = input.size();
   const auto status = pipe_ ? pass_on(input) : decoder_->decode(input, task_->body());
   if (status == BodyDecoder::Status::complete) {
     finish_body();
   } else if (status == BodyDecoder::Status::malformed) {
-    fail_body(400, "the chunked body is malformed");
+    fail_body(400, "The chunked body is malformed.");
   } else if (status == BodyDecoder::Status::too_large) {
-    fail_body(413, "the body is longer than " +
-                       std::to_string(loop_.server->limits.body_bytes_max) + " bytes");
+    fail_body(413, "The body is longer than " +
+                       std::to_string(loop_.server->limits.body_bytes_max) + " bytes.");
   } else if (pipe_) {
     if (body_unwanted_) discarded_bytes_ += before - input.size();
     hold_back();
@@ -319,7 +322,7 @@ void Connection::take_body(std::string_view& input) {
   }
 }
 
-/// A body that is not small goes on when it has its room.
+/// Takes the room for a body that is not small; null: the body waits for it.
 void Connection::take_room(std::unique_ptr<BodyRoom::Share> room) {
   waits_for_room_ = !room;
   if (waits_for_room_) return task_->body().shrink_to_fit();
@@ -332,11 +335,11 @@ void Connection::take_room(std::unique_ptr<BodyRoom::Share> room) {
 void Connection::on_room(std::unique_ptr<BodyRoom::Share> room) {
   take_room(std::move(room));
   arm(DeadlineKind::body);
-  read_on();
+  queue_read();
 }
 
 void Connection::make_room() {
-  fail_body(408, "the body took too long while others waited");
+  fail_body(408, "The body took too long while other requests waited for memory.");
 }
 
 BodyDecoder::Status Connection::pass_on(std::string_view& input) {
@@ -348,8 +351,8 @@ BodyDecoder::Status Connection::pass_on(std::string_view& input) {
   return status;
 }
 
-/// Decides whether more of a streamed body is read now. Its deadline is for the next piece, and
-/// rests while we hold the client back.
+/// Decides whether more of a streamed body is read now. The deadline is that of the next piece, and
+/// is suspended while the client is held back.
 void Connection::hold_back() {
   body_held_back_ = body_unwanted_ ? discarded_bytes_ > discarded_bytes_max : !pipe_->wants_more();
   if (body_held_back_) {
@@ -361,8 +364,8 @@ void Connection::hold_back() {
 
 void Connection::offer_continue() {
   const auto transfer = socket_.write("HTTP/1.1 100 Continue\r\n\r\n");
-  // Nothing written is as good as never offered; a part of it would spoil the answer, and so would
-  // a record of an encrypted stream that waits to be written again.
+  // An offer of which nothing was sent does no harm. A part of it would corrupt the answer, and so
+  // would a TLS record that has to be written again.
   const bool begun = transfer.bytes > 0 || socket_.encrypted();
   if (transfer.outcome != Transfer::Outcome::done && begun) abandon();
 }
@@ -372,11 +375,11 @@ void Connection::finish_body() {
   std::erase(loop_.large_bodies, this);
   state_ = State::handling;
   if (pipe_) {
-    if (terms_.keep_alive) slot_->allow_keep_alive();
+    if (form_.keep_alive) slot_->allow_keep_alive();
     pipe_->end();
     return;
   }
-  const auto turn = slot_->open(terms_);
+  const auto turn = slot_->open(form_);
   task_->set_exchange(std::make_shared<Responder::Exchange>(slot_, turn));
   loop_.tasks.push_back(std::move(task_));
 }

@@ -24,24 +24,23 @@ namespace celld::http {
 
 class Connection;
 
-/// What the poller and its connections share; on the poller's thread alone.
+/// State that the poller shares with its connections. Used only on the poller's thread.
 struct PollerLoop {
   std::shared_ptr<ServerState> server;
   Deadlines deadlines;
   SteadyTime now{};
-  std::vector<char> scratch;                 ///< What one read may bring.
+  std::vector<char> scratch;                 ///< The buffer of one read.
   std::vector<std::shared_ptr<Task>> tasks;  ///< For the handler threads.
-  std::vector<Connection*> unread;           ///< May have more to read, when the others had a turn.
-  std::vector<Connection*> closed;           ///< To be freed, once nothing refers to them.
-  std::vector<Connection*> large_bodies;     ///< Being read with room taken; the oldest first.
+  std::vector<Connection*> unread;           ///< May have more to read, in the next round.
+  std::vector<Connection*> closed;           ///< To be freed once nothing refers to them.
+  std::vector<Connection*> large_bodies;     ///< Reading a body that holds room; oldest first.
   UnsentAnswers unsent;
   bool closing = false;  ///< Connections close as soon as they are idle.
 };
 
-/// Reads one request at a time, from the first byte to the last, hands it on, writes its answer,
-/// and begins anew. Never reads on while a request is in hand, so that what a client sends ahead
-/// takes one bounded buffer. A request that is refused, and a body that was not read to its end,
-/// are the last on their connection.
+/// Reads one request, passes it on, writes its answer, and starts over. It does not read while a
+/// request is in progress, so pipelined requests take one bounded buffer. A refused request, or one
+/// whose body was not read to its end, is the last on its connection.
 ///
 ///   reading_head → reading_body → handling → streaming → writing ─┬→ reading_head
 ///        │              │            └─────────────────────↑      └→ lingering → closed
@@ -62,26 +61,26 @@ class Connection : public DeadlineEntry {
   void on_events(std::uint32_t events);
   void on_notice(Notice&& notice);
   void on_deadline();
-  /// Its turn to read on has come.
+  /// Called when the poller reaches the connection in PollerLoop::unread.
   void on_unread();
-  /// There is room for its body now.
+  /// Its body has been given room.
   void on_room(std::unique_ptr<BodyRoom::Share> room);
-  /// Its body has kept others waiting for too long.
+  /// Gives up its body, which has kept others waiting for too long.
   void make_room();
-  /// Since when its body has had room.
+  /// When its body was given room.
   SteadyTime room_since() const { return room_since_.value_or(SteadyTime{}); }
-  /// The server stops: a connection without a request closes; the others do after their answer.
+  /// The server stops: an idle connection closes, any other after its answer.
   void on_shutdown();
-  /// Closes unless a request is in hand, or has come and was not looked at yet.
+  /// Closes unless a request is in progress or has arrived unread.
   void close_if_idle();
 
-  /// Answers what can't be served, and closes.
+  /// Answers with a refusal, and closes.
   void refuse(int status, std::string detail);
-  /// Closes at once: the client is gone, or has to go.
+  /// Closes at once.
   void abandon();
 
-  std::size_t index = 0;    ///< The poller's place for it.
-  bool over_limit = false;  ///< Only there to be refused.
+  std::size_t index = 0;    ///< In the poller's list.
+  bool over_limit = false;  ///< Accepted only to be refused.
 
  private:
   enum class State { reading_head, reading_body, handling, streaming, writing, lingering, closed };
@@ -107,9 +106,9 @@ class Connection : public DeadlineEntry {
   void fail_body(int status, std::string detail);
   void offer_continue();
   void hold_back();
-  void read_on();
+  void queue_read();
 
-  void leave_line();
+  void release_room();
   void flush();
   void note_unsent(const Transfer& transfer);
   void finish_answer();
@@ -137,22 +136,22 @@ class Connection : public DeadlineEntry {
   const std::shared_ptr<AnswerSlot> slot_;
   State state_ = State::reading_head;
 
-  bool readable_ = false;     // The kernel may have more for us.
-  bool client_done_ = false;  // The client has announced that nothing more comes.
-  bool input_ended_ = false;  // And all it sent has been read.
+  bool readable_ = false;     // The kernel may have more input.
+  bool client_done_ = false;  // The client has closed its sending side.
+  bool input_ended_ = false;  // All of the client's input has been read.
   bool queued_unread_ = false;
   bool shaking_hands_;
-  bool shut_down_pending_ = false;  // The client has yet to be told that nothing more comes.
+  bool shut_down_pending_ = false;  // Closing our sending side must be retried.
   std::string input_;
   std::size_t input_taken_ = 0;
 
   HeadScanner scanner_;
   bool blank_line_skipped_ = false;
-  AnswerTerms terms_;
+  AnswerForm form_;
   std::optional<BodyDecoder> decoder_;
   std::shared_ptr<RequestTask> task_;  // Of a request whose body is being read.
   std::shared_ptr<BodyPipe> pipe_;     // Of a streamed request.
-  std::size_t body_bytes_ = 0;         // As announced, or the most that may come.
+  std::size_t body_bytes_ = 0;         // As announced, or the maximum.
   std::optional<SteadyTime> room_since_;
   bool waits_for_room_ = false;
   bool body_held_back_ = false;

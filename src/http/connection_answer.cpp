@@ -1,4 +1,4 @@
-// How a connection answers; connection.cpp is how it reads.
+// How a connection answers. How it reads is in connection.cpp.
 #include <algorithm>
 #include <utility>
 
@@ -15,21 +15,21 @@ constexpr milliseconds heartbeat_interval_min{1};
 
 void Connection::refuse(int status, std::string detail) {
   disarm();
-  leave_line();
+  release_room();
   if (pipe_ && !slot_->revoke()) {
-    // Its handler has answered already, and says that the connection closes.
+    // The handler has already answered, and its answer announces the close.
     state_ = State::handling;
     return;
   }
-  terms_.keep_alive = false;
+  form_.keep_alive = false;
   closes_ = true;
   loop_.server->observer->refused(status);
-  output_ = serialise(loop_.server->refusal(status, std::move(detail)), terms_);
+  output_ = serialise(loop_.server->refusal(status, std::move(detail)), form_);
   flush();
 }
 
-/// Neither holds room for a body any more nor waits for it.
-void Connection::leave_line() {
+/// Releases the room for its body, or its place in the line for it.
+void Connection::release_room() {
   if (std::exchange(waits_for_room_, false)) loop_.server->body_room.forget(*this);
   if (room_since_) std::erase(loop_.large_bodies, this);
   task_.reset();
@@ -53,7 +53,7 @@ void Connection::flush() {
   }
 }
 
-/// Frees what was sent once that is the larger part, so that what is kept is what counts.
+/// Frees the sent part once it is the larger one, so that memory stays close to the unsent bytes.
 void Connection::note_unsent(const Transfer& transfer) {
   if (output_written_ > output_.size() / 2) {
     replace_freeing(output_, output_.substr(output_written_));
@@ -62,8 +62,8 @@ void Connection::note_unsent(const Transfer& transfer) {
   loop_.unsent.note(*this, unsent_, output_.size(), transfer.bytes > 0);
 }
 
-// An answer that goes on. While the client takes all there is, `output_` is empty; what is written
-// while it is not waits in the stream's buffer, and becomes one piece.
+// Streamed answers. While the client keeps up, `output_` is empty. While it is not, new data waits
+// in the stream's buffer and becomes one piece.
 
 void Connection::begin_answer_stream(Notice&& notice) {
   closes_ = notice.closes || state_ == State::reading_body;
@@ -96,8 +96,8 @@ void Connection::send_stream() {
   flush();
 }
 
-/// Sends what the client takes. It may take nothing for as long as the write timeout, and hears
-/// from us when there was nothing to take for as long as the heartbeat's interval.
+/// Sends what the client takes. The write timeout bounds the time without progress; after a
+/// heartbeat interval without data, a heartbeat is due.
 void Connection::flush_stream() {
   const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
   if (transfer.outcome == Transfer::Outcome::failed) return abandon();
@@ -123,7 +123,7 @@ void Connection::await_heartbeat() {
   loop_.deadlines.arm_heartbeat(*this, stream_sent_at_ + interval);
 }
 
-/// The deadline is not moved by what is sent meanwhile: that would cost more than a look now.
+/// Data sent meanwhile has not moved the deadline, which would cost more than this check.
 void Connection::send_heartbeat() {
   const auto& terms = stream_->terms();
   const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
@@ -132,7 +132,7 @@ void Connection::send_heartbeat() {
   flush_stream();
 }
 
-/// Ends it from our side, after all that was written; one that has an end comes to that by itself.
+/// Ends the stream after everything written, unless it has an end of its own.
 void Connection::end_endless_stream() {
   closes_ = true;
   const auto& terms = stream_->terms();
@@ -152,12 +152,12 @@ void Connection::finish_answer() {
   output_written_ = 0;
   drop_request();
   if (closes_) return linger();
-  // It promised to keep the connection, so what its client has sent by now is still served.
+  // The answer promised keep-alive, so requests that have arrived are still served.
   await_request();
   if (loop_.closing) close_if_idle();
 }
 
-/// It has been answered: nobody needs what it came with.
+/// Frees what belongs to the request, which has been answered.
 void Connection::drop_request() {
   if (pipe_) pipe_->detach();
   pipe_.reset();
@@ -167,7 +167,7 @@ void Connection::drop_request() {
 
 void Connection::await_request() {
   state_ = State::reading_head;
-  terms_ = {};
+  form_ = {};
   scanner_.restart();
   blank_line_skipped_ = false;
   body_held_back_ = body_unwanted_ = false;
@@ -177,10 +177,10 @@ void Connection::await_request() {
     if (input_.capacity() > idle_capacity_max) release(input_);
     arm(DeadlineKind::idle);
   }
-  read_on();
+  queue_read();
 }
 
-/// Ends our side, and takes what the client still sends: closing right away would reset the
+/// Closes the sending side and discards further input: closing both sides at once would reset the
 /// connection, and the client would lose the answer.
 void Connection::linger() {
   shaking_hands_ = false;
@@ -191,10 +191,10 @@ void Connection::linger() {
   input_taken_ = 0;
   discarded_bytes_ = 0;
   arm(DeadlineKind::linger);
-  read_on();
+  queue_read();
 }
 
-/// Closes where nothing is in hand.
+/// Closes a connection without a request in progress.
 void Connection::close_in_order() {
   if (socket_.encrypted()) socket_.shut_down_writing();
   abandon();
@@ -204,7 +204,7 @@ void Connection::abandon() {
   if (state_ == State::closed) return;
   state_ = State::closed;
   disarm();
-  leave_line();
+  release_room();
   loop_.unsent.forget(unsent_);
   slot_->disconnect();
   if (stream_) stream_->close();

@@ -1,4 +1,4 @@
-// Deadlines of very many connections, at a constant cost each.
+// Deadlines of many connections, at constant cost for all but heartbeats.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 enum class DeadlineKind { idle, head, body, write, linger, heartbeat };
 constexpr std::size_t fixed_deadline_kinds = 5;  // All but the heartbeat.
 
-/// A thing with at most one deadline at a time.
+/// Base class of objects with at most one deadline at a time.
 class DeadlineEntry {
  public:
   std::optional<DeadlineKind> armed() const { return armed_; }
@@ -32,9 +32,8 @@ class DeadlineEntry {
   std::optional<DeadlineKind> armed_;
 };
 
-/// One queue for each kind. All deadlines of a kind have the same length, so that each queue is in
-/// order of time by itself. Only the time between heartbeats is everybody's own: those are kept
-/// sorted.
+/// One queue for each kind. All deadlines of a kind have the same length, so each queue is in order
+/// of time without sorting. Only heartbeats have intervals of their own; they are kept sorted.
 class Deadlines {
  public:
   explicit Deadlines(std::array<std::chrono::milliseconds, fixed_deadline_kinds> lengths)

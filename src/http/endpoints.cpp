@@ -22,7 +22,7 @@ void Endpoints::add_stream(std::string method, std::string path, StreamHandler h
 }
 
 void Endpoints::complete() {
-  // Exact paths go before patterns, so that `/leases/report` is not taken for a `/leases/{}`.
+  // Exact paths come before patterns, so that `/leases/{}` does not match `/leases/report`.
   std::stable_partition(paths_.begin(), paths_.end(), [](const Path& path) {
     return path.pattern.find("{}") == std::string::npos;
   });

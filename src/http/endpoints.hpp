@@ -1,4 +1,4 @@
-// The endpoints of a server: which handler a request goes to.
+// The endpoints of a server. Finds the handler of a request.
 #pragma once
 
 #include <map>
@@ -17,19 +17,20 @@ class Endpoints {
  public:
   void add(std::string method, std::string pattern, Handler handler);
   void add_stream(std::string method, std::string path, StreamHandler handler);
-  /// No endpoint is added afterwards; from now on reads may come from any thread.
+  /// Call this after adding the last endpoint. From then on any thread may look up handlers.
   void complete();
-  /// Lets go of all handlers.
+  /// Releases all handlers.
   void clear();
 
-  /// What is served; the index of each is the `endpoint` of its handler.
+  /// All endpoints, by the index that `endpoint` gives for each handler.
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
   struct StreamEntry {
     StreamHandler handler;
     std::size_t endpoint = 0;
   };
-  /// Found where the head ends, as it decides how the body is read; null for all other requests.
+  /// Looked up at the end of the head, because it decides how the body is read; null for requests
+  /// that are not streamed.
   const StreamEntry* stream_handler(std::string_view method, std::string_view match_path) const;
 
   struct Found {

@@ -7,16 +7,16 @@
 
 namespace celld::http {
 
-std::uint64_t AnswerSlot::open(AnswerTerms terms) {
+std::uint64_t AnswerSlot::open(AnswerForm form) {
   const std::lock_guard lock(mutex_);
-  terms_ = terms;
+  form_ = form;
   answered_ = false;
   return ++turn_;
 }
 
 void AnswerSlot::allow_keep_alive() {
   const std::lock_guard lock(mutex_);
-  terms_.keep_alive = true;
+  form_.keep_alive = true;
 }
 
 bool AnswerSlot::revoke() {
@@ -47,8 +47,8 @@ bool AnswerSlot::claim(std::uint64_t turn) {
 }
 
 void AnswerSlot::deliver(const Response& response) {
-  auto [notice, terms] = begin_answer(Notice::Kind::answered);
-  notice.unwritten = serialise(response, terms);
+  auto [notice, form] = begin_answer(Notice::Kind::answered);
+  notice.unwritten = serialise(response, form);
   if (!poller_writes_ && HandlerPool::on_handler_thread()) {
     const std::lock_guard lock(mutex_);
     if (gone_) return;
@@ -87,18 +87,18 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamTe
   return stream;
 }
 
-/// The notice of an answer to the turn in hand, and the form that it is to have.
-std::pair<Notice, AnswerTerms> AnswerSlot::begin_answer(Notice::Kind kind) {
+/// The notice that answers the current turn, and the form of that answer.
+std::pair<Notice, AnswerForm> AnswerSlot::begin_answer(Notice::Kind kind) {
   Notice notice{kind, shared_from_this(), 0, {}, false, false};
-  AnswerTerms terms;
+  AnswerForm form;
   {
     const std::lock_guard lock(mutex_);
-    terms = terms_;
+    form = form_;
     notice.turn = turn_;
   }
-  terms.keep_alive = terms.keep_alive && !state_->shutting_down.load();
-  notice.closes = !terms.keep_alive;
-  return {std::move(notice), terms};
+  form.keep_alive = form.keep_alive && !state_->shutting_down.load();
+  notice.closes = !form.keep_alive;
+  return {std::move(notice), form};
 }
 
 void AnswerSlot::give_up(std::uint64_t turn) noexcept {
@@ -112,21 +112,21 @@ void AnswerSlot::notify(Notice::Kind kind, std::uint64_t turn) {
 
 Responder::Exchange::~Exchange() {
   try {
-    refuse(500, "the request was not answered");
-  } catch (...) {  // Out of memory: better no connection than one that waits for ever.
+    refuse(500, "The request was not answered.");
+  } catch (...) {  // Out of memory: a closed connection is better than one that waits forever.
     slot_->give_up(turn_);
   }
 }
 
 void Responder::Exchange::answer(Response&& response) {
-  tell_listener(response.status);
+  call_listener(response.status);
   if (!slot_->claim(turn_)) return;
   note(response.status);
   slot_->deliver(response);
 }
 
 AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamTerms terms) {
-  tell_listener(head.status);
+  call_listener(head.status);
   if (!slot_->claim(turn_)) return {};
   note(head.status);
   auto buffer = slot_->begin_stream(std::move(head), std::move(terms));
@@ -135,7 +135,7 @@ AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamTerms term
 }
 
 void Responder::Exchange::refuse(int status, std::string detail, std::string allow) {
-  tell_listener(status);
+  call_listener(status);
   if (!slot_->claim(turn_)) return;
   note(status);
   slot_->deliver(slot_->state().refusal(status, std::move(detail), std::move(allow)));
@@ -147,8 +147,8 @@ void Responder::Exchange::note(int status) const {
                                     std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 
-void Responder::Exchange::tell_listener(int status) {
-  if (!listener_told_.exchange(true) && listener_) listener_(status);
+void Responder::Exchange::call_listener(int status) {
+  if (!listener_called_.exchange(true) && listener_) listener_(status);
 }
 
 void Responder::on_answer(AnswerListener listener) const {

@@ -1,4 +1,4 @@
-// The answers' way back: from a Responder on any thread to the connection of its request.
+// Passes answers from a Responder, on any thread, to the connection of its request.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,9 @@ namespace celld::http {
 
 class Connection;
 
-/// The half of a connection that other threads touch. Each request is one turn; what comes for a
-/// turn that is over is dropped. Exactly one party answers a turn: who claims or revokes it first.
+/// The part of a connection that other threads use. Each request is one turn; anything that arrives
+/// for an earlier turn is dropped. Exactly one party answers a turn: the first to claim or revoke
+/// it.
 class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
  public:
   AnswerSlot(std::shared_ptr<ServerState> state, Socket& socket, Connection& connection)
@@ -32,47 +33,48 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   // From the poller.
 
   /// Begins a turn and returns its number.
-  std::uint64_t open(AnswerTerms terms);
+  std::uint64_t open(AnswerForm form);
   /// The request has been read to its end, so its connection may serve another.
   void allow_keep_alive();
-  /// Ends the turn without its answer; false when that is on its way already.
+  /// Ends the turn without an answer; false when an answer is already on its way.
   bool revoke();
   /// The answer has been written.
   void end_turn();
-  /// The socket is about to be closed; nobody touches it, or the connection, afterwards.
+  /// Call this before closing the socket: afterwards no other thread uses it or the connection.
   void disconnect();
   Connection& connection() const { return connection_; }
-  /// Whether `turn` is the one in hand, on a connection that is still there.
+  /// Whether `turn` is the current one, on a connection that is still open.
   bool is_current(std::uint64_t turn) const;
 
   // From any thread.
 
-  /// Takes the right to answer; true for the first who asks.
+  /// Takes the right to answer; true for the first caller.
   bool claim(std::uint64_t turn);
-  /// Sends the answer of a claimed turn: at once from a handler thread, else through the poller.
+  /// Sends the answer of a claimed turn: at once on a handler thread, unless the connection is
+  /// encrypted; otherwise through the poller.
   void deliver(const Response& response);
-  /// Begins the stream that answers a claimed turn; null where the answer is a head alone.
+  /// Begins the stream that answers a claimed turn; null when the answer is a head alone.
   std::shared_ptr<StreamBuffer> begin_stream(Response&& head, StreamTerms terms);
-  /// Closes the connection under a turn that cannot be answered.
+  /// Closes the connection of a turn that cannot be answered.
   void give_up(std::uint64_t turn) noexcept;
   void notify(Notice::Kind kind, std::uint64_t turn);
   const ServerState& state() const { return *state_; }
 
  private:
-  std::pair<Notice, AnswerTerms> begin_answer(Notice::Kind kind);
+  std::pair<Notice, AnswerForm> begin_answer(Notice::Kind kind);
 
   const std::shared_ptr<ServerState> state_;
   Socket& socket_;
-  const bool poller_writes_;  // An encrypted stream is no more than one thread's.
+  const bool poller_writes_;  // A TLS stream may be used by one thread only.
   Connection& connection_;
   mutable std::mutex mutex_;
   std::uint64_t turn_ = 0;
-  AnswerTerms terms_;
+  AnswerForm form_;
   bool answered_ = true;
   bool gone_ = false;
 };
 
-/// One turn, as the Responder's copies share it.
+/// One turn, shared by the copies of its Responder.
 class Responder::Exchange {
  public:
   Exchange(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn)
@@ -81,25 +83,25 @@ class Responder::Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Names what it is for, before anybody else has it.
+  /// Names the endpoint. Call this before sharing the exchange.
   void serve(std::size_t endpoint) { endpoint_ = endpoint; }
   void listen(AnswerListener listener) { listener_ = std::move(listener); }
   void answer(Response&& response);
   AnswerStream begin_stream(Response&& head, StreamTerms terms);
-  /// Answers through the server's Refuse, unless that would come too late.
+  /// Answers through the server's Refuse, unless the request has been answered.
   void refuse(int status, std::string detail, std::string allow = {});
   bool connected() const { return slot_->is_current(turn_); }
 
  private:
   void note(int status) const;
-  void tell_listener(int status);
+  void call_listener(int status);
 
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::optional<std::size_t> endpoint_;
   AnswerListener listener_;
-  std::atomic<bool> listener_told_{false};
+  std::atomic<bool> listener_called_{false};
 };
 
 }  // namespace celld::http

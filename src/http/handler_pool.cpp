@@ -40,7 +40,7 @@ void HandlerPool::submit_all(std::vector<std::shared_ptr<Task>>& tasks) {
   std::size_t woken = 0;
   {
     const std::lock_guard lock(mutex_);
-    // Handler threads themselves may still submit while the queue is run down.
+    // While the pool finishes, its own threads may still submit.
     if (!finished_ || on_handler_thread()) {
       queue_.insert(queue_.end(), std::make_move_iterator(tasks.begin()),
                     std::make_move_iterator(tasks.end()));

@@ -22,7 +22,8 @@ class HandlerPool {
   ~HandlerPool() { finish(); }
 
   void start(std::size_t threads);
-  /// Runs what is queued, then joins the threads. Tasks submitted afterwards are dropped.
+  /// Runs the queued tasks, and those that they submit, then joins the threads. Other tasks
+  /// submitted meanwhile or afterwards are dropped.
   void finish();
 
   void submit(std::shared_ptr<Task> task);

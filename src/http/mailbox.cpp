@@ -53,7 +53,7 @@ void Mailbox::close() {
 
 void Mailbox::signal() const {
   const std::uint64_t one = 1;
-  // Only a counter at its maximum can refuse this, and then the poller is awake already.
+  // The write can only fail while the counter is at its maximum, and then the poller is awake.
   [[maybe_unused]] const auto written = ::write(wake_fd_.get(), &one, sizeof one);
 }
 

@@ -1,4 +1,4 @@
-// What other threads have for the poller.
+// Notices from other threads to the poller.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class StreamBuffer;
 
 struct Notice {
   enum class Kind {
-    answered,        ///< The answer of this turn; all of it but `unwritten` has been sent.
-    stream_begun,    ///< The answer of this turn is `stream`; `unwritten` is its beginning.
-    stream_written,  ///< There is more in the stream, or it has ended.
-    stream_overrun,  ///< More was written than may be kept: its client has to go.
-    body_wanted,     ///< A streamed body that was held back may flow again.
+    answered,        ///< The turn is answered; all but `unwritten` has been sent.
+    stream_begun,    ///< `stream` answers the turn; `unwritten` is its beginning.
+    stream_written,  ///< The stream has more data, or has ended.
+    stream_overrun,  ///< More was written than may be kept: the connection closes.
+    body_wanted,     ///< A streamed body that was held back may continue.
     body_refused,    ///< The rest of a streamed body is not wanted.
   };
   Kind kind = Kind::answered;
@@ -33,7 +33,7 @@ struct Notice {
   std::shared_ptr<StreamBuffer> stream = nullptr;
 };
 
-/// Any thread posts; the poller takes. A post costs a system call only when the poller sleeps.
+/// Any thread posts; the poller takes. A post costs a system call only while the poller sleeps.
 class Mailbox {
  public:
   Mailbox();
@@ -43,12 +43,12 @@ class Mailbox {
 
   /// Readable when the poller has been woken.
   int wake_fd() const { return wake_fd_.get(); }
-  /// Announces that the poller is about to sleep; false when it must not, as something waits.
+  /// Announces that the poller is about to sleep; false when a notice waits, so that it must not.
   bool fall_asleep();
   void wake_up();
-  /// Replaces `notices` by all that has been posted, in order.
+  /// Replaces `notices` by everything that has been posted, in order.
   void take(std::vector<Notice>& notices);
-  /// Drops what is posted from now on.
+  /// Drops all notices, posted so far or later.
   void close();
 
  private:

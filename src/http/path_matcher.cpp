@@ -11,7 +11,7 @@
 namespace celld::http {
 namespace {
 
-/// A request read from memory; what is written to it is dropped.
+/// Serves reads from memory and drops what is written.
 class MemoryStream final : public httplib::Stream {
  public:
   explicit MemoryStream(std::string_view input) : input_(input) {}
@@ -33,8 +33,8 @@ class MemoryStream final : public httplib::Stream {
   std::string_view input_;
 };
 
-/// Percent-encodes all but the plainest characters: the library's own decoding gives back `path`
-/// byte for byte, its escaped slashes still escaped.
+/// Percent-encodes most characters, so that the library's own decoding restores `path` byte for
+/// byte, its escaped slashes still escaped.
 std::string encoded(std::string_view path) {
   static constexpr std::string_view digits = "0123456789ABCDEF";
   std::string text;
@@ -72,9 +72,9 @@ std::string regular_expression(std::string_view pattern) {
   return expression + "$";
 }
 
-/// Where the endpoint found for the request in hand on this thread goes: the library hands its
-/// handlers nothing of ours.
-thread_local std::optional<PathMatcher::Match>* match_in_hand = nullptr;
+/// Receives the match of the lookup that this thread is making: the library offers no other way to
+/// pass a result out of its handlers.
+thread_local std::optional<PathMatcher::Match>* current_match = nullptr;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ class PathMatcher::Library : public httplib::Server {
   void dispatch(const std::string& request) { run(*this, request); }
 
  private:
-  /// process_request takes the addresses of both ends since cpp-httplib 0.18.
+  /// Since cpp-httplib 0.18, process_request also takes the addresses of both ends.
   template <typename Self>
   static void run(Self& self, const std::string& request) {
     MemoryStream stream(request);
@@ -102,7 +102,7 @@ PathMatcher::~PathMatcher() = default;
 void PathMatcher::add(std::string_view pattern, std::size_t path) {
   library_->Get(regular_expression(pattern),
                 [path](const httplib::Request& request, httplib::Response&) {
-                  auto& match = match_in_hand->emplace();
+                  auto& match = current_match->emplace();
                   match.path = path;
                   for (std::size_t i = 1; i < request.matches.size(); ++i) {
                     match.segments.push_back(request.matches[i].str());
@@ -113,9 +113,9 @@ void PathMatcher::add(std::string_view pattern, std::size_t path) {
 std::optional<PathMatcher::Match> PathMatcher::find(std::string_view path) const {
   std::optional<Match> match;
   if (path.empty()) return match;
-  match_in_hand = &match;
+  current_match = &match;
   library_->dispatch("GET " + encoded(path) + " HTTP/1.1\r\n\r\n");
-  match_in_hand = nullptr;
+  current_match = nullptr;
   return match;
 }
 

@@ -1,4 +1,4 @@
-// Which endpoint a path belongs to, found by cpp-httplib. All that depends on the version of that
+// Matches paths against patterns, with cpp-httplib. Everything that depends on the version of that
 // library is in the .cpp file.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace celld::http {
 
-/// The library only ever sees a request line made here from a path that has been checked: no
-/// header, no body and no socket of a client reaches it, and what it would answer is dropped.
+/// The library only sees a request line that is made here from a checked path. No header, body or
+/// socket of a client reaches it, and its answers are dropped.
 class PathMatcher {
  public:
   struct Match {
     std::size_t path = 0;
-    std::vector<std::string> segments;  ///< One for each `{}` of the pattern, as in the path.
+    std::vector<std::string> segments;  ///< One for each `{}` of the pattern, not decoded.
   };
 
   PathMatcher();
@@ -25,11 +25,11 @@ class PathMatcher {
   PathMatcher(const PathMatcher&) = delete;
   PathMatcher& operator=(const PathMatcher&) = delete;
 
-  /// Segments of `pattern` may be `{}`, which stands for any that is not empty. The first pattern
-  /// added that fits a path wins.
+  /// Segments of `pattern` may be `{}`, which matches any non-empty segment. Of several matching
+  /// patterns, the one added first wins.
   void add(std::string_view pattern, std::size_t path);
 
-  /// `path` is a Target's `route_path`. From any thread, once all patterns are added.
+  /// `path` is a Target's `match_path`. Thread-safe once all patterns have been added.
   std::optional<Match> find(std::string_view path) const;
 
  private:

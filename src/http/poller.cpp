@@ -18,9 +18,9 @@ constexpr std::size_t read_bytes_max = 64 << 10;
 constexpr int events_max = 256;
 constexpr int accepts_per_round_max = 256;
 constexpr std::chrono::milliseconds linger_timeout{2000};
-/// How long those may take together who can wait, before it is looked who else has come; or for as
-/// long as the others have taken just now.
-constexpr std::chrono::microseconds turn{500};
+/// Time budget per round for connections that can wait: this much, or as much as urgent connections
+/// just used, whichever is longer.
+constexpr std::chrono::microseconds deferred_work_min{500};
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -109,11 +109,11 @@ void Poller::stop(std::chrono::milliseconds grace) {
 
 void Poller::run() {
   for (;;) {
-    take_orders();
+    handle_commands();
     if (has_stopped()) break;
     wait_for_events();
     take_notices();
-    read_on();
+    continue_reading();
     expire_deadlines();
     grant_room();
     close_stalled();
@@ -164,7 +164,7 @@ void Poller::take_notices() {
     if (slot.is_current(notice.turn)) {
       slot.connection().on_notice(std::move(notice));
     } else if (notice.stream) {
-      notice.stream->close();  // The client went before it began: whoever writes it has to hear.
+      notice.stream->close();  // The client left before the stream began: its writer must know.
     }
   }
   notices_.clear();
@@ -175,7 +175,8 @@ std::optional<SteadyTime> Poller::next_give_up() const {
   return loop_.large_bodies.front()->room_since() + BodyRoom::patience;
 }
 
-/// Lets bodies go on for which there is room, after those that have kept them waiting are given up.
+/// Gives up bodies that have kept others waiting for too long, and resumes those that now have
+/// room.
 void Poller::grant_room() {
   for (auto due = next_give_up(); due && *due <= loop_.now; due = next_give_up()) {
     loop_.large_bodies.front()->make_room();
@@ -191,24 +192,24 @@ void Poller::close_stalled() {
   while (auto* connection = loop_.unsent.excess()) connection->abandon();
 }
 
-SteadyTime Poller::end_of_turn() const {
+SteadyTime Poller::end_of_deferred_work() const {
   const auto now = std::chrono::steady_clock::now();
-  return now + std::max<SteadyTime::duration>(turn, now - loop_.now);
+  return now + std::max<SteadyTime::duration>(deferred_work_min, now - loop_.now);
 }
 
-/// What is put on the list meanwhile waits for the next round, behind those whose turn has not
-/// come.
-void Poller::read_on() {
-  const auto until = end_of_turn();
-  reading_on_.swap(loop_.unread);
-  auto next = reading_on_.begin();
-  while (next != reading_on_.end() && !is_past(until)) (*next++)->on_unread();
-  loop_.unread.insert(loop_.unread.begin(), next, reading_on_.end());
-  reading_on_.clear();
+/// Connections queued meanwhile wait for the next round, behind those that this round did not
+/// reach.
+void Poller::continue_reading() {
+  const auto until = end_of_deferred_work();
+  unread_now_.swap(loop_.unread);
+  auto next = unread_now_.begin();
+  while (next != unread_now_.end() && !is_past(until)) (*next++)->on_unread();
+  loop_.unread.insert(loop_.unread.begin(), next, unread_now_.end());
+  unread_now_.clear();
 }
 
 void Poller::expire_deadlines() {
-  const auto until = end_of_turn();
+  const auto until = end_of_deferred_work();
   while (!is_past(until)) {
     auto* entry = loop_.deadlines.due(loop_.now);
     if (!entry) return;
@@ -221,7 +222,7 @@ void Poller::accept_clients() {
   }
 }
 
-/// False when no client waits.
+/// False when no more clients can be accepted now.
 bool Poller::accept_client() {
   if (!listening_) return false;
   auto client = accept_from(listening_.get());
@@ -236,7 +237,8 @@ bool Poller::accept_client() {
   return client.error == ECONNABORTED || client.error == EINTR;
 }
 
-/// Without a descriptor to accept it with, a waiting client would wake us again and again.
+/// Accepts a client with the spare descriptor and closes it: a client that is left waiting would
+/// wake the poller again and again.
 void Poller::shed_client() {
   spare_.reset();
   accept_from(listening_.get());
@@ -246,7 +248,7 @@ void Poller::shed_client() {
 void Poller::add(Accepted client) {
   const auto connections_max = server_->limits.connections_max;
   const bool full = connections_.size() - over_limit_ >= connections_max;
-  // Those who are told so are bounded too.
+  // Connections that are only accepted to be refused have a bound too.
   if (full && over_limit_ >= connections_max / 8 + 8) return;
 
   std::unique_ptr<TlsStream> tls;
@@ -266,7 +268,7 @@ void Poller::add(Accepted client) {
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.ptr = &added;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, added.fd(), &event) != 0) return added.abandon();
-  if (full) added.refuse(503, "there are too many connections");
+  if (full) added.refuse(503, "There are too many connections.");
 }
 
 void Poller::free_closed() {
@@ -283,8 +285,8 @@ void Poller::free_closed() {
   open_.store(connections_.size(), std::memory_order_relaxed);
 }
 
-/// What other threads want of this one.
-void Poller::take_orders() {
+/// Carries out what other threads have requested.
+void Poller::handle_commands() {
   const bool already = shutdown_until_.has_value();
   {
     const std::lock_guard lock(mutex_);
@@ -295,13 +297,14 @@ void Poller::take_orders() {
       changed_.notify_all();
     }
   }
-  if (hand_over_until_) leave_new_clients();
+  if (hand_over_until_) stop_accepting();
   if (hand_over_until_ && (connections_.empty() || is_past(*hand_over_until_))) finish_hand_over();
   if (shutdown_until_ && !already) shut_down();
 }
 
-/// Whoever shares the socket keeps its entry in our epoll alive, so that goes first.
-void Poller::leave_new_clients() {
+/// Removes the socket from epoll before it is closed: if another process shares the socket, closing
+/// it does not remove it.
+void Poller::stop_accepting() {
   if (!listening_) return;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);
   listening_.reset();
@@ -323,7 +326,7 @@ bool Poller::has_stopped() {
 }
 
 void Poller::shut_down() {
-  leave_new_clients();
+  stop_accepting();
   loop_.closing = true;
   loop_.now = std::chrono::steady_clock::now();
   for (const auto& connection : connections_) connection->on_shutdown();

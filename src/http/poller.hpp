@@ -40,18 +40,18 @@ class Poller {
   std::optional<SteadyTime> next_give_up() const;
   void grant_room();
   void close_stalled();
-  SteadyTime end_of_turn() const;
-  void read_on();
+  SteadyTime end_of_deferred_work() const;
+  void continue_reading();
   void expire_deadlines();
   void accept_clients();
   bool accept_client();
   void shed_client();
   void add(Accepted client);
   void free_closed();
-  void take_orders();
-  void leave_new_clients();
+  void handle_commands();
+  void stop_accepting();
   void finish_hand_over();
-  /// True when the poller is to end.
+  /// True once a stop has closed every connection or used up its grace.
   bool has_stopped();
   void shut_down();
 
@@ -59,22 +59,22 @@ class Poller {
   PollerLoop loop_;
   FileDescriptor epoll_;
   FileDescriptor listening_;
-  FileDescriptor spare_;  // Given up to accept and close a client when descriptors have run out.
+  FileDescriptor spare_;  // Closed to accept one more client when there is no descriptor left.
   std::vector<std::unique_ptr<Connection>> connections_;
   std::size_t over_limit_ = 0;
   std::vector<Notice> notices_;
-  std::vector<Connection*> reading_on_;
-  std::optional<SteadyTime> hand_over_until_;  // While there is one.
-  std::optional<SteadyTime> shutdown_until_;   // Once a stop has begun.
+  std::vector<Connection*> unread_now_;
+  std::optional<SteadyTime> hand_over_until_;  // Set during a hand-over.
+  std::optional<SteadyTime> shutdown_until_;   // Set once a stop has begun.
   std::atomic<std::size_t> open_{0};
 
   std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable changed_;         // Something of what follows.
-  std::optional<SteadyTime> hand_over_at_;  // Set while a hand-over is asked for.
-  std::optional<SteadyTime> stop_at_;       // Set once a stop has been asked for.
-  std::uint64_t questions_ = 0;             // Whether the loop still turns,
-  std::uint64_t answers_ = 0;               // and how many of them it has seen.
+  std::condition_variable changed_;         // One of the members below has changed.
+  std::optional<SteadyTime> hand_over_at_;  // Set while a hand-over is requested.
+  std::optional<SteadyTime> stop_at_;       // Set once a stop has been requested.
+  std::uint64_t questions_ = 0;             // Calls of `responds`.
+  std::uint64_t answers_ = 0;               // Those that the loop has seen.
   bool ended_ = true;                       // No thread runs the loop.
 };
 

@@ -1,11 +1,11 @@
-// Giving memory back: a string that is assigned a short one keeps the memory that it had.
+// Frees a string's memory, which assigning a shorter string does not.
 #pragma once
 
 #include <string>
 
 namespace celld::http {
 
-/// Makes `text` what `rest` is, and frees what it was.
+/// Replaces `text` by `rest` and frees its old memory.
 inline void replace_freeing(std::string& text, std::string rest) {
   text.swap(rest);
 }

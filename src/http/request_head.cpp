@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t request_line_rest = method_bytes_max + 12;  // Spaces, version and CR LF.
 
-/// Takes the scheme and the authority of a target in absolute form, "http://host:80/path", off it;
-/// nothing when it has none. RFC 9112, section 3.2.2.
+/// Removes the scheme and the authority from a target in absolute form, "http://host:80/path" (RFC
+/// 9112, section 3.2.2), and returns the authority; nothing for a target in any other form.
 std::optional<std::string> take_authority(std::string_view& target) {
   const auto scheme_end = target.find("://");
   if (scheme_end == std::string_view::npos) return std::nullopt;
@@ -29,9 +29,9 @@ std::optional<std::string> take_authority(std::string_view& target) {
   return authority;
 }
 
-/// Whether `text` is a host and an optional port as RFC 3986, section 3.2, writes them, without a
-/// user: "name:80", "192.0.2.1", "[2001:db8::1]:80", or nothing. A name in other than unreserved
-/// characters is not resolved here or anywhere, so escapes and sub-delimiters are refused.
+/// Whether `text` is a host and an optional port, without a user, as in RFC 3986, section 3.2:
+/// "name:80", "192.0.2.1", "[2001:db8::1]:80", or empty. Escapes and sub-delimiters are refused,
+/// because no such name resolves.
 bool is_authority(std::string_view text) {
   const auto is_name_char = [](char c) {
     return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') ||
@@ -54,10 +54,10 @@ bool is_authority(std::string_view text) {
 }
 
 std::string target_too_long(const Limits& limits) {
-  return "the request target is longer than " + std::to_string(limits.uri_bytes_max) + " bytes";
+  return "The request target is longer than " + std::to_string(limits.uri_bytes_max) + " bytes.";
 }
 
-/// Reads the lines of one head; the first fault ends it.
+/// Parses the lines of one head, up to the first fault.
 class HeadReader {
  public:
   explicit HeadReader(const Limits& limits) : limits_(limits) {}
@@ -82,12 +82,12 @@ class HeadReader {
     const auto method_end = line.find(' ');
     const auto target_end = line.rfind(' ');
     if (method_end == std::string_view::npos || method_end == target_end) {
-      return refuse(400, "the request line is not METHOD TARGET VERSION");
+      return refuse(400, "The request line is not METHOD TARGET VERSION.");
     }
     const auto method = line.substr(0, method_end);
     const auto target = line.substr(method_end + 1, target_end - method_end - 1);
     if (method.size() > method_bytes_max || !is_token(method)) {
-      return refuse(400, "the method is malformed");
+      return refuse(400, "The method is malformed.");
     }
     head_.request.method = method;
     return read_version(line.substr(target_end + 1)) && read_target(target);
@@ -96,9 +96,9 @@ class HeadReader {
   bool read_version(std::string_view version) {
     const bool well_formed = version.size() == 8 && version.substr(0, 5) == "HTTP/" &&
                              is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
-    if (!well_formed) return refuse(400, "the HTTP version is malformed");
+    if (!well_formed) return refuse(400, "The HTTP version is malformed.");
     if (version != "HTTP/1.1" && version != "HTTP/1.0") {
-      return refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+      return refuse(505, "Only HTTP/1.1 and HTTP/1.0 are supported.");
     }
     head_.http_1_0 = version == "HTTP/1.0";
     return true;
@@ -122,7 +122,7 @@ class HeadReader {
     for (auto end = lines.find("\r\n"); end != 0; end = lines.find("\r\n")) {
       if (head_.request.headers.size() == limits_.headers_max) {
         return refuse(
-            431, "there are more than " + std::to_string(limits_.headers_max) + " header fields");
+            431, "There are more than " + std::to_string(limits_.headers_max) + " header fields.");
       }
       if (!read_field(lines.substr(0, end))) return false;
       lines.remove_prefix(end + 2);
@@ -133,16 +133,16 @@ class HeadReader {
   bool read_field(std::string_view line) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
-      return refuse(400, "a header field is malformed");
+      return refuse(400, "A header field is malformed.");
     }
     const auto value = trimmed(line.substr(colon + 1));
-    if (!is_field_value(value)) return refuse(400, "a header field has control characters");
+    if (!is_field_value(value)) return refuse(400, "A header field has control characters.");
     head_.request.headers.emplace_back(lower_case(line.substr(0, colon)), value);
     const auto& [name, kept] = head_.request.headers.back();
     return note_field(name, kept);
   }
 
-  /// Keeps what the framing depends on, and refuses what is not taken here at all.
+  /// Records the fields that the framing depends on, and refuses those that are not supported.
   bool note_field(std::string_view name, std::string_view value) {
     if (name == "host") {
       ++hosts_;
@@ -154,12 +154,12 @@ class HeadReader {
       ++encodings_;
       encoding_ = value;
     } else if (name == "content-encoding" && !equal_ignoring_case(value, "identity")) {
-      return refuse(415, "encoded bodies are not taken; send the body as it is");
+      return refuse(415, "Encoded bodies are not supported; send the body without an encoding.");
     } else if (name == "content-type" && lower_case(value.substr(0, 10)) == "multipart/") {
-      return refuse(415, "multipart bodies are not taken");
+      return refuse(415, "Multipart bodies are not supported.");
     } else if (name == "expect") {
       if (!equal_ignoring_case(value, "100-continue")) {
-        return refuse(400, "only 100-continue can be expected");
+        return refuse(400, "The only supported expectation is 100-continue.");
       }
       head_.expects_continue = true;
     }
@@ -168,13 +168,13 @@ class HeadReader {
 
   bool check_host() {
     if (hosts_ > 1 || (hosts_ == 0 && !head_.http_1_0)) {
-      return refuse(400, "exactly one Host header field is needed");
+      return refuse(400, "Exactly one Host header field is required.");
     }
     if (authority_) replace_host();
-    return host_valid_ || refuse(400, "the Host header field is malformed");
+    return host_valid_ || refuse(400, "The Host header field is malformed.");
   }
 
-  /// The host of a target in absolute form counts in place of the field's.
+  /// The host of a target in absolute form replaces that of the Host field.
   void replace_host() {
     auto& headers = head_.request.headers;
     std::erase_if(headers, [](const auto& field) { return field.first == "host"; });
@@ -184,13 +184,13 @@ class HeadReader {
   }
 
   bool read_framing() {
-    if (lengths_ > 1) return refuse(400, "there is more than one Content-Length");
+    if (lengths_ > 1) return refuse(400, "There is more than one Content-Length.");
     if (encodings_ > 0) {
       if (lengths_ > 0)
-        return refuse(400, "Content-Length and Transfer-Encoding exclude each other");
-      if (head_.http_1_0) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
+        return refuse(400, "Content-Length and Transfer-Encoding are mutually exclusive.");
+      if (head_.http_1_0) return refuse(400, "HTTP/1.0 has no Transfer-Encoding.");
       if (encodings_ > 1 || !equal_ignoring_case(encoding_, "chunked")) {
-        return refuse(400, "the only Transfer-Encoding taken is chunked");
+        return refuse(400, "The only supported Transfer-Encoding is chunked.");
       }
       head_.body.chunked = true;
     }
@@ -199,12 +199,12 @@ class HeadReader {
 
   bool read_length() {
     if (length_.empty() || !std::all_of(length_.begin(), length_.end(), is_digit)) {
-      return refuse(400, "the Content-Length is not a number");
+      return refuse(400, "The Content-Length is not a number.");
     }
     const auto* const end = length_.data() + length_.size();
     const auto read = std::from_chars(length_.data(), end, head_.body.length);
-    // A number beyond 64 bits is beyond every limit, that of a streamed body included.
-    return read.ec == std::errc{} || refuse(413, "the body is too large");
+    // A number that does not fit 64 bits exceeds every limit, that of a streamed body included.
+    return read.ec == std::errc{} || refuse(413, "The body is too large.");
   }
 
   void read_connection() {
@@ -232,7 +232,7 @@ HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
   for (auto line_end = bytes.find('\n', scanned_); line_end != std::string_view::npos;
        line_end = bytes.find('\n', scanned_)) {
     if (line_end == line_start_ || bytes[line_end - 1] != '\r') {
-      return {0, {400, "a line does not end with CR LF"}};
+      return {0, {400, "A line does not end with CR LF."}};
     }
     const bool empty = line_end - line_start_ == 1;
     auto refusal = refusal_of_length(line_end + 1);
@@ -250,8 +250,8 @@ Refusal HeadScanner::refusal_of_length(std::size_t length) const {
     return {414, target_too_long(*limits_)};
   }
   if (length > limits_->head_bytes_max) {
-    return {431, "the header section is longer than " + std::to_string(limits_->head_bytes_max) +
-                     " bytes"};
+    return {431, "The header section is longer than " + std::to_string(limits_->head_bytes_max) +
+                     " bytes."};
   }
   return {};
 }

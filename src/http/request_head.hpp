@@ -1,5 +1,5 @@
-// The head of a request: where it ends, and what it says. Strict, so that no proxy in front can
-// disagree with us about where a request begins or ends.
+// Finds and parses the head of a request. Strict, so that no proxy in front can disagree with celld
+// about where a request begins or ends.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Refusal {
   explicit operator bool() const { return status != 0; }
 };
 
-/// How the end of a body is known.
+/// What determines the end of a body.
 struct BodyFraming {
   bool chunked = false;
   std::uint64_t length = 0;  ///< Unless chunked.
@@ -37,8 +37,8 @@ struct RequestHead {
   bool expects_continue = false;
 };
 
-/// Finds the end of a head as its bytes come in, and refuses at the earliest byte what can't become
-/// one or is too long.
+/// Finds the end of a head as its bytes arrive. Refuses a wrong line end or an excessive length at
+/// the earliest byte.
 class HeadScanner {
  public:
   explicit HeadScanner(const Limits& limits) : limits_(&limits) {}
@@ -48,7 +48,7 @@ class HeadScanner {
     Refusal refusal;
   };
 
-  /// `bytes` is all that came since the start of the request. None of it is looked at twice.
+  /// `bytes` is everything received since the start of the request. No byte is scanned twice.
   Result scan(std::string_view bytes);
   void restart() { *this = HeadScanner(*limits_); }
 
@@ -61,7 +61,7 @@ class HeadScanner {
   bool request_line_seen_ = false;
 };
 
-/// Reads a complete head, as HeadScanner delimits it.
+/// Parses a complete head, as delimited by HeadScanner.
 std::variant<RequestHead, Refusal> parse_head(std::string_view head, const Limits& limits);
 
 }  // namespace celld::http

@@ -10,8 +10,9 @@
 namespace celld::http {
 namespace {
 
-/// What a handler makes of a body takes many times its size. The allocator keeps that for the
-/// thread that has freed it, and the next large body may come to another: so it is given back.
+/// A parsed body takes many times the memory of the body itself. The allocator would keep it for
+/// the thread that freed it, but another thread may handle the next large body. So after a body of
+/// this size the memory is returned to the system.
 constexpr std::size_t large_body_bytes = 128 << 10;
 
 }  // namespace
@@ -24,8 +25,8 @@ void RequestTask::set_exchange(std::shared_ptr<Responder::Exchange> exchange) {
 }
 
 void RequestTask::run() noexcept {
-  // This copy goes when the function returns: an answer that nobody kept the right to give is a
-  // 500.
+  // This copy is destroyed on return: if the handler has neither answered nor kept a Responder, the
+  // client gets a 500.
   const auto exchange = std::move(exchange_);
   if (!exchange->connected()) return;
   try {
@@ -35,12 +36,12 @@ void RequestTask::run() noexcept {
       request_.captures = std::move(found.captures);
       (*found.handler)(request_, Responder(exchange));
     } else if (found.status == 405) {
-      exchange->refuse(405, "the method is not allowed here", std::move(found.allow));
+      exchange->refuse(405, "The path does not support this method.", std::move(found.allow));
     } else {
-      exchange->refuse(found.status, "there is nothing at this path");
+      exchange->refuse(found.status, "There is nothing at this path.");
     }
-  } catch (...) {  // What was thrown may hold anything, and is told to nobody.
-    exchange->refuse(500, "the request failed");
+  } catch (...) {  // The exception may contain anything, so it is not reported.
+    exchange->refuse(500, "The request failed.");
   }
   if (request_.body.size() >= large_body_bytes) {
     release(request_.body);

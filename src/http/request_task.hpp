@@ -1,4 +1,4 @@
-// One complete request on its way through its handler.
+// Runs the handler of one complete request.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ class RequestTask : public Task {
  public:
   RequestTask(const ServerState& state, Request request, std::string match_path);
 
-  /// Where the body goes until the request is submitted.
+  /// The body, to be filled before the request is submitted.
   std::string& body() { return request_.body; }
-  /// What the body takes; given back with the task.
+  /// Keeps the room that the body takes until the task is destroyed.
   void hold_room(std::unique_ptr<BodyRoom::Share> room) { room_ = std::move(room); }
   void set_exchange(std::shared_ptr<Responder::Exchange> exchange);
 

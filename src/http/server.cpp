@@ -27,7 +27,7 @@ class Server::Impl {
 
   ~Impl() {
     poller.stop(milliseconds(0));
-    // Tells the sinks of the connections just closed, before the handlers go.
+    // Notifies the sinks of the connections just closed, before the handlers are destroyed.
     state->pool.finish();
     state->endpoints.clear();
   }

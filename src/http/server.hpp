@@ -1,8 +1,8 @@
-// The HTTP server: cpp-httplib for parsing and routing, behind sockets of our own.
+// The HTTP server. It parses requests and owns its sockets; cpp-httplib only matches paths.
 //
 // One poller thread owns every connection; a few threads run handlers on complete requests. An
 // answer need not be ready when its handler returns: the handler keeps the Responder and answers
-// later, from any thread, and meanwhile the request costs a socket and no thread.
+// later, from any thread. Until then the request costs a socket but no thread.
 #pragma once
 
 #include <chrono>
@@ -25,16 +25,16 @@ struct Limits {
   std::size_t head_bytes_max = 16 << 10;
   std::size_t headers_max = 64;
   std::size_t uri_bytes_max = 4 << 10;
-  std::size_t body_bytes_max = 1 << 20;              ///< Of requests that are not streamed.
-  std::size_t stream_backlog_bytes_max = 256 << 10;  ///< Of an AnswerStream, not yet taken.
-  /// Of answers that clients have not taken, all together; beyond it, the connection that has taken
-  /// nothing for the longest is closed.
+  std::size_t body_bytes_max = 1 << 20;              ///< Of a request that is not streamed.
+  std::size_t stream_backlog_bytes_max = 256 << 10;  ///< Unsent, of one AnswerStream.
+  /// Unsent bytes of all answers together. Beyond it, the server closes the connection that has
+  /// made no progress for the longest.
   std::size_t unsent_bytes_max = 4 << 20;
-  milliseconds head_timeout{5000};    ///< From the first byte of a request to its last header;
-                                      ///< and before that, of a TLS handshake.
+  milliseconds head_timeout{5000};    ///< From the first byte of a request to its last header.
+                                      ///< Also bounds a TLS handshake.
   milliseconds body_timeout{15000};   ///< From the last header to the end of the body.
   milliseconds idle_timeout{60000};   ///< Between requests of one connection.
-  milliseconds write_timeout{10000};  ///< For an answer to be taken by the client.
+  milliseconds write_timeout{10000};  ///< To send an answer; in a stream, without progress.
   std::size_t connections_max = 10'000;
   std::size_t threads = 2;
 };
@@ -46,10 +46,10 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;    ///< Decoded, in order of appearance.
   std::vector<std::pair<std::string, std::string>> headers;  ///< As sent; names in lower case.
   std::string body;
-  std::string peer;  ///< The socket's address, never a header's.
+  std::string peer;  ///< The socket's address; never taken from a header.
 
-  /// The value of the only header of that (lower-case) name; nothing when absent. Several of one
-  /// name are joined with ", ".
+  /// The value of the header with this lower-case name; nothing when absent. Several headers with
+  /// the same name are joined with ", ".
   std::optional<std::string> header(std::string_view name) const;
 };
 
@@ -60,25 +60,25 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-/// An answer that goes on until somebody ends it. Copies share it; when the last one goes, the
-/// stream ends. From any thread; never blocks.
+/// An answer that stays open until it is ended. Copies share the stream, and it ends with the last
+/// copy. Thread-safe; never blocks.
 class AnswerStream {
  public:
   class Channel;
-  /// A stream to nobody.
+  /// A stream without a client: every write fails.
   AnswerStream() = default;
   explicit AnswerStream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
 
-  /// Sends more. What the client does not take is kept up to Limits::stream_backlog_bytes_max, or
-  /// one piece of any length; beyond that its connection is closed: a slow reader loses its
-  /// connection, not our memory. False: the client has gone or the stream has ended, and nothing is
-  /// kept.
+  /// Sends more data. Unsent data is kept up to Limits::stream_backlog_bytes_max, or as one piece
+  /// of any length. Beyond that the connection closes, so that a slow reader costs a connection and
+  /// not memory. Returns false, and keeps nothing, once the client has gone or the stream has
+  /// ended.
   bool write(std::string data) const;
-  /// Ends the answer properly, after all that was written; its connection then goes on as usual.
+  /// Ends the answer properly, after everything written. Its connection then stays open as usual.
   void end() const;
-  /// Breaks the answer off: its connection closes, so that the client notices.
+  /// Aborts the answer by closing its connection, so that the client notices.
   void break_off() const;
-  /// False once the client has gone or the stream has ended: what is written would reach nobody.
+  /// False once the client has gone or the stream has ended: a write would reach no client.
   bool connected() const;
 
  private:
@@ -86,39 +86,39 @@ class AnswerStream {
 };
 
 struct StreamTerms {
-  std::string heartbeat;  ///< Sent whenever nothing was sent for the interval; empty: none.
+  std::string heartbeat;  ///< Sent after each interval without data; empty: none.
   milliseconds heartbeat_interval{15000};
-  /// How much will be written, where that is known: the answer announces it instead of coming in
-  /// chunks. A stream that ends with less closes its connection, so that the client notices.
+  /// The length of the body, if known: the answer announces it instead of coming in chunks. A
+  /// stream that ends with any other length closes its connection, so that the client notices.
   std::optional<std::uint64_t> length{};
-  /// For a stream whose next piece is made when the client has taken the last. It has an end, and
-  /// so is not ended when the server stops, but has the grace of any other answer. Called once
-  /// whenever all that was written has been taken, with how many bytes that were from the
-  /// beginning, and when the client has gone; by the server, so that it must not block.
+  /// For a stream that makes its next piece once the last one has been sent. The server calls it
+  /// each time everything written has been sent, with the number of bytes since the beginning, and
+  /// when the client has gone. It must not block. Such a stream has an end of its own, so a stop of
+  /// the server does not end it, but grants it the grace of any other answer.
   std::function<void(std::uint64_t bytes)> on_taken{};
-  bool endless = false;  ///< It has none all the same: a stop of the server ends it.
+  bool endless = false;  ///< With `on_taken`: the stream has no end of its own; a stop ends it.
 };
 
-/// Hears with which status a request is answered; must not block.
+/// Receives the status with which a request is answered; must not block.
 using AnswerListener = std::function<void(int status)>;
 
-/// The right to answer one request. Copies share it; the first answer counts. From any thread. When
-/// the last copy goes without an answer the client gets a 500.
+/// The right to answer one request. Copies share it; the first answer counts. Thread-safe. If the
+/// last copy is destroyed without an answer, the client gets a 500.
 class Responder {
  public:
   class Exchange;
   explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
 
-  /// Called once, from whatever thread answers first, also where the client has gone by then. From
-  /// the handler, before anybody else has a copy.
+  /// `listener` is called once, by the thread that answers first, even if the client has gone by
+  /// then. Set it in the handler, before another thread has a copy of the Responder.
   void on_answer(AnswerListener listener) const;
   void answer(Response response) const;
-  /// Answers with what goes on: `head.body` is its first piece, of any length. Chunked, or until
-  /// the connection closes for a client of HTTP/1.0, unless the terms announce its length; HEAD
-  /// gets the head alone. Not connected from
-  /// the beginning where the request has been answered or its client has gone.
+  /// Answers with a stream whose first piece is `head.body`, of any length. Unless `terms` give its
+  /// length, the body is chunked, or for HTTP/1.0 ends with the connection. HEAD gets the head
+  /// alone. The stream is disconnected from the start when the answer has no body, the request has
+  /// been answered, or the client has gone.
   AnswerStream begin_stream(Response head, StreamTerms terms = {}) const;
-  /// False once the client has gone: an answer would reach nobody.
+  /// False once the client has gone: an answer would not reach it.
   bool connected() const;
 
  private:
@@ -128,20 +128,21 @@ class Responder {
 /// Called on a handler thread; must not block.
 using Handler = std::function<void(const Request&, Responder)>;
 
-/// Receives the body of one streamed request, piece by piece, never two calls at once.
+/// Receives the body of one streamed request piece by piece. Calls never overlap.
 class BodySink {
  public:
   virtual ~BodySink() = default;
-  /// Takes the next piece. False: enough; the rest is drained for a bounded time and not passed on.
-  /// While `pause` was called more often than `resume`, no further piece comes.
+  /// Takes the next piece. False: the rest is not wanted, and the server discards it, within
+  /// bounds. No further piece arrives while `pause` has been called more often than `resume`.
   virtual bool on_data(std::string_view piece) = 0;
   /// The body has ended as announced.
   virtual void on_end() = 0;
-  /// The client went away, broke the framing, or was too slow; no other call follows.
+  /// The client left, broke the framing or was too slow, or the server stopped. No other call
+  /// follows.
   virtual void on_abort() = 0;
 };
 
-/// Lets a sink hold back its client; from any thread.
+/// Lets a sink hold back its client. Thread-safe.
 class BodyFlow {
  public:
   virtual ~BodyFlow() = default;
@@ -153,9 +154,9 @@ class BodyFlow {
 using StreamHandler = std::function<std::unique_ptr<BodySink>(
     const Request& request, Responder responder, std::shared_ptr<BodyFlow> flow)>;
 
-/// Makes the answer for what is refused before or beside a handler: a framing error, an unknown
-/// path, a wrong method (`allow` then lists the right ones), a handler that threw (500). `detail`
-/// is for people.
+/// Makes the answer to a request that no handler answers: because of a framing error, an unknown
+/// path, a wrong method (`allow` then lists the right ones), or a handler that threw (500).
+/// `detail` is a sentence for people.
 using Refuse = std::function<Response(int status, std::string detail, std::string allow)>;
 
 class ServerObserver;  // src/http/server_observer.hpp
@@ -168,34 +169,35 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// `pattern` is a path whose segments may be `{}`: each becomes a capture of one segment (may not
-  /// be empty). Endpoints are added before `start`. GET endpoints answer HEAD too.
+  /// `pattern` is a path whose segments may be `{}`, each of which captures one non-empty segment.
+  /// Endpoints are added before `start`. GET endpoints answer HEAD too.
   void handle(std::string method, std::string pattern, Handler handler);
-  /// As handle, for an exact path whose body is handed on as it comes, of any length.
+  /// Like `handle`, for an exact path whose body is passed on as it arrives, at any length.
   void handle_stream(std::string method, std::string path, StreamHandler handler);
 
   /// Binds and listens; 0 takes a free port. Returns the port, or an error text.
   std::pair<std::uint16_t, std::string> bind(const std::string& host, std::uint16_t port);
-  /// Instead: serves a TCP socket that listens already, and takes it over. Others may have the same
-  /// socket: whoever connects while this server takes nobody waits for them.
+  /// Serves a TCP socket that is already listening, in place of `bind`, and takes ownership of it.
+  /// Clients that connect while this server does not accept wait for the next server that has the
+  /// same socket.
   std::pair<std::uint16_t, std::string> adopt(int listening_socket);
-  /// Connections accepted from now on are encrypted with it; those that are open go on as they
-  /// are. Before start or later, from any thread: a reload is a second call. Null: no longer.
+  /// Encrypts connections accepted from now on; open ones stay as they are. May be called at any
+  /// time, from any thread; a reload calls it again. Null turns TLS off.
   void use_tls(std::shared_ptr<const TlsContext> context);
-  /// Told from now on how requests go; before start.
+  /// Reports all requests to `observer`. Call it before `start`.
   void observe(std::shared_ptr<ServerObserver> observer);
   void start();
-  /// Leaves new connections to whoever has the listening socket next. Requests on open ones are
-  /// served, and their answers say that the connection closes; returns when all are closed, or
-  /// after `grace`, and then closes those without a request in hand. A stop is yet to come.
+  /// Stops accepting, which leaves new connections to the next server that has the listening
+  /// socket. Still serves requests on open connections, with answers that announce the close.
+  /// Returns once all connections are closed, or after `grace` closes those without a request in
+  /// progress. `stop` is still needed afterwards.
   void hand_over(milliseconds grace);
-  /// Takes no new connection; ends each AnswerStream, and closes each open connection when its
-  /// answer in hand is written. Returns when all are closed or `grace` has passed, then closes the
+  /// Stops accepting, ends each AnswerStream without an end of its own, and closes each connection
+  /// once its current answer is written. Returns when all are closed; after `grace` it closes the
   /// rest. Idempotent.
   void stop(milliseconds grace);
 
-  /// Whether the thread that owns the connections takes up something new in this time, or has ended
-  /// as it was told to.
+  /// Whether the poller thread handles a new event within this time, or has stopped as requested.
   bool responds(milliseconds within);
 
   /// Open connections, for metrics and tests.

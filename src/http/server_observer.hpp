@@ -1,4 +1,4 @@
-// Hears how the requests of a server go.
+// Observes how a server answers its requests.
 #pragma once
 
 #include <chrono>
@@ -9,24 +9,24 @@
 
 namespace celld::http {
 
-/// What a endpoint serves: a method, and the pattern of a path.
+/// What an endpoint serves: a method and a path pattern.
 struct Endpoint {
   std::string method;
   std::string pattern;
 };
 
-/// For metrics and logs; every method is cheap, and safe to call from several threads. A request
-/// that a client gave up before its answer is not told of.
+/// For metrics and logs. Every method is cheap and thread-safe. A request whose client left before
+/// the answer is not reported.
 class ServerObserver {
  public:
   virtual ~ServerObserver() = default;
-  /// Before the server starts: the endpoints that are named by their index from then on.
+  /// Called before the server starts. Later calls name an endpoint by its index in this list.
   virtual void serves(const std::vector<Endpoint>&) {}
-  /// A request is answered, `took` after it was handed to a handler; a stream, when it begins.
-  /// Without an endpoint it was for no endpoint. HEAD counts as the GET that it asks about.
+  /// A request was answered, `took` after it was passed to a handler; a streamed answer counts when
+  /// it begins. `endpoint` is empty when none matched. HEAD counts as its GET.
   virtual void answered(std::optional<std::size_t> /*endpoint*/, int /*status*/,
                         std::chrono::microseconds /*took*/) {}
-  /// A request, or a connection, is refused before there is a request for a handler.
+  /// A request or a connection was refused before it reached a handler.
   virtual void refused(int /*status*/) {}
 };
 

@@ -1,4 +1,4 @@
-// What the parts of one server share. It outlives the server for as long as a Responder is kept.
+// State shared by the parts of one server. It outlives the server while a Responder exists.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ struct ServerState {
         refuse(std::move(server_refuse)),
         body_room(limits.body_bytes_max, mailbox) {}
 
-  /// The answer that refuses a request; complete and safe whatever `refuse` does.
+  /// The answer that refuses a request; complete even if `refuse` throws.
   Response refusal(int status, std::string detail, std::string allow = {}) const;
 
-  /// What connections accepted from now on are encrypted with; null: nothing. From any thread.
+  /// Sets the TLS context of connections accepted from now on; null: no TLS. Thread-safe.
   void use_tls(std::shared_ptr<const TlsContext> context);
   std::shared_ptr<const TlsContext> tls() const;
 
@@ -37,7 +37,7 @@ struct ServerState {
   Endpoints endpoints;
   Mailbox mailbox;
   BodyRoom body_room;
-  std::atomic<std::size_t> streams{0};     ///< Answers that go on.
+  std::atomic<std::size_t> streams{0};     ///< Open AnswerStreams.
   std::atomic<bool> shutting_down{false};  ///< Every answer from now on closes its connection.
   HandlerPool pool;
 

@@ -51,7 +51,7 @@ std::uint16_t port_of(int fd) {
   return ntohs(v4.sin_port);
 }
 
-/// Binds and listens on one address; an invalid descriptor and errno when that fails.
+/// Binds and listens on one address. On failure returns an invalid descriptor and sets errno.
 FileDescriptor listen_at(const addrinfo& address) {
   FileDescriptor fd(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;

@@ -1,4 +1,4 @@
-// The sockets: the only place that reads from and writes to the network.
+// The sockets. No other code reads from or writes to the network.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,8 @@ class FileDescriptor {
   int fd_;
 };
 
-/// One client's byte stream, plain or encrypted; never blocks, never raises SIGPIPE. An encrypted
-/// one is no more than one thread's.
+/// One client's byte stream, plain or encrypted. Never blocks, never raises SIGPIPE. An encrypted
+/// stream may be used by one thread only.
 class Socket {
  public:
   explicit Socket(FileDescriptor fd, std::unique_ptr<TlsStream> tls = nullptr);
@@ -43,29 +43,29 @@ class Socket {
   Transfer write(std::string_view from) {
     return tls_ ? tls_->write(from) : send_plain(fd_.get(), from);
   }
-  /// Tells the client that nothing more comes. What it still sends can be read, but no longer be
-  /// made sense of. False: not yet, try again when the socket can be written to.
+  /// Closes the sending side. Input can still be read, but it is no longer decrypted. False: retry
+  /// once the socket is writable.
   bool shut_down_writing();
-  /// Breaks the connection off, for its poller to find; from any thread.
+  /// Breaks the connection, which its poller then notices. Thread-safe.
   void cut() const noexcept;
-  /// Lets a client that is not heard of for that long fail, while it owes us an acknowledgement.
+  /// Breaks the connection when sent data stays unacknowledged for this long.
   void expect_acknowledgement_within(std::chrono::milliseconds time) const;
   void close();
   int fd() const { return fd_.get(); }
 
   bool encrypted() const { return tls_ != nullptr; }
-  /// Whether a handshake is still to be finished.
+  /// Whether the TLS handshake is unfinished.
   bool shaking_hands() const { return tls_ && !tls_->established(); }
-  /// Goes on without encryption, with a client that could not be brought to it.
+  /// Continues without encryption, after a failed handshake.
   void give_up_tls() { tls_.reset(); }
-  /// Whether a read that came back short, or would block, may go on nevertheless.
+  /// Whether there may be more to read although a read was short or would have blocked.
   bool has_more() const { return tls_ && tls_->has_more(); }
   bool read_awaits_output() const { return tls_ && tls_->read_awaits_output(); }
   bool write_awaits_input() const { return tls_ && tls_->write_awaits_input(); }
 
  private:
   FileDescriptor fd_;
-  std::unique_ptr<TlsStream> tls_;  // Goes before the descriptor it uses.
+  std::unique_ptr<TlsStream> tls_;  // Destroyed before the descriptor that it uses.
 };
 
 /// A listening socket and the port it has, or an error text.
@@ -77,11 +77,11 @@ struct Listening {
 /// Binds and listens.
 Listening listen_on(const std::string& host, std::uint16_t port);
 
-/// The same for a socket that listens already. Takes it over.
+/// The same for a socket that is already listening. Takes ownership of it.
 Listening adopt(FileDescriptor listening);
 
-/// The next client of a listening socket, with TCP_NODELAY, and its address as text. `error` is the
-/// errno when there is none.
+/// The next client of a listening socket, with TCP_NODELAY, and its address as text. Without one,
+/// `error` is the errno.
 struct Accepted {
   FileDescriptor socket;
   std::string peer;

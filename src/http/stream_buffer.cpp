@@ -79,8 +79,8 @@ void StreamBuffer::note_taken() {
   std::uint64_t bytes = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (ended_ || !written_.empty() || told_bytes_ == total_bytes_) return;
-    told_bytes_ = bytes = total_bytes_;
+    if (ended_ || !written_.empty() || reported_bytes_ == total_bytes_) return;
+    reported_bytes_ = bytes = total_bytes_;
   }
   terms_.on_taken(bytes);
 }
@@ -116,7 +116,7 @@ void StreamBuffer::announce() {
 AnswerStream::Channel::~Channel() {
   try {
     buffer_->end();
-  } catch (...) {  // Out of memory: better no connection than one that waits for ever.
+  } catch (...) {  // Out of memory: a closed connection is better than one that waits forever.
     buffer_->give_up();
   }
 }

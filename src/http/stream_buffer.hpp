@@ -1,4 +1,4 @@
-// An AnswerStream between those who write to it, on any thread, and the poller, who sends it.
+// The buffer of an AnswerStream, between its writers on any thread and the poller.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace celld::http {
 
-/// What was written and not yet sent. At most one notice to the poller is under way for it, however
-/// often it is written to, so that this buffer is all that a stream takes.
+/// Data that was written and not yet sent. However often a stream is written to, at most one notice
+/// to the poller is pending, so that this buffer is all the memory that a stream takes.
 class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
  public:
   StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamTerms terms,
@@ -24,10 +24,10 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
 
   // From any thread.
 
-  /// False: the client has gone, or the stream has ended.
+  /// False: the client has gone, the stream has ended, or the backlog is full.
   bool write(std::string data);
   void end();
-  /// Ends the stream with its connection.
+  /// Closes the connection of the stream.
   void give_up() noexcept;
   bool connected() const;
 
@@ -35,21 +35,22 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
 
   struct Taken {
     std::string bytes;   ///< Framed, ready to send.
-    bool ended = false;  ///< And they are the last.
+    bool ended = false;  ///< These bytes are the last.
   };
-  /// The first piece, framed; to be called before any other.
+  /// Returns the first piece, framed. Call this before any other method.
   std::string take_first(std::string data);
-  /// All that was written since the last time. It counts as kept until `note_unsent` says less.
+  /// Everything written since the last call. It counts towards the backlog until `note_unsent` says
+  /// that less is left.
   Taken take();
   void note_unsent(std::size_t bytes);
-  /// Everything has been sent: asks for more, once, if nothing has been written meanwhile.
+  /// Everything has been sent: calls `on_taken`, once, if nothing has been written meanwhile.
   void note_taken();
   /// Refuses further writes; what was written before can still be taken.
   void finish();
-  /// Nobody will take anything any more.
+  /// The connection has closed: drops what was written, and calls `on_taken` for the last time.
   void close();
   const StreamTerms& terms() const { return terms_; }
-  /// `data` as a piece of this answer.
+  /// `data` in the framing of this answer.
   std::string framed(std::string data) const;
 
  private:
@@ -64,13 +65,13 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   std::string written_;
   std::size_t unsent_bytes_ = 0;  // Of what was taken.
   std::uint64_t total_bytes_ = 0;
-  std::optional<std::uint64_t> told_bytes_;  // What on_taken was called with last.
-  bool announced_ = false;                   // The poller has been told, and has not taken it yet.
+  std::optional<std::uint64_t> reported_bytes_;  // What on_taken was called with last.
+  bool announced_ = false;                       // A notice to the poller is pending.
   bool ended_ = false;
-  bool overrun_ = false;  // It breaks off here, and never ends properly.
+  bool overrun_ = false;  // The backlog was full: the stream never ends properly.
 };
 
-/// What the copies of an AnswerStream share; the stream ends with it.
+/// Shared by the copies of an AnswerStream; the stream ends with it.
 class AnswerStream::Channel {
  public:
   explicit Channel(std::shared_ptr<StreamBuffer> buffer) : buffer_(std::move(buffer)) {}

@@ -14,7 +14,7 @@ int hex_value(char c) {
   return -1;
 }
 
-/// The byte that the escape at `at` stands for; nothing when it is broken.
+/// The byte encoded by the escape at `at`; nothing when the escape is malformed.
 std::optional<char> escaped_byte(std::string_view text, std::size_t at) {
   if (text.size() - at < 3) return std::nullopt;
   const int high = hex_value(text[at + 1]);
@@ -23,7 +23,7 @@ std::optional<char> escaped_byte(std::string_view text, std::size_t at) {
   return static_cast<char>(high << 4 | low);
 }
 
-/// Decodes each %XX, and lets `append` put the byte it stands for at the end of what is decoded.
+/// Decodes each %XX; `append` adds the byte to the decoded text.
 template <typename Append>
 std::optional<std::string> decode_escapes(std::string_view encoded, const Append& append) {
   std::string decoded;
@@ -53,9 +53,9 @@ std::optional<std::string> decode_for_routing(std::string_view encoded) {
   });
 }
 
-constexpr std::size_t path_bytes_max = 2048;  // The routing's regular expressions recurse.
+constexpr std::size_t path_bytes_max = 2048;  // cpp-httplib's regular expressions recurse.
 constexpr const char* broken_escape =
-    "the request target has a `%` that two hexadecimal digits do not follow";
+    "The request target has a `%` without two hexadecimal digits after it.";
 
 std::optional<std::string> decode_query_part(std::string_view encoded) {
   std::string spaced(encoded);
@@ -63,7 +63,7 @@ std::optional<std::string> decode_query_part(std::string_view encoded) {
   return percent_decode(spaced);
 }
 
-/// What is wrong, or nothing.
+/// Returns an error text, which is empty on success.
 std::string parse_query(std::string_view text,
                         std::vector<std::pair<std::string, std::string>>& query) {
   while (!text.empty()) {
@@ -75,7 +75,7 @@ std::string parse_query(std::string_view text,
     auto key = decode_query_part(item.substr(0, equals));
     auto value = decode_query_part(item.substr(std::min(equals + 1, item.size())));
     if (!key || !value) return broken_escape;
-    if (!is_text(*key) || !is_text(*value)) return "the query is not UTF-8, or contains a NUL";
+    if (!is_text(*key) || !is_text(*value)) return "The query is not UTF-8 or contains a NUL.";
     query.emplace_back(std::move(*key), std::move(*value));
   }
   return "";
@@ -125,10 +125,10 @@ std::optional<std::string> percent_decode(std::string_view encoded) {
 }
 
 std::variant<Target, std::string> parse_target(std::string_view target) {
-  if (target.empty() || target.front() != '/') return "the request target is not a path";
+  if (target.empty() || target.front() != '/') return "The request target is not a path.";
   const auto is_raw = [](char c) { return c <= ' ' || c >= 0x7F || c == '#'; };
   if (std::any_of(target.begin(), target.end(), is_raw))
-    return "the request target has a character that must be percent-encoded";
+    return "The request target has a character that must be percent-encoded.";
   const auto path_end = std::min(target.find('?'), target.size());
   const auto raw_path = target.substr(0, path_end);
   auto match_path = decode_for_routing(raw_path);

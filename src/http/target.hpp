@@ -13,20 +13,20 @@ namespace celld::http {
 /// Valid UTF-8 without a NUL.
 bool is_text(std::string_view bytes);
 
-/// Decodes each %XX; nothing when an escape is broken.
+/// Decodes each %XX; nothing when an escape is malformed.
 std::optional<std::string> percent_decode(std::string_view encoded);
 
 struct Target {
-  /// Decoded; empty when nothing can be there: it is no text, or longer than any path that is.
+  /// Decoded. Empty when no endpoint can match: the path is not text, or too long.
   std::string path;
-  /// Decoded too, except that an escaped slash or percent sign stays `%2F` or `%25`: its slashes
-  /// are exactly the ones that separate segments. percent_decode of a segment gives its value.
+  /// Decoded too, except that escaped slashes and percent signs stay `%2F` and `%25`, so that every
+  /// slash separates segments. percent_decode of a segment gives its value.
   std::string match_path;
   std::vector<std::pair<std::string, std::string>> query;  ///< Decoded, `+` as a space, in order.
 };
 
-/// What is wrong, when `target` is not a path with an optional query, an escape is broken, or the
-/// query is no text.
+/// Returns an error text when `target` is not a path with an optional query, an escape is
+/// malformed, or the query is not text.
 std::variant<Target, std::string> parse_target(std::string_view target);
 
 }  // namespace celld::http

@@ -1,4 +1,4 @@
-// Small questions about the characters of HTTP messages (RFC 9110, section 5).
+// Characters and short texts in HTTP messages (RFC 9110, section 5).
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline bool is_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-/// A field value may hold anything but control characters; tabs are allowed.
+/// A field value may contain tabs, but no other control character.
 constexpr bool is_field_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte == '\t' || (byte >= 0x20 && byte != 0x7F);
@@ -51,7 +51,7 @@ inline bool equal_ignoring_case(std::string_view left, std::string_view right) {
                     [](char a, char b) { return lower(a) == lower(b); });
 }
 
-/// Whether a comma-separated list, in lower case, names `member`.
+/// Whether a comma-separated list, in lower case, contains `member`.
 inline bool has_list_member(std::string_view list, std::string_view member) {
   while (!list.empty()) {
     const auto end = std::min(list.find(','), list.size());

@@ -26,14 +26,14 @@ constexpr const char* ciphers_of_tls_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr int security_level = 2;  // RSA and DH of 2048 bits at least, no SHA-1.
 constexpr std::string_view protocol = "http/1.1";
 
-/// What is wrong with a file; nothing when it is fine.
+/// The fault of a file, if it has one.
 using Fault = std::optional<std::string>;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// Whether `path` can be read, and has a PEM block of that kind.
+/// Checks that `path` can be read and contains a PEM block of this kind.
 Fault fault_of_file(const std::string& path, std::string_view kind) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "re"));
   std::string text(file ? file_bytes_max : 0, '\0');
@@ -47,10 +47,10 @@ Fault fault_of_file(const std::string& path, std::string_view kind) {
     const auto line = std::string_view(text).substr(at, text.find_first_of("\r\n", at) - at);
     if (trimmed(line).ends_with(end_of_marker)) return std::nullopt;
   }
-  return path + ": holds no " + lower_case(kind) + " in PEM";
+  return path + ": contains no " + lower_case(kind) + " in PEM format";
 }
 
-/// What OpenSSL has to say about its last failure, from the cause to what came of it.
+/// OpenSSL's errors for its last failure, the cause first.
 class SslErrors {
  public:
   static SslErrors take() {
@@ -81,7 +81,7 @@ std::string fault_of_content(const std::string& path, const std::string& what) {
   const auto errors = SslErrors::take();
   if (errors.hold(ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ) ||
       errors.hold(ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD)) {
-    return path + ": is encrypted with a passphrase, which nobody is there to type";
+    return path + ": is encrypted with a passphrase; use a key without one";
   }
   const bool weak = errors.hold(ERR_LIB_SSL, SSL_R_EE_KEY_TOO_SMALL) ||
                     errors.hold(ERR_LIB_SSL, SSL_R_CA_KEY_TOO_SMALL) ||
@@ -119,7 +119,7 @@ Fault load_key(SSL_CTX* context, const TlsSettings& settings) {
   return std::nullopt;
 }
 
-/// Clients must show a certificate; they are told whose are taken.
+/// Requires a certificate of every client, and sends clients the names of the accepted CAs.
 Fault require_client_certificates(SSL_CTX* context, const std::string& path) {
   if (auto fault = fault_of_file(path, "CERTIFICATE")) return fault;
   auto* names = SSL_load_client_CA_file(path.c_str());
@@ -132,7 +132,7 @@ Fault require_client_certificates(SSL_CTX* context, const std::string& path) {
   return std::nullopt;
 }
 
-/// HTTP/1.1 is what we speak; a client that names its protocols has to name it (RFC 7301).
+/// The server speaks HTTP/1.1 only, so a client that lists its protocols must list it (RFC 7301).
 int choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned char* chosen_size,
                     const unsigned char* offered, unsigned int offered_size, void* /*user*/) {
   for (unsigned int at = 0; at < offered_size; at += 1U + offered[at]) {
@@ -145,17 +145,17 @@ int choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned 
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// False when OpenSSL cannot do it, for want of memory.
-bool set_terms(SSL_CTX* context) {
+/// False when OpenSSL is out of memory.
+bool apply_settings(SSL_CTX* context) {
   static constexpr std::array<unsigned char, 5> session_context{'c', 'e', 'l', 'l', 'd'};
   SSL_CTX_set_security_level(context, security_level);
-  // The end of a message is told by its framing, so that a TCP end without close_notify takes
-  // nothing from a request, and its client may still wait for the answer.
+  // Framing marks the end of a message, so a TCP end without close_notify truncates no request, and
+  // its client may still wait for the answer.
   SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // Tickets cost us no memory.
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // Tickets need no memory here.
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
          SSL_CTX_set_cipher_list(context, ciphers_of_tls_1_2) == 1 &&
@@ -169,7 +169,7 @@ std::variant<std::shared_ptr<TlsContext>, std::string> TlsContext::load(
     const TlsSettings& settings) {
   ERR_clear_error();
   auto loaded = std::make_shared<TlsContext>(SSL_CTX_new(TLS_server_method()));
-  if (loaded->get() == nullptr || !set_terms(loaded->get())) {
+  if (loaded->get() == nullptr || !apply_settings(loaded->get())) {
     return "TLS cannot be set up: " + SslErrors::take().cause();
   }
   auto fault = load_certificate(loaded->get(), settings.certificate_path);

@@ -1,4 +1,4 @@
-// What a server needs to speak TLS: its certificate, its key, and whose clients it takes.
+// The TLS settings of a server: its certificate, its key, and the CAs of its clients.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@ struct ssl_ctx_st;
 namespace celld::http {
 
 struct TlsSettings {
-  std::string certificate_path;  ///< PEM: the server's certificate, then those in between.
+  std::string certificate_path;  ///< PEM: the server's certificate, then any intermediate ones.
   std::string key_path;          ///< PEM, without a passphrase.
-  std::string client_ca_path;    ///< PEM: a client must show a certificate signed by one of these.
-                                 ///< Empty: none is asked for.
+  std::string client_ca_path;    ///< PEM: the CAs that must have signed a client's certificate.
+                                 ///< Empty: clients need no certificate.
 };
 
-/// The settings as OpenSSL has them, for any number of connections. TLS 1.2 at least.
+/// The settings loaded into OpenSSL, for any number of connections. TLS 1.2 is the minimum.
 class TlsContext {
  public:
-  /// Reads the files now. The text names the file that is at fault and says what is wrong with it.
+  /// Reads the files. On failure, the text names the file and its fault.
   static std::variant<std::shared_ptr<TlsContext>, std::string> load(const TlsSettings& settings);
 
   explicit TlsContext(ssl_ctx_st* context) : context_(context) {}

@@ -13,16 +13,16 @@ namespace celld::http {
 namespace {
 
 constexpr char handshake_record = 0x16;
-// What one read may receive beyond what was asked for: records that carry no data for us.
+// What one read may receive beyond the requested size: records without application data.
 constexpr std::size_t extra_share_bytes = 64 << 10;
 
-// A BIO of our own: OpenSSL's for sockets would raise SIGPIPE.
+// A BIO of our own, because OpenSSL's socket BIO would raise SIGPIPE.
 
 TlsStream& stream_of(BIO* bio) {
   return *static_cast<TlsStream*>(BIO_get_data(bio));
 }
 
-/// What a BIO says about a transfer; one that would block is to be tried again, by `retry`.
+/// What a BIO returns for a transfer. Sets the flags `retry` when it would block.
 int bio_result(BIO* bio, Transfer transfer, int retry) {
   BIO_clear_retry_flags(bio);
   if (transfer.bytes > 0) return static_cast<int>(transfer.bytes);
@@ -45,7 +45,7 @@ long control_bio(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
   return command == BIO_CTRL_EOF && stream_of(bio).input_ended() ? 1 : 0;
 }
 
-/// Lives as long as the process: BIOs refer to it.
+/// Never freed, because BIOs refer to it.
 const BIO_METHOD* socket_method() {
   static const BIO_METHOD* const made = [] {
     auto* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "celld socket");
@@ -109,7 +109,7 @@ Transfer TlsStream::read(char* to, std::size_t size) {
   return {done, bytes};
 }
 
-/// OpenSSL would go on for as long as records without data come.
+/// Keeps to the share of one read: OpenSSL would go on for as long as records without data arrive.
 Transfer TlsStream::receive(char* to, std::size_t size) {
   if (share_ == 0) {
     share_used_up_ = true;
@@ -123,7 +123,7 @@ Transfer TlsStream::receive(char* to, std::size_t size) {
 
 Transfer TlsStream::write(std::string_view from) {
   using enum Transfer::Outcome;
-  share_ = std::numeric_limits<std::size_t>::max();  // For the end of a handshake.
+  share_ = std::numeric_limits<std::size_t>::max();  // A write may have to finish a handshake.
   std::size_t bytes = 0;
   while (bytes < from.size()) {
     std::size_t part = 0;

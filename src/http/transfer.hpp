@@ -6,14 +6,14 @@
 
 namespace celld::http {
 
-/// What one attempt to read or write came to.
+/// The result of one attempt to read or write.
 struct Transfer {
   enum class Outcome {
     done,
     would_block,
     end,
     failed,
-    not_encrypted,  ///< What should be a TLS handshake is something else. Nothing has been read.
+    not_encrypted,  ///< Input other than a TLS handshake. Nothing has been read.
   };
   Outcome outcome = Outcome::done;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// What clients have been answered and have not taken yet.
+// Keeps account of the unsent bytes of all answers.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@ namespace celld::http {
 
 class Connection;
 
-/// Bounds what all clients together may leave untaken: whoever has taken nothing for the longest
-/// has to go first. The one who took something last stays, so that an answer of any length can be
-/// had. On the poller's thread alone.
+/// Bounds the unsent bytes of all connections together. Beyond the bound, the connection that has
+/// made no progress for the longest is closed first. The one that made progress last is never
+/// closed, so that an answer of any length can be sent. Used only on the poller's thread.
 class UnsentAnswers {
  public:
-  /// What a connection has to do with it; nothing while its client has taken everything.
+  /// The part of one connection; zero bytes while everything has been sent.
   struct Share {
     std::size_t bytes = 0;
     std::list<Connection*>::iterator place{};
@@ -21,12 +21,12 @@ class UnsentAnswers {
 
   explicit UnsentAnswers(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// After an attempt to send: so much is left, and whether the client took some of it.
-  void note(Connection& connection, Share& share, std::size_t bytes, bool took_some) {
+  /// Called after an attempt to send, which left this many bytes and may have made progress.
+  void note(Connection& connection, Share& share, std::size_t bytes, bool progress) {
     if (bytes == 0) return forget(share);
     if (share.bytes == 0) {
       share.place = stalled_.insert(stalled_.end(), &connection);
-    } else if (took_some) {
+    } else if (progress) {
       stalled_.splice(stalled_.end(), stalled_, share.place);
     }
     bytes_ += bytes - share.bytes;
@@ -40,7 +40,7 @@ class UnsentAnswers {
     share.bytes = 0;
   }
 
-  /// Who has to go; null: nobody.
+  /// The connection to close next; null when the bound is kept.
   Connection* excess() const {
     return bytes_ > bytes_max_ && stalled_.size() > 1 ? stalled_.front() : nullptr;
   }
@@ -48,7 +48,7 @@ class UnsentAnswers {
  private:
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
-  std::list<Connection*> stalled_;  ///< In the order in which they took something last.
+  std::list<Connection*> stalled_;  ///< In the order of their last progress.
 };
 
 }  // namespace celld::http

@@ -1,5 +1,5 @@
-// Strict parsing: a SAX handler over nlohmann's parser that builds the document itself, so that
-// every limit is checked before memory is spent, and a key that comes twice is found for free.
+// Strict parsing: a SAX handler over nlohmann's parser builds the document itself, so that every
+// limit is checked before memory is spent and duplicate keys are found at no extra cost.
 #include "src/json/json.hpp"
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 namespace celld::json {
 namespace {
 
-// Faults are for people, and their pointers repeat the document's keys: both are bounded.
+// Bounds on the faults of one document and on their pointers, which repeat the document's keys.
 constexpr std::size_t number_faults_max = 100;
 constexpr std::size_t number_fault_pointers_bytes_max = 64 << 10;
 
-/// Walks over the text and keeps its position where the SAX handler can see it: nlohmann tells
-/// positions only of errors that it finds itself.
+/// Iterates over the text and publishes its position for the SAX handler, because nlohmann reports
+/// positions only for errors that it finds itself.
 class Cursor {
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -44,7 +44,7 @@ class Cursor {
   const char** shared_;
 };
 
-/// Builds the document, and stops at the first breach of a limit with `reason` set.
+/// Builds the document. Stops with `reason` set at a NUL, a duplicate key or an exceeded limit.
 class Builder {
  public:
   Builder(const ParseLimits& limits, const std::vector<std::size_t>& overflows)
@@ -55,7 +55,7 @@ class Builder {
   bool number_integer(Value::number_integer_t value) { return number(value); }
   bool number_unsigned(Value::number_unsigned_t value) { return number(value); }
   bool number_float(Value::number_float_t value, const std::string& text) {
-    // An integer comes here when it does not fit 64 bits.
+    // nlohmann passes integers here that do not fit in 64 bits.
     if (text.find_first_of(".eE") == std::string::npos) return unreadable_number();
     return number(value);
   }
@@ -70,7 +70,7 @@ class Builder {
     if (name.find('\0') != std::string::npos) return stop("a key contains a NUL character");
     auto [member, inserted] =
         open_.back().value->get_ref<Value::object_t&>().emplace(std::move(name), nullptr);
-    if (!inserted) return stop("the key " + quote(member->first) + " comes twice in one object");
+    if (!inserted) return stop("duplicate key " + quote(member->first));
     open_.back().key = &member->first;
     open_.back().member = &member->second;
     return true;
@@ -82,7 +82,7 @@ class Builder {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
     error_position = position;
     number_overflow = e.id == 406;
-    const std::string_view what = e.what();  // It ends with what was read last.
+    const std::string_view what = e.what();  // Ends with the text that was read last.
     lone_surrogate = what.substr(0, what.find("; last read")).find("surrogate") != what.npos;
     return false;
   }
@@ -90,16 +90,16 @@ class Builder {
   bool complete() const { return nodes_ > 0 && open_.empty(); }
 
   Document document;
-  std::string reason;              ///< Why this handler stopped; empty: the parser did.
+  std::string reason;              ///< Why this handler stopped; empty: the parser stopped.
   std::size_t error_position = 0;  ///< Characters read when the parser stopped.
-  bool number_overflow = false;    ///< It stopped at a number beyond double.
+  bool number_overflow = false;    ///< The parser stopped at a number beyond double.
   bool too_many_values = false;
-  bool lone_surrogate = false;  ///< It stopped at half a pair.
+  bool lone_surrogate = false;  ///< The parser stopped at half of a pair.
 
  private:
   struct Open {
     Value* value;
-    const std::string* key = nullptr;  ///< Of the member being read, in an object.
+    const std::string* key = nullptr;  ///< In an object: the key of the member being read.
     Value* member = nullptr;
   };
 
@@ -152,7 +152,8 @@ class Builder {
 
   bool open(Value::value_t type) {
     if (open_.size() >= limits_.depth_max)
-      return stop("the document is nested deeper than " + std::to_string(limits_.depth_max));
+      return stop("the document is nested deeper than " + std::to_string(limits_.depth_max) +
+                  " levels");
     if (!count()) return false;
     open_.push_back({place(Value(type))});
     return true;
@@ -163,7 +164,7 @@ class Builder {
     return true;
   }
 
-  /// Of the value placed last.
+  /// The pointer of the value placed last.
   std::string pointer() const {
     std::string at;
     for (const Open& open : open_)
@@ -180,7 +181,7 @@ class Builder {
   std::size_t pointer_bytes_ = 0;
 };
 
-/// The offset of the first byte that is not UTF-8; npos: all are.
+/// The offset of the first byte that is not valid UTF-8; npos if there is none.
 std::size_t find_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   const auto byte = [&](std::size_t i) {
@@ -197,7 +198,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
     } else if (lead >= 0xC2 && lead <= 0xDF) {
       length = follows(at + 1) ? 2 : 0;
     } else if (lead >= 0xE0 && lead <= 0xEF) {
-      // Neither overlong forms nor surrogates.
+      // Excludes overlong forms and surrogates.
       const bool second = follows(at + 1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
       length = second && follows(at + 2) ? 3 : 0;
     } else if (lead >= 0xF0 && lead <= 0xF4) {
@@ -210,7 +211,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// "line 3, column 14: detail", both from 1, columns in characters.
+/// "line 3, column 14: detail"; both count from 1, columns in characters.
 SyntaxError error_at(std::string_view text, std::size_t offset, const std::string& detail) {
   offset = std::min(offset, text.size());
   const std::string_view before = text.substr(0, offset);
@@ -224,7 +225,7 @@ SyntaxError error_at(std::string_view text, std::size_t offset, const std::strin
           offset};
 }
 
-/// The character, of any length, that begins at `offset`.
+/// The whole UTF-8 character that begins at `offset`.
 std::string_view character_at(std::string_view text, std::size_t offset) {
   const auto continues = [&](std::size_t i) { return (text[i] & 0xC0) == 0x80; };
   std::size_t end = offset + 1;
@@ -232,23 +233,22 @@ std::string_view character_at(std::string_view text, std::size_t offset) {
   return text.substr(offset, end - offset);
 }
 
-/// What the parser itself found wrong, in our words.
+/// An error of nlohmann's parser, in celld's own words.
 SyntaxError explain(std::string_view text, const Builder& builder) {
   const std::size_t offset = builder.error_position > 0 ? builder.error_position - 1 : 0;
   const std::size_t invalid = find_invalid_utf8(text);
-  if (invalid <= offset) return error_at(text, invalid, "this is not valid UTF-8");
+  if (invalid <= offset) return error_at(text, invalid, "invalid UTF-8");
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return error_at(text, text.size(), "the document is empty");
-  if (offset >= text.size())
-    return error_at(text, offset, "the text ends before the document does");
-  if (builder.complete()) return error_at(text, offset, "something follows the document's end");
+  if (offset >= text.size()) return error_at(text, offset, "unexpected end of the document");
+  if (builder.complete()) return error_at(text, offset, "unexpected text after the document");
   if (static_cast<unsigned char>(text[offset]) < 0x20)
-    return error_at(text, offset, "a control character must be written as an escape");
+    return error_at(text, offset, "control characters must be escaped");
   if (builder.lone_surrogate)
     return error_at(text, offset,
-                    "half of a surrogate pair: \\ud800 to \\udbff, then \\udc00 to \\udfff");
-  return error_at(text, offset,
-                  "this is not JSON: unexpected " + quote(character_at(text, offset)));
+                    "half of a surrogate pair; a pair is \\ud800 to \\udbff, then \\udc00 to "
+                    "\\udfff");
+  return error_at(text, offset, "unexpected " + quote(character_at(text, offset)));
 }
 
 SyntaxError stopped_at(std::string_view text, std::size_t offset, const Builder& builder) {
@@ -257,8 +257,8 @@ SyntaxError stopped_at(std::string_view text, std::size_t offset, const Builder&
   return error;
 }
 
-/// Replaces each number beyond double by a 0 and notes which ones they were, counted over all
-/// numbers of the text: nlohmann's parser gives up at such a number.
+/// Replaces each number beyond double by 0, because nlohmann's parser stops at such a number.
+/// Returns their indexes among all numbers of the text.
 std::vector<std::size_t> blank_overflows(std::string& text) {
   std::vector<std::size_t> overflows;
   std::size_t numbers = 0;
@@ -294,9 +294,9 @@ bool run(std::string_view text, Builder& builder, std::size_t& position) {
 }  // namespace
 
 std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimits& limits) {
-  // nlohmann takes a NUL for the end of the text, and would not look at what follows.
+  // nlohmann takes a NUL for the end of the text and ignores what follows.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
-    return error_at(text, nul, "a NUL character is not allowed");
+    return error_at(text, nul, "NUL characters are not allowed");
 
   std::vector<std::size_t> overflows;
   std::size_t position = 0;

@@ -1,5 +1,5 @@
-// The one front for JSON: strict parsing, checked reading, safe writing. No other file of celld
-// parses or dumps.
+// The JSON front of celld: strict parsing, checked reading, safe writing. No other file of celld
+// parses or dumps JSON.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +17,30 @@ namespace celld::json {
 
 using Value = nlohmann::json;
 
-/// Something wrong with one member of a document.
+/// A fault of one member of a document.
 struct Fault {
   std::string pointer;  ///< RFC 6901; empty: the document as a whole.
-  std::string detail;   ///< For the person who wrote the document; never a parser's own text.
+  std::string detail;   ///< For people, such as "is required"; never a parser's own text.
 
   bool operator==(const Fault&) const = default;
 };
 
 struct ParseLimits {
   std::size_t depth_max = 64;
-  std::size_t nodes_max = 50'000;  ///< Values in the document: memory is bounded by it.
+  std::size_t nodes_max = 50'000;  ///< Values in the document; bounds its memory.
 };
 
-/// The text is not a document: not JSON, a key twice, invalid UTF-8, too deep, too many values, a
-/// NUL, or something behind the end.
+/// Why a text was refused: not JSON, a duplicate key, invalid UTF-8, nested too deep, too many
+/// values, a NUL, or text after the end.
 struct SyntaxError {
-  std::string detail;            ///< What is wrong, with the line and column where it helps.
+  std::string detail;            ///< "line L, column C: ..."; never a parser library's own text.
   std::size_t offset = 0;        ///< Byte offset.
-  bool too_many_values = false;  ///< It may well be JSON, but is more of it than is taken.
+  bool too_many_values = false;  ///< The limit nodes_max was exceeded.
 };
 
 struct Document {
   Value value;
-  /// Numbers that fit neither a 64-bit integer nor a double; each reads as null in `value`.
+  /// Numbers that fit neither a 64-bit integer nor a double; each is null in `value`.
   std::vector<Fault> number_faults;
 };
 
@@ -49,26 +49,26 @@ std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimi
 /// Compact text. Never throws: invalid UTF-8 is replaced.
 std::string dump(const Value& value);
 
-/// `text` as a JSON string with its quotes; invalid UTF-8 is replaced.
+/// `text` as a JSON string with quotes; invalid UTF-8 is replaced.
 std::string quote(std::string_view text);
-/// The same, at the end of `out`.
+/// Appends `quote(text)` to `out`.
 void append_quoted(std::string& out, std::string_view text);
 
-/// `base` + "/" + `name`, escaped as RFC 6901 asks.
+/// `base` + "/" + `name`, escaped by RFC 6901.
 std::string pointer_to(std::string_view base, std::string_view name);
 std::string pointer_to(std::string_view base, std::size_t index);
 
-/// Reads the members of one object and notes every fault. An accessor returns nothing when the
-/// member is absent, or when it is wrong and a fault was noted. After the last read, `finish`
-/// notes each member that nobody asked for as unknown. Put a document's `number_faults` into
-/// `faults` before its first reader, and such a number is not called a wrong type as well.
+/// Reads the members of one object and records every fault. An accessor returns nothing if the
+/// member is absent, or if it is wrong and a fault was recorded. After the last read, `finish`
+/// records each member that was not read as unknown. Put a document's `number_faults` into `faults`
+/// before its first reader, so that such a number is not reported as a wrong type as well.
 class ObjectReader {
  public:
-  /// Notes a fault when `value` is not an object; then every member reads as absent.
+  /// If `value` is not an object, records a fault; every member then reads as absent.
   ObjectReader(const Value& value, std::string pointer, std::vector<Fault>& faults);
 
   bool is_object() const { return object_ != nullptr; }
-  bool has(std::string_view name) const;  ///< Present, whatever its type; null counts as present.
+  bool has(std::string_view name) const;  ///< Present with any type, null included.
   const std::string& pointer() const { return pointer_; }
   std::string pointer_of(std::string_view name) const { return pointer_to(pointer_, name); }
 
@@ -77,14 +77,14 @@ class ObjectReader {
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
   std::optional<double> number(std::string_view name, double min, double max);
   std::optional<bool> boolean(std::string_view name);
-  /// The member itself, marked as read; null pointer when absent. A fault when it has not the type.
+  /// The member itself, or a null pointer if it is absent or has another type, which is a fault.
   const Value* object(std::string_view name);
   const Value* array(std::string_view name);
   const Value* any(std::string_view name);
 
-  /// Notes "is required" for each of `names` that is absent.
+  /// Records "is required" for each of `names` that is absent.
   void require(std::initializer_list<std::string_view> names);
-  /// Notes a fault at the member.
+  /// Records a fault of the member.
   void fault(std::string_view name, std::string detail);
   void finish();
 

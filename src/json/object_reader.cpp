@@ -1,4 +1,4 @@
-// Checked reading of one object: every fault is noted, and none twice.
+// Checked reading of one object: records every fault once.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace celld::json {
 namespace {
 
-// One object of a hostile document could fill the answer with its unknown members.
+// Bounds the response to a hostile document.
 constexpr std::size_t unknown_members_noted_max = 100;
 
 std::string number_text(double value) {
@@ -140,7 +140,7 @@ const Value* ObjectReader::take(std::string_view name) {
 }
 
 void ObjectReader::note_type(const Value& value, std::string pointer, std::string detail) {
-  // A number out of range reads as null, and was noted when it was parsed.
+  // A number out of range is null, and its fault was recorded by the parser.
   const auto noted = [&](const Fault& fault) { return fault.pointer == pointer; };
   if (value.is_null() && std::any_of(faults_.begin(), faults_.end(), noted)) return;
   faults_.push_back({std::move(pointer), std::move(detail)});

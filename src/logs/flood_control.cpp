@@ -7,7 +7,7 @@ namespace {
 
 using Duration = FloodControl::Duration;
 
-/// So often, at most, are quiet buckets looked for.
+/// Quiet buckets are dropped at most this often.
 constexpr std::chrono::seconds forget_interval{1};
 
 Duration interval(FloodControl::Rate rate) {
@@ -22,9 +22,9 @@ bool has_room(FloodControl::Time next, FloodControl::Rate rate, FloodControl::Ti
 
 bool FloodControl::admit(std::string_view kind, std::string_view about, Time now) {
   Bucket& own = bucket_of(kind, about, now);
-  if (has_room(own.next, terms_.each, now) && has_room(all_.next, terms_.all, now)) {
-    own.next = std::max(own.next, now) + interval(terms_.each);
-    all_.next = std::max(all_.next, now) + interval(terms_.all);
+  if (has_room(own.next, limits_.each, now) && has_room(all_.next, limits_.all, now)) {
+    own.next = std::max(own.next, now) + interval(limits_.each);
+    all_.next = std::max(all_.next, now) + interval(limits_.all);
     return true;
   }
   if (own.held == 0) {
@@ -37,7 +37,7 @@ bool FloodControl::admit(std::string_view kind, std::string_view about, Time now
 
 std::vector<FloodControl::Held> FloodControl::due(Time now) {
   return report(now, [&](const Bucket& bucket) {
-    return bucket.next <= now || bucket.held_since + terms_.report_interval <= now;
+    return bucket.next <= now || bucket.held_since + limits_.report_interval <= now;
   });
 }
 
@@ -63,12 +63,12 @@ FloodControl::Bucket& FloodControl::bucket_of(std::string_view kind, std::string
   Key key{kind, about};
   const auto found = buckets_.find(key);
   if (found != buckets_.end()) return found->second;
-  if (buckets_.size() >= terms_.things_max) forget_quiet(now);
-  if (buckets_.size() >= terms_.things_max) key.second = "others";
+  if (buckets_.size() >= limits_.subjects_max) forget_quiet(now);
+  if (buckets_.size() >= limits_.subjects_max) key.second = "others";
   return buckets_[std::move(key)];
 }
 
-/// A full bucket is as good as none.
+/// Drops full buckets: they behave like absent ones.
 void FloodControl::forget_quiet(Time now) {
   if (now < forgot_at_ + forget_interval) return;
   forgot_at_ = now;

@@ -1,4 +1,4 @@
-// Which lines of a flood are written: enough to see it, too few to fill a disk.
+// Decides which lines of a flood are written: enough to notice it, too few to fill a disk.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace celld::logs {
 
-/// Lines of one kind about one thing (a cell, a service) come in a burst, and then at a rate; all
-/// of them together likewise (the generic cell rate algorithm: one time for each bucket). Not
+/// Limits lines of one kind about one subject (a cell, a service), and all lines together, to a
+/// burst and then a rate: the generic cell rate algorithm, with one timestamp per bucket. Not
 /// thread-safe.
 class FloodControl {
  public:
@@ -22,57 +22,57 @@ class FloodControl {
   using Duration = std::chrono::microseconds;
 
   struct Rate {
-    std::uint32_t burst = 0;       ///< Lines at once, after a pause.
-    std::uint32_t per_second = 1;  ///< Lines from then on.
+    std::uint32_t burst = 0;       ///< Lines at once.
+    std::uint32_t per_second = 1;  ///< Lines after that.
   };
-  struct Terms {
+  struct Limits {
     Rate each{50, 10};
     Rate all{500, 50};
-    std::size_t things_max = 1000;  ///< Kinds and things told apart; the others of a kind are one.
-    Duration report_interval = std::chrono::minutes{1};  ///< While a flood goes on.
+    std::size_t subjects_max = 1000;  ///< With a bucket each; all others share one per kind.
+    Duration report_interval = std::chrono::minutes{1};  ///< While a flood continues.
   };
-  /// Lines that were not written.
+  /// Suppressed lines.
   struct Held {
     std::string kind;
-    std::string about;  ///< "others": of all that could not be told apart.
+    std::string about;  ///< "others" for the subjects that share a bucket.
     std::uint64_t count = 0;
-    Duration over{0};  ///< From the first of them until now.
+    Duration over{0};  ///< From the first suppressed line until now.
 
     bool operator==(const Held&) const = default;
   };
 
-  FloodControl() : FloodControl(Terms{}) {}
-  explicit FloodControl(Terms terms) : terms_(terms) {}
+  FloodControl() : FloodControl(Limits{}) {}
+  explicit FloodControl(Limits limits) : limits_(limits) {}
 
-  /// Whether this line is written; it counts as held back if not.
+  /// Whether to write this line; if not, counts it as suppressed.
   bool admit(std::string_view kind, std::string_view about, Time now);
 
-  /// Whether anything is held back that no report has told of.
+  /// Whether there are suppressed lines that have not been reported.
   bool holds() const { return holding_ > 0; }
 
-  /// What was held back of floods that are over, or that go on since the report interval. Each is
-  /// told once.
+  /// The suppressed lines of floods that are over, or that have lasted for the report interval.
+  /// Each line is reported once.
   std::vector<Held> due(Time now);
-  /// Everything held back.
+  /// All suppressed lines that have not been reported.
   std::vector<Held> all(Time now);
 
  private:
   struct Bucket {
-    Time next{};  ///< When it would be full again: the theoretical arrival time.
+    Time next{};  ///< When the bucket will be full again: the theoretical arrival time.
     std::uint64_t held = 0;
     Time held_since{};
   };
-  using Key = std::pair<std::string, std::string>;  ///< The kind, and what it is about.
+  using Key = std::pair<std::string, std::string>;  ///< The kind and the subject.
 
   Bucket& bucket_of(std::string_view kind, std::string_view about, Time now);
   void forget_quiet(Time now);
   template <class Wanted>
   std::vector<Held> report(Time now, Wanted wanted);
 
-  const Terms terms_;
+  const Limits limits_;
   std::map<Key, Bucket> buckets_;
   Bucket all_;
-  std::size_t holding_ = 0;  ///< Buckets with lines held back.
+  std::size_t holding_ = 0;  ///< Buckets with suppressed lines.
   Time forgot_at_{};
 };
 

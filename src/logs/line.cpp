@@ -21,8 +21,8 @@ bool is_plain(std::string_view text) {
   });
 }
 
-/// The length of a control character beyond ASCII, or of a separator of lines or paragraphs, at the
-/// start of `text`: U+0080 to U+009F, U+2028, U+2029. 0: there is none. Terminals obey the first.
+/// The length of a non-ASCII control character (U+0080 to U+009F, which terminals obey) or of a
+/// line or paragraph separator (U+2028, U+2029) at the start of `text`; 0 if there is none.
 std::size_t control_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -32,7 +32,7 @@ std::size_t control_length(std::string_view text) {
   return 0;
 }
 
-/// As a JSON string, in which those are escaped too.
+/// Appends a JSON string in which these characters are escaped, too.
 void append_quoted(std::string& out, std::string_view text) {
   std::string quoted;
   json::append_quoted(quoted, text);
@@ -50,7 +50,7 @@ void append_quoted(std::string& out, std::string_view text) {
   }
 }
 
-/// A message for people, in which nothing moves a terminal's cursor or begins another line.
+/// Appends a message for people, quoted if it could move a terminal's cursor or start another line.
 void append_message(std::string& out, std::string_view message) {
   bool harmless = true;
   for (std::size_t i = 0; i < message.size() && harmless; ++i) {
@@ -64,7 +64,7 @@ void append_message(std::string& out, std::string_view message) {
   }
 }
 
-/// For people a text has quotes only where it needs them.
+/// In text format, quotes only texts that need it.
 void append_text(std::string& out, std::string_view text, Format format) {
   if (format == Format::text && is_plain(text)) {
     out += text;

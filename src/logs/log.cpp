@@ -17,7 +17,7 @@
 namespace celld::logs {
 namespace {
 
-/// How often a flood that is held back is looked at.
+/// How often floods are checked for reports.
 constexpr std::chrono::seconds report_interval{1};
 
 spdlog::level::level_enum spdlog_level(Level level) {
@@ -29,7 +29,7 @@ Level level_of(spdlog::level::level_enum level) {
 }
 static_assert(SPDLOG_LEVEL_CRITICAL - SPDLOG_LEVEL_DEBUG == static_cast<int>(Level::critical));
 
-/// Threads begun while it lives take no signals: those are for whoever waits for them.
+/// Threads started during its life block all signals, which other threads handle.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -45,13 +45,13 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Writes what the queue's thread brings, and says when the queue has lost something.
+/// Writes the lines that the queue's thread brings, and reports how many the queue has lost.
 class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   Sink(std::FILE* file, Format format, spdlog::details::thread_pool& queue)
       : file_(file), format_(format), queue_(queue) {}
 
-  /// Until so many lines have been written or lost.
+  /// Waits until this many lines have been written or lost; false when that takes too long.
   bool wait_for(std::uint64_t lines, std::chrono::milliseconds within) {
     std::unique_lock lock(written_mutex_);
     return written_changed_.wait_for(lock, within,
@@ -62,7 +62,7 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto since_1970 = message.time.time_since_epoch();
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
-    tell_of_losses(now);
+    report_losses(now);
     put(finish(now, level_of(message.level), {message.payload.data(), message.payload.size()},
                format_));
     const std::lock_guard lock(written_mutex_);
@@ -73,16 +73,16 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
   void flush_() override {}
 
  private:
-  void tell_of_losses(std::int64_t now) {
+  void report_losses(std::int64_t now) {
     const std::uint64_t lost = queue_.overrun_counter();
-    if (lost == told_of_) return;
-    Line line{Level::warning, "log lines were lost: they came faster than they could be written"};
-    line.number("count", lost - told_of_);
-    told_of_ = lost;
+    if (lost == reported_) return;
+    Line line{Level::warning, "log lines were lost: they arrived faster than they were written"};
+    line.number("count", lost - reported_);
+    reported_ = lost;
     put(finish(now, line.level(), render(line, format_), format_));
   }
 
-  /// Standard error has no buffer: a line goes out in one piece.
+  /// Standard error is unbuffered, so a line goes out in one piece.
   void put(const std::string& line) {
     std::fwrite(line.data(), 1, line.size(), file_);
     std::fflush(file_);
@@ -91,7 +91,7 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
   std::FILE* const file_;
   const Format format_;
   spdlog::details::thread_pool& queue_;
-  std::uint64_t told_of_ = 0;
+  std::uint64_t reported_ = 0;
   std::mutex written_mutex_;
   std::condition_variable written_changed_;
   std::uint64_t written_ = 0;
@@ -136,7 +136,7 @@ class Log::Impl {
     std::unique_lock lock(floods_mutex_);
     const auto floods = floods_.all(FloodControl::Clock::now());
     lock.unlock();
-    tell(floods);
+    write_reports(floods);
     return sink_->wait_for(handed_over_, within);
   }
 
@@ -146,17 +146,17 @@ class Log::Impl {
     while (floods_changed_.wait(lock, stop, [this] { return floods_.holds(); })) {
       const auto floods = floods_.due(FloodControl::Clock::now());
       lock.unlock();
-      tell(floods);
+      write_reports(floods);
       lock.lock();
       floods_changed_.wait_for(lock, stop, report_interval, [] { return false; });
     }
   }
 
-  /// A warning, so that it is seen wherever the lines themselves would have been.
-  void tell(const std::vector<FloodControl::Held>& floods) {
+  /// At level warning, so that the report appears wherever the suppressed lines would have.
+  void write_reports(const std::vector<FloodControl::Held>& floods) {
     for (const auto& held : floods) {
       const auto over = std::chrono::duration_cast<std::chrono::milliseconds>(held.over);
-      Line line{Level::warning, "more lines like one before were held back"};
+      Line line{Level::warning, "similar lines were suppressed"};
       line.text("like", held.kind).number("count", held.count);
       if (!held.about.empty()) line.text("about", held.about);
       write(line.number("over_ms", static_cast<std::uint64_t>(over.count())));
@@ -164,7 +164,7 @@ class Log::Impl {
   }
 
   const Settings settings_;
-  std::shared_ptr<Sink> sink_;  // Goes after the queue, whose thread may still be writing to it.
+  std::shared_ptr<Sink> sink_;  // Destroyed after the queue, whose thread may still write to it.
   std::shared_ptr<spdlog::details::thread_pool> queue_;
   std::shared_ptr<spdlog::async_logger> logger_;
   std::atomic<std::uint64_t> handed_over_{0};

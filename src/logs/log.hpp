@@ -1,4 +1,4 @@
-// celld's log: from any thread to standard error, without anybody waiting for whoever reads that.
+// celld's log: from any thread to standard error. Writers never wait for its reader.
 #pragma once
 
 #include <chrono>
@@ -14,33 +14,34 @@
 namespace celld::logs {
 
 struct Settings {
-  Level level = Level::info;  ///< Lines below it are not written.
+  Level level = Level::info;  ///< Lower levels are not written.
   Format format = Format::text;
-  std::size_t queue_lines_max = 8192;  ///< Then the oldest are lost, and a line says how many.
-  FloodControl::Terms floods{};
+  std::size_t queue_lines_max = 8192;  ///< Beyond it, the oldest are lost; a line says how many.
+  FloodControl::Limits floods{};
 };
 
-/// A thread of its own writes the lines, which wait for it in a bounded queue. No method blocks
-/// except `finish`. Its threads take no signals.
+/// A thread of its own writes the lines from a bounded queue. No method but `finish` blocks. Its
+/// threads block all signals.
 class Log {
  public:
-  /// `file` must outlive it.
+  /// `file` must outlive the log.
   Log(Settings settings, std::FILE* file);
-  /// Waits until all is written, for however long that takes.
+  /// Waits until every line is written, however long that takes.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// To spare the work of making a line that would not be written.
+  /// Whether lines of this level are written; spares making a line that would be dropped.
   bool wants(Level level) const;
 
   void write(const Line& line);
 
-  /// As write, but of a flood of lines with this message about the same thing, only so many are
-  /// written. How many were not is said when it ends, and each minute that it goes on.
+  /// Like write(), but limits a flood of lines with this message about one subject. The number of
+  /// suppressed lines is logged when the flood ends, and every minute while it continues.
   void write_limited(const Line& line, std::string_view about);
 
-  /// Says what was held back until now, and waits until all is written. False: that took too long.
+  /// Reports suppressed lines, then waits until every line is written. False when that takes too
+  /// long.
   bool finish(std::chrono::milliseconds within);
 
  private:

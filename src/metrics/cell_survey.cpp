@@ -23,14 +23,16 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::key_reused, "key_reused"},
 }};
 
-/// The families of what is told of each cell, while they are filled.
+/// The metric families that describe each cell.
 struct Gauges {
   MetricFamily jobs = gauges("celld_jobs", "Unfinished jobs, by state.");
-  MetricFamily jobs_max = gauges("celld_jobs_max", "How many unfinished jobs a cell takes.");
-  MetricFamily oldest = gauges("celld_oldest_queued_age_seconds",
-                               "How long the oldest queued job has had its place; 0: none is.");
+  MetricFamily jobs_max = gauges("celld_jobs_max", "Maximum number of unfinished jobs in a cell.");
+  MetricFamily oldest =
+      gauges("celld_oldest_queued_age_seconds",
+             "How long the oldest queued job has had its place; 0 if none is queued.");
   MetricFamily workers = gauges("celld_workers", "Workers, by state.");
-  MetricFamily target = gauges("celld_workers_target", "How many workers there should be.");
+  MetricFamily target =
+      gauges("celld_workers_target", "Number of workers that a cell should have.");
 
   void fill(std::string_view customer, std::string_view product, const CellGauges& cell) {
     for (std::size_t i = 0; i < cells::job_state_count; ++i) {
@@ -54,13 +56,12 @@ struct Gauges {
 };
 
 struct Counters {
-  MetricFamily submissions = counters("celld_submissions_total", "Jobs that were accepted.");
-  MetricFamily refusals = counters(
-      "celld_refusals_total", "Submissions, and retries of jobs, that were refused, by reason.");
-  MetricFamily finished =
-      counters("celld_jobs_finished_total", "Jobs that have ended, by how they did.");
-  MetricFamily expiries = counters("celld_lease_expiries_total",
-                                   "Attempts that passed their deadline and were aborted.");
+  MetricFamily submissions = counters("celld_submissions_total", "Accepted jobs.");
+  MetricFamily refusals =
+      counters("celld_refusals_total", "Refused submissions and retry requests, by reason.");
+  MetricFamily finished = counters("celld_jobs_finished_total", "Ended jobs, by final state.");
+  MetricFamily expiries =
+      counters("celld_lease_expiries_total", "Attempts aborted at their deadline.");
 
   void fill(std::string_view customer, std::string_view product, const Tally& tally, bool is_cell) {
     add(submissions, {{"customer", customer}, {"product", product}},
@@ -82,7 +83,7 @@ struct Counters {
 };
 
 MetricFamily cells_by_state(const CellSurvey& survey) {
-  MetricFamily family = gauges("celld_cells", "Cells, by state; templates left out.");
+  MetricFamily family = gauges("celld_cells", "Cells, by state, without templates.");
   for (const auto state : {CellState::active, CellState::paused, CellState::draining}) {
     add(family, {{"state", to_string(state)}},
         static_cast<double>(survey.cells_by_state[static_cast<std::size_t>(state)]));

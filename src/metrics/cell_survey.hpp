@@ -1,4 +1,4 @@
-// How all cells stand at one moment, for a bounded number of labels.
+// The state of all cells at one moment, with a bounded number of labels.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct CellGauges {
   cells::JobCounts jobs;
   std::uint64_t jobs_max = 0;
   cells::PoolStatus pool;
-  std::optional<double> oldest_queued_s;  ///< None: not known, or not asked for.
+  std::optional<double> oldest_queued_s;  ///< None: unknown.
 
   CellGauges& operator+=(const cells::CellStatus& status);
 };
@@ -31,11 +31,11 @@ struct CellSurvey {
   CellGauges others;
   std::array<std::size_t, 3> cells_by_state{};  ///< By CellState.
 
-  /// Adds a cell to those with a label, or to the others. Templates are left out.
+  /// Adds a cell to its own entry if it has a label, else to the others. Ignores templates.
   void add(const cells::CellStatus& status, CellTallies& tallies);
 };
 
-/// The families of all that is told per cell.
+/// The metric families of all cells.
 std::vector<prometheus::MetricFamily> cell_families(const CellSurvey& survey,
                                                     const CellTallies::Snapshot& tallies);
 

@@ -44,7 +44,7 @@ void CellTallies::submitted(const CellKey& cell) {
   count(cell, 1, [](Tally& tally) { ++tally.submissions; });
 }
 
-/// The names in a refusal of no cell are the client's: they are not looked at.
+/// A refusal without a cell holds names that a client made up: they must not become labels.
 void CellTallies::refused(const CellKey& cell, Refusal::Kind kind) {
   const auto change = [kind](Tally& tally) { ++tally.refusals[static_cast<std::size_t>(kind)]; };
   if (is_of_a_cell(kind)) return count(cell, 0, change);
@@ -62,7 +62,7 @@ void CellTallies::job_ended(const CellKey& cell, cells::JobState state) {
 
 bool CellTallies::saw(const CellKey& cell, std::uint64_t unfinished) {
   const std::lock_guard lock(mutex_);
-  // One that has nothing to do is remembered for its label alone.
+  // An idle cell is remembered only while there is a label for it.
   const auto found = entries_.find(cell);
   if (found == entries_.end() && unfinished == 0 && labels_ >= limits_.labels_max) return false;
   Entry* entry = found == entries_.end() ? entry_of(cell) : &found->second;

@@ -1,10 +1,10 @@
-// What is counted per cell, for a bounded number of cells.
+// Counts per cell, for a bounded number of cells.
 //
-// Each event is counted in exactly one series at the moment when it happens: in that of its cell
-// when the cell has a label, else in the sum of the others. So no series ever decreases, whichever
-// cells have labels: a cell that gets a label starts at 0, and what it did before stays in the sum;
-// one that loses its label takes its series with it, and goes on in the sum. Rates over all series
-// are therefore exact, and nothing is counted twice.
+// Each event is counted in exactly one series, at the moment when it happens: in its cell's series
+// if the cell has a label, else in the sum of the others. So no series ever decreases when labels
+// move: a cell that gets a label starts at 0 and leaves its past in the sum; a cell that loses its
+// label loses its series and is counted in the sum from then on. Rates over all series are
+// therefore exact, and nothing is counted twice.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct Tally {
   std::uint64_t lease_expiries = 0;
 };
 
-/// Whether a refusal of this kind is that of a cell which is there.
+/// Whether a refusal of this kind names an existing cell.
 bool is_of_a_cell(cells::Refusal::Kind kind);
 
 /// Thread-safe.
@@ -40,7 +40,7 @@ class CellTallies {
  public:
   struct Limits {
     std::size_t labels_max = 1000;
-    std::size_t cells_max = 100'000;  ///< That are looked at when labels are given.
+    std::size_t cells_max = 100'000;  ///< Candidates for labels.
   };
 
   CellTallies() = default;
@@ -51,16 +51,16 @@ class CellTallies {
   void attempt_ended(const cells::CellKey& cell, bool lease_expired);
   void job_ended(const cells::CellKey& cell, cells::JobState state);
 
-  /// A cell is there, with so many unfinished jobs. True when it has a label.
+  /// Records that a cell exists, with this many unfinished jobs. True when it has a label.
   bool saw(const cells::CellKey& cell, std::uint64_t unfinished);
 
-  /// Gives the labels to the busiest cells: those with the most submissions and attempts, of which
-  /// half are forgotten at each ranking, and unfinished jobs. A cell has to be twice as busy as one
-  /// with a label to take it away.
+  /// Gives the labels to the busiest cells. Submissions, attempts and unfinished jobs make a cell
+  /// busy; each ranking halves the first two. To take the label of another cell, a cell must be
+  /// more than twice as busy.
   void rank();
 
   struct Snapshot {
-    std::vector<std::pair<cells::CellKey, Tally>> labelled;  ///< In order of their keys.
+    std::vector<std::pair<cells::CellKey, Tally>> labelled;  ///< Ordered by key.
     Tally others;
   };
   Snapshot snapshot() const;
@@ -71,8 +71,8 @@ class CellTallies {
   };
   struct Entry {
     std::uint64_t activity = 0;
-    std::uint64_t unfinished = 0;  ///< As last seen, since the last ranking.
-    std::unique_ptr<Tally> tally;  ///< Null: it has no label.
+    std::uint64_t unfinished = 0;  ///< As last seen since the last ranking.
+    std::unique_ptr<Tally> tally;  ///< Null without a label.
   };
   using Entries = std::unordered_map<cells::CellKey, Entry, Hash>;
 

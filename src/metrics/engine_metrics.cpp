@@ -56,25 +56,25 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallie
     : tallies_(tallies),
       attempts_(prometheus::BuildCounter()
                     .Name("celld_attempts_total")
-                    .Help("Attempts that are over, by service and how they ended.")
+                    .Help("Ended attempts, by service and outcome.")
                     .Register(registry)),
       run_times_(prometheus::BuildHistogram()
                      .Name("celld_run_seconds")
-                     .Help("How long attempts ran, by service; interrupted ones left out.")
+                     .Help("How long attempts ran, by service, without interrupted ones.")
                      .Register(registry)),
       queue_wait_(prometheus::BuildHistogram()
                       .Name("celld_queue_wait_seconds")
-                      .Help("From when a job was due to the beginning of its first attempt.")
+                      .Help("Time from when a job was due to the start of its first attempt.")
                       .Register(registry)
                       .Add({}, wait_buckets())),
       stale_reports_(prometheus::BuildCounter()
                          .Name("celld_stale_reports_total")
-                         .Help("Reports under a lease that was over; they changed nothing.")
+                         .Help("Reports under a stale lease; they changed nothing.")
                          .Register(registry)
                          .Add({})),
       restarts_(prometheus::BuildCounter()
                     .Name("celld_dispatcher_restarts_total")
-                    .Help("Dispatchers that died and were started again from the store.")
+                    .Help("Dispatchers that died and were restarted from the store.")
                     .Register(registry)
                     .Add({})) {
   add_service(std::string(others_label));
@@ -124,7 +124,7 @@ void EngineMetrics::cell_restarted(const cells::CellKey&) {
   restarts_.Increment();
 }
 
-/// A job may still have an attempt at a service that is not configured any more.
+/// A job may still have an attempt at a service that is no longer configured.
 const EngineMetrics::Service& EngineMetrics::service_of(const cells::Job& job) const {
   const std::shared_lock lock(services_mutex_);
   const auto found = services_.find(job.spec->services[job.step]);

@@ -1,4 +1,4 @@
-// Counts what the engine's probe sees.
+// Counts the events of the engine's probe.
 #pragma once
 
 #include <array>
@@ -23,17 +23,16 @@ namespace celld::metrics {
 /// How an attempt ended, as the label `outcome` names it.
 std::string_view outcome_of(cells::AttemptEnd::Kind kind, cells::AbortCause cause);
 
-/// How many services have labels of their own: twice as many as can be configured at a time.
+/// How many services have labels of their own: twice the maximum that can be configured.
 inline constexpr std::size_t labelled_services_max = 2000;
 
-/// An event costs look-ups, and no allocation but that of a cell not seen before.
+/// An event costs look-ups, and allocates only for a cell not seen before.
 class EngineMetrics : public cells::EngineProbe {
  public:
   EngineMetrics(prometheus::Registry& registry, CellTallies& tallies,
                 const std::vector<std::string>& services);
 
-  /// From now on the service has labels of its own, also when it is taken out again. From any
-  /// thread.
+  /// Gives the service labels of its own, which it keeps when it is removed. From any thread.
   void add_service(const std::string& name);
 
   void submitted(const cells::Job& job) override;
@@ -57,7 +56,7 @@ class EngineMetrics : public cells::EngineProbe {
   prometheus::Family<prometheus::Counter>& attempts_;
   prometheus::Family<prometheus::Histogram>& run_times_;
   mutable std::shared_mutex services_mutex_;
-  std::map<std::string, Service, std::less<>> services_;  ///< None is ever taken out.
+  std::map<std::string, Service, std::less<>> services_;  ///< Never shrinks.
   prometheus::Histogram& queue_wait_;
   prometheus::Counter& stale_reports_;
   prometheus::Counter& restarts_;

@@ -1,4 +1,4 @@
-// Metric families that are made when they are asked for, from what others count.
+// Makes metric families at scrape time, from counts kept elsewhere.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,8 @@
 
 namespace celld::metrics {
 
-/// Stands for all cells, or services, that have no label of their own; no name can be like it.
+/// Stands for all cells, or all services, without a label of their own. Not a valid name, so it
+/// matches none.
 inline constexpr std::string_view others_label = "(others)";
 
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;

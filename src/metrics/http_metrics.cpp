@@ -5,7 +5,7 @@
 namespace celld::metrics {
 namespace {
 
-/// Those with which the server refuses what is no request yet.
+/// The statuses with which the server refuses an incomplete request.
 constexpr std::array<int, 10> refusal_statuses = {400, 408, 411, 413, 414, 417, 431, 501, 503, 505};
 
 constexpr std::array<const char*, 3> status_classes = {"2xx", "4xx", "5xx"};
@@ -19,17 +19,18 @@ prometheus::Histogram::BucketBoundaries time_buckets() {
 HttpMetrics::HttpMetrics(prometheus::Registry& registry)
     : requests_(prometheus::BuildCounter()
                     .Name("celld_http_requests_total")
-                    .Help("Requests that were answered, by route, method and class of status.")
+                    .Help("Answered requests, by route, method and status class.")
                     .Register(registry)),
       times_(prometheus::BuildHistogram()
                  .Name("celld_http_request_seconds")
-                 .Help("From a complete request to its answer; of streams, to their beginning.")
+                 .Help("Time from a complete request to its answer; for a stream, to its start.")
                  .Register(registry)),
       no_endpoint_(add("(any)", "(none)")) {
-  auto& refusals = prometheus::BuildCounter()
-                       .Name("celld_http_refusals_total")
-                       .Help("Refusals before there was a complete request, by status.")
-                       .Register(registry);
+  auto& refusals =
+      prometheus::BuildCounter()
+          .Name("celld_http_refusals_total")
+          .Help("Requests and connections refused before a request was complete, by status.")
+          .Register(registry);
   for (const int status : refusal_statuses) {
     refusals_[status] = &refusals.Add({{"status", std::to_string(status)}});
   }

@@ -1,4 +1,4 @@
-// Counts what the HTTP server's observer sees.
+// Counts the events of the HTTP server's observer.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace celld::metrics {
 
-/// The labels are endpoints of endpoints and classes of status codes, never what a client sent.
+/// Labels are endpoint patterns and status classes, never text from a client.
 class HttpMetrics : public http::ServerObserver {
  public:
   explicit HttpMetrics(prometheus::Registry& registry);
@@ -27,7 +27,7 @@ class HttpMetrics : public http::ServerObserver {
 
  private:
   struct EndpointMetrics {
-    std::array<prometheus::Counter*, 3> requests{};  ///< Of 2xx, 4xx and 5xx.
+    std::array<prometheus::Counter*, 3> requests{};  ///< For 2xx, 4xx and 5xx.
     prometheus::Histogram* time = nullptr;
   };
 

@@ -34,7 +34,7 @@ MetricFamily one(MetricFamily made, double value) {
   return made;
 }
 
-/// 0: it is not there.
+/// 0 when the file does not exist.
 double file_bytes(const std::string& path) {
   std::error_code failed;
   const auto size = std::filesystem::file_size(path, failed);
@@ -42,14 +42,15 @@ double file_bytes(const std::string& path) {
 }
 
 MetricFamily store_files(const std::string& database_path) {
-  MetricFamily made = gauges("celld_store_file_bytes", "The database, and its write-ahead log.");
+  MetricFamily made =
+      gauges("celld_store_file_bytes", "Size of the database and of its write-ahead log.");
   add(made, {{"file", "database"}}, file_bytes(database_path));
   add(made, {{"file", "log"}}, file_bytes(database_path + "-wal"));
   return made;
 }
 
 MetricFamily build_info(const std::string& version) {
-  MetricFamily made = gauges("celld_build_info", "Always 1; the label says which celld this is.");
+  MetricFamily made = gauges("celld_build_info", "Always 1; the label holds the version.");
   add(made, {{"version", version}}, 1);
   return made;
 }
@@ -62,12 +63,12 @@ Metrics::Metrics(const std::vector<std::string>& services, std::string version)
       http_(registry_),
       commit_time_(prometheus::BuildHistogram()
                        .Name("celld_store_commit_seconds")
-                       .Help("How long transactions took to be on disk.")
+                       .Help("Time until a transaction was on disk.")
                        .Register(registry_)
                        .Add({}, commit_buckets())),
       batch_size_(prometheus::BuildHistogram()
                       .Name("celld_store_batch_operations")
-                      .Help("How many operations a transaction had.")
+                      .Help("Operations per transaction.")
                       .Register(registry_)
                       .Add({}, batch_buckets())) {}
 
@@ -90,15 +91,17 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
   const auto started = std::chrono::duration<double>(started_.time_since_epoch()).count();
   return {
       build_info(version_),
-      one(gauges("celld_process_start_time_seconds", "When celld started, since 1970 UTC."),
+      one(gauges("celld_process_start_time_seconds",
+                 "When celld started, in seconds since 1970 UTC."),
           started),
-      one(gauges("celld_ready", "1 while celld takes jobs, else 0; as /readyz."),
+      one(gauges("celld_ready", "1 while celld accepts jobs, else 0, like /readyz."),
           reading.ready ? 1 : 0),
       one(gauges("celld_http_connections", "Open connections."),
           static_cast<double>(reading.connections)),
-      one(gauges("celld_http_connections_max", "How many connections may be open."),
+      one(gauges("celld_http_connections_max", "Maximum number of open connections."),
           static_cast<double>(reading.connections_max)),
-      one(gauges("celld_http_event_streams", "Connections with a stream of events."),
+      one(gauges("celld_http_event_streams",
+                 "Connections with an event stream or another long answer in progress."),
           static_cast<double>(reading.event_streams)),
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
           static_cast<double>(reading.checkpoints)),

@@ -1,4 +1,4 @@
-// All that celld measures, and its text for Prometheus. docs/metrics.md lists every metric.
+// All metrics of celld, and their text for Prometheus. docs/metrics.md lists them.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace celld::metrics {
 
-/// What the parts of the daemon say when they are asked.
+/// Values read from the daemon's parts at scrape time.
 struct DaemonReading {
   bool ready = false;
   std::size_t connections = 0;
@@ -29,7 +29,7 @@ struct DaemonReading {
   std::string database_path;
 };
 
-/// Thread-safe. Its parts live as long as it does.
+/// Thread-safe. Its parts live as long as this object.
 class Metrics {
  public:
   Metrics(const std::vector<std::string>& services, std::string version);
@@ -41,7 +41,7 @@ class Metrics {
   CellTallies& tallies() { return tallies_; }
   void committed(const store::CommitReport& report);
 
-  /// In Prometheus' text format. Looks at files: not for a thread that may not wait.
+  /// In Prometheus' text format. Reads files: not for a thread that must not block.
   std::string text(const CellSurvey& survey, const DaemonReading& reading) const;
 
  private:

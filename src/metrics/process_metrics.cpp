@@ -40,11 +40,13 @@ void add_descriptors(std::vector<MetricFamily>& families) {
   const std::filesystem::directory_iterator descriptors("/proc/self/fd", failed);
   rlimit limit{};
   if (failed || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const auto open = std::distance(begin(descriptors), end(descriptors)) - 1;  // One is this look's.
+  // The iterator itself holds one.
+  const auto open = std::distance(begin(descriptors), end(descriptors)) - 1;
   families.push_back(
       one(gauges("celld_process_open_fds", "Open file descriptors."), static_cast<double>(open)));
-  families.push_back(one(gauges("celld_process_max_fds", "File descriptors that may be open."),
-                         static_cast<double>(limit.rlim_cur)));
+  families.push_back(
+      one(gauges("celld_process_max_fds", "Maximum number of open file descriptors."),
+          static_cast<double>(limit.rlim_cur)));
 }
 
 void add_processor_time(std::vector<MetricFamily>& families) {

@@ -1,4 +1,4 @@
-// What the kernel says of this process.
+// Metrics of this process, from the kernel.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace celld::metrics {
 
-/// Descriptors, memory, processor time and threads. What cannot be read is left out.
+/// Memory, descriptors and processor time. Leaves out what cannot be read.
 std::vector<prometheus::MetricFamily> process_families();
 
 }  // namespace celld::metrics

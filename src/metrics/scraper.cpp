@@ -15,7 +15,7 @@ constexpr std::size_t page_cells = 100;
 constexpr std::size_t ages_at_once = 16;
 constexpr std::chrono::seconds fresh_min{1};
 constexpr std::chrono::seconds fresh_max{60};
-constexpr int rest_factor = 10;  ///< So much longer than a survey took there is no other.
+constexpr int rest_factor = 10;  ///< A survey stays fresh this many times as long as it took.
 constexpr std::chrono::seconds patience{2};
 constexpr std::chrono::seconds rank_interval{60};
 
@@ -43,10 +43,10 @@ class ScraperActor : public Scraper::base {
     waiting_.push_back(responder);
     if (last_ && clock().now() < fresh_until_) return answer_all();
     if (surveying_) {
-      if (last_ && clock().now() >= begun_at_ + patience) answer_all();
+      if (last_ && clock().now() >= started_at_ + patience) answer_all();
       return;
     }
-    begun_at_ = clock().now();
+    started_at_ = clock().now();
     surveying_ = true;
     ++survey_number_;
     delayed_send(this, patience, AnswerFromBefore{survey_number_});
@@ -74,7 +74,7 @@ class ScraperActor : public Scraper::base {
     ask_ages();
   }
 
-  /// A few at a time, so that whoever else reads need not wait for all of them.
+  /// A few at a time, so that other readers need not wait for all of them.
   void ask_ages() {
     if (without_age_.empty() && ages_missing_ == 0) return finish();
     while (!without_age_.empty() && ages_missing_ < ages_at_once) {
@@ -104,7 +104,7 @@ class ScraperActor : public Scraper::base {
     surveying_ = false;
     const Time now = clock().now();
     fresh_until_ =
-        now + std::clamp<Time::duration>(rest_factor * (now - begun_at_), fresh_min, fresh_max);
+        now + std::clamp<Time::duration>(rest_factor * (now - started_at_), fresh_min, fresh_max);
     last_ = std::exchange(next_, {});
     answer_all();
     if (ranked_at_ && now - *ranked_at_ < rank_interval) return;
@@ -128,7 +128,7 @@ class ScraperActor : public Scraper::base {
   std::vector<CellKey> without_age_;
   std::size_t ages_missing_ = 0;
   std::optional<CellSurvey> last_;
-  Time begun_at_;
+  Time started_at_;
   Time fresh_until_;
   std::optional<Time> ranked_at_;
 };

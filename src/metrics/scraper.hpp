@@ -1,9 +1,10 @@
 // The actor that answers GET /metrics.
 //
-// It asks the engine how the cells stand, one page of cells after the other, so that however many
-// there are the engine's other work goes on in between. Scrapes that come meanwhile share the
-// answer; so do those within a second after it, or ten times as long as it took. With very many
-// cells a scrape does not wait for the end: it gets what was found the time before.
+// It surveys the cells through the engine, one page of cells at a time, so that the engine's other
+// work continues in between, however many cells there are. Scrapes that arrive meanwhile share the
+// result; so do those within one second after it, or within ten times as long as the survey took
+// (at most a minute). A scrape waits at most two seconds for a survey: with very many cells, it
+// then gets the previous result.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Scrape {
   http::Responder responder;
 };
 
-/// To itself: those who wait since that survey began have waited long enough.
+/// To itself: scrapes that wait for this survey have waited long enough.
 struct AnswerFromBefore {
   std::uint64_t survey = 0;
 };
@@ -32,7 +33,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::metrics::AnswerFromBefore)
 namespace celld::metrics {
 
 using Scraper = caf::typed_actor<
-    /// Answers when the cells are surveyed.
+    /// Answers once the cells are surveyed.
     caf::reacts_to<Scrape>, caf::reacts_to<AnswerFromBefore>>;
 
 struct ScraperOptions {
@@ -43,7 +44,7 @@ struct ScraperOptions {
   std::function<DaemonReading()> read_daemon;
 };
 
-/// On a thread of its own, because it renders megabytes and looks at files.
+/// On a thread of its own, because it renders megabytes and reads files.
 Scraper spawn_scraper(caf::actor_system& system, ScraperOptions options);
 
 }  // namespace celld::metrics

@@ -5,9 +5,7 @@
 
 namespace celld::providers {
 
-// From whoever makes the calls to the provider.
-
-/// The call under `lease` has ended like this.
+/// From the transport to the provider: the call under `lease` has ended.
 struct ServiceCallEnded {
   cells::Lease lease;
   ServiceCalls::Outcome outcome;
@@ -23,12 +21,12 @@ namespace {
 using CallProviderHandle =
     cells::Provider::extend<caf::reacts_to<ServiceCallEnded>, caf::reacts_to<ServiceCallGone>>;
 
-/// What a call under a lease comes to that has one already.
+/// The outcome of a second call under one lease.
 cells::CallOutcome second_call() {
   cells::CallOutcome outcome;
   outcome.kind = cells::CallOutcome::Kind::aborted;
   outcome.code = "cancelled";
-  outcome.message = "There is a call under this lease already.";
+  outcome.message = "This lease already has a call.";
   return outcome;
 }
 
@@ -50,8 +48,8 @@ class CallProvider : public CallProviderHandle::base {
     };
   }
 
-  /// Whoever waits gets an error, not an outcome: the calls end soon, but have not yet. An
-  /// AbortCall to a successor is confirmed when they have.
+  /// Pending requests get an error, not an outcome: their calls are being aborted, but have not
+  /// ended yet. A successor's AbortCall is confirmed once they have.
   void on_exit() override {
     for (const auto& [lease, promise] : started_) abort_by_lease_(lease, [] {});
     for (auto& [lease, promise] : std::exchange(started_, {})) {
@@ -87,7 +85,7 @@ class CallProvider : public CallProviderHandle::base {
   void finish(const ServiceCallEnded& ended) {
     const auto position = started_.find(ended.lease);
     if (position == started_.end()) return;
-    auto outcome = ended.outcome();  // First: if it throws, on_exit must find the promise.
+    auto outcome = ended.outcome();  // First: if this throws, on_exit must still find the promise.
     auto promise = std::move(position->second);
     started_.erase(position);
     promise.deliver(cells::CallEnded{ended.lease, std::move(outcome)});

@@ -1,4 +1,4 @@
-// The provider of a service whose calls another thread makes: one actor for all kinds of them.
+// The provider actor of every service whose calls are made by a transport's thread.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,21 @@ using WallClock = std::function<cells::WallTime()>;
 /// How the calls of one service are made.
 class ServiceCalls {
  public:
-  /// What a call came to. It is worked out by the provider, not on the thread that makes the calls.
+  /// Computes the outcome of a call. The provider runs it, not the transport's thread.
   using Outcome = std::function<cells::CallOutcome()>;
 
   virtual ~ServiceCalls() = default;
 
-  /// There will be calls.
+  /// Announces that calls will follow, so that whatever they need can start now.
   virtual void prepare() const {}
-  /// Makes a call; `ended` is called once, from any thread. Under a lease that has a call already
-  /// it ends `aborted`.
+  /// Makes a call; `ended` is called once, from any thread. A second call under one lease ends
+  /// `aborted`.
   virtual void start(const cells::StartCall& call, std::function<void(Outcome)> ended) const = 0;
 };
 
-/// Remembers only whom to answer: the calls themselves are made elsewhere, by lease, so that a
-/// successor can abort what this actor left behind. When it ends, it ends its calls.
+/// The actor keeps only the pending requests. The transport keeps the calls, by lease, so that a
+/// successor can abort the calls that this actor left behind. When the actor ends, it aborts its
+/// calls.
 cells::Provider spawn_call_provider(caf::actor_system& system,
                                     std::shared_ptr<const ServiceCalls> calls,
                                     AbortByLease abort_by_lease);

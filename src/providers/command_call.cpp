@@ -19,13 +19,13 @@ using End = CommandResult::End;
 
 constexpr std::size_t read_bytes = 64 << 10;
 
-/// Outlives its call: libuv may still need it.
+/// A write in progress. May outlive its call, because libuv still uses it.
 struct Writing {
   uv_write_t request{};
   std::string document;
 };
 
-/// One for all: libuv fills it and hands it back at once.
+/// One buffer for all reads: libuv fills it and passes it to the read callback at once.
 void lend_buffer(uv_handle_t*, std::size_t, uv_buf_t* buffer) {
   thread_local std::array<char, read_bytes> bytes;
   *buffer = uv_buf_init(bytes.data(), bytes.size());
@@ -41,8 +41,8 @@ CommandResult result_of(CommandEnd end) {
     case CommandEnd::Kind::killed:
       result.end = End::killed;
       break;
-    case CommandEnd::Kind::not_begun:
-      result.end = End::not_begun;
+    case CommandEnd::Kind::not_started:
+      result.end = End::not_started;
       break;
     case CommandEnd::Kind::lost:
       result.end = End::lost;
@@ -62,7 +62,7 @@ CommandCall::CommandCall(uv_loop_t& loop, CommandCalls::Start start, const Comma
       timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }),
       lines_(limits.error_lines_max, start_.request.error_line_bytes_max) {}
 
-// --- Its beginning -----------------------------------------------------------------------------
+// --- Start -------------------------------------------------------------------------------------
 
 int CommandCall::open(CommandDescriptors& descriptors) {
   auto& [program, input, output, errors] = descriptors;
@@ -92,7 +92,7 @@ int CommandCall::open_pipe(Uv<uv_pipe_t>& ours, Descriptor& theirs, bool we_writ
   return -refused;
 }
 
-/// A command that does not read it, or not to its end, is none the worse.
+/// A failed write is not an error: a command may ignore its input, or stop reading early.
 void CommandCall::write_document() {
   auto writing = std::make_unique<Writing>();
   writing->document = std::move(start_.request.document);
@@ -102,12 +102,12 @@ void CommandCall::write_document() {
   const auto written = [](uv_write_t* request, int) {
     auto* stream = request->handle;
     delete static_cast<Writing*>(request->data);
-    // With the end of the document, the end of its input. Gone already when the call has ended.
+    // Closing the pipe ends the command's input. `data` is null once the call has ended.
     if (stream->data != nullptr) static_cast<CommandCall*>(stream->data)->input_.reset();
   };
   auto* stream = reinterpret_cast<uv_stream_t*>(input_.get());
   if (uv_write(&writing->request, stream, &buffer, 1, written) != 0) return input_.reset();
-  // It is written()'s now.
+  // `written` owns it now.
   [[maybe_unused]] const auto* const kept = writing.release();
 }
 
@@ -118,7 +118,7 @@ void CommandCall::listen(Uv<uv_pipe_t>& pipe) {
                 });
 }
 
-// libuv's clock may be a little behind the one by which deadlines go.
+// libuv's clock may lag slightly behind the steady clock that deadlines use.
 void CommandCall::arm() {
   uv_update_time(&loop_);
   const auto left = std::chrono::ceil<milliseconds>(start_.deadline - steady_now()).count();
@@ -132,7 +132,7 @@ void CommandCall::arm() {
       static_cast<std::uint64_t>(std::max<std::int64_t>(left, 0)), 0);
 }
 
-// --- Its output --------------------------------------------------------------------------------
+// --- Output ------------------------------------------------------------------------------------
 
 void CommandCall::on_read(uv_stream_t* stream, ssize_t count, const char* bytes) {
   const auto* pipe = reinterpret_cast<uv_pipe_t*>(stream);
@@ -147,12 +147,12 @@ void CommandCall::take(const uv_pipe_t* pipe, std::string_view bytes) {
   if (bytes.size() > room) kill(End::too_large);
 }
 
-/// What was written before the end and not read yet. Whoever has escaped from the group may hold
-/// the pipe open for ever, so nobody waits for it to close.
+/// Reads what the command wrote before it ended. Does not wait for the pipe to close: a process
+/// that has left the group may hold it open indefinitely.
 void CommandCall::read_rest(const Uv<uv_pipe_t>& pipe) {
   uv_os_fd_t descriptor = -1;
   if (!pipe || uv_fileno(reinterpret_cast<uv_handle_t*>(pipe.get()), &descriptor) != 0) return;
-  constexpr int pipe_reads_max = 64;  // Of what a pipe can hold, and more.
+  constexpr int pipe_reads_max = 64;  // More than a pipe can hold.
   std::array<char, read_bytes> bytes;
   for (int i = 0; i < pipe_reads_max; ++i) {
     const auto count = ::read(descriptor, bytes.data(), bytes.size());
@@ -161,7 +161,7 @@ void CommandCall::read_rest(const Uv<uv_pipe_t>& pipe) {
   }
 }
 
-// --- Its end -----------------------------------------------------------------------------------
+// --- End ---------------------------------------------------------------------------------------
 
 void CommandCall::abort(CommandCalls::Gone gone) {
   if (gone) aborted_.push_back(std::move(gone));
@@ -180,9 +180,9 @@ void CommandCall::end(CommandEnd end) {
   read_rest(errors_);
   for (auto* pipe : {&input_, &output_, &errors_}) pipe->reset();
   auto result = result_of(end);
-  // That nothing has happened is worth more to know than that time was up meanwhile.
-  const bool not_begun = result.end == End::not_begun && cause_ != End::aborted;
-  if (cause_ && !not_begun) result.end = *cause_;
+  // `not_started` takes precedence over a timeout: it says that nothing has happened.
+  const bool not_started = result.end == End::not_started && cause_ != End::aborted;
+  if (cause_ && !not_started) result.end = *cause_;
   result.output = std::move(answer_);
   result.errors = lines_.take();
   start_.ended(std::move(result));

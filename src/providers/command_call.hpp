@@ -16,7 +16,8 @@
 
 namespace celld::providers {
 
-/// On one loop. What it wants killed is still there until its supervisor says otherwise.
+/// Used by the loop's thread only. After `kill`, the command exists until the supervisor reports
+/// its end.
 class CommandCall {
  public:
   /// `kill` is called at most once: at the deadline, when the output is too large, or on abort().
@@ -25,17 +26,17 @@ class CommandCall {
   CommandCall(const CommandCall&) = delete;
   CommandCall& operator=(const CommandCall&) = delete;
 
-  /// Makes the pipes, writes the document and listens. `descriptors` get the command's ends, behind
-  /// its program. Returns 0, or errno.
+  /// Makes the pipes, writes the document and starts reading. Fills `descriptors` with the program
+  /// and the command's ends of the pipes. Returns 0 or an errno.
   int open(CommandDescriptors& descriptors);
 
   const cells::Lease& lease() const { return start_.lease; }
 
-  /// Has it killed. `gone` is called behind its end.
+  /// Kills the command. `gone`, if set, is called after `ended`.
   void abort(CommandCalls::Gone gone);
 
-  /// Nothing of the command is left: tells the starter, and whoever aborted it. Called once, after
-  /// which only destruction is allowed.
+  /// Reports the end to the starter and to each abort. Call once, when nothing of the command is
+  /// left; after that, only destroy the object.
   void end(CommandEnd end);
 
  private:
@@ -58,7 +59,7 @@ class CommandCall {
   Uv<uv_timer_t> timer_;
   std::string answer_;
   CommandErrors lines_;
-  std::optional<CommandResult::End> cause_;  ///< Why we had it killed.
+  std::optional<CommandResult::End> cause_;  ///< Why celld killed it.
   std::vector<CommandCalls::Gone> aborted_;
 };
 

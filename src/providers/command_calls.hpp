@@ -1,4 +1,4 @@
-// The door to the command transport: what other threads ask of it, in order.
+// The queue of orders from other threads to the command transport.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@
 
 namespace celld::providers {
 
-/// May outlive its transport: then calls end `aborted` and aborts are confirmed, both at once.
+/// May outlive its transport: from then on, calls end `aborted` and aborts are confirmed, both
+/// immediately.
 class CommandCalls {
  public:
   using Ended = std::function<void(CommandResult)>;
@@ -31,29 +32,30 @@ class CommandCalls {
   };
   using Order = std::variant<Prepare, Start, Abort>;
 
-  /// There will be calls: what the first one would wait for is made ready.
+  /// Starts the supervisor now, so that the first call need not wait for it.
   void prepare();
 
-  /// Runs a command; `ended` is called exactly once. A lease that already has a call ends `aborted`
-  /// and leaves that call alone. Callbacks run on the transport's thread (on the caller's, once the
-  /// transport has gone), so they must be cheap and must not throw.
+  /// Runs a command; `ended` is called exactly once. A second call under one lease ends `aborted`
+  /// and leaves the first alone. Callbacks run on the transport's thread (on the caller's, once the
+  /// transport is gone), so they must be cheap and must not throw.
   void start(const cells::Lease& lease, CommandRequest request, Ended ended);
 
-  /// Ends the call under `lease`, if there is one, whoever started it. `gone` is called once when
-  /// nothing of its group is left and its `ended` was called.
+  /// Aborts the call under `lease`, if there is one, whichever provider started it. Calls `gone`
+  /// once, after `ended`, when nothing of the command's process group is left.
   void abort(const cells::Lease& lease, Gone gone);
 
   // --- For the transport's thread -------------------------------------------------------------
 
-  /// `wake` is called, from any thread until close(), when there is something to take.
+  /// From now until close(), `wake` is called, from any thread, when there are orders to take or a
+  /// stop is requested.
   void open(std::function<void()> wake);
   /// All orders since the last call, in order.
   std::vector<Order> take();
   bool stop_requested();
-  /// Ends or confirms what is left and, from now on, every order at once.
+  /// Ends or confirms the remaining orders, and from now on every order immediately.
   void close();
 
-  /// From any thread: the transport is to end.
+  /// Asks the transport to end. From any thread.
   void request_stop();
 
  private:

@@ -18,15 +18,15 @@ namespace celld::providers {
 namespace {
 
 constexpr int not_executed = 127;
-/// celld raises its own to what it may have; programs that close every descriptor they could have
-/// would then take minutes.
+/// celld raises its own limit to the maximum. With such a limit, programs that close every possible
+/// descriptor would take minutes.
 constexpr rlim_t open_files_max = 1024;
 
-/// As execve() wants them.
+/// A null-terminated array for execve().
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
-  // execve() takes its texts as writable and does not write to them.
+  // execve() takes char* but does not write to the texts.
   for (const auto& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -51,7 +51,7 @@ bool take_stdio(const CommandDescriptors& descriptors) {
 void prepare(pid_t supervisor) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(not_executed);  // It had died before we asked.
+  if (::getppid() != supervisor) ::_exit(not_executed);  // The supervisor died before the prctl().
   limit_open_files();
   ::close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
   sigset_t none;
@@ -86,7 +86,7 @@ int CommandChild::fork(const CommandProgram& program, const CommandDescriptors& 
     prepare(supervisor);
     become(gate[1], descriptors, arguments.data(), environment.data());
   }
-  // Here as well as there: whoever comes first, the group is there when fork() returns.
+  // The parent and the child both set the group, so that it exists when either continues.
   ::setpgid(pid_, pid_);
   return 0;
 }

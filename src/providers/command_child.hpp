@@ -1,4 +1,4 @@
-// One command as the supervisor has it: a child process in a group of its own.
+// One command in the supervisor: a child process with a process group of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -7,25 +7,25 @@
 
 namespace celld::providers {
 
-/// The child waits before it executes its program, until release(): whoever has to know its group
-/// is told of it first. It dies with the supervisor, whatever that dies of.
+/// The child waits for release() before it executes its program, so that celld learns its process
+/// group first. The kernel kills the child when the supervisor dies.
 class CommandChild {
  public:
-  /// Its descriptors 0 to 2 are those after the program in `descriptors`; it gets no others.
-  /// Returns 0, or errno.
+  /// `descriptors` holds the program, then the child's descriptors 0 to 2; the child gets no
+  /// others. Returns 0 or an errno.
   int fork(const CommandProgram& program, const CommandDescriptors& descriptors);
 
   pid_t pid() const { return pid_; }
   void release();
-  /// SIGKILL to the whole group. Only while the child has not been waited for.
+  /// Sends SIGKILL to the whole group. Only before the child has been waited for.
   void kill_group() const;
-  /// Once the child has ended: the errno for which the program was not executed, or 0.
+  /// After the child has ended: the errno if its program could not be executed, else 0.
   int failure_to_execute() const;
 
  private:
   pid_t pid_ = -1;
-  /// Its other end is the child's: one byte lets it go on, and an errno comes back when the program
-  /// cannot be executed.
+  /// A socket to the child. One byte lets the child continue; the child sends back an errno when it
+  /// cannot execute the program.
   Descriptor gate_;
 };
 

@@ -1,4 +1,4 @@
-// The lines of a command's standard error, of which the last ones are kept.
+// The last lines of a command's standard error.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,14 @@
 
 namespace celld::providers {
 
-/// Holds at most `lines_max` lines of at most `line_bytes_max` bytes, whatever comes. Empty lines
-/// are none.
+/// Keeps at most `lines_max` lines of at most `line_bytes_max` bytes each. Ignores blank lines.
 class CommandErrors {
  public:
   CommandErrors(std::size_t lines_max, std::size_t line_bytes_max)
       : lines_max_(lines_max), line_bytes_max_(line_bytes_max) {}
 
   void add(std::string_view bytes);
-  /// All of them, the oldest first, a last one without its end included.
+  /// The lines, oldest first, including a last line without a line end.
   std::vector<ErrorLine> take();
 
  private:

@@ -1,4 +1,4 @@
-// One run of a command as plain values: what it is given, how it ended, and what it may cost.
+// One run of a command as plain values: request, result and limits.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using cells::milliseconds;
 struct CommandLimits {
   std::size_t output_bytes_max = 1 << 20;
   std::size_t error_lines_max = 100;
-  milliseconds stop_grace{5'000};  ///< For what still runs when the transport ends.
+  milliseconds stop_grace{5'000};  ///< For commands that still run when the transport ends.
 };
 
 struct CommandRequest {
@@ -30,24 +30,24 @@ struct CommandRequest {
 /// A line of standard error, without its end.
 struct ErrorLine {
   std::string text;
-  bool cut = false;  ///< There was more of it.
+  bool cut = false;  ///< The line was longer.
 };
 
-/// Whatever the end, nothing of the command's group is left when it is told.
+/// However the command ended, nothing of its process group is left when the result is reported.
 struct CommandResult {
   enum class End : std::uint8_t {
-    exited,     ///< By itself; `value` is the status, `output` the answer.
-    killed,     ///< By signal `value`, which was not ours.
-    not_begun,  ///< It could not be started, errno `value`: nothing has happened.
+    exited,       ///< Exited by itself; `value` is the status, `output` the answer.
+    killed,       ///< Killed by signal `value`, which celld did not send.
+    not_started,  ///< Could not be started, errno `value`: nothing has happened.
     timed_out,
-    too_large,  ///< Its output passed the limit.
+    too_large,  ///< Its output exceeded the limit.
     lost,       ///< Its supervisor died, and the command with it.
-    aborted,    ///< Ended by us.
+    aborted,    ///< Killed by celld.
   };
   End end = End::aborted;
   int value = 0;
   std::string output;
-  std::vector<ErrorLine> errors;  ///< The last lines, the oldest first.
+  std::vector<ErrorLine> errors;  ///< The last lines, oldest first.
 };
 
 }  // namespace celld::providers

@@ -12,7 +12,7 @@
 namespace celld::providers {
 namespace {
 
-constexpr int look_again_ms = 10;  // flock() itself knows no end of waiting.
+constexpr int poll_ms = 10;  // flock() has no timeout, so it is polled.
 
 }  // namespace
 
@@ -25,19 +25,18 @@ Descriptor lock_commands(const std::string& path, cells::milliseconds patience,
     return file;
   }
   const auto give_up_at = steady_now() + patience;
-  for (bool told = false; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;) {
+  for (bool notified = false; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       error = "cannot lock " + path + ": " + reason();
       return Descriptor{};
     }
     if (steady_now() >= give_up_at) {
-      error =
-          "commands that an earlier celld started have not ended: their supervisor holds " + path;
+      error = "commands of an earlier celld have not ended: their supervisor holds " + path;
       return Descriptor{};
     }
-    if (!told) waits();
-    told = true;
-    ::poll(nullptr, 0, look_again_ms);
+    if (!notified) waits();
+    notified = true;
+    ::poll(nullptr, 0, poll_ms);
   }
   return file;
 }

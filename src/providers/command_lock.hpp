@@ -1,4 +1,4 @@
-// The lock that says that commands may still run: the next celld waits for it.
+// The lock that is held while commands may run: the next celld waits for it.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,10 @@
 
 namespace celld::providers {
 
-/// Locks the file at `path`, which is created when it is not there. While somebody else has it,
-/// calls `waits` once and waits at most `patience`. None, with `error` set, when it cannot be had.
-/// The lock is held until every copy of the descriptor is closed, those of other processes too.
+/// Locks the file at `path`, and creates it if necessary. While another process holds the lock,
+/// calls `waits` once and waits at most `patience`. On failure, returns no descriptor and sets
+/// `error`. The lock is held until every copy of the descriptor is closed, including copies in
+/// other processes.
 Descriptor lock_commands(const std::string& path, cells::milliseconds patience,
                          const std::function<void()>& waits, std::string& error);
 

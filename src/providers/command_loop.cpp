@@ -29,12 +29,12 @@ CommandLoop::~CommandLoop() {
   supervisor_.reset();
   grace_.reset();
   wake_.reset();
-  uv_run(&loop_, UV_RUN_DEFAULT);  // Lets go of the handles.
+  uv_run(&loop_, UV_RUN_DEFAULT);  // Releases the handles.
   uv_loop_close(&loop_);
 }
 
 void CommandLoop::run() {
-  on_wake();  // For what was asked before there was a loop.
+  on_wake();  // For orders from before the loop ran.
   uv_run(&loop_, UV_RUN_DEFAULT);
   while (!calls_.empty()) end(calls_.begin()->first, {CommandEnd::Kind::lost, 0});
   orders_.close();
@@ -59,7 +59,7 @@ void CommandLoop::carry_out(CommandCalls::Start& start) {
                                             [this, id] { supervisor_->kill(id); });
   CommandDescriptors descriptors;
   if (const int failure = call->open(descriptors); failure != 0) {
-    return call->end({CommandEnd::Kind::not_begun, failure});
+    return call->end({CommandEnd::Kind::not_started, failure});
   }
   ids_.emplace(call->lease(), id);
   calls_.emplace(id, std::move(call));

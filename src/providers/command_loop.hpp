@@ -1,4 +1,4 @@
-// The event loop of the command transport: which calls there are, and what becomes of them.
+// The event loop of the command transport, which owns all of its calls.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace celld::providers {
 
-/// A loop of libuv. Used by one thread, apart from the constructor.
+/// Used by one thread, except for the constructor.
 class CommandLoop {
  public:
   CommandLoop(CommandLimits limits, int lock, CommandCalls& calls);
@@ -22,8 +22,8 @@ class CommandLoop {
   CommandLoop(const CommandLoop&) = delete;
   CommandLoop& operator=(const CommandLoop&) = delete;
 
-  /// Carries out orders until a stop is requested. Then it kills all commands, waits for their ends
-  /// within the grace, ends what is left, and closes the door.
+  /// Carries out orders until a stop is requested. Then kills all commands, waits up to
+  /// `stop_grace` for them to end, ends the remaining calls, and closes the queue.
   void run();
 
  private:

@@ -29,7 +29,7 @@ CallOutcome failure(Kind kind, std::string code, std::string message) {
 
 // --- Standard output -----------------------------------------------------------------------------
 
-/// The same output from an http provider: what it says is read alike.
+/// Reads the output like an HTTP answer with this status.
 CallOutcome as_http(const std::string& service, int status, std::string body, cells::WallTime now,
                     const std::vector<std::string>& secrets) {
   HttpResult result;
@@ -63,23 +63,23 @@ CallOutcome interpret_end(const std::string& service, const CommandResult& resul
       return interpret_exit(service, result, now, secrets);
     case End::killed:
       return failure(Kind::unknown, "provider_error",
-                     service + " was ended by signal " + std::to_string(result.value) + ".");
-    case End::not_begun:
+                     service + " was killed by signal " + std::to_string(result.value) + ".");
+    case End::not_started:
       return failure(Kind::retryable, "communications_error",
                      service + " could not be started: " +
                          std::generic_category().message(result.value) + ".");
     case End::timed_out:
-      return failure(Kind::unknown, "timeout", service + " did not end in time and was killed.");
+      return failure(Kind::unknown, "timeout", service + " did not finish in time and was killed.");
     case End::too_large:
       return failure(Kind::retryable, "invalid_response",
-                     service + " answered with more than celld takes and was killed.");
+                     service + " wrote more output than celld accepts and was killed.");
     case End::lost:
       return failure(Kind::unknown, "provider_error",
-                     service + " was killed, because the supervisor of commands had ended.");
+                     service + " was killed because the command supervisor died.");
     case End::aborted:
       break;
   }
-  return failure(Kind::aborted, "cancelled", service + " was ended by celld.");
+  return failure(Kind::aborted, "cancelled", "celld aborted " + service + ".");
 }
 
 // --- Standard error ------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ std::string clean(std::string text) {
   return document != nullptr ? document->value.get<std::string>() : std::string();
 }
 
-/// Blanked before it is cut: the beginning of a secret is one too.
+/// Blanks secrets before truncating: the beginning of a secret is secret, too.
 std::string for_people(const ErrorLine& line, const std::vector<std::string>& secrets) {
   return truncate_text(clean(blank_secrets(line.text, secrets, line.cut)), text_bytes_max);
 }

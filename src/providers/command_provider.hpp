@@ -1,4 +1,4 @@
-// The provider of one `command` service: each call is made by the command transport.
+// The provider of one `command` service. The command transport makes its calls.
 #pragma once
 
 #include <memory>

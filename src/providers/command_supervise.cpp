@@ -26,7 +26,7 @@ namespace {
 
 using Kind = CommandFrame::Kind;
 
-/// Owns the commands. Blocks only where celld, too, could do nothing: in sending to celld.
+/// Owns the commands. Blocks only when sending to celld, where it could do nothing else anyway.
 class Supervisor {
  public:
   explicit Supervisor(int signals) : signals_(signals) {}
@@ -36,13 +36,13 @@ class Supervisor {
       std::array<pollfd, 2> ready{pollfd{signals_, POLLIN, 0},
                                   pollfd{closed_ ? -1 : supervisor_socket, POLLIN, 0}};
       if (::poll(ready.data(), ready.size(), -1) < 0) continue;
-      // What a celld that is gone has asked for is not begun any more.
+      // Once celld is gone, its pending orders are dropped.
       if ((ready[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
         close();
       } else if (ready[1].revents != 0) {
         take_order();
       }
-      if (ready[0].revents != 0) see_ends();
+      if (ready[0].revents != 0) reap_ended();
     }
   }
 
@@ -50,7 +50,7 @@ class Supervisor {
   struct Command {
     std::uint64_t id = 0;
     CommandChild child;
-    std::optional<CommandFrame> end;  ///< Its process has ended; others of its group may not have.
+    std::optional<CommandFrame> end;  ///< Set once its process has ended, before all of its group.
   };
 
   void take_order() {
@@ -63,19 +63,19 @@ class Supervisor {
 
   void start(const ReceivedFrame& order) {
     const auto id = order.frame.id;
-    // The last one is missing when there was no room for all.
-    if (!order.descriptors.back()) return say({Kind::not_begun, EMFILE, id});
+    // The last descriptor is missing when this process had no room for all of them.
+    if (!order.descriptors.back()) return report({Kind::not_started, EMFILE, id});
     const auto program = decode_program(order.descriptors.front().get());
-    if (!program) return say({Kind::not_begun, EINVAL, id});
+    if (!program) return report({Kind::not_started, EINVAL, id});
     Command command;
     command.id = id;
     if (const int failure = command.child.fork(*program, order.descriptors); failure != 0) {
-      return say({Kind::not_begun, failure, id});
+      return report({Kind::not_started, failure, id});
     }
     const pid_t pid = command.child.pid();
     auto& kept = commands_.emplace(pid, std::move(command)).first->second;
     groups_.emplace(id, pid);
-    say({Kind::started, pid, id});
+    report({Kind::started, pid, id});
     if (!closed_) kept.child.release();
   }
 
@@ -86,11 +86,12 @@ class Supervisor {
     if (!command.end) command.child.kill_group();
   }
 
-  void see_ends() {
+  void reap_ended() {
     signalfd_siginfo ignored{};
     while (::read(signals_, &ignored, sizeof ignored) > 0) {
     }
-    // Looked at before it is waited for: until then nobody else can have its number or its group's.
+    // Looks before it reaps: until a process is reaped, no other process can get its number or its
+    // group's.
     for (siginfo_t info{}; ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0; info = {}) {
       if (info.si_pid == 0) break;
       if (const auto found = commands_.find(info.si_pid); found != commands_.end()) {
@@ -107,13 +108,13 @@ class Supervisor {
     command.child.kill_group();
     const int failure = command.child.failure_to_execute();
     const auto kind = info.si_code == CLD_EXITED ? Kind::exited : Kind::killed;
-    command.end = failure != 0 ? CommandFrame{Kind::not_begun, failure, command.id}
+    command.end = failure != 0 ? CommandFrame{Kind::not_started, failure, command.id}
                                : CommandFrame{kind, info.si_status, command.id};
   }
 
   using Commands = std::map<pid_t, Command>;
 
-  /// Whether the process and all that it left in its group have been waited for.
+  /// Whether the process, and everything that it left in its group, has been reaped.
   static bool is_over(const Commands::value_type& command) {
     if (!command.second.end) return false;
     siginfo_t info{};
@@ -125,7 +126,7 @@ class Supervisor {
     const auto end = *command->second.end;
     groups_.erase(end.id);
     const auto next = commands_.erase(command);
-    say(end);
+    report(end);
     return next;
   }
 
@@ -136,7 +137,7 @@ class Supervisor {
     }
   }
 
-  void say(const CommandFrame& frame) {
+  void report(const CommandFrame& frame) {
     if (!closed_ && send_frame(supervisor_socket, frame) != 0) close();
   }
 
@@ -157,14 +158,14 @@ bool is_started_by_celld() {
 
 int supervise_commands() {
   if (!is_started_by_celld()) {
-    std::fprintf(stderr, "celld: only celld itself runs its supervisor of commands\n");
+    std::fprintf(stderr, "celld: only celld itself may run its command supervisor\n");
     return 2;
   }
-  // Whatever celld's libraries left open would live here for ever.
+  // Descriptors that celld's libraries left open would otherwise stay open here.
   ::close_range(supervisor_lock + 1, UINT_MAX, 0);
   ::fcntl(supervisor_lock, F_SETFD, FD_CLOEXEC);
   ::prctl(PR_SET_NAME, "celld-commands");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // What a command leaves in its group is ours to wait for.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // To reap what a command leaves in its group.
   if (::chdir("/") != 0) return 1;
   sigset_t all;
   sigset_t ends;

@@ -17,17 +17,18 @@ namespace {
 
 using Kind = CommandFrame::Kind;
 
-constexpr std::uint64_t orphans_look_ms = 5;
-constexpr std::uint64_t send_again_ms = 5;
+constexpr std::uint64_t orphans_poll_ms = 5;
+constexpr std::uint64_t resend_ms = 5;
 
 CommandEnd end_of(const CommandFrame& frame) {
   if (frame.kind == Kind::exited) return {CommandEnd::Kind::exited, frame.value};
   if (frame.kind == Kind::killed) return {CommandEnd::Kind::killed, frame.value};
-  return {CommandEnd::Kind::not_begun, frame.value};
+  return {CommandEnd::Kind::not_started, frame.value};
 }
 
-/// Kills a group that has become ours, and waits for those of it that have ended. Whether any are
-/// left. A group without a child of ours is not touched: its number may be somebody else's.
+/// Kills an adopted process group and reaps those of its processes that have ended; returns whether
+/// any are left. Leaves a group without a child of this process alone: its number may belong to
+/// another group by now.
 bool end_orphans(pid_t group) {
   siginfo_t info{};
   const auto is_ours = [&] {
@@ -56,7 +57,7 @@ CommandSupervisor::CommandSupervisor(uv_loop_t& loop, int lock, Ended ended)
 
 int CommandSupervisor::prepare() {
   if (process_) return 0;
-  // What a supervisor that is killed leaves behind becomes ours, to be killed and waited for.
+  // celld adopts what a killed supervisor leaves behind, to kill and reap it.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) return errno;
@@ -83,9 +84,9 @@ int CommandSupervisor::spawn(int socket) {
     stdio[supervisor_lock].data.fd = lock_;
   }
   uv_process_options_t options{};
-  options.file = "/proc/self/exe";  // This very program, even if a newer one was installed since.
+  options.file = "/proc/self/exe";  // This program, even if a newer one has been installed since.
   options.args = arguments.data();
-  options.flags = UV_PROCESS_DETACHED;  // A session of its own: no signal to ours reaches it.
+  options.flags = UV_PROCESS_DETACHED;  // No signal to celld's session reaches it.
   options.stdio = stdio.data();
   options.stdio_count = static_cast<int>(stdio.size());
   options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
@@ -105,7 +106,7 @@ int CommandSupervisor::spawn(int socket) {
 void CommandSupervisor::start(std::uint64_t id, CommandDescriptors descriptors) {
   groups_.emplace(id, 0);
   if (const int failure = prepare(); failure != 0) {
-    return end(id, {CommandEnd::Kind::not_begun, failure});
+    return end(id, {CommandEnd::Kind::not_started, failure});
   }
   Outgoing outgoing{{Kind::start, 0, id}, {}};
   for (auto& descriptor : descriptors) outgoing.descriptors.push_back(std::move(descriptor));
@@ -127,17 +128,18 @@ void CommandSupervisor::flush() {
     const auto& next = outgoing_.front();
     const int failure = send_frame(socket_.get(), next.frame, next.descriptors);
     if (failure == EAGAIN || failure == EWOULDBLOCK) return;
-    // A supervisor that is gone says so by itself. Without room for descriptors under way, or for
-    // anything, the command is not begun; but one that runs has to be killed.
+    // on_supervisor_gone() deals with a dead supervisor. If the kernel has no room for the
+    // descriptors or the message, a start fails; but a kill is sent again.
     if (failure != 0 && failure != EPIPE && failure != ECONNRESET) {
       if (next.frame.kind == Kind::kill) return send_again_soon();
-      end(next.frame.id, {CommandEnd::Kind::not_begun, failure});
+      end(next.frame.id, {CommandEnd::Kind::not_started, failure});
     }
     outgoing_.pop_front();
   }
 }
 
-/// The kernel has no memory for it: that the socket could be written to says nothing.
+/// Sends a kill again after a while: the socket counts as writable even when the kernel has no
+/// memory for the message.
 void CommandSupervisor::send_again_soon() {
   uv_timer_start(
       again_timer_.get(),
@@ -146,7 +148,7 @@ void CommandSupervisor::send_again_soon() {
         self.flush();
         self.watch();
       },
-      send_again_ms, 0);
+      resend_ms, 0);
 }
 
 void CommandSupervisor::watch() {
@@ -159,7 +161,7 @@ void CommandSupervisor::watch() {
   });
 }
 
-// --- What comes back ---------------------------------------------------------------------------
+// --- Reports -----------------------------------------------------------------------------------
 
 void CommandSupervisor::on_socket(int status, int events) {
   auto received = receive_frame(socket_.get(), false);
@@ -168,14 +170,14 @@ void CommandSupervisor::on_socket(int status, int events) {
     received = receive_frame(socket_.get(), false);
   }
   if (status < 0 || received.end == ReceivedFrame::End::closed) {
-    // It never closes its end before its own: whatever it is, it is of no use any more.
+    // The supervisor closes its socket only by ending. Whatever has happened, it is of no more use.
     poll_.reset();
     if (process_) uv_process_kill(process_.get(), SIGKILL);
   } else if ((events & UV_WRITABLE) != 0) {
     flush();
     watch();
   }
-  tell_ends();
+  report_ends();
 }
 
 void CommandSupervisor::on_frame(const CommandFrame& frame) {
@@ -189,19 +191,19 @@ void CommandSupervisor::end(std::uint64_t id, CommandEnd end) {
   ends_.emplace_back(id, end);
   uv_timer_start(
       ends_timer_.get(),
-      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->tell_ends(); }, 0, 0);
+      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->report_ends(); }, 0, 0);
 }
 
-void CommandSupervisor::tell_ends() {
+void CommandSupervisor::report_ends() {
   wait_for_strays();
   for (const auto& [id, end] : std::exchange(ends_, {})) ended_(id, end);
 }
 
-// --- Its death, and the end --------------------------------------------------------------------
+// --- Death and shutdown ------------------------------------------------------------------------
 
 void CommandSupervisor::on_supervisor_gone() {
   process_.reset();
-  // Its last words: which groups there are, and which have ended.
+  // Its last frames say which groups exist and which have ended.
   for (auto last = receive_frame(socket_.get(), false); last.end == ReceivedFrame::End::frame;
        last = receive_frame(socket_.get(), false)) {
     on_frame(last.frame);
@@ -211,38 +213,36 @@ void CommandSupervisor::on_supervisor_gone() {
   outgoing_.clear();
   orphans_.merge(std::exchange(groups_, {}));
   has_adopted_ = true;
-  look_after_orphans();
+  kill_orphans();
 }
 
-/// What has become ours without being of a group that we know: a child that was not let go on, or
-/// one that had left its group.
+/// Reaps adopted processes that are in no known group: a child that was never released, or one that
+/// left its group.
 void CommandSupervisor::wait_for_strays() {
   siginfo_t info{};
   while (has_adopted_ && ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
-    const bool is_libuvs = process_ && info.si_pid == process_.get()->pid;
-    if (info.si_pid == 0 || is_libuvs) return;
+    const bool is_supervisor = process_ && info.si_pid == process_.get()->pid;
+    if (info.si_pid == 0 || is_supervisor) return;
     ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
     info = {};
   }
 }
 
-void CommandSupervisor::look_after_orphans() {
+void CommandSupervisor::kill_orphans() {
   std::vector<std::uint64_t> gone;
   for (const auto& [id, group] : orphans_) {
-    // Without a group it was never let go on to its program.
+    // Without a group, the child was never released to execute its program.
     if (group == 0 || !end_orphans(group)) gone.push_back(id);
   }
   for (const auto id : gone) end(id, {CommandEnd::Kind::lost, 0});
   if (!orphans_.empty()) {
     uv_timer_start(
         orphans_timer_.get(),
-        [](uv_timer_t* timer) {
-          static_cast<CommandSupervisor*>(timer->data)->look_after_orphans();
-        },
-        orphans_look_ms, 0);
+        [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->kill_orphans(); },
+        orphans_poll_ms, 0);
   }
-  tell_ends();
-  tell_when_quiet();
+  report_ends();
+  report_when_quiet();
 }
 
 void CommandSupervisor::stop(Quiet quiet) {
@@ -252,11 +252,11 @@ void CommandSupervisor::stop(Quiet quiet) {
   outgoing_.clear();
   uv_timer_start(
       orphans_timer_.get(),
-      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->look_after_orphans(); },
-      0, 0);
+      [](uv_timer_t* timer) { static_cast<CommandSupervisor*>(timer->data)->kill_orphans(); }, 0,
+      0);
 }
 
-void CommandSupervisor::tell_when_quiet() {
+void CommandSupervisor::report_when_quiet() {
   if (quiet_ && !process_ && orphans_.empty()) std::exchange(quiet_, nullptr)();
 }
 

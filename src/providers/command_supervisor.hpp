@@ -1,4 +1,5 @@
-// celld's side of the supervisor of commands: starts that process, and starts and kills through it.
+// celld's side of the command supervisor: starts that process, and uses it to start and kill
+// commands.
 #pragma once
 
 #include <sys/types.h>
@@ -16,33 +17,33 @@ namespace celld::providers {
 
 /// How a command ended. Nothing of its group is left.
 struct CommandEnd {
-  enum class Kind : std::uint8_t { exited, killed, not_begun, lost };
+  enum class Kind : std::uint8_t { exited, killed, not_started, lost };
   Kind kind = Kind::lost;
-  int value = 0;  ///< Its status, the signal, or errno.
+  int value = 0;  ///< The exit status, the signal, or an errno.
 };
 
-/// On one loop, in a process that has no children but these. The supervisor is started when it is
-/// needed. When it dies, this kills what it has left, tells that the commands are `lost` once
-/// nothing of them is left, and starts another one for the next command.
+/// Used by the loop's thread only, in a process without other children. Starts the supervisor on
+/// demand. When the supervisor dies, kills what it left behind, reports each command as `lost` once
+/// nothing of it is left, and starts a new supervisor for the next command.
 class CommandSupervisor {
  public:
   using Ended = std::function<void(std::uint64_t id, CommandEnd end)>;
   using Quiet = std::function<void()>;
 
   /// `lock` is a descriptor that the supervisor keeps open while commands may run, or -1. `ended`
-  /// is called once for each start(), never from within it.
+  /// is called once for each start(), never from within start().
   CommandSupervisor(uv_loop_t& loop, int lock, Ended ended);
   CommandSupervisor(const CommandSupervisor&) = delete;
   CommandSupervisor& operator=(const CommandSupervisor&) = delete;
 
-  /// Returns 0, or errno.
+  /// Starts the supervisor unless it is running. Returns 0 or an errno.
   int prepare();
-  /// `id` is never used twice. What cannot be started ends like everything else.
+  /// `id` must never be used twice. A command that cannot be started is reported to `ended`, too.
   void start(std::uint64_t id, CommandDescriptors descriptors);
   void kill(std::uint64_t id);
 
-  /// No start() comes any more; `quiet` is called when the supervisor and what it left are gone.
-  /// Never from within.
+  /// No start() may follow. `quiet` is called once the supervisor and everything it left are gone,
+  /// never from within stop().
   void stop(Quiet quiet);
 
  private:
@@ -60,10 +61,10 @@ class CommandSupervisor {
   void on_frame(const CommandFrame& frame);
   void end(std::uint64_t id, CommandEnd end);
   void on_supervisor_gone();
-  void look_after_orphans();
+  void kill_orphans();
   void wait_for_strays();
-  void tell_ends();
-  void tell_when_quiet();
+  void report_ends();
+  void report_when_quiet();
 
   uv_loop_t& loop_;
   int lock_;
@@ -73,13 +74,13 @@ class CommandSupervisor {
   Uv<uv_poll_t> poll_;
   Uv<uv_process_t> process_;
   std::deque<Outgoing> outgoing_;
-  std::map<std::uint64_t, pid_t> groups_;   ///< Of the supervisor; 0 until it has told.
-  std::map<std::uint64_t, pid_t> orphans_;  ///< Of one that died.
+  std::map<std::uint64_t, pid_t> groups_;   ///< By id; 0 until the supervisor reports it.
+  std::map<std::uint64_t, pid_t> orphans_;  ///< By id; left by a supervisor that died.
   Uv<uv_timer_t> orphans_timer_;
   bool has_adopted_ = false;
-  std::vector<std::pair<std::uint64_t, CommandEnd>> ends_;  ///< To be told.
+  std::vector<std::pair<std::uint64_t, CommandEnd>> ends_;  ///< Not reported yet.
   Uv<uv_timer_t> ends_timer_;
-  Uv<uv_timer_t> again_timer_;  ///< For the first of `outgoing_`.
+  Uv<uv_timer_t> again_timer_;  ///< To send the first of `outgoing_` again.
 };
 
 }  // namespace celld::providers

@@ -9,7 +9,7 @@
 namespace celld::providers {
 namespace {
 
-// Signals are for other threads; and a command that does not read must not raise SIGPIPE.
+// Other threads handle signals; and writing to a command that does not read must not raise SIGPIPE.
 std::thread start_without_signals(std::function<void()> body) {
   sigset_t all;
   sigset_t before;

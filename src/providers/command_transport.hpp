@@ -1,4 +1,4 @@
-// Runs the commands of all services: one thread, libuv, and the supervisor beside it.
+// Runs the commands of all services on one thread, with libuv and a supervisor process.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace celld::providers {
 
-/// Calls are started and aborted through calls(). A command gets no shell, a process group of its
-/// own, no descriptors but standard input, output and error, and no environment but its own. It is
-/// over at its timeout, with all of its group.
+/// calls() starts and aborts calls. A command gets no shell, a process group of its own, no
+/// descriptors but standard input, output and error, and only the configured environment. At its
+/// timeout, its whole group is killed.
 ///
-/// The process must give its main() to supervise_commands() when its first argument is
-/// `supervise_argument`: that is how the supervisor is started, with the first call or prepare().
+/// main() must call supervise_commands() when its first argument is `supervise_argument`: the first
+/// call, or prepare(), starts the program again in that way.
 class CommandTransport {
  public:
-  /// The supervisor shares `lock` and keeps it, beyond the end of this process too, until nothing
+  /// The supervisor shares `lock` and holds it, even after the end of this process, until nothing
   /// of its commands is left.
   explicit CommandTransport(Descriptor lock = Descriptor{}, CommandLimits limits = {});
   /// Kills all commands, which end `aborted`, and joins the thread.
@@ -25,7 +25,7 @@ class CommandTransport {
   CommandTransport(const CommandTransport&) = delete;
   CommandTransport& operator=(const CommandTransport&) = delete;
 
-  /// May be kept beyond the transport's life.
+  /// May outlive the transport.
   const std::shared_ptr<CommandCalls>& calls() const { return calls_; }
 
  private:

@@ -1,4 +1,4 @@
-// libuv's handles under the rules of C++.
+// RAII for libuv's handles.
 #pragma once
 
 #include <uv.h>
@@ -7,14 +7,14 @@
 
 namespace celld::providers {
 
-/// Owns a handle of libuv, or none. Destruction closes it: from then on none of its callbacks comes
-/// (but those of writes, which are told that they were cancelled), and its memory goes when the
-/// loop has let go of it. Only on the loop's thread.
+/// Owns a libuv handle, or none. Destruction closes the handle: after that, none of its callbacks
+/// runs, except those of writes, which report that they were cancelled. The memory is freed once
+/// the loop has released the handle. Only on the loop's thread.
 template <typename Handle>
 class Uv {
  public:
   Uv() = default;
-  /// `init` is called with the handle and makes it one of a loop.
+  /// `init` receives the handle and adds it to a loop.
   template <typename Init>
   Uv(void* data, Init init) : handle_(new Handle) {
     init(handle_);

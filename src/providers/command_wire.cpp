@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t program_bytes_max = std::size_t{64} << 20;
 
-/// Room for the descriptors beside a frame, aligned as the kernel wants it.
+/// Space for the descriptors sent with a frame, aligned as the kernel requires.
 union Control {
   cmsghdr header;
   std::array<char, CMSG_SPACE(sizeof(int) * command_descriptors)> bytes;
 };
 
-/// Takes over the descriptors that came.
+/// Takes ownership of the received descriptors.
 void take_descriptors(const msghdr& message, CommandDescriptors& descriptors) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
@@ -34,7 +34,7 @@ void take_descriptors(const msghdr& message, CommandDescriptors& descriptors) {
   }
 }
 
-/// Each text stands between "=" and a NUL, and one more NUL ends the list.
+/// Each text stands between "=" and a NUL; one more NUL ends the list.
 void append_list(std::string& bytes, const std::vector<std::string>& texts) {
   for (const auto& text : texts) {
     bytes += '=';
@@ -110,8 +110,8 @@ ReceivedFrame receive_frame(int socket, bool wait) {
   ssize_t bytes = -1;
   do {
     bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-    // A peer that closed before it had read everything is told as an error once, and before what it
-    // had sent itself.
+    // When a peer has closed with unread data, recvmsg() reports ECONNRESET once, before the last
+    // frames that the peer itself sent.
   } while (bytes < 0 && (errno == EINTR || errno == ECONNRESET));
   if (bytes >= 0) take_descriptors(message, received.descriptors);
   if (bytes == static_cast<ssize_t>(sizeof received.frame)) {

@@ -1,5 +1,5 @@
-// What celld and the supervisor of its commands say to each other: fixed frames over a socket that
-// keeps their bounds, with descriptors beside those that start a command.
+// The protocol between celld and its command supervisor: fixed-size frames over a SOCK_SEQPACKET
+// socket. A frame that starts a command carries descriptors.
 #pragma once
 
 #include <array>
@@ -39,40 +39,40 @@ struct CommandFrame {
     start,  ///< Start a command as `id`; carries CommandDescriptors.
     kill,   ///< End the group of `id`, if it still runs.
     // From the supervisor. Each start is answered by exactly one of the last three.
-    started,   ///< `value` is its process group. Sent before the program is executed.
-    exited,    ///< By itself, with `value`. Nothing of its group is left.
-    killed,    ///< By signal `value`. Nothing of its group is left.
-    not_begun  ///< The program could not be executed: errno `value`.
+    started,     ///< `value` is its process group. Sent before the program is executed.
+    exited,      ///< Exited by itself, with `value`. Nothing of its group is left.
+    killed,      ///< Killed by signal `value`. Nothing of its group is left.
+    not_started  ///< The program could not be executed: errno `value`.
   };
   Kind kind = Kind::start;
   std::int32_t value = 0;
-  std::uint64_t id = 0;  ///< Chosen by celld, never twice for one supervisor.
+  std::uint64_t id = 0;  ///< Chosen by celld, unique for one supervisor.
 };
 
 /// The program as encoded by encode_program(), then standard input, output and error.
 inline constexpr std::size_t command_descriptors = 4;
 using CommandDescriptors = std::array<Descriptor, command_descriptors>;
 
-/// Returns 0, or errno. `descriptors` stay the caller's.
+/// Returns 0 or an errno. The caller keeps `descriptors`.
 int send_frame(int socket, const CommandFrame& frame, std::span<const Descriptor> descriptors = {});
 
 struct ReceivedFrame {
   enum class End : std::uint8_t { frame, nothing_yet, closed };
-  End end = End::closed;  ///< `closed` also when what came is no frame.
+  End end = End::closed;  ///< Also `closed` when the message is not a frame.
   CommandFrame frame;
-  CommandDescriptors descriptors;  ///< Empty ones, if this process has no room for more.
+  CommandDescriptors descriptors;  ///< Empty where this process had no room for one.
 };
 ReceivedFrame receive_frame(int socket, bool wait);
 
-/// What a command is: a program, its arguments, and all of its environment.
+/// What a command executes: a program, its arguments, and its whole environment.
 struct CommandProgram {
   std::vector<std::string> arguments;    ///< The first is the program's absolute path.
   std::vector<std::string> environment;  ///< NAME=value.
 };
 
-/// A file in memory that has the program; none, with errno set, if it cannot be made.
+/// Writes the program to a file in memory. On failure, returns none and sets errno.
 Descriptor encode_program(const CommandProgram& program);
-/// Nothing when the file has no program.
+/// Nothing when the file does not hold a program.
 std::optional<CommandProgram> decode_program(int file);
 
 }  // namespace celld::providers

@@ -10,10 +10,10 @@
 namespace celld::providers {
 namespace {
 
-// An idle connection older than this is not used again: most servers close theirs after 5 s or
-// later, and a request that meets such a close on its way has an unknown outcome.
+// A connection idle for longer is not reused: most servers close an idle connection after 5 s or
+// more, and a request that crosses such a close has an unknown outcome.
 constexpr long idle_seconds_max = 4;
-// libcurl allocates these for each call.
+// libcurl allocates one of each for every call.
 constexpr long receive_buffer_bytes = 8 << 10;
 constexpr long send_buffer_bytes = 16 << 10;
 constexpr std::size_t retry_after_bytes_max = 64;
@@ -30,7 +30,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Whether OpenSSL has bytes of the call's connection that nobody has read yet.
+/// Whether OpenSSL holds unread bytes of the call's connection.
 bool has_tls_input(CURL* easy) {
   const curl_tlssessioninfo* tls = nullptr;
   return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) == CURLE_OK &&
@@ -60,7 +60,7 @@ HttpCall::~HttpCall() {
 }
 
 bool HttpCall::prepare(milliseconds remaining) {
-  return easy_ != nullptr && set_what_is_sent() && set_bounds(remaining) && set_manners() &&
+  return easy_ != nullptr && set_request() && set_bounds(remaining) && set_policy() &&
          set_callbacks();
 }
 
@@ -88,7 +88,7 @@ void HttpCall::end_aborted() {
   ended_(HttpResult{});
 }
 
-bool HttpCall::set_what_is_sent() {
+bool HttpCall::set_request() {
   for (const auto& line : request_.headers) {
     auto* longer = curl_slist_append(headers_, line.c_str());
     if (longer == nullptr) return false;
@@ -104,7 +104,7 @@ bool HttpCall::set_what_is_sent() {
 }
 
 bool HttpCall::set_bounds(milliseconds remaining) {
-  // To libcurl, 0 is no limit.
+  // libcurl takes 0 for no limit.
   const auto timeout = std::max(remaining, milliseconds{1});
   const auto connect = std::clamp(limits_.connect_timeout, milliseconds{1}, timeout);
   return set(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count())) &&
@@ -115,14 +115,14 @@ bool HttpCall::set_bounds(milliseconds remaining) {
          set(easy_, CURLOPT_MAXAGE_CONN, idle_seconds_max);
 }
 
-bool HttpCall::set_manners() {
+bool HttpCall::set_policy() {
   return set(easy_, CURLOPT_NOSIGNAL, 1L) &&        //
          set(easy_, CURLOPT_FOLLOWLOCATION, 0L) &&  //
          set(easy_, CURLOPT_HTTP09_ALLOWED, 0L) &&  //
-         set(easy_, CURLOPT_PROXY, "") &&           // None from the environment.
+         set(easy_, CURLOPT_PROXY, "") &&           // Not even one from the environment.
          set(easy_, CURLOPT_TCP_KEEPALIVE, 1L) &&   //
          set(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
-         // Without it, ending a call whose name is still looked up would wait for the look-up.
+         // Otherwise the end of a call would wait for a pending name look-up.
          set(easy_, CURLOPT_QUICK_EXIT, 1L);
 }
 
@@ -165,27 +165,28 @@ std::size_t HttpCall::on_body(char* data, std::size_t size, std::size_t count, v
   return piece.size();
 }
 
-// libcurl sends a request again by itself when a reused connection dies before the first byte of
-// an answer. The provider may have begun to act on the first one, and a second beside it is what
-// must not be; so the second is refused, and the call has an unknown outcome.
+// libcurl repeats a request by itself when a reused connection dies before the first byte of an
+// answer. The provider may already be acting on the first request, and must never get a second one
+// beside it. So the repeat is refused, and the outcome of the call is unknown.
 int HttpCall::on_before_send(void* self, char*, char*, int, int) {
   auto& call = *static_cast<HttpCall*>(self);
   return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-// With TLS, what follows an answer in its last record is in OpenSSL's hands, where nobody sees it
-// while the connection is kept, and libcurl would take it for the answer to the next request.
-// libcurl tells of progress a last time when an answer is complete, before it keeps the connection.
+// With TLS, whatever follows an answer in its last record stays in OpenSSL's buffer, where it goes
+// unnoticed while the connection is kept, and libcurl would take it for the answer to the next
+// request. libcurl reports progress one last time when an answer is complete, before it keeps the
+// connection.
 int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   auto* easy = static_cast<HttpCall*>(self)->easy_;
   set(easy, CURLOPT_FORBID_REUSE, has_tls_input(easy) ? 1L : 0L);
   return 0;
 }
 
-// libcurl takes a head that the connection's end cuts short for a whole one, and a length that is
-// none for no length; so both are watched here. False: this is not HTTP.
+// libcurl accepts a head that the end of the connection cuts short, and treats an invalid length as
+// no length; so both are checked here. False: this is not HTTP.
 bool HttpCall::read_header(std::string_view line) {
-  if (line.starts_with("HTTP/")) {  // Another head; forget the last.
+  if (line.starts_with("HTTP/")) {  // A new head: forget the previous one.
     result_.retry_after.reset();
     length_.clear();
     head_complete_ = false;
@@ -210,7 +211,8 @@ bool HttpCall::read_header(std::string_view line) {
 HttpResult::End HttpCall::classify(CURLcode code) const {
   using End = HttpResult::End;
   if (code == CURLE_OK) return head_complete_ ? End::answered : End::broken;
-  // Whose time for a connection is the time for all has timed out, whichever timer was first.
+  // When the connect timeout is no shorter than the call's timeout, the call has timed out,
+  // whichever timer fired first.
   const bool out_of_time =
       code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
   if (!sent_) return out_of_time ? End::not_reached : End::not_sent;
@@ -223,7 +225,7 @@ HttpResult::End HttpCall::classify(CURLcode code) const {
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:
 #endif
-    case CURLE_OUT_OF_MEMORY:  // What libcurl 7 says of a header line beyond its own limit.
+    case CURLE_OUT_OF_MEMORY:  // libcurl 7 reports this for a header line above its own limit.
       return End::too_large;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:

@@ -1,4 +1,4 @@
-// One call in libcurl's hands: how it is set up, what it may receive, and how its end is read.
+// One libcurl call: its options, its limits on the answer, and how it ended.
 #pragma once
 
 #include <curl/curl.h>
@@ -13,7 +13,7 @@
 
 namespace celld::providers {
 
-/// Owns an easy handle. Must be out of its multi handle before it is destroyed.
+/// Owns an easy handle, which must be removed from its multi handle before destruction.
 class HttpCall {
  public:
   using Ended = std::function<void(HttpResult)>;
@@ -23,8 +23,8 @@ class HttpCall {
   HttpCall(const HttpCall&) = delete;
   HttpCall& operator=(const HttpCall&) = delete;
 
-  /// Makes the easy handle ready for a multi handle, with this much time left. False when libcurl
-  /// refuses the request.
+  /// Sets up the easy handle, with `remaining` for the whole call. False when libcurl refuses the
+  /// request.
   bool prepare(milliseconds remaining);
 
   const cells::Lease& lease() const { return lease_; }
@@ -32,7 +32,7 @@ class HttpCall {
   /// The call that an easy handle belongs to.
   static HttpCall* of(CURL* easy);
 
-  /// Tells the starter how the call ended. Called once, after which only destruction is allowed.
+  /// Reports the end to the starter. Call once; after that, only destroy the object.
   void end(CURLcode code);
   void end_aborted();
 
@@ -42,9 +42,9 @@ class HttpCall {
   static int on_before_send(void* self, char*, char*, int, int);
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
-  bool set_what_is_sent();
+  bool set_request();
   bool set_bounds(milliseconds remaining);
-  bool set_manners();
+  bool set_policy();
   bool set_callbacks();
   bool read_header(std::string_view line);
   HttpResult::End classify(CURLcode code) const;

@@ -31,7 +31,7 @@ void HttpCallQueue::abort(const cells::Lease& lease, Gone gone) {
 std::vector<HttpCallQueue::Operation> HttpCallQueue::take() {
   const std::lock_guard lock(mutex_);
   eventfd_t count = 0;
-  eventfd_read(wake_fd_, &count);  // Fails when nothing woke us, which is as good.
+  eventfd_read(wake_fd_, &count);  // Fails when there was no wake-up, which is fine.
   return std::exchange(operations_, {});
 }
 

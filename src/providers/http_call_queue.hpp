@@ -1,4 +1,4 @@
-// The door to the HTTP transport: what other threads ask of it, in order.
+// The queue of operations from other threads to the HTTP transport.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@
 
 namespace celld::providers {
 
-/// May outlive its transport: then calls end `aborted` and aborts are confirmed, both at once.
+/// May outlive its transport: from then on, calls end `aborted` and aborts are confirmed, both
+/// immediately.
 class HttpCallQueue {
  public:
   using Ended = std::function<void(HttpResult)>;
@@ -35,26 +36,27 @@ class HttpCallQueue {
   HttpCallQueue(const HttpCallQueue&) = delete;
   HttpCallQueue& operator=(const HttpCallQueue&) = delete;
 
-  /// Makes a call; `ended` is called exactly once. A lease that already has a call ends `aborted`
-  /// and leaves that call alone. Callbacks run on the transport's thread (on the caller's, once the
-  /// transport has gone), so they must be cheap and must not throw.
+  /// Makes a call; `ended` is called exactly once. A second call under one lease ends `aborted` and
+  /// leaves the first alone. Callbacks run on the transport's thread (on the caller's, once the
+  /// transport is gone), so they must be cheap and must not throw.
   void start(const cells::Lease& lease, HttpRequest request, Ended ended);
 
-  /// Ends the call under `lease`, if there is one, whoever started it. `gone` is called once when
-  /// its socket is closed and its `ended` was called.
+  /// Aborts the call under `lease`, if there is one, whichever provider started it. Calls `gone`
+  /// once, after `ended`, when the call's socket is closed.
   void abort(const cells::Lease& lease, Gone gone);
 
   // --- For the transport's thread -------------------------------------------------------------
 
-  /// Readable when there is something to take, or the transport is to stop.
+  /// Readable when there are operations to take or a stop is requested.
   int wake_fd() const { return wake_fd_; }
   /// All operations since the last call, in order; clears the wake-up.
   std::vector<Operation> take();
   bool stop_requested();
-  /// Ends or confirms what is left and, from now on, every operation at once. No call is in flight.
+  /// Ends or confirms the remaining operations, and from now on every operation immediately. No
+  /// call may be in flight.
   void close();
 
-  /// From any thread: the transport is to end.
+  /// Asks the transport to end. From any thread.
   void request_stop();
 
  private:

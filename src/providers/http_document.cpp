@@ -9,7 +9,7 @@
 namespace celld::providers {
 namespace {
 
-/// Decided by each call or by the framing; not for configuration.
+/// Headers that the call or the framing decides: configuration cannot set them.
 constexpr std::array<std::string_view, 6> own_headers = {"content-length", "content-type",
                                                          "expect",         "idempotency-key",
                                                          "traceparent",    "transfer-encoding"};
@@ -43,7 +43,7 @@ void append_entity(std::string& text, const cells::Entity& entity) {
   text += R"(,"id":)" + json::quote(entity.id) + "}";
 }
 
-/// The values are JSON already.
+/// The values are JSON text already.
 void append_properties(std::string& text, const cells::Properties& properties) {
   text += '{';
   for (const auto& [name, value] : properties) {
@@ -87,7 +87,7 @@ std::string call_document(const cells::Job& job) {
 
 std::string header_line(std::string_view name, std::string_view value) {
   const auto clean = blank_controls(value);
-  // libcurl takes "Name:" as the wish to leave the header out, and sends "Name;" as an empty one.
+  // To libcurl, "Name:" removes the header, and "Name;" sends it empty.
   const bool blank = clean.find_first_not_of(' ') == std::string::npos;
   return blank_controls(name) + (blank ? ";" : ": " + clean);
 }

@@ -1,4 +1,4 @@
-// What an `http` provider is sent: the document, and the headers beside it.
+// What an `http` provider receives: the document and the headers.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace celld::providers {
 
-/// The key under which a provider can recognise every attempt at the job's current step:
-/// "{job}.{service}".
+/// "{job}.{service}": the same for every attempt at the job's current step, so that a provider can
+/// recognise repeats.
 std::string idempotency_key(const cells::Job& job);
 
-/// The JSON document that describes the job's current step, its attempt, and the results of the
-/// steps before it.
+/// The JSON document that describes the job's current step, its attempt, and the results of earlier
+/// steps.
 std::string call_document(const cells::Job& job);
 
-/// A header for libcurl. Line ends and other control characters become blanks, so that no value can
-/// add a header.
+/// A header line for libcurl. Control characters, line ends included, become spaces, so that no
+/// value can add a header.
 std::string header_line(std::string_view name, std::string_view value);
 
-/// The whole request. Configured headers win over celld's Accept and User-Agent, but not over those
+/// The whole request. Configured headers replace celld's Accept and User-Agent, but not the headers
 /// that the call itself decides.
 HttpRequest call_request(const config::HttpService& service, const cells::StartCall& call);
 

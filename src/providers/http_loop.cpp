@@ -23,7 +23,7 @@ constexpr int wait_ms_max = 60'000;
 constexpr std::size_t calls_per_shard_max = 256;
 constexpr auto wake_data = std::numeric_limits<std::uint64_t>::max();
 
-/// A connection whose other end has gone, or -1.
+/// A socket whose peer has closed, or -1.
 int make_ended_socket() {
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) return -1;
@@ -59,8 +59,8 @@ void HttpLoop::run() {
   while (!operations_.stop_requested()) {
     auto operations = operations_.take();
     carry_out_all<HttpCallQueue::Start>(operations);
-    // Before the timers, with which calls begin: a connection on which something has come is none
-    // that they may use. And before calls are aborted: an answer that has come is the answer.
+    // Before the timers, because calls start with them: a call must not reuse a kept connection on
+    // which data has arrived. And before aborts: an answer that has already arrived counts.
     wait_and_dispatch(operations.empty() ? wait_ms() : 0);
     end_finished();
     carry_out_all<HttpCallQueue::Abort>(operations);
@@ -110,8 +110,8 @@ HttpShard& HttpLoop::shard_with_room() {
   return **place;
 }
 
-// All events that there are: a kept connection on which something has come must not be missed
-// because others were ready before it.
+// Returns every ready event: one on a kept connection must not be missed because others were ready
+// before it.
 std::span<epoll_event> HttpLoop::wait(int timeout_ms) {
   for (;;) {
     const int room = static_cast<int>(events_.size());
@@ -162,8 +162,8 @@ void HttpLoop::end_finished() {
   }
 }
 
-// With them go the connections that only a peak had needed. Between two rounds of events, because
-// an event names its shard.
+// Closes the connections that only a peak needed. Must run between two rounds of events, because an
+// event names its shard.
 void HttpLoop::drop_empty_shards() {
   for (auto shard = shards_.begin(); shard != shards_.end(); ++shard) {
     if (shard != shards_.begin() && *shard && (*shard)->calls() == 0) shard->reset();

@@ -17,8 +17,8 @@
 
 namespace celld::providers {
 
-/// Used by one thread, apart from the constructor. A call that has nothing to do costs nothing:
-/// libcurl says which sockets and which moment it waits for.
+/// Used by one thread, except for the constructor. An idle call costs nothing: libcurl names the
+/// sockets and the time for which it waits.
 class HttpLoop {
  public:
   HttpLoop(HttpLimits limits, HttpCallQueue& operations);
@@ -26,7 +26,7 @@ class HttpLoop {
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
 
-  /// Carries out operations until a stop is requested, then ends all calls and closes the queue.
+  /// Carries out operations until a stop is requested, then aborts all calls and closes the queue.
   void run();
 
  private:
@@ -53,10 +53,9 @@ class HttpLoop {
   HttpLimits limits_;
   HttpCallQueue& operations_;
   int epoll_fd_;
-  int ended_fd_;  ///< A connection that has ended, made while there are descriptors.
+  int ended_fd_;  ///< A socket whose peer has closed, made while descriptors are available.
   std::vector<epoll_event> events_;
-  std::vector<std::unique_ptr<HttpShard>>
-      shards_;  ///< Null where one was dropped; never the first.
+  std::vector<std::unique_ptr<HttpShard>> shards_;  ///< Null where dropped; never the first.
   Calls calls_;
 };
 

@@ -38,7 +38,7 @@ bool is_blank(std::string_view body) {
   return body.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Moves the result out of the document; what is wrong with it, or nothing.
+/// Reads `properties`; returns what is wrong with them, if anything.
 std::optional<std::string> read_properties(const json::Document& document,
                                            cells::Properties& properties) {
   const auto found = document.value.find("properties");
@@ -69,7 +69,7 @@ std::optional<cells::Message> read_message(const json::Value& value, const std::
   const auto name = severity == value.end() ? "info" : severity->get<std::string>();
   return cells::Message{
       .time = now,
-      // A severity of the provider's own is no reason to undo its success.
+      // An unknown severity does not invalidate a success.
       .severity = cells::parse_severity(name).value_or(cells::Severity::info),
       .service = service,
       .text = text->get<std::string>(),
@@ -86,7 +86,7 @@ std::optional<std::string> read_messages(const json::Value& body, const std::str
   for (std::size_t i = 0; i < found->size(); ++i) {
     auto message = read_message((*found)[i], service, now);
     if (!message) return "answered with a message that is not an object with a text";
-    if (i >= too_many) messages.push_back(std::move(*message));  // The oldest go.
+    if (i >= too_many) messages.push_back(std::move(*message));  // Drops the oldest.
   }
   return std::nullopt;
 }
@@ -121,7 +121,7 @@ std::string string_member(const json::Value& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// The provider's own words: `code` and `message`, or `detail` or `title` of RFC 9457.
+/// Uses the provider's own `code` and `message`, or `detail` or `title` of RFC 9457.
 CallOutcome interpret_rejection(const std::string& service, const HttpResult& result) {
   auto outcome = failure(
       Kind::rejected, "provider_rejected",
@@ -162,7 +162,7 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
                                        ", which is neither a success nor an error");
 }
 
-/// Before it is cut: the beginning of a secret is one too.
+/// Blanks secrets before truncating: the beginning of a secret is secret, too.
 std::string for_people(const std::string& text, const std::vector<std::string>& secrets) {
   return truncate_text(blank_secrets(text, secrets), text_bytes_max);
 }
@@ -192,11 +192,11 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
     case HttpResult::End::garbled:
       return invalid_response(service, "answered with something that is not HTTP");
     case HttpResult::End::too_large:
-      return invalid_response(service, "answered with more than celld takes");
+      return invalid_response(service, "answered with more than celld accepts");
     case HttpResult::End::aborted:
       break;
   }
-  return failure(Kind::aborted, "cancelled", "The call to " + service + " was ended by celld.");
+  return failure(Kind::aborted, "cancelled", "celld aborted the call to " + service + ".");
 }
 
 }  // namespace
@@ -218,11 +218,11 @@ std::optional<milliseconds> parse_retry_after(std::string_view text, cells::Wall
   };
   if (text.empty()) return std::nullopt;
   if (text.find_first_not_of("0123456789") == std::string_view::npos) {
-    std::int64_t seconds = retry_after_seconds_max;  // Kept when it is beyond 64 bits.
+    std::int64_t seconds = retry_after_seconds_max;  // Stays when the number exceeds 64 bits.
     std::from_chars(text.data(), text.data() + text.size(), seconds);
     return seconds_to_wait(seconds);
   }
-  // Every HTTP date has a time of day; curl_getdate alone takes much that is none.
+  // Every HTTP date has a time of day; curl_getdate() also accepts much that is not an HTTP date.
   if (text.find(':') == std::string_view::npos) return std::nullopt;
   const auto date = static_cast<std::int64_t>(curl_getdate(std::string(text).c_str(), nullptr));
   if (date < 0) return std::nullopt;

@@ -1,4 +1,4 @@
-// What the answer of an `http` provider means.
+// The outcome of a call to an `http` provider.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t properties_bytes_max = 256 << 10;
 inline constexpr std::size_t messages_max = 100;
 inline constexpr std::size_t text_bytes_max = 4 << 10;
 
-/// The outcome of a call to `service` that ended like this, at `now`:
+/// The outcome of a call to `service` that ended at `now`:
 ///
 ///   2xx, of the right shape           succeeded
 ///   408, 423, 425, 5xx                retryable, provider_error, Retry-After honoured
@@ -30,14 +30,14 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 ///   nothing was sent in time          retryable, timeout
 ///   broken connection                 unknown, communications_error
 ///   timeout                           unknown, timeout
-///   ended by us                       aborted
+///   aborted by celld                  aborted
 ///
-/// Each of `secrets` is blanked in what comes from the provider and is meant for people.
+/// `secrets` are blanked in the code, the message and the messages.
 cells::CallOutcome interpret(const std::string& service, const HttpResult& result,
                              cells::WallTime now, const std::vector<std::string>& secrets = {});
 
-/// `Retry-After` as a time from `now`: seconds, or an HTTP date (0 when it has passed); nothing
-/// when it is neither.
+/// The wait that `Retry-After` asks for: seconds, or an HTTP date (0 when it has passed). Nothing
+/// when the text is neither.
 std::optional<milliseconds> parse_retry_after(std::string_view text, cells::WallTime now);
 
 /// At most `bytes_max` bytes of valid UTF-8, cut between characters.

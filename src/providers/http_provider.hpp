@@ -1,4 +1,4 @@
-// The provider of one `http` service: each call is made by the HTTP transport.
+// The provider of one `http` service. The HTTP transport makes its calls.
 #pragma once
 
 #include <memory>

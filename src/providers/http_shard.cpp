@@ -29,7 +29,7 @@ int to_curl(std::uint32_t events) {
   return what;
 }
 
-/// libcurl has others watched too, while it looks up a name.
+/// During a name look-up, libcurl also has other sockets watched.
 bool is_tcp(int socket) {
   int protocol = 0;
   socklen_t bytes = sizeof protocol;
@@ -82,9 +82,9 @@ void HttpShard::on_ready(int socket, std::uint32_t epoll_events) {
   curl_multi_socket_action(multi_, socket, to_curl(epoll_events), &running);
 }
 
-// What was not asked for is no answer to the next request, but libcurl 7 takes it for one, and the
-// job for done. The descriptor is libcurl's, which looks whether a kept connection has ended before
-// it uses it; so one that has takes its place.
+// Unsolicited data is no answer to the next request, but libcurl 7 would take it for one, and the
+// job for done. libcurl owns the descriptor, and checks whether a kept connection has ended before
+// it reuses it; so a connection that has ended takes over the descriptor.
 void HttpShard::on_idle_ready(int socket) {
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
   ::dup3(ended_fd_, socket, O_CLOEXEC);
@@ -107,13 +107,13 @@ std::optional<HttpShard::Finished> HttpShard::next_finished() {
   return std::nullopt;
 }
 
-// libcurl's cache counts connections in use, too: a fixed size would allow no reuse above it.
+// libcurl's cache also counts connections in use: above a fixed size, there would be no reuse.
 void HttpShard::fit_cache() {
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
                     static_cast<long>(calls_ + idle_connections_max_));
 }
 
-// A socket that no call uses any more is either kept or about to be closed.
+// A socket that no call uses is either kept for reuse or about to be closed.
 int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
   auto& shard = *static_cast<HttpShard*>(self);
   if (what != CURL_POLL_REMOVE) return shard.watch(socket, to_epoll(what), 0) ? 0 : -1;
@@ -127,9 +127,9 @@ int HttpShard::on_socket(CURL*, curl_socket_t socket, int what, void* self, void
   return 0;
 }
 
-// A process that is being started has a copy of each descriptor until it executes its program. A
-// connection that was only closed would stay open as long, beside the entity's next call, and in
-// the epoll set.
+// A forked process has a copy of each descriptor until it executes its program. If the connection
+// were only closed, it would stay open until then, beside the entity's next call, and stay in the
+// epoll set.
 int HttpShard::on_close(void* self, curl_socket_t socket) {
   epoll_ctl(static_cast<HttpShard*>(self)->epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
   ::shutdown(socket, SHUT_RDWR);

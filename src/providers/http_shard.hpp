@@ -1,4 +1,4 @@
-// One multi handle of libcurl: some of the calls, and the connections that they use.
+// One libcurl multi handle: some of the calls, and the connections that they use.
 #pragma once
 
 #include <curl/curl.h>
@@ -12,11 +12,11 @@
 
 namespace celld::providers {
 
-/// Watches its sockets through an epoll set that it shares with other shards, under its index.
-/// `ended_fd` is a connection that has ended, and stays the caller's.
+/// Watches its sockets through an epoll set shared with other shards; `index` marks its events.
+/// `ended_fd` is a socket whose peer has closed; the caller keeps it.
 ///
 /// libcurl walks all connections of a multi handle for each call that starts or ends (measured:
-/// 0.5 ms with 9,000), so the calls are spread over as many shards as keeps that walk short.
+/// 0.5 ms with 9,000), so the calls are spread over enough shards to keep that walk short.
 class HttpShard {
  public:
   HttpShard(std::uint32_t index, int epoll_fd, int ended_fd, std::size_t idle_connections_max);
@@ -24,23 +24,23 @@ class HttpShard {
   HttpShard(const HttpShard&) = delete;
   HttpShard& operator=(const HttpShard&) = delete;
 
-  /// What the data of an epoll event means.
+  /// Decodes the data of an epoll event.
   static std::uint32_t shard_of(std::uint64_t data) {
     return static_cast<std::uint32_t>(data >> 32);
   }
   static int socket_of(std::uint64_t data) { return static_cast<int>(data & 0x7fff'ffff); }
-  /// No call uses the socket. To be handled before others, as those may make libcurl close it.
+  /// No call uses the socket. Handle such events first: handling others may make libcurl close it.
   static bool is_idle(std::uint64_t data) { return (data & idle_bit) != 0; }
 
   std::size_t calls() const { return calls_; }
   bool add(HttpCall& call);
-  /// The socket of a call that had not finished is closed.
+  /// Closes the socket of a call that has not finished.
   void remove(HttpCall& call);
 
   void on_ready(int socket, std::uint32_t epoll_events);
-  /// Something came on a kept connection, or its end: no call will use it again.
+  /// Data, or the end, has arrived on a kept connection: no call will reuse it.
   void on_idle_ready(int socket);
-  /// When on_time() is to be called; nothing when it needs not.
+  /// When on_time() is due, if at all.
   std::optional<cells::SteadyTime> next_time() const { return timer_; }
   void on_time(cells::SteadyTime now);
 
@@ -48,7 +48,7 @@ class HttpShard {
     HttpCall* call;
     CURLcode code;
   };
-  /// A call that has finished and was not removed yet.
+  /// A finished call that has not been removed yet.
   std::optional<Finished> next_finished();
 
  private:

@@ -17,7 +17,7 @@ void initialise_libcurl_once() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
-// Signals are for the main thread; and a TLS write to a closed connection must not raise SIGPIPE.
+// The main thread handles signals; and a TLS write to a closed connection must not raise SIGPIPE.
 std::thread start_without_signals(std::function<void()> body) {
   sigset_t all;
   sigset_t before;

@@ -1,4 +1,4 @@
-// Makes the HTTP calls of all services: one thread, libcurl's multi interface, thousands in flight.
+// Makes the HTTP calls of all services on one thread, with libcurl's multi interface.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace celld::providers {
 
-/// Calls are started and aborted through calls(). A call is over at its timeout, holds no more
-/// memory than the limits say, follows no redirect, and is never sent twice.
+/// calls() starts and aborts calls, thousands at a time. A call ends at its timeout, uses no more
+/// memory than the limits allow, follows no redirect, and is never sent twice.
 class HttpTransport {
  public:
   explicit HttpTransport(HttpLimits limits = {});
@@ -19,7 +19,7 @@ class HttpTransport {
   HttpTransport(const HttpTransport&) = delete;
   HttpTransport& operator=(const HttpTransport&) = delete;
 
-  /// May be kept beyond the transport's life.
+  /// May outlive the transport.
   const std::shared_ptr<HttpCallQueue>& calls() const { return calls_; }
 
  private:

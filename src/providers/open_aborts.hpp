@@ -1,4 +1,4 @@
-// Aborts on their way from a provider to whoever makes the calls, and back.
+// Aborts in progress: requested by a provider, and confirmed by the transports.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace celld::providers {
 
-/// Ends the call under a lease, if there is one, whoever started it and whatever makes it; then
-/// calls `gone` once, from any thread.
+/// Aborts the call under a lease, if there is one, whichever provider started it and whichever
+/// transport makes it. Then calls `gone` once, from any thread.
 using AbortByLease = std::function<void(const cells::Lease&, std::function<void()> gone)>;
 
-/// To a provider: there is no call under `lease`; one for each abort that it asked for.
+/// To a provider, once for each abort that it requested: no call is left under `lease`.
 struct ServiceCallGone {
   cells::Lease lease;
 };
 
-/// Whom a provider owes a confirmation.
+/// The aborts that a provider has yet to confirm.
 class OpenAborts {
  public:
   using Promise = caf::typed_response_promise<cells::CallAborted>;
@@ -35,7 +35,7 @@ class OpenAborts {
     promise.deliver(cells::CallAborted{lease});
   }
 
-  /// The provider ends: whoever waits gets an error.
+  /// The provider is ending: pending requests get an error.
   void refuse() {
     for (auto& [lease, promise] : std::exchange(promises_, {})) {
       promise.deliver(caf::make_error(caf::sec::request_receiver_down));

@@ -12,8 +12,8 @@
 namespace celld::providers {
 namespace {
 
-/// Through every transport: a call may have been left behind when the service was of another kind,
-/// and only the transport that makes it knows when it is gone.
+/// Aborts through every transport: the call may date from when the service was of another kind, and
+/// only the transport that makes the call knows when it is gone.
 AbortByLease abort_through(std::shared_ptr<HttpCallQueue> http,
                            std::shared_ptr<CommandCalls> commands) {
   return [http = std::move(http), commands = std::move(commands)](const cells::Lease& lease,

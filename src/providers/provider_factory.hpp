@@ -1,4 +1,4 @@
-// From a configured service to its provider.
+// Makes the provider of a configured service.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@
 
 namespace celld::providers {
 
-/// Starts the provider of `service`. It also aborts what one before it has left behind, of whatever
-/// kind that was. It may outlive the transports; from then on its calls end `aborted`. They must be
-/// gone before the actor system, because their callbacks hold actors. Only a service that is or was
-/// a `command` needs `commands`.
+/// Starts the provider of `service`. It also aborts calls that its predecessor, of any kind, left
+/// behind. The provider may outlive the transports; its calls then end `aborted`. The transports
+/// must be destroyed before the actor system, because their callbacks hold actors. Only a service
+/// that is or was a `command` needs `commands`.
 cells::Provider spawn_provider(caf::actor_system& system, const config::Service& service,
                                HttpTransport& http, WallClock wall_clock,
                                CommandTransport* commands = nullptr);

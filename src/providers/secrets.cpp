@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t secret_bytes_min = 4;
 
-/// How much of the end of `text` is the beginning of `secret`.
-std::size_t begun_at_end(std::string_view text, std::string_view secret) {
+/// How many bytes at the end of `text` are a beginning of `secret`.
+std::size_t prefix_at_end(std::string_view text, std::string_view secret) {
   auto bytes = std::min(text.size(), secret.size() - 1);
   while (!text.ends_with(secret.substr(0, bytes))) --bytes;
   return bytes;
@@ -38,14 +38,14 @@ std::string blank_secrets(const std::string& text, const std::vector<std::string
   std::vector<bool> hidden(text.size());
   for (const auto& secret : secrets) {
     if (secret.size() < secret_bytes_min) continue;
-    std::size_t done = 0;  // What overlaps is not marked twice: a text may be full of a secret.
+    std::size_t done = 0;  // Marks overlaps once: a text may repeat a secret without end.
     const auto hide = [&](std::size_t begin, std::size_t end) {
       for (done = std::max(begin, done); done < end; ++done) hidden[done] = true;
     };
     for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 1)) {
       hide(at, at + secret.size());
     }
-    if (cut) hide(text.size() - begun_at_end(text, secret), text.size());
+    if (cut) hide(text.size() - prefix_at_end(text, secret), text.size());
   }
   std::string shown;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a provider must not say again.
+// Keeps configured secrets out of messages.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace celld::providers {
 
-/// What must not come back in a message: the values, and each longer word of them, because a
-/// provider may quote one line of several, or "Bearer …" without its first word.
+/// The texts to blank: each value, and each of its words of eight bytes or more, because a provider
+/// may quote one line of several, or "Bearer …" without its first word.
 std::vector<std::string> secrets_of(
     const std::vector<std::pair<std::string, config::Secret>>& named);
 
-/// `text` with "***" for whatever is part of a secret, also of one that overlaps or contains
-/// another. Those below four bytes count for nothing: blanking "1" would only garble. A text that
-/// was `cut` may end within a secret, and its beginning is one too.
+/// `text` with "***" in place of every part of a secret, including secrets that overlap or contain
+/// each other. Ignores secrets below four bytes: blanking "1" would only garble the text. A text
+/// that was `cut` may end with the beginning of a secret, which is blanked, too.
 std::string blank_secrets(const std::string& text, const std::vector<std::string>& secrets,
                           bool cut = false);
 

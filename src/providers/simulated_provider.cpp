@@ -7,7 +7,7 @@
 
 namespace celld::providers {
 
-/// To itself: the call that was the earliest when this was sent is due.
+/// To itself: the call that was the earliest at the time of sending is due.
 struct SimulatedTick {};
 
 }  // namespace celld::providers
@@ -32,7 +32,7 @@ std::uint64_t scramble(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// From 0 to below 1.
+/// In the range [0, 1).
 double to_unit(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
@@ -119,8 +119,8 @@ class SimulatedProvider : public SimulatedHandle::base {
     pending.promise.deliver(CallEnded{pending.lease, std::move(pending.outcome)});
   }
 
-  /// Sees to it that a tick comes when the earliest call is due. A later one may still be on its
-  /// way; it will find nothing to do.
+  /// Arms a tick for the earliest call. A later tick may still be pending; it will find nothing to
+  /// do.
   void arm(TimePoint now) {
     if (calls_.empty()) return;
     const auto earliest = calls_.begin()->first;
@@ -131,15 +131,14 @@ class SimulatedProvider : public SimulatedHandle::base {
 
   CallOutcome outcome_of(const SimulatedFate& fate) const {
     if (!fate.fails) return success_;
-    return failure(CallOutcome::Kind::retryable, "provider_error",
-                   name_ + " failed, as it is configured to do now and then.");
+    return failure(CallOutcome::Kind::retryable, "provider_error", name_ + " simulated a failure.");
   }
   CallOutcome timed_out() const {
     return failure(CallOutcome::Kind::unknown, "timeout", name_ + " did not answer in time.");
   }
   CallOutcome aborted() const {
     return failure(CallOutcome::Kind::aborted, "cancelled",
-                   "The call to " + name_ + " was ended by celld.");
+                   "celld aborted the call to " + name_ + ".");
   }
   static CallOutcome failure(CallOutcome::Kind kind, std::string code, std::string message) {
     CallOutcome outcome;
@@ -156,7 +155,7 @@ class SimulatedProvider : public SimulatedHandle::base {
   Calls calls_;
   std::map<Lease, Calls::iterator> by_lease_;
   OpenAborts aborting_;
-  std::optional<TimePoint> armed_;  ///< When the earliest tick on its way is due.
+  std::optional<TimePoint> armed_;  ///< When the earliest pending tick is due.
 };
 
 }  // namespace

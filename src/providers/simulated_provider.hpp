@@ -1,4 +1,4 @@
-// The provider of one `simulated` service: latency and failure as configured, and nothing done.
+// The provider of one `simulated` service: it does nothing, with configured latency and failures.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace celld::providers {
 
-/// How a simulated call goes.
+/// The result of a simulated call.
 struct SimulatedFate {
   cells::microseconds latency{};
   bool fails = false;
@@ -18,12 +18,12 @@ struct SimulatedFate {
   bool operator==(const SimulatedFate&) const = default;
 };
 
-/// Follows from the seed, the job, its step and its attempt alone: one seed is one behaviour, in
-/// whatever order calls come.
+/// Depends on the seed, the job, its step and its attempt alone, so that one seed gives one
+/// behaviour, in whatever order calls arrive.
 SimulatedFate simulate(const config::SimulatedService& service, const cells::Job& job);
 
-/// Answers at once where there is no latency, and uses one timer for all other calls. Goes by the
-/// clock of the actor system. A call that it does not know is left to `abort_by_lease`.
+/// Answers at once if there is no latency; one timer serves all other calls. Uses the clock of the
+/// actor system. Leaves aborts of unknown calls to `abort_by_lease`.
 cells::Provider spawn_simulated_provider(caf::actor_system& system, std::string name,
                                          config::SimulatedService service,
                                          AbortByLease abort_by_lease);

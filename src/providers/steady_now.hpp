@@ -1,4 +1,4 @@
-// The steady clock, as the transports of this folder read it.
+// The steady clock, for the transports.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The answers of a batch: collected while its operations are applied, sent when it is on disk.
+// The answers of one batch: collected while its operations are applied, sent once it is on disk.
 #pragma once
 
 #include <utility>
@@ -9,9 +9,9 @@
 
 namespace celld::store {
 
-/// Keeps answers in the order of their requests. The reads of a JobStore wait here too, because an
-/// asker must never see an older state after a newer one. Who waits when the store ends gets an
-/// error: a promise that nobody keeps would be waited for forever.
+/// Keeps answers in the order of their requests. Reads of a JobStore wait here too, so that no
+/// actor sees an older state after a newer one. When the store ends, every pending request receives
+/// an error; without it the sender would wait forever.
 class Answers {
  public:
   Answers() = default;

@@ -39,7 +39,7 @@ void Backlogs::load_backlogs(Connection& connection) {
                 " settling, runnable FROM routes"};
   while (row.step()) {
     const auto known = cells_.find(row.integer(0));
-    if (known == cells_.end()) throw SqliteFailure("a count of jobs names an unknown cell");
+    if (known == cells_.end()) throw SqliteFailure("a backlog count names an unknown cell");
     auto& in = known->second;
     auto& loaded = backlog(row.integer(0), row.integer(1));
     for (int state = 0; state < 5; ++state) {
@@ -63,7 +63,9 @@ const CellKey& Backlogs::cell(std::int64_t id) {
 
 const RoutingKey& Backlogs::routing_key(std::int64_t id) {
   const auto found = routing_keys_.find(id);
-  if (found == routing_keys_.end()) throw SqliteFailure("a stored job names an unknown origin");
+  if (found == routing_keys_.end()) {
+    throw SqliteFailure("a stored job names an unknown routing key");
+  }
   return found->second;
 }
 
@@ -120,7 +122,7 @@ void Backlogs::count(const Standing& job, int one) {
   if (ended && job.place == 0) return;
   auto& in = cells_.at(job.cell);
   auto& counted = backlog(job.cell, job.routing_key);
-  const auto by = static_cast<std::uint64_t>(one);  // Unsigned arithmetic wraps as it should.
+  const auto by = static_cast<std::uint64_t>(one);  // -1 wraps, so that adding it subtracts one.
   in.open += by;
   if (ended) {
     counted.settling += by;

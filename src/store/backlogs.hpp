@@ -1,7 +1,7 @@
-// Which cells and routing keys the SQLite store knows, and how many jobs of each routing key each
-// cell has. Kept in memory whole, at the size of the backlogs and never of the backlog, and on disk
-// in step with the jobs: every question about a cell as a whole is answered without touching its
-// jobs.
+// The cells and routing keys that the SQLite store knows, and the number of jobs that each cell has
+// of each routing key. Memory holds all of it, in proportion to the number of (cell, routing key)
+// pairs and never to the number of jobs; the disk holds it in step with the jobs. No question about
+// a whole cell has to read its jobs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace celld::store {
 
-/// Where a stored job stands: what its backlog counts of it.
+/// The parts of a stored job that its backlog depends on.
 struct Standing {
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
@@ -26,7 +26,6 @@ struct Standing {
   cells::Lease lease;
 };
 
-/// The standing of a job of the given cell and routing key.
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
                   std::int64_t routing_key);
 
@@ -45,33 +44,32 @@ class Backlogs : public Names {
   struct Cell {
     cells::CellKey key;
     std::map<RoutingKey, Backlog*> backlogs;
-    std::map<std::string, std::vector<Backlog*>> runnable;  ///< By customer; none without jobs.
+    std::map<std::string, std::vector<Backlog*>> runnable;  ///< By customer; no empty lists.
     cells::JobCounts counts;                                ///< Of unfinished jobs.
     std::uint64_t open = 0;                                 ///< Unfinished and settling jobs.
   };
 
-  /// Loads what the database holds.
+  /// Loads everything from the database.
   explicit Backlogs(Connection& connection);
 
   const cells::CellKey& cell(std::int64_t id) override;
   const RoutingKey& routing_key(std::int64_t id) override;
 
-  // The number of a name, given out at its first use.
+  // The database id of a cell or routing key, assigned at first use.
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
-  /// Null: no job and no override ever named it.
+  /// Null if no job and no override ever named the cell.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
 
-  /// The cells, in order of their keys.
+  /// Ordered by key.
   const std::map<cells::CellKey, std::int64_t>& cells() const { return cell_ids_; }
 
-  /// Counts a job in or out.
   void add(const Standing& job) { count(job, 1); }
   void remove(const Standing& job) { count(job, -1); }
 
-  /// Writes down what has changed.
+  /// Writes the counts that changed.
   void save();
 
  private:
@@ -87,7 +85,7 @@ class Backlogs : public Names {
   std::map<RoutingKey, std::int64_t> routing_key_ids_;
   std::unordered_map<std::int64_t, Cell> cells_;
   std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
-  std::unordered_map<std::uint64_t, Backlog> backlogs_;  ///< By both numbers.
+  std::unordered_map<std::uint64_t, Backlog> backlogs_;  ///< By both ids.
   std::vector<Backlog*> dirty_;
 };
 

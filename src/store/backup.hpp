@@ -1,5 +1,5 @@
-// Copies of the database, made while it is in use, for whoever asks for one: made whole first, then
-// read piece by piece. One at a time.
+// Copies of the database, made while it is in use: one copy at a time, complete before its pieces
+// can be read.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 
 namespace celld::store {
 
-/// Copy what is committed now. The copy that was there before goes.
+/// Copies what is committed now. Drops the previous copy.
 struct MakeBackup {};
-/// It is complete, and a database by itself.
+/// The copy is complete and a database of its own.
 struct BackupMade {
   std::uint64_t bytes = 0;
-  std::string digest;  ///< As the header field Repr-Digest.
+  std::string digest;  ///< In the form of the header field Repr-Digest.
 };
 
-/// Read on in the copy, from its beginning at first.
+/// Reads the next piece of the copy, beginning at its start.
 struct ReadBackup {
   std::size_t bytes_max = 0;
 };
 struct BackupPiece {
-  std::string data;  ///< Shorter than asked for only at the end.
+  std::string data;  ///< Shorter than `bytes_max` only at the end.
 };
 
-/// Nobody needs the copy any more, or waits for it.
+/// Discards the copy, finished or not.
 struct DropBackup {};
 
 }  // namespace celld::store
@@ -39,7 +39,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::DropBackup)
 
 namespace celld::store {
 
-/// Answers with an error, for people, what could not be done; nothing of the copy is left then.
+/// A request that fails is answered with an error in plain words, and its copy is discarded.
 using BackupMaker =
     caf::typed_actor<caf::replies_to<MakeBackup>::with<BackupMade>,
                      caf::replies_to<ReadBackup>::with<BackupPiece>, caf::reacts_to<DropBackup>>;

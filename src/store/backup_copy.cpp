@@ -21,7 +21,7 @@ constexpr std::size_t step_bytes = 4 << 20;
   throw SqliteFailure(doing + ": " + std::generic_category().message(errno));
 }
 
-/// For the owner's eyes alone: SQLite keeps the rights of a file that is there.
+/// Readable by the owner alone: SQLite keeps the permissions of an existing file.
 void create(const std::string& path) {
   ::unlink(path.c_str());
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -29,7 +29,7 @@ void create(const std::string& path) {
   ::close(fd);
 }
 
-/// Nobody needs it after a crash, so nothing of it is synchronised or journaled.
+/// The copy is worthless after a crash, so it is neither synced nor journaled.
 Connection open_copy(const std::string& path, std::optional<std::int64_t> pages_max) {
   create(path);
   Connection copy{path, Connection::Access::read_write};
@@ -42,7 +42,7 @@ Connection open_copy(const std::string& path, std::optional<std::int64_t> pages_
   return copy;
 }
 
-/// What the transaction reads decides what moment it sees.
+/// A transaction sees the state at its first read, so the read here fixes the moment of the copy.
 Connection open_source(const std::string& path) {
   Connection source = open_for_reading(path);
   source.execute("BEGIN");
@@ -52,7 +52,8 @@ Connection open_source(const std::string& path) {
 
 }  // namespace
 
-/// With a read transaction of its own, the backup does not begin anew when somebody writes.
+/// SQLite restarts a backup when another connection writes, unless the source is in a read
+/// transaction.
 struct BackupCopy::Pages {
   Pages(const std::string& source_path, const std::string& path,
         std::optional<std::int64_t> pages_max)
@@ -98,7 +99,7 @@ bool BackupCopy::step() {
   }
   if (hashed_ < bytes_) {
     const auto piece = read_at(hashed_, step_bytes);
-    if (piece.empty()) throw SqliteFailure("read the copy: it is too short");
+    if (piece.empty()) throw SqliteFailure("read the copy: unexpected end of file");
     hash_.add(piece);
     hashed_ += piece.size();
     return false;
@@ -107,16 +108,16 @@ bool BackupCopy::step() {
   return true;
 }
 
-/// The pages are all there. The header says what kind of journal goes with the file (section 1.3.3
-/// of SQLite's file format): a copy that says "none but what you make" needs no other file, and can
-/// be looked at where nothing can be written.
+/// All pages are copied. The format versions in the header (SQLite's file format, section 1.3.3)
+/// still name a write-ahead log. Version 1 names a rollback journal instead, so that the copy needs
+/// no other file and opens on read-only media.
 void BackupCopy::take_file() {
   pages_.reset();
   fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ::unlink(path_.c_str());
   if (fd_ < 0) fail("open the copy");
   struct stat status{};
-  if (::fstat(fd_, &status) != 0) fail("look at the copy");
+  if (::fstat(fd_, &status) != 0) fail("stat the copy");
   bytes_ = static_cast<std::uint64_t>(status.st_size);
   constexpr std::array<char, 2> rollback_journal{1, 1};
   if (::pwrite(fd_, rollback_journal.data(), rollback_journal.size(), 18) != 2) {

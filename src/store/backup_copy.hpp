@@ -1,8 +1,9 @@
-// One copy of a database that is in use, in a file that has no name once it is complete.
+// One copy of a database that is in use. Once complete, its file no longer has a name.
 //
-// The copy is of one moment: a read transaction holds it while pages are copied. Meanwhile the
-// write-ahead log can't begin anew, and grows by what is written; so the pages are copied as fast
-// as the disk takes them, and what can wait (the digest, the client) comes after the transaction.
+// The copy shows the database at one moment, which a read transaction pins while pages are copied.
+// Until it ends, SQLite cannot restart the write-ahead log, which grows with every write.
+// The pages are therefore copied as fast as the disk allows; the digest and the transfer to the
+// client come after the transaction.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +17,24 @@
 
 namespace celld::store {
 
-/// The file of a copy that is not complete yet, in the data directory. One that a crash has left is
-/// removed at the next start.
+/// The file of an incomplete copy, in the data directory. The next start removes one that a crash
+/// left behind.
 inline constexpr const char* backup_file = "celld-backup.partial";
 
-/// Every member throws SqliteFailure when it fails; after that nothing but the destructor may be
-/// called.
+/// Every member throws SqliteFailure on failure; after that, only the destructor may be called.
 class BackupCopy {
  public:
-  /// Of the database at `source`, as it is committed now, by way of a file at `path`. `pages_max`
-  /// makes the disk full early, in tests.
+  /// Begins a copy of what the database at `source` has committed, using a file at `path`.
+  /// `pages_max` simulates a full disk in tests.
   BackupCopy(const std::string& source, std::string path, std::optional<std::int64_t> pages_max);
   ~BackupCopy();
   BackupCopy(const BackupCopy&) = delete;
   BackupCopy& operator=(const BackupCopy&) = delete;
 
-  /// Does some milliseconds' work. True: the copy is complete.
+  /// Works for a few milliseconds. True: the copy is complete.
   bool step();
 
-  // Of a complete copy.
+  // Only for a complete copy.
 
   std::uint64_t bytes() const { return bytes_; }
   const std::string& digest() const { return digest_; }
@@ -48,8 +48,8 @@ class BackupCopy {
   std::string read_at(std::uint64_t offset, std::size_t bytes_max);
 
   const std::string path_;
-  std::unique_ptr<Pages> pages_;  ///< While pages are being copied.
-  int fd_ = -1;                   ///< After that.
+  std::unique_ptr<Pages> pages_;  ///< Set while pages are being copied.
+  int fd_ = -1;                   ///< Open after that.
   std::uint64_t bytes_ = 0;
   std::uint64_t hashed_ = 0;
   ReprDigest hash_;

@@ -1,4 +1,4 @@
-// The actor that copies the database: detached, since it waits for the disk.
+// The actor that copies the database. It is detached because it blocks on the disk.
 #include <optional>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace celld::store {
 
-/// Go on with the copy of this number.
+/// Continues the copy of this number.
 struct BackupStep {
   std::uint64_t number = 0;
 };
@@ -35,7 +35,7 @@ class Maker {
   }
 
   caf::typed_response_promise<BackupMade> make() {
-    drop("another copy is made");
+    drop("a newer backup request replaced this one");
     made_ = self_->make_response_promise<BackupMade>();
     auto promise = *made_;
     ++number_;
@@ -46,7 +46,7 @@ class Maker {
     return promise;
   }
 
-  /// One step, so that a DropBackup gets its turn.
+  /// One step per message, so that a DropBackup can come between two steps.
   void step(std::uint64_t number) {
     if (number != number_ || !copy_ || !made_) return;
     guard([this] {
@@ -92,7 +92,7 @@ class Maker {
   std::optional<std::int64_t> pages_max_;
   std::uint64_t number_ = 0;
   std::optional<BackupCopy> copy_;
-  std::optional<caf::typed_response_promise<BackupMade>> made_;  ///< While it is being made.
+  std::optional<caf::typed_response_promise<BackupMade>> made_;  ///< Set during a copy.
 };
 
 MakerActor::behavior_type backup_maker(Maker::Pointer self, const std::string& source,
@@ -103,7 +103,7 @@ MakerActor::behavior_type backup_maker(Maker::Pointer self, const std::string& s
   return {
       [&maker](MakeBackup) { return maker.make(); },
       [&maker](const ReadBackup& request) { return maker.read(request); },
-      [&maker](DropBackup) { maker.drop("nobody waits for the copy"); },
+      [&maker](DropBackup) { maker.drop("the copy was dropped"); },
       [&maker](BackupStep due) { maker.step(due.number); },
   };
 }

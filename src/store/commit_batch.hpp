@@ -1,4 +1,4 @@
-// The message by which a store tells itself to commit.
+// The message that a store sends itself to commit.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace celld::store {
 
-/// Commit the batch of this number, unless that happened already.
+/// Commits the batch of this number, unless it is committed already.
 struct CommitBatch {
   std::uint64_t batch = 0;
 };
@@ -18,10 +18,10 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitBatch)
 
 namespace celld::store {
 
-/// A JobStore as it is from within.
+/// The JobStore interface, with the store's message to itself.
 using CommittingStore = cells::JobStore::extend<caf::reacts_to<CommitBatch>>;
 
-/// What a store says to everything once it cannot commit.
+/// The answer to every request after a failed commit.
 inline caf::error cannot_commit(std::string text) {
   return caf::make_error(caf::sec::runtime_error, std::move(text));
 }

@@ -1,4 +1,4 @@
-// An exclusive lock on a file: it keeps a second celld away from a data directory (promise P3).
+// An exclusive file lock, which keeps a second celld out of a data directory (promise P3).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace celld::store {
 /// Held until destruction or the end of the process, whichever comes first.
 class FileLock {
  public:
-  /// Creates the file when it is not there. Sets `error`, for people, when the lock cannot be had.
+  /// Creates the file if needed. On failure, sets `error` to an explanation in plain words.
   static std::optional<FileLock> acquire(const std::string& path, std::string& error);
 
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -1,5 +1,5 @@
-// What every store computes from a job alone: when it is due, whether it can run, what a filter
-// says of it. One definition, so that the stores cannot differ.
+// What every store derives from a job alone: when it is due, whether it can run, whether it matches
+// a filter. All stores share this definition, so that they cannot differ.
 #pragma once
 
 #include <optional>
@@ -9,48 +9,48 @@
 
 namespace celld::store {
 
-/// What a store knows of a job beside the job itself.
+/// What a store keeps about a job besides the job itself.
 struct LineMarks {
   bool head = false;   ///< Heads its entity's line.
   bool held = false;   ///< By a HoldJob, until the next StartEpoch or ReleaseHolds.
-  bool woken = false;  ///< Retrying, and an AdvanceDue has passed its `next_attempt_at`.
+  bool woken = false;  ///< Retrying, and an AdvanceDue has reached `next_attempt_at`.
 
   bool operator==(const LineMarks&) const = default;
 };
 
-/// The epoch after `last` that begins at `now`.
+/// The epoch that follows `last` when celld starts at `now`.
 std::uint64_t next_epoch(std::uint64_t last, cells::WallTime now);
 
-/// Whether a FetchRunnable may list a job of this state.
+/// Whether FetchRunnable lists such a job.
 bool is_runnable(cells::JobState state, const LineMarks& marks);
 
-/// Ended, and still in its entity's line.
+/// Ended, but still in its entity's line.
 bool is_settling(const cells::Job& job);
 
-/// Unfinished or settling: a restart has something to do for it.
+/// Unfinished or settling: there is work left for it after a restart.
 bool is_open(const cells::Job& job);
 
-/// Waits (not running, not ended) in this cell.
+/// Waiting (neither running nor ended) in this cell.
 bool is_waiting_in(const cells::Job& job, const cells::CellKey& cell);
 
-/// Waits (not running, not ended) and `expires_at` is at or before `now`.
+/// Waiting (neither running nor ended), with `expires_at` at or before `now`.
 bool is_expired(const cells::Job& job, cells::WallTime now);
 
-/// The next moment at which an AdvanceDue has to look at the job.
+/// The next time at which AdvanceDue has to process the job.
 std::optional<cells::WallTime> due_at(const cells::Job& job, const LineMarks& marks);
 
-/// The version to keep when `next` replaces `stored`: the cell and the place are the store's to
-/// change (by MoveJobs and AdvanceDue), whatever an asker with an older version in hand thinks; a
-/// job that ends without settling gives its place up.
+/// The version to store when `next` replaces `stored`. It keeps the cell and the place of `stored`:
+/// only the store changes them (MoveJobs, AdvanceDue), and `next` may derive from an older version.
+/// A job that ends without settling gives up its place.
 cells::JobPtr merge_version(const cells::Job& stored, cells::JobPtr next);
 
-/// As merge_version, for a version that the store itself made.
+/// Like merge_version, for a version that the store itself made.
 cells::JobPtr with_place_given_up(cells::Job job);
 
-/// Whether the job passes everything in the filter but its creation times, which `id_range` checks.
+/// Whether the job matches the filter, apart from its creation times, which `id_range` covers.
 bool matches(const cells::JobFilter& filter, const cells::Job& job);
 
-/// The ids that a ListJobs can still list: first <= id < end.
+/// The ids that a ListJobs can list: first <= id < end.
 struct IdRange {
   cells::JobId first = 1;
   cells::JobId end = 0;

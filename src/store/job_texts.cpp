@@ -18,7 +18,7 @@ using json::Value;
 
 namespace {
 
-/// A JSON string. NUL, which the strict parser refuses, is replaced.
+/// Appends a JSON string. U+FFFD replaces NUL, which the strict parser rejects.
 void append_string(std::string& to, std::string_view text) {
   if (text.find('\0') == std::string_view::npos) {
     to += json::quote(text);
@@ -143,7 +143,7 @@ Value parse(std::string_view text, std::string_view what) {
   return std::move(document->value);
 }
 
-/// Reads members of the wrong type as if nobody could read the whole: `what`.
+/// Reads the members of an object. A missing member or a wrong type makes the whole unreadable.
 class Members {
  public:
   Members(const Value& object, std::string_view what) : object_(object), what_(what) {
@@ -176,7 +176,7 @@ class Members {
   std::string_view what_;
 };
 
-/// Walks over text of the form that properties_text writes.
+/// Scans text in the form that properties_text writes.
 class PropertyScanner {
  public:
   explicit PropertyScanner(std::string_view text) : text_(text) {}
@@ -194,7 +194,7 @@ class PropertyScanner {
   }
 
  private:
-  /// The JSON text from here to the separator, or to the brace that closes the whole.
+  /// The JSON text up to the separator, or up to the closing brace of the object.
   std::string_view value_until(char separator) {
     const auto first = at_;
     int depth = 0;

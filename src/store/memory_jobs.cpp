@@ -83,7 +83,7 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
   const auto backlog = cell->second.open.find({request.from.customer, request.from.product});
   if (backlog == cell->second.open.end()) return answer;
-  const auto open = backlog->second;  // A copy: a move takes the job out.
+  const auto open = backlog->second;  // A copy: each move removes its job from the original.
   for (const auto id : open) {
     auto& stored = jobs_.at(id);
     if (stored.job->state == JobState::running && !request.running_too) continue;
@@ -193,7 +193,7 @@ EndedReopened MemoryJobs::apply(const ReopenEnded& request) {
   EndedReopened answer{find(request.id), nullptr, false};
   if (!answer.before || !can_reopen(*answer.before)) return answer;
   auto& stored = jobs_.at(request.id);
-  JobPtr promoted;  // Nobody: it leaves no line by this.
+  JobPtr promoted;  // Stays null: reopening takes no job out of a line.
   auto reopened = reopen(*answer.before, request.cell, request.place, request.now);
   replace(stored, with_place_given_up(std::move(reopened)), stored.marks, promoted);
   note_id(stored.job->place);
@@ -261,9 +261,9 @@ DueAdvanced MemoryJobs::apply(const AdvanceDue& request) {
   return done;
 }
 
-/// The job's due time has come: one of the four things that AdvanceDue does.
+/// Does one of the four things that AdvanceDue does for a job that is due.
 void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAdvanced& done) {
-  const auto tell = [&](const JobPtr& job) {
+  const auto report = [&](const JobPtr& job) {
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
   };
   auto marks = stored.marks;
@@ -274,11 +274,11 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
     settled->place = 0;
     JobPtr promoted;
     replace(stored, std::move(settled), marks, promoted);
-    if (promoted) tell(promoted);
+    if (promoted) report(promoted);
   } else if (stored.job->state == JobState::retrying) {
     marks.woken = true;
     change(stored, stored.job, marks);
-    if (is_runnable(stored.job->state, marks)) tell(stored.job);
+    if (is_runnable(stored.job->state, marks)) report(stored.job);
   } else {
     auto queued = std::make_shared<Job>(*stored.job);
     queued->state = JobState::queued;
@@ -287,7 +287,7 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
     note_id(queued->place);
     JobPtr promoted;
     replace(stored, std::move(queued), marks, promoted);
-    if (is_runnable(stored.job->state, stored.marks)) tell(stored.job);
+    if (is_runnable(stored.job->state, stored.marks)) report(stored.job);
   }
 }
 
@@ -306,7 +306,7 @@ EndedPruned MemoryJobs::apply(const PruneEnded& request) {
   return done;
 }
 
-/// A job that has ended and is in no line.
+/// Only for a job that has ended and is in no line.
 void MemoryJobs::remove(JobId id) {
   const auto found = jobs_.find(id);
   remove_from_indexes(found->second);
@@ -365,8 +365,8 @@ bool MemoryJobs::ByEntity::operator()(const std::shared_ptr<const JobSpec>& a,
          std::tie(b->customer, b->product, b->entity.type, b->entity.id);
 }
 
-/// Puts a job that has a place into its line. True: it heads it. Whoever heads a line keeps doing
-/// so until it leaves, even when a lower place comes later: it may be running.
+/// Puts a job that has a place into its line. True: the job is the head. The head of a line stays
+/// the head until it leaves, even if a job with a lower place arrives: the head may be running.
 bool MemoryJobs::enter_line(const Job& job) {
   if (job.place == 0) return false;
   auto& line = lines_[job.spec];
@@ -374,7 +374,8 @@ bool MemoryJobs::enter_line(const Job& job) {
   return line.size() == 1;
 }
 
-/// Takes a job out of its line, makes the next one its head, and returns that if it is runnable.
+/// Takes a job out of its line. If it was the head, makes the next job the head and returns that
+/// job if it is runnable.
 JobPtr MemoryJobs::leave_line(const Job& job) {
   const auto line = lines_.find(job.spec);
   if (line == lines_.end()) return nullptr;
@@ -392,7 +393,7 @@ JobPtr MemoryJobs::leave_line(const Job& job) {
   return is_runnable(next.job->state, marks) ? next.job : nullptr;
 }
 
-/// Changes a job to `job`, which may have entered or left its line by that.
+/// Replaces a stored job by `job`. The change may put it into its line or take it out.
 void MemoryJobs::replace(StoredJob& stored, JobPtr job, LineMarks marks, JobPtr& promoted) {
   const JobPtr before = stored.job;
   if (before->place == 0 && job->place != 0) marks.head = enter_line(*job);

@@ -1,5 +1,5 @@
-// The transitions of the job store as plain code over maps: the in-memory store runs on it, and the
-// SQLite store is compared with it. No actor, no clock, no thread.
+// The transitions of the job store as plain code over maps. The in-memory store runs on it, and a
+// test compares the SQLite store with it. No actor, no clock, no thread.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,16 @@
 
 namespace celld::store {
 
-/// A job as a store keeps it.
 struct StoredJob {
   cells::JobPtr job;
   LineMarks marks;
 };
 
-/// Who holds which idempotency key: by customer and key, the job and the request's digest.
+/// From (customer, idempotency key) to (the job that holds it, digest of the request).
 using KeyHolders =
     std::map<std::pair<std::string, std::string>, std::pair<cells::JobId, std::string>>;
 
-/// Everything that a store keeps; what is committed has this form.
+/// Everything that a store keeps: its committed state.
 struct StoreContent {
   std::map<cells::JobId, StoredJob> jobs;
   KeyHolders key_holders;
@@ -37,14 +36,13 @@ struct StoreContent {
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
 };
 
-/// One change of one job, in the order in which they were made. `before` is null for a new job,
-/// `after.job` for one that was removed.
+/// One change of one job. `before` is null for a new job, `after.job` for a removed one.
 struct JobChange {
   cells::JobPtr before;
   StoredJob after;
 };
 
-/// Each operation is the transition described at its message in cells/ports/job_store.hpp.
+/// Each `apply` is the transition that cells/ports/job_store.hpp describes at its message.
 class MemoryJobs {
  public:
   MemoryJobs() = default;
@@ -57,7 +55,7 @@ class MemoryJobs {
   cells::NeedsCounted apply(const cells::CountNeeds& request) const;
   void apply(const cells::ReleaseHolds&);
   cells::CellLoaded apply(const cells::LoadCell& request) const;
-  /// Nothing when a job of this id is there already; then nothing is changed.
+  /// None if the id is in use; then nothing changes.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
   cells::KeyHolder apply(const cells::FindKeyHolder& request) const;
   void apply(const cells::ClaimJob& request);
@@ -71,18 +69,19 @@ class MemoryJobs {
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   static cells::StoreFlushed apply(const cells::FlushStore&) { return {}; }
 
-  /// Null: there is none.
+  /// Null if there is no such job.
   cells::JobPtr find(cells::JobId id) const;
 
-  /// True when something changed since the last `commit_to`.
+  /// Whether anything changed since the last `commit_to`.
   bool changed() const { return changed_; }
-  /// Brings `content` up to date at the cost of the changes since the last call, and returns them.
+  /// Brings `content` up to date and returns the changes since the last call, oldest first. The
+  /// cost depends on these changes alone.
   std::vector<JobChange> commit_to(StoreContent& content);
 
  private:
   /// (Customer, product).
   using RoutingKey = std::pair<std::string, std::string>;
-  /// (Minus priority, place, id): best first.
+  /// (-priority, place, id): best first.
   using Rank = std::tuple<int, cells::JobId, cells::JobId>;
   struct Cell {
     cells::JobCounts counts;                                        ///< Of unfinished jobs.
@@ -91,8 +90,8 @@ class MemoryJobs {
     std::set<cells::JobId> running;
     std::map<RoutingKey, std::set<cells::JobId>> open;
   };
-  /// The jobs of one entity that have a place.
-  using Line = std::set<std::pair<cells::JobId, cells::JobId>>;  ///< (Place, id).
+  /// The jobs of one entity that have a place, as (place, id).
+  using Line = std::set<std::pair<cells::JobId, cells::JobId>>;
   struct ByEntity {
     bool operator()(const std::shared_ptr<const cells::JobSpec>& a,
                     const std::shared_ptr<const cells::JobSpec>& b) const;
@@ -111,9 +110,9 @@ class MemoryJobs {
   std::map<cells::JobId, StoredJob> jobs_;
   std::map<cells::CellKey, Cell> cells_;
   std::map<std::shared_ptr<const cells::JobSpec>, Line, ByEntity> lines_;
-  std::set<std::pair<cells::WallTime, cells::JobId>> ended_;  ///< In no line; by their ends.
+  std::set<std::pair<cells::WallTime, cells::JobId>> ended_;  ///< Jobs in no line, by finished_at.
   KeyHolders key_holders_;
-  std::map<cells::JobId, KeyHolders::key_type> keys_;  ///< By their holders.
+  std::map<cells::JobId, KeyHolders::key_type> keys_;  ///< By the job that holds it.
   std::vector<KeyHolders::key_type> changed_keys_;     ///< Since the last commit.
   std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::uint64_t epoch_ = 0;

@@ -89,8 +89,8 @@ struct StoreState {
 
 using Store = CommittingStore::stateful_pointer<StoreState>;
 
-/// Sees to it that what was done is committed, and the answers sent, before long. What changed
-/// nothing, with nothing before it in the batch, need not wait.
+/// Schedules a commit, after which the answers are sent. With no change in the batch so far,
+/// answers at once.
 void finish_operation(Store self) {
   auto& state = self->state;
   if (state.armed) return;
@@ -113,7 +113,7 @@ void commit(Store self) {
   state.armed = false;
   ++state.batch;
   if (state.options.fail_commit && state.options.fail_commit()) {
-    const std::string text = "the in-memory store was told to fail";
+    const std::string text = "the in-memory store failed on request";
     state.failure = cannot_commit(text);
     if (state.options.failed_commit_lands && state.options.failed_commit_lands()) {
       state.disk->commit(state.jobs);

@@ -1,6 +1,6 @@
-// The job store without a disk, for tests and the simulation: commits like the SQLite one, loses at
-// a crash what was not committed, and fails when told to. It asks no clock but the actor system's,
-// and its answers depend on nothing but the order of its messages.
+// The job store without a disk, for tests and the simulation. It commits in groups like the SQLite
+// store, loses in a crash what was not committed, and fails on demand. Its only clock is that of
+// the actor system, and its answers depend only on the order of its messages.
 #pragma once
 
 #include <functional>
@@ -15,23 +15,22 @@
 
 namespace celld::store {
 
-/// What survives a crash. Outlives actor systems; belongs to one of them at a time, and has at most
-/// one store in it. Everything public is for whoever looks on while that system is at rest.
+/// What survives a crash. It outlives actor systems; one system uses it at a time, with at most one
+/// store. Unless stated otherwise, call the public members only while that system is at rest.
 class MemoryDisk {
  public:
-  /// Called for every committed change of a job, in order; `before` is null for a new job. A job
-  /// that changed several times within one commit is told of each.
+  /// Called for every committed change of a job, in order, including each of several changes within
+  /// one commit. `before` is null for a new job.
   std::function<void(const cells::JobPtr& before, const cells::Job& after)> on_commit;
-  /// The same for a job that was removed, as it stood.
+  /// Called for every removed job with its last version.
   std::function<void(const cells::Job& job)> on_prune;
 
-  /// Every committed job, by id.
+  /// Every committed job.
   const std::map<cells::JobId, StoredJob>& jobs() const { return content_.jobs; }
   const StoreContent& content() const { return content_; }
-  /// How many commits there were, ever.
   std::uint64_t commits() const { return commits_; }
 
-  /// For the store actor: makes the working state the committed one.
+  /// For the store actor: commits the working state.
   void commit(MemoryJobs& working);
 
   /// For the reader actor.
@@ -40,26 +39,27 @@ class MemoryDisk {
   cells::OldestQueued read(const cells::FindOldestQueued& request) const;
 
  private:
-  mutable std::mutex mutex_;  ///< The store and the reader may be on two threads.
+  mutable std::mutex mutex_;  ///< The store and the reader may run on different threads.
   StoreContent content_;
   std::map<cells::CellKey, std::set<cells::JobId>> queued_places_;
   std::uint64_t commits_ = 0;
 };
 
 struct MemoryStoreOptions {
-  /// How long a commit waits for more operations; asked when its first one arrives. Zero (or no
-  /// function): only for those that are in the mailbox then.
+  /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
+  /// function: the commit takes only the operations that are in the mailbox by then.
   std::function<cells::microseconds()> commit_delay;
-  /// Asked at each commit. True: it fails, and with it everything that is or will be asked.
+  /// Called at each commit. True: the commit fails, and so do all pending and later requests.
   std::function<bool()> fail_commit;
-  /// Called once, when a commit has failed.
+  /// Called once, after a commit failed.
   std::function<void(std::string)> on_fatal;
-  /// Asked when a commit fails. True: it reached the disk all the same, which nobody is told.
+  /// Called when a commit fails. True: the commit reached the disk all the same; the clients
+  /// receive an error either way.
   std::function<bool()> failed_commit_lands{};
 };
 
-/// A crash is an exit_reason::kill to the store: what was not committed is lost. Its actor system
-/// would wait for it for ever otherwise, as long as answers are waiting for a commit.
+/// To crash the store, send it exit_reason::kill: what was not committed is lost. Without that, the
+/// actor system never ends while answers wait for a commit.
 cells::JobStore spawn_memory_store(caf::actor_system& system, std::shared_ptr<MemoryDisk> disk,
                                    MemoryStoreOptions options = {});
 cells::JobReader spawn_memory_reader(caf::actor_system& system,

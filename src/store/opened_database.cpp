@@ -7,19 +7,20 @@
 namespace celld::store {
 namespace {
 
-/// A reader that looks while the index of the write-ahead log is being written takes the writer's
-/// lock for a moment, to see whether it is damaged. Longer than this, somebody else is writing.
+/// A reader that finds the index of the write-ahead log half-written takes the writer's lock for a
+/// moment, to check whether the index is damaged. If the lock stays taken for longer than this,
+/// another process is writing.
 constexpr int busy_timeout_ms = 5000;
 
-/// Spares SQLite the counting of its memory, which costs a lock for each allocation. Without effect
-/// when another part of the process has started SQLite already.
-void do_without_memory_statistics() {
+/// SQLite's memory statistics cost a lock for each allocation. This has no effect once another part
+/// of the process has initialised SQLite.
+void disable_memory_statistics() {
   static const int once = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   static_cast<void>(once);
 }
 
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
-  do_without_memory_statistics();
+  disable_memory_statistics();
   Connection connection{path, Connection::Access::read_write};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
   if (connection.query_text("PRAGMA journal_mode = WAL") != "wal") {
@@ -60,7 +61,7 @@ void OpenedDatabase::commit(std::size_t operations) {
   options_.on_commit({operations, std::chrono::duration_cast<std::chrono::microseconds>(took)});
 }
 
-// Not left to SQLite's own checkpoints at commit: those keep their errors to themselves.
+// SQLite's automatic checkpoints are not used because they do not report errors.
 void OpenedDatabase::checkpoint_when_long() {
   if (wal_pages_ < options_.wal_pages_max) return;
   const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,

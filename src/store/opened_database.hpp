@@ -1,4 +1,4 @@
-// The database as its writer owns it: locked, of the right schema, ready for transitions.
+// The database as its writer owns it: locked, with the current schema, ready for transitions.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ class OpenedDatabase {
   const std::string& path() const { return path_; }
   SqliteJobs& jobs() { return jobs_; }
 
-  /// Commits what the transitions of so many operations have done.
+  /// Commits what this many operations have changed.
   void commit(std::size_t operations);
-  /// Moves pages from the log into the database when there are many.
+  /// Runs a checkpoint once the write-ahead log exceeds `wal_pages_max`.
   void checkpoint_when_long();
 
  private:
@@ -34,7 +34,7 @@ class OpenedDatabase {
   const SqliteOptions options_;
   const std::string path_;
   const std::shared_ptr<SqliteStats> stats_;
-  // The lock is let go last: after the connection has closed.
+  // Declared before the connection, so that the lock is released after the connection is closed.
   FileLock lock_;
   Connection connection_;
   SqliteJobs jobs_;

@@ -21,7 +21,7 @@ std::optional<WallTime> to_time(const std::optional<std::int64_t>& ms) {
   return ms ? std::optional{WallTime{cells::milliseconds{*ms}}} : std::nullopt;
 }
 
-/// 0 is kept as NULL.
+/// 0 is stored as NULL.
 std::optional<std::int64_t> non_zero(std::uint64_t value) {
   return value == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(value)};
 }
@@ -36,7 +36,7 @@ std::optional<std::int64_t> turn_of(const Job& job, const LineMarks& marks) {
   return 10 + static_cast<std::int64_t>(job.state);
 }
 
-/// The texts that a statement refers to while it runs.
+/// Keeps the bound texts alive while the statement runs.
 struct ProgressTexts {
   explicit ProgressTexts(const Job& job)
       : steps(steps_text(job.steps)),
@@ -46,7 +46,7 @@ struct ProgressTexts {
   std::string steps, messages, error, properties;
 };
 
-// What can change, in the order of bind_progress.
+// The columns that can change, in the order of bind_progress.
 constexpr const char* progress_assignments =
     "state = ?1, marks = ?2, turn = ?3, due_at = ?4, run_at = ?5, expires_at = ?6,"
     " lease_epoch = ?7, lease_counter = ?8, step = ?9, interruptions = ?10,"
@@ -158,7 +158,7 @@ void UpdateStatement::run(const Job& job, const LineMarks& marks, bool with_plac
 
 namespace {
 
-/// In the order of read_job.
+/// In the order in which read_job reads them.
 constexpr const char* job_columns =
     "jobs.id, jobs.cell, jobs.origin, jobs.state, jobs.place, jobs.marks, jobs.action,"
     " jobs.entity_type, jobs.entity_subtype, jobs.entity_id, jobs.services, jobs.labels,"

@@ -1,5 +1,5 @@
-// A job as a row of the table `jobs`: which columns it has, and how it gets into them and out
-// again. The form of the row is part of the schema and changes only as schema.hpp says.
+// A job as a row of the table `jobs`: its columns, and how to write and read them. The form of the
+// row is part of the schema and changes only as schema.hpp prescribes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace celld::store {
 
-/// (Customer, product): where jobs come from.
+/// The customer and product of a job.
 struct RoutingKey {
   std::string customer;
   std::string product;
@@ -18,8 +18,7 @@ struct RoutingKey {
   auto operator<=>(const RoutingKey&) const = default;
 };
 
-/// Which cell and which routing key a number in a row stands for. Throws SqliteFailure for one that
-/// it does not know.
+/// Resolves the cell and routing key ids of a row. Throws SqliteFailure for an unknown id.
 class Names {
  public:
   virtual ~Names() = default;
@@ -27,7 +26,7 @@ class Names {
   virtual const RoutingKey& routing_key(std::int64_t id) = 0;
 };
 
-// SQLite's integers are signed; ids and places are positive as such.
+// SQLite's integers are signed; ids and places fit and stay positive.
 inline std::int64_t to_integer(cells::JobId id) {
   return static_cast<std::int64_t>(id);
 }
@@ -35,11 +34,11 @@ inline cells::JobId to_id(std::int64_t value) {
   return static_cast<cells::JobId>(value);
 }
 
-// `jobs.marks`.
+// The column `jobs.marks`.
 std::int64_t encode_marks(const LineMarks& marks);
 LineMarks decode_marks(std::int64_t bits);
 
-/// SQL that selects from `jobs` what read_job reads.
+/// SQL that selects the columns for read_job; `where` is what follows `FROM jobs`.
 std::string select_jobs(const char* where);
 
 struct JobRow {
@@ -48,14 +47,13 @@ struct JobRow {
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
 };
-/// Reads the current row of such a statement.
+/// Reads the current row of a statement made by select_jobs.
 JobRow read_job(const Statement& row, Names& names);
 
-/// Adds a row.
 class InsertStatement {
  public:
   explicit InsertStatement(Connection& connection);
-  /// False: a row of this id is there already, and nothing was changed.
+  /// False: the id is in use, and nothing changed.
   bool run(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
            std::int64_t routing_key);
 
@@ -64,8 +62,8 @@ class InsertStatement {
   Statement statement_;
 };
 
-/// Writes all of a job that can change. Two statements: one that leaves the place alone, and with
-/// it the index of lines, and one that does not.
+/// Writes everything of a job that can change. Most updates leave the place alone; their statement
+/// need not touch the index of lines.
 class UpdateStatement {
  public:
   explicit UpdateStatement(Connection& connection);

@@ -124,8 +124,8 @@ SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cell
 FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
 )sql";
 
-// Which job a submission under an idempotency key became, as long as the job is kept; and more that
-// an administrator can change at a cell than the size of its pool.
+// Idempotency keys, each kept as long as its job; and overrides of a cell's state besides its pool
+// size.
 constexpr const char* version_2 = R"sql(
 CREATE TABLE idempotency_keys (
   customer TEXT NOT NULL,
@@ -146,7 +146,7 @@ INSERT INTO cell_overrides SELECT cell, size, 0 FROM pool_overrides;
 DROP TABLE pool_overrides;
 )sql";
 
-// Ended jobs that have left their lines, in the order in which they are removed.
+// Ended jobs that have left their lines, in the order in which retention removes them.
 constexpr const char* version_3 = R"sql(
 CREATE INDEX jobs_ended ON jobs (finished_at) WHERE turn IS NULL;
 )sql";
@@ -154,13 +154,13 @@ CREATE INDEX jobs_ended ON jobs (finished_at) WHERE turn IS NULL;
 /// Step i turns version i into version i + 1.
 constexpr std::array migrations{version_1, version_2, version_3};
 
-/// Marks the file as one of celld's: "CELD".
+/// "CELD": marks the file as a database of celld.
 constexpr std::int64_t application_id = 0x43454c44;
 
-void refuse_strangers(Connection& connection) {
+void check_application_id(Connection& connection) {
   if (connection.query_integer("PRAGMA application_id") == application_id) return;
   if (connection.query_integer("SELECT count(*) FROM sqlite_master") != 0) {
-    throw SqliteFailure("it is a database of another program");
+    throw SqliteFailure("it belongs to another program");
   }
   connection.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
 }
@@ -177,11 +177,11 @@ void apply_migration(Connection& connection, std::size_t step) {
 const std::int64_t schema_version = migrations.size();
 
 void migrate(Connection& connection) {
-  refuse_strangers(connection);
+  check_application_id(connection);
   const auto found = connection.query_integer("PRAGMA user_version");
   if (found > schema_version) {
-    throw SqliteFailure("it was written by a newer celld: its schema has version " +
-                        std::to_string(found) + ", and this one knows " +
+    throw SqliteFailure("it was written by a newer celld: its schema version is " +
+                        std::to_string(found) + ", but this celld supports versions up to " +
                         std::to_string(schema_version));
   }
   for (auto step = static_cast<std::size_t>(found); step < migrations.size(); ++step) {

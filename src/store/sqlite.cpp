@@ -91,7 +91,7 @@ void Statement::finish() {
   }
 }
 
-// The code that a reset returns is the one of the step before it, which was reported then.
+// The result code is ignored: it repeats the error of the last step, which has been reported.
 void Statement::reset() {
   sqlite3_reset(handle_.get());
 }

@@ -1,4 +1,4 @@
-// A thin, owning wrapper of SQLite's C interface.
+// A thin, owning wrapper around SQLite's C interface.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace celld::store {
 
-/// SQLite could not do what it was asked. Caught at the edge of each operation of a store, where it
-/// becomes an error answer; nothing between carries on after it.
+/// SQLite reported an error, or the database has invalid content. The actors catch it around each
+/// operation and answer with an error; the code in between must not catch it and continue.
 class SqliteFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -22,13 +22,13 @@ class SqliteFailure : public std::runtime_error {
 class Connection {
  public:
   enum class Access : std::uint8_t { read_write, read_only };
-  /// Throws when the file cannot be opened.
+  /// Throws if the file cannot be opened.
   Connection(const std::string& path, Access access);
 
-  /// Runs statements that return nothing.
+  /// Runs statements that return no rows.
   void execute(const char* sql);
-  /// The first column of the first row; the statement is run to its end, where what it has written
-  /// is committed.
+  /// Returns the first column of the first row. Runs the statement to its end: SQLite commits what
+  /// it wrote only there.
   std::int64_t query_integer(const char* sql);
   std::string query_text(const char* sql);
   int changes() const { return sqlite3_changes(handle_.get()); }
@@ -44,8 +44,8 @@ class Connection {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// A prepared statement. Binding is by position from 1, columns by position from 0. Text that is
-/// bound must live until the statement is reset.
+/// A prepared statement. Parameters count from 1, columns from 0. Bound text must live until the
+/// statement is reset.
 class Statement {
  public:
   Statement(Connection& connection, const std::string& sql);
@@ -53,7 +53,7 @@ class Statement {
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, std::string_view text);
   Statement& bind_null(int at);
-  /// Binds a copy.
+  /// Binds a copy of the text.
   Statement& bind_copy(int at, std::string_view text);
   Statement& bind(int at, std::optional<std::int64_t> value) {
     return value ? bind(at, *value) : bind_null(at);
@@ -61,9 +61,9 @@ class Statement {
 
   /// True: there is a row.
   bool step();
-  /// Steps once, to the end, and resets.
+  /// Runs a statement that returns no rows, and resets it.
   void run();
-  /// After a row: steps to the end, past all others.
+  /// Steps past all remaining rows.
   void finish();
   void reset();
 
@@ -86,7 +86,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
-/// Resets a statement at the end of a scope, so that no early return leaves it open.
+/// Resets a statement at the end of a scope, so that an early return cannot leave it open.
 class ResetAtEnd {
  public:
   explicit ResetAtEnd(Statement& statement) : statement_(statement) {}

@@ -78,7 +78,7 @@ SqliteJobs::SqliteJobs(Connection& connection)
     if (!row.is_null(1)) {
       const auto size = row.integer(1);
       if (size < 1 || size > cells::pool_size_max) {
-        throw SqliteFailure("the size of a stored pool cannot be read");
+        throw SqliteFailure("a stored pool size is out of range");
       }
       change.pool_size = static_cast<std::uint32_t>(size);
     }
@@ -119,7 +119,7 @@ KeyHolder SqliteJobs::apply(const FindKeyHolder& request) {
   select_key_.bind(2, std::string_view{request.idempotency.key});
   if (!select_key_.step()) return {};
   const auto holder = find(to_id(select_key_.integer(0)));
-  if (!holder) throw SqliteFailure("an idempotency key names a job that is not there");
+  if (!holder) throw SqliteFailure("an idempotency key names a job that does not exist");
   return {holder->job, select_key_.text(1) == request.idempotency.digest};
 }
 
@@ -238,7 +238,7 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   return fetched;
 }
 
-/// The best runnable jobs of a customer's backlogs in one cell.
+/// The best runnable jobs of one customer's backlogs in one cell.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::size_t limit) {
   using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
@@ -264,8 +264,8 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
 
 // --- Committing ------------------------------------------------------------------------------
 
-// Reads enter the transaction too: outside of one, each statement would lock the log for itself.
-// Left open it is in nobody's way, since nobody else writes.
+// Reads run in the transaction too: outside one, each statement would take its own lock on the log.
+// An open transaction blocks nothing, since no other connection writes.
 void SqliteJobs::enter() {
   if (!connection_.in_transaction()) connection_.execute("BEGIN IMMEDIATE");
 }
@@ -313,12 +313,13 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
 JobRow SqliteJobs::load(JobId id) {
   const ResetAtEnd reset{select_job_};
   if (!select_job_.bind(1, to_integer(id)).step()) {
-    throw SqliteFailure("an index names a job that is not there");
+    throw SqliteFailure("an index names a job that does not exist");
   }
   return read_job(select_job_, backlogs_);
 }
 
-/// What is told of a claim has to be on disk when it is.
+/// A caller may report what it finds to a client. If that is a claim, the answer has to wait until
+/// the claim is on disk, hence touch().
 std::optional<JobRow> SqliteJobs::find(JobId id) {
   if (const auto claim = claims_.find(id); claim != claims_.end()) {
     touch();
@@ -330,13 +331,13 @@ std::optional<JobRow> SqliteJobs::find(JobId id) {
   return read_job(select_job_, backlogs_);
 }
 
-/// A place was given out that is no job's id.
+/// Records a place, or the id of a removed job, which the ids in `jobs` do not show.
 void SqliteJobs::note_place(JobId place) {
   last_place_ = std::max(last_place_, place);
   last_id_ = std::max(last_id_, place);
 }
 
-/// Takes a job to another cell; its place and its marks go along.
+/// Moves a job to another cell. It keeps its place and its marks.
 void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   if (job.cell == to) return;
   backlogs_.remove(job);
@@ -345,8 +346,8 @@ void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   update_cell_.bind(1, to_integer(id)).bind(2, to).run();
 }
 
-/// Changes a job to `next`, which may have entered or left its line by that. Returns the job that
-/// became runnable by its leaving.
+/// Replaces a stored job by `next`. The change may put it into its line or take it out; returns the
+/// job that became runnable because this one left.
 JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks marks) {
   const auto& entity = next->spec->entity;
   const bool enters = before.place == 0 && next->place != 0;
@@ -366,7 +367,7 @@ bool SqliteJobs::line_is_empty(std::int64_t routing_key, const Entity& entity) {
   return !select_head_.bind(3, std::string_view{entity.id}).step();
 }
 
-/// The head of the line has left: makes the next one the head, and returns that if it is runnable.
+/// Called after the head has left: makes the next job the head and returns it if it is runnable.
 JobPtr SqliteJobs::promote_next(std::int64_t routing_key, const Entity& entity) {
   select_head_.bind(1, routing_key).bind(2, std::string_view{entity.type});
   select_head_.bind(3, std::string_view{entity.id});

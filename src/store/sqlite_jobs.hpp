@@ -1,7 +1,7 @@
-// The transitions of the job store on an SQLite database, as plain code: MemoryJobs says in maps
-// what this says in SQL. Operations run one after the other inside one transaction, which `commit`
-// ends; whoever drives it sends no answer before that. Every member throws SqliteFailure when the
-// database fails; after that nothing but the destructor may be called.
+// The transitions of the job store on an SQLite database, as plain code. MemoryJobs implements the
+// same transitions with maps. Operations run one after the other inside one transaction, which
+// `commit` ends; the caller must send no answer before that. Every member throws SqliteFailure if
+// the database fails; after that, only the destructor may be called.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace celld::store {
 
 class SqliteJobs {
  public:
-  /// On the connection of the only writer, whose schema is up to date.
+  /// Needs the only connection that writes, and an up-to-date schema.
   explicit SqliteJobs(Connection& connection);
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
@@ -27,7 +27,7 @@ class SqliteJobs {
   cells::BacklogsListed apply(const cells::ListBacklogs& request);
   cells::JobsMoved apply(const cells::MoveJobs& request);
   cells::CellLoaded apply(const cells::LoadCell& request);
-  /// Nothing when a job of this id is there already; then nothing is changed.
+  /// None if the id is in use; then nothing changes.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
   cells::KeyHolder apply(const cells::FindKeyHolder& request);
   void apply(const cells::ClaimJob& request);
@@ -42,16 +42,16 @@ class SqliteJobs {
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   cells::StoreFlushed apply(const cells::FlushStore&);
 
-  /// True when there is something to commit beside claims.
+  /// Whether there is anything to commit besides claims.
   bool changed() const { return changed_; }
-  /// How many claims wait for the next commit.
+  /// The number of claims that wait for the next commit.
   std::size_t claims() const { return claims_.size(); }
-  /// Makes everything so far durable, the claims included.
+  /// Makes every change so far durable, including the claims.
   void commit();
 
  private:
-  /// A job that was handed out. Not in the database yet: if its end is recorded before the next
-  /// commit, it needs one write rather than two. `routes_` counts it already.
+  /// A claimed job that is not in the database yet: if its end is recorded before the next commit,
+  /// the job needs one write instead of two. `backlogs_` already counts it as running.
   struct Claim {
     cells::JobPtr job;
     Standing standing;
@@ -73,7 +73,7 @@ class SqliteJobs {
   void insert_labels(const cells::Job& job);
   std::vector<cells::JobId> due_jobs(std::int64_t cell, cells::WallTime now, std::size_t limit);
   std::optional<cells::WallTime> next_due(std::int64_t cell,
-                                          const std::vector<cells::JobPtr>& besides);
+                                          const std::vector<cells::JobPtr>& excluded);
   void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
   void remove(cells::JobId id, const std::map<std::string, std::string>& labels);
   std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,

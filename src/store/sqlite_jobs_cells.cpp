@@ -1,4 +1,4 @@
-// What SqliteJobs answers about a cell as a whole: starts, loads, backlogs, moves, overrides.
+// The operations of SqliteJobs on whole cells: starts, loads, backlogs, moves, overrides.
 #include <algorithm>
 
 #include "src/store/sqlite_jobs.hpp"

@@ -1,4 +1,4 @@
-// What time does to the jobs of SqliteJobs.
+// AdvanceDue in SqliteJobs: what happens to jobs as time passes.
 #include <algorithm>
 #include <memory>
 
@@ -26,7 +26,7 @@ std::vector<JobId> SqliteJobs::due_jobs(std::int64_t cell, WallTime now, std::si
   select_due_.bind(1, cell);
   while (due.size() < limit && select_due_.step()) {
     if (select_due_.integer(1) > now.time_since_epoch().count()) break;
-    // A claimed job runs; what was due of it is not any more.
+    // The row of a claimed job is outdated: the job runs, so nothing is due for it.
     const auto id = to_id(select_due_.integer(0));
     if (!claims_.contains(id)) due.push_back(id);
   }
@@ -34,25 +34,25 @@ std::vector<JobId> SqliteJobs::due_jobs(std::int64_t cell, WallTime now, std::si
 }
 
 std::optional<WallTime> SqliteJobs::next_due(std::int64_t cell,
-                                             const std::vector<JobPtr>& besides) {
-  std::vector<JobId> not_counted;
-  not_counted.reserve(besides.size());
-  for (const auto& job : besides) not_counted.push_back(job->id);
-  std::sort(not_counted.begin(), not_counted.end());
+                                             const std::vector<JobPtr>& excluded) {
+  std::vector<JobId> excluded_ids;
+  excluded_ids.reserve(excluded.size());
+  for (const auto& job : excluded) excluded_ids.push_back(job->id);
+  std::sort(excluded_ids.begin(), excluded_ids.end());
   const ResetAtEnd reset{select_due_};
   select_due_.bind(1, cell);
   while (select_due_.step()) {
     const auto id = to_id(select_due_.integer(0));
     if (claims_.contains(id)) continue;
-    if (std::binary_search(not_counted.begin(), not_counted.end(), id)) continue;
+    if (std::binary_search(excluded_ids.begin(), excluded_ids.end(), id)) continue;
     return WallTime{milliseconds{select_due_.integer(1)}};
   }
   return std::nullopt;
 }
 
-/// The job's due time has come: one of the four things that AdvanceDue does.
+/// Does one of the four things that AdvanceDue does for a job that is due.
 void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAdvanced& done) {
-  const auto tell = [&](const JobPtr& job) {
+  const auto report = [&](const JobPtr& job) {
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
   };
   const Job& job = *row.job;
@@ -65,7 +65,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
   if (is_ended(job.state)) {
     auto settled = std::make_shared<Job>(job);
     settled->place = 0;
-    if (const auto promoted = replace(before, settled, row.marks)) tell(promoted);
+    if (const auto promoted = replace(before, settled, row.marks)) report(promoted);
   } else if (job.state == JobState::retrying) {
     auto marks = row.marks;
     marks.woken = true;
@@ -75,7 +75,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     due ? update_due_.bind(2, std::int64_t{due->time_since_epoch().count()})
         : update_due_.bind_null(2);
     update_due_.run();
-    if (is_runnable(job.state, marks)) tell(row.job);
+    if (is_runnable(job.state, marks)) report(row.job);
   } else {
     auto queued = std::make_shared<Job>(job);
     queued->state = JobState::queued;
@@ -83,7 +83,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     ++done.queued;
     note_place(queued->place);
     replace(before, queued, row.marks);
-    if (is_runnable(queued->state, standing_of(job.id)->marks)) tell(queued);
+    if (is_runnable(queued->state, standing_of(job.id)->marks)) report(queued);
   }
 }
 

@@ -1,4 +1,4 @@
-// How SqliteJobs forgets jobs that ended long ago.
+// PruneEnded in SqliteJobs: removes jobs that ended long ago.
 #include <chrono>
 #include <utility>
 
@@ -11,7 +11,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// One row of those to be removed; the labels as the key of their own rows.
+/// A job to be removed. The labels are the keys of its rows in job_labels.
 struct EndedRow {
   JobId id = 0;
   std::map<std::string, std::string> labels;
@@ -44,7 +44,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   return done;
 }
 
-/// Backlogs count no job that is in no line. The id stays taken: a provider may know it.
+/// Backlogs do not count ended jobs outside a line. The id is never reused: a provider may know it.
 void SqliteJobs::remove(JobId id, const std::map<std::string, std::string>& labels) {
   touch();
   note_place(id);

@@ -11,18 +11,18 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// Rows that one ListJobs looks at.
+/// The most rows that one ListJobs examines.
 constexpr std::size_t scanned_max = 10'000;
-/// Up to so many routing keys are read one by one and merged; beyond, all jobs are walked over.
+/// Up to this many routing keys, ListJobs merges one index scan per key; beyond, it scans all jobs.
 constexpr std::size_t merged_max = 64;
 constexpr std::size_t names_max = 10'000;
 constexpr int busy_timeout_ms = 1000;
 
-/// What a filter looks at, without the cost of decoding a job.
+/// The columns that a filter needs; reading them does not cost decoding the job.
 constexpr const char* filter_columns =
     "SELECT jobs.id, state, origin, entity_type, entity_id, services, labels FROM ";
 
-/// Queued jobs are in ten places of the index: the runnable ones by priority, and the others.
+/// Queued jobs have ten values of `turn`: one per priority if runnable, and 11 otherwise.
 constexpr const char* oldest_queued =
     "WITH turns (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (11))"
     " SELECT min((SELECT place FROM jobs INDEXED BY jobs_turn WHERE jobs.cell = routes.cell"
@@ -31,14 +31,14 @@ constexpr const char* oldest_queued =
     " FROM cells JOIN routes ON routes.cell = cells.id CROSS JOIN turns"
     " WHERE cells.customer = ?1 AND cells.product = ?2 AND queued > 0";
 
-/// The steps before a job's current one are done; state 5 is the first of the ended ones.
+/// The steps before a job's current one are done. States from 5 on are ended ones.
 constexpr const char* needs =
     "SELECT service.value, count(*) FROM jobs INDEXED BY jobs_turn,"
     " json_each(jobs.services) AS service"
     " WHERE turn IS NOT NULL AND state < 5 AND service.key >= jobs.step"
     "  AND service.value IN (SELECT value FROM json_each(?1)) GROUP BY service.value";
 
-/// A read transaction: all statements within see the same state.
+/// A read transaction: all statements in it see the same state.
 class Snapshot {
  public:
   explicit Snapshot(Connection& connection) : connection_(connection) {
@@ -52,7 +52,7 @@ class Snapshot {
   Connection& connection_;
 };
 
-/// Merges statements that each list rows with descending ids.
+/// Merges statements whose rows each have descending ids.
 class Merged {
  public:
   explicit Merged(std::vector<Statement> sources) : sources_(std::move(sources)) {
@@ -87,7 +87,7 @@ class Merged {
 Connection open_for_reading(const std::string& path) {
   Connection connection{path, Connection::Access::read_only};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
-  // The writer alone checkpoints: two connections at it can lose each other's work.
+  // Only the writer may checkpoint: checkpoints of two connections can undo each other's work.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   connection.execute("PRAGMA mmap_size = 0");
   return connection;
@@ -125,7 +125,7 @@ JobsListed SqliteReads::read(const ListJobs& request) {
     last = static_cast<JobId>(rows.row().integer(0));
     if (!may_match(request.filter, rows.row())) continue;
     if (page.jobs.size() >= request.limit || bytes > request.bytes_max) {
-      page.next = last + 1;  // Of what the filter leaves out nobody is to learn anything.
+      page.next = last + 1;  // Must not reveal the ids of jobs that the filter excludes.
       page.full = true;
       break;
     }
@@ -152,8 +152,8 @@ JobPtr SqliteReads::find(JobId id) {
   return read_job(select_job_, names_).job;
 }
 
-/// The statements that, merged, list a superset of what the filter lets through, each with the
-/// first and the end of a range of ids as its parameters 1 and 2. The most selective index wins.
+/// Statements that, merged, list a superset of the jobs that match the filter. Parameters 1 and 2
+/// of each are the first id and the end of an id range. Uses the most selective index.
 std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   const auto statement = [this](const char* from, const char* order) {
     std::string sql = filter_columns;
@@ -189,7 +189,8 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   return opened;
 }
 
-/// The routing keys of a filter's customer and product; nothing when it names neither, or too many.
+/// The routing keys that match a filter's customer and product. None if the filter names neither,
+/// or if more than `merged_max` match.
 std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilter& filter) {
   if (!filter.customer && !filter.product) return std::nullopt;
   std::string sql = "SELECT id FROM origins WHERE ";
@@ -205,8 +206,8 @@ std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilt
   return found;
 }
 
-/// False when the row cannot match. Services and labels are searched as text, which can find too
-/// much: who gets past this is looked at again, decoded.
+/// False if the row cannot match. This searches services and labels as text, which can find too
+/// much, so the caller decodes a job that passes and checks it again.
 bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
   if (filter.state && static_cast<std::int64_t>(*filter.state) != row.integer(1)) return false;
   if (filter.customer || filter.product) {
@@ -237,11 +238,11 @@ NeedsCounted SqliteReads::read(const CountNeeds& request) {
 
 // --- Names -----------------------------------------------------------------------------------
 
-SqliteReads::KnownNames::KnownNames(Connection& connection)
+SqliteReads::CachedNames::CachedNames(Connection& connection)
     : select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
       select_routing_key_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
 
-const CellKey& SqliteReads::KnownNames::cell(std::int64_t id) {
+const CellKey& SqliteReads::CachedNames::cell(std::int64_t id) {
   if (const auto known = cells_.find(id); known != cells_.end()) return known->second;
   const ResetAtEnd reset{select_cell_};
   if (!select_cell_.bind(1, id).step()) throw SqliteFailure("a stored job names an unknown cell");
@@ -249,11 +250,11 @@ const CellKey& SqliteReads::KnownNames::cell(std::int64_t id) {
   return cells_[id] = {std::string{select_cell_.text(0)}, std::string{select_cell_.text(1)}};
 }
 
-const RoutingKey& SqliteReads::KnownNames::routing_key(std::int64_t id) {
+const RoutingKey& SqliteReads::CachedNames::routing_key(std::int64_t id) {
   if (const auto known = routing_keys_.find(id); known != routing_keys_.end()) return known->second;
   const ResetAtEnd reset{select_routing_key_};
   if (!select_routing_key_.bind(1, id).step()) {
-    throw SqliteFailure("a stored job names an unknown origin");
+    throw SqliteFailure("a stored job names an unknown routing key");
   }
   if (routing_keys_.size() >= names_max) routing_keys_.clear();
   return routing_keys_[id] = {std::string{select_routing_key_.text(0)},

@@ -1,5 +1,5 @@
-// Reads of committed jobs on a connection of their own. The work spent on one read is bounded,
-// whatever the filter and however many jobs there are.
+// Reads of committed jobs on a connection of their own. The work for one read is bounded, for every
+// filter and any number of jobs.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace celld::store {
 
-/// A connection beside the writer's. Throws SqliteFailure.
+/// Opens a read-only connection for use beside the writer's. Throws SqliteFailure.
 Connection open_for_reading(const std::string& path);
 
-/// Every member throws SqliteFailure when the database fails; the next call may work again.
+/// Every member throws SqliteFailure if the database fails; a later call may succeed.
 class SqliteReads {
  public:
-  /// Opens the database read-only. It must have been created and migrated.
+  /// Opens a database that has been created and migrated.
   explicit SqliteReads(const std::string& path);
 
   cells::JobFound read(const cells::FindJob& request);
   cells::JobsListed read(const cells::ListJobs& request);
   cells::OldestQueued read(const cells::FindOldestQueued& request);
-  /// The exception: this one looks at every unfinished job.
+  /// Not bounded: reads every unfinished job.
   cells::NeedsCounted read(const cells::CountNeeds& request);
 
  private:
-  /// Remembers names, which never change, up to a number.
-  class KnownNames : public Names {
+  /// Caches names, which never change.
+  class CachedNames : public Names {
    public:
-    explicit KnownNames(Connection& connection);
+    explicit CachedNames(Connection& connection);
     const cells::CellKey& cell(std::int64_t id) override;
     const RoutingKey& routing_key(std::int64_t id) override;
 
@@ -50,7 +50,7 @@ class SqliteReads {
   bool may_match(const cells::JobFilter& filter, const Statement& row);
 
   Connection connection_;
-  KnownNames names_;
+  CachedNames names_;
   Statement select_job_;
   Statement select_oldest_;
 };

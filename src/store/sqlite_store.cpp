@@ -20,7 +20,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// Makes what was created in a directory durable. Returns an error.
+/// Makes the entries of a directory durable. Returns an error, or empty text.
 std::string sync_directory(const std::filesystem::path& directory) {
   const auto failed = [&] {
     return "cannot sync " + directory.string() + ": " + std::system_category().message(errno);
@@ -33,8 +33,8 @@ std::string sync_directory(const std::filesystem::path& directory) {
   return error;
 }
 
-/// Creates the directory and those above it that are missing, each as durable as what will be in
-/// it. Returns an error.
+/// Creates the directory and its missing parents, and makes each durable. Returns an error, or
+/// empty text.
 std::string make_directory(const std::filesystem::path& directory) {
   std::error_code failed;
   if (std::filesystem::is_directory(directory, failed)) return "";
@@ -63,15 +63,15 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
   store.path_ = (directory / options.path).string();
   store.backup_path_ = (directory / backup_file).string();
   store.backup_pages_max_ = options.backup_pages_max;
-  ::unlink(store.backup_path_.c_str());  // A crash may have left it.
+  ::unlink(store.backup_path_.c_str());  // A crash may have left one behind.
   try {
     store.opened_ =
         std::make_shared<OpenedDatabase>(options, store.path_, std::move(*lock), store.stats_);
   } catch (const SqliteFailure& failure) {
     return "cannot use the database " + store.path_ + ": " + failure.what();
   }
-  // The files of the database are there by now. SQLite makes their names durable as well, and keeps
-  // it to itself when that fails.
+  // The database files exist by now. SQLite syncs their directory as well, but does not report an
+  // error of that.
   error = sync_directory(std::filesystem::path{store.path_}.parent_path());
   if (!error.empty()) return error;
   return store;

@@ -1,13 +1,13 @@
 // The job store of a single machine: one SQLite database in WAL mode with `synchronous = FULL`.
 //
-// One detached actor owns the only connection that writes and checkpoints, and commits in groups:
-// the first operation of a batch makes it send itself a CommitBatch, which lands behind everything
-// that is in its mailbox by then; one transaction, then all the answers. Readers are detached
-// actors with connections of their own and never wait for it.
+// One detached actor owns the only connection that writes and checkpoints. It commits in groups:
+// the first operation of a batch makes the actor send itself a CommitBatch, which lands behind
+// everything that is in its mailbox by then. All of that goes into one transaction; then the actor
+// sends all the answers. Readers are detached actors with connections of their own and never wait
+// for the writer.
 //
-// When SQLite reports any error while writing, the store answers everything with an error from then
-// on, and says so once: after a failed write nobody can know what is on disk, except by opening it
-// again.
+// After any SQLite error while writing, the store calls `on_fatal` once and answers every request
+// with an error from then on: only reopening the database shows what a failed write left on disk.
 #pragma once
 
 #include <atomic>
@@ -25,25 +25,25 @@
 
 namespace celld::store {
 
-/// One transaction that was committed.
+/// Describes one committed transaction.
 struct CommitReport {
-  std::size_t operations = 0;  ///< What it wrote, and reads that came meanwhile.
+  std::size_t operations = 0;  ///< The writes in it, and the reads of the same batch.
   std::chrono::microseconds took{};
 };
 
 struct SqliteOptions {
-  std::string data_directory;               ///< Created when it is not there; locked while open.
-  std::string path = "celld.db";            ///< Of the database; relative: in the data directory.
-  std::size_t batch_operations_max = 4096;  ///< A batch that reaches this is committed at once.
+  std::string data_directory;               ///< Created if needed; locked while open.
+  std::string path = "celld.db";            ///< Of the database; relative to the data directory.
+  std::size_t batch_operations_max = 4096;  ///< A batch of this size is committed at once.
   std::size_t batch_bytes_max = 8 << 20;
-  /// How long claims wait for a commit to go with before they get one of their own.
+  /// How long claims wait to be part of another commit before they get their own.
   cells::milliseconds claim_delay{5};
-  std::int64_t wal_pages_max = 4000;          ///< A longer write-ahead log is checkpointed.
+  std::int64_t wal_pages_max = 4000;          ///< A longer write-ahead log triggers a checkpoint.
   std::function<void(std::string)> on_fatal;  ///< Called once, on the writer's thread.
   /// Called after each commit, before its answers, on the writer's thread; may be null.
   std::function<void(const CommitReport&)> on_commit;
-  std::optional<std::int64_t> database_pages_max;  ///< Makes the database full early, in tests.
-  std::optional<std::int64_t> backup_pages_max;    ///< The same for copies of it.
+  std::optional<std::int64_t> database_pages_max;  ///< Simulates a full disk in tests.
+  std::optional<std::int64_t> backup_pages_max;    ///< The same for backups.
 };
 
 /// Counted since the store was opened; readable from any thread.
@@ -57,21 +57,21 @@ class OpenedDatabase;
 /// An open database that no other celld can open.
 class SqliteStore {
  public:
-  /// Locks the data directory, creates the database or brings its schema up to date. The string is
-  /// an error, for people.
+  /// Locks the data directory, and creates the database or brings its schema up to date. The string
+  /// is an error in plain words.
   static std::variant<SqliteStore, std::string> open(const SqliteOptions& options);
 
-  /// Hands the database to its writer; to be called once. The lock goes when the writer ends.
+  /// Hands the database to its writer. Call this once. The lock is released when the writer ends.
   cells::JobStore spawn_writer(caf::actor_system& system);
-  /// As many as wanted. A reader that cannot read answers with an error, and tries again on the
-  /// next request.
+  /// Any number of readers may run. A reader that fails answers with an error and opens the
+  /// database again at the next request.
   cells::JobReader spawn_reader(caf::actor_system& system) const;
 
-  /// Copies the database, by way of a file in the data directory.
+  /// Spawns the actor that copies the database. The copy takes room in the data directory.
   BackupMaker spawn_backup_maker(caf::actor_system& system) const;
 
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
-  /// Of the database; its write-ahead log is the same with `-wal` after it.
+  /// Of the database. The path of its write-ahead log has `-wal` appended.
   const std::string& path() const { return path_; }
 
  private:

@@ -1,4 +1,4 @@
-// The writer actor: batches, answers, and what happens when the database fails.
+// The writer actor: batches, answers, and failures of the database.
 #include <exception>
 #include <utility>
 
@@ -10,7 +10,7 @@
 
 namespace celld::store {
 
-/// Commit the claims that no other commit took along.
+/// Commits the claims that no other commit has included.
 struct CommitClaims {};
 
 }  // namespace celld::store
@@ -23,7 +23,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// Counts once, on a thread and a connection of its own: it may take a while.
+/// Counts once, then ends. It has a thread and a connection of its own because counting takes time.
 using NeedsCounter = caf::typed_actor<caf::replies_to<CountNeeds>::with<NeedsCounted>>;
 
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path) {
@@ -50,20 +50,20 @@ class Writer {
     database_ = std::move(database);
   }
 
-  /// Applies the request; its answer is sent when it is on disk.
+  /// Applies the request. The answer is sent once the result is on disk.
   template <class Answer, class Request>
   caf::typed_response_promise<Answer> perform(const Request& request, std::size_t bytes = 0) {
     return answer<Answer>(
         bytes, [&]() -> std::optional<Answer> { return database_->jobs().apply(request); });
   }
 
-  /// The same for what is not answered.
+  /// Applies a request that has no answer.
   template <class Request>
   void note(const Request& request, std::size_t bytes = 0) {
     if (guard([&] { database_->jobs().apply(request); })) finish_operation(bytes);
   }
 
-  /// After a commit, so that it sees what was written so far.
+  /// Commits first, so that the counter sees all writes so far.
   caf::result<NeedsCounted> count_needs(const CountNeeds& request) {
     if (!failure_) commit();
     if (failure_) return *failure_;
@@ -96,14 +96,14 @@ class Writer {
     return promise;
   }
 
-  /// Runs what may fail. False: it has, now or earlier.
+  /// Runs an operation that may fail. False: this one or an earlier one failed.
   template <class Operation>
   bool guard(Operation operation) {
     if (failure_) return false;
     try {
       operation();
       return true;
-    } catch (const std::exception& failure) {  // Whatever it is: half an operation may be done.
+    } catch (const std::exception& failure) {  // Of any type: it may have left half an operation.
       fail(failure.what());
       return false;
     }
@@ -111,8 +111,8 @@ class Writer {
 
   void fail(const std::string& text) {
     failure_ = cannot_commit(text);
-    // First the reason: whoever gets an error ends, and is asked why.
-    if (const auto& tell = database_->options().on_fatal) tell(text);
+    // The reason goes first: an actor that receives an error ends, and its report needs the reason.
+    if (const auto& on_fatal = database_->options().on_fatal) on_fatal(text);
     answers_.fail_all(*failure_);
   }
 
@@ -120,7 +120,8 @@ class Writer {
     return !failure_ && (database_->jobs().changed() || database_->jobs().claims() != 0);
   }
 
-  /// Sees to it that what was done is committed, and the answers sent, before long.
+  /// Commits a full batch, schedules a commit for other changes, and answers at once if there are
+  /// none.
   void finish_operation(std::size_t bytes) {
     const auto& options = database_->options();
     ++operations_;
@@ -131,7 +132,7 @@ class Writer {
       answers_.deliver_all();
       if (database_->jobs().claims() != 0) {
         arm_claims();
-      } else {  // They have only read: no commit is about them.
+      } else {  // Only reads so far: they belong to no commit.
         operations_ = 0;
         bytes_ = 0;
       }

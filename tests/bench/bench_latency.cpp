@@ -1,4 +1,4 @@
-// An idle daemon: from a job's submission to the call at its provider.
+// The latency of an idle daemon, from a job's submission to the call at its provider.
 #include <chrono>
 #include <stdexcept>
 #include <vector>
@@ -55,9 +55,9 @@ int main(int argc, char** argv) {
   return run_benchmark(
       argc, argv, "latency of an idle daemon",
       [&](CLI::App& app) {
-        app.add_option("--interval-ms", plan.interval_ms, "from one job to the next")
+        app.add_option("--interval-ms", plan.interval_ms, "interval between jobs")
             ->check(CLI::Range(std::int64_t{1}, std::int64_t{60'000}));
-        app.add_option("--jobs", plan.jobs, "how many in a run")
+        app.add_option("--jobs", plan.jobs, "jobs per run")
             ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });

@@ -1,4 +1,4 @@
-// What a backlog costs in memory, on disk, and in the speed of submissions.
+// The cost of a backlog in memory, on disk and in submission rate.
 #include <algorithm>
 #include <string>
 
@@ -40,11 +40,11 @@ void measure(const Plan& plan, const Arguments& arguments, Report& report) {
   report.add("resident, idle", "MB", idle_mb);
   report.add("resident, " + std::to_string(plan.jobs) + " jobs queued", "MB", queued_mb);
   report.add("resident above idle", "MB", queued_mb - idle_mb);
-  report.add("database and its log per job", "B", (daemon.database_bytes() - idle_bytes) / count);
+  report.add("database and WAL per job", "B", (daemon.database_bytes() - idle_bytes) / count);
   report.add("submissions, first tenth", "/s", first_rate);
-  report.add("submissions, between", "/s", middle_rate);
+  report.add("submissions, middle eight tenths", "/s", middle_rate);
   report.add("submissions, last tenth", "/s", last_rate);
-  report.add("last tenth over first", "", last_rate / first_rate);
+  report.add("last tenth / first tenth", "", last_rate / first_rate);
 }
 
 }  // namespace
@@ -52,9 +52,9 @@ void measure(const Plan& plan, const Arguments& arguments, Report& report) {
 int main(int argc, char** argv) {
   Plan plan;
   return run_benchmark(
-      argc, argv, "a backlog's memory, disk and speed",
+      argc, argv, "the cost of a backlog",
       [&](CLI::App& app) {
-        app.add_option("--jobs", plan.jobs, "how many to queue")
+        app.add_option("--jobs", plan.jobs, "jobs to queue")
             ->check(CLI::Range(std::size_t{10}, std::size_t{10'000'000}));
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });

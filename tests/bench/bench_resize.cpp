@@ -1,4 +1,4 @@
-// How long a change of a pool's size takes until a provider feels it.
+// The time from a change of a pool's size until it shows at the provider.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -23,7 +23,7 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-/// Every call is held, so that a pool of n has n calls in flight and the backlog stays.
+/// The provider holds every call, so that a pool of n has n calls in flight and a constant backlog.
 class Resizing {
  public:
   Resizing(const Plan& plan, const Arguments& arguments)
@@ -40,7 +40,7 @@ class Resizing {
     provider_.await_call(1);
   }
 
-  /// From one to two and back, again and again.
+  /// Repeatedly from one worker to two and back.
   void measure_steps(Report& report) {
     std::vector<double> times_ms;
     for (std::size_t round = 0; round < plan_.rounds; ++round) {
@@ -55,14 +55,14 @@ class Resizing {
     report.add("1 -> 2: PUT until the call, p99", "ms", percentile(times_ms, 0.99));
   }
 
-  /// From one to many at once, and back. The next call after the many is the sign that none of them
-  /// runs any more: a pool of one lets it begin only then.
+  /// From one worker to many at once, and back. When the next call begins, all the held ones have
+  /// ended: a pool of one lets no call begin earlier.
   void measure_leap(Report& report) {
     const auto name = std::to_string(plan_.size);
     const auto before = provider_.calls();
     const auto begin = Clock::now();
     resize(plan_.size);
-    report.add("1 -> " + name + ": answer to the PUT", "ms", ms_between(begin, Clock::now()));
+    report.add("1 -> " + name + ": PUT until its answer", "ms", ms_between(begin, Clock::now()));
     const auto last = provider_.await_call(before + plan_.size - 1);
     report.add("1 -> " + name + ": PUT until the last call", "ms", ms_between(begin, last));
     daemon_.await_cell(
@@ -70,13 +70,13 @@ class Resizing {
 
     const auto shrink = Clock::now();
     resize(1);
-    report.add(name + " -> 1: answer to the PUT", "ms", ms_between(shrink, Clock::now()));
+    report.add(name + " -> 1: PUT until its answer", "ms", ms_between(shrink, Clock::now()));
     const auto calls = provider_.calls();
     const auto answered = provider_.answer(plan_.size);
     provider_.peak();
     const auto next = provider_.await_call(calls + 1);
-    report.add(name + " -> 1: last answer until none is above", "ms", ms_between(answered, next));
-    report.add(name + " -> 1: calls beyond the new size", "",
+    report.add(name + " -> 1: last answer until the next call", "ms", ms_between(answered, next));
+    report.add(name + " -> 1: calls above the new size", "",
                static_cast<double>(provider_.peak()) - 1);
   }
 
@@ -85,7 +85,7 @@ class Resizing {
     client_.ask(202, "PUT", pool_path, nlohmann::json{{"size", size}}.dump());
   }
 
-  /// Of two busy workers one retires, and it may be either: answers calls until it has left.
+  /// Either of the two busy workers may be the one that retires: answers calls until it has left.
   void shed_one() {
     provider_.answer(1);
     daemon_.await_cell(
@@ -115,11 +115,11 @@ void measure(const Plan& plan, const Arguments& arguments, Report& report) {
 int main(int argc, char** argv) {
   Plan plan;
   return run_benchmark(
-      argc, argv, "resizing of a pool under a backlog",
+      argc, argv, "resizing a pool under a backlog",
       [&](CLI::App& app) {
         app.add_option("--rounds", plan.rounds, "steps from one worker to two and back")
             ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
-        app.add_option("--size", plan.size, "how far the leap goes")
+        app.add_option("--size", plan.size, "workers after the leap")
             ->check(CLI::Range(std::size_t{2}, std::size_t{10'000}));
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });

@@ -1,5 +1,5 @@
-// Durable submissions one by one, while the jobs run and while they do not, beside what the same
-// HTTP server answers when no store is asked.
+// Durable single submissions, with and without the jobs running, and for comparison requests that
+// the same HTTP server answers without the store.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -28,8 +28,8 @@ void add_load(Report& report, const std::string& name, const LoadResult& result)
   report.add(name + ", p99", "us", percentile(result.latencies_us, 0.99));
 }
 
-/// The same server, the same requests but for a service that is not configured: refused after they
-/// have been read and checked, before anything is stored.
+/// GET /livez, and the same submissions for a service that is not configured: celld reads and
+/// checks them, and refuses them before it stores anything.
 void measure_without_store(const Load& load, const std::string& place, Report& report) {
   const auto live = request_text("GET", "/livez");
   Load livez = load;
@@ -37,7 +37,7 @@ void measure_without_store(const Load& load, const std::string& place, Report& r
   report.add("GET /livez" + place, "/s",
              run_load(livez, [&] { return std::string_view(live); }).rate());
 
-  JobRequests unknown{"nobody"};
+  JobRequests unknown{"unknown"};
   Load refused = load;
   refused.status = 422;
   const auto result = run_load(refused, [&] { return unknown.next(); });
@@ -64,7 +64,7 @@ void measure_running(const Daemon& daemon, const Load& load, const std::string& 
   const double cpu = daemon.cpu_seconds() - cpu_before;
   const auto count = static_cast<double>(result.requests);
   add_load(report, "submitted and run" + place, result);
-  report.add("all ended after the last answer" + place, "ms", rest_seconds * 1000);
+  report.add("last answer until all ended" + place, "ms", rest_seconds * 1000);
   report.add("jobs ended" + place, "/s", count / (result.seconds + rest_seconds));
   report.add("CPU of celld per job" + place, "us", cpu * 1e6 / count);
 }
@@ -96,10 +96,12 @@ int main(int argc, char** argv) {
   return run_benchmark(
       argc, argv, "durable submission of jobs",
       [&](CLI::App& app) {
-        app.add_option("--connections", plan.connections, "how many, one after another");
-        app.add_option("--seconds", plan.seconds, "of each load");
+        app.add_option("--connections", plan.connections,
+                       "numbers of connections, measured in turn");
+        app.add_option("--seconds", plan.seconds, "length of each load");
         app.add_option("--pool", plan.pool_size, "workers of the cell");
-        app.add_flag("--no-run", plan.no_run, "jobs that are due in an hour: insertion alone");
+        app.add_flag("--no-run", plan.no_run,
+                     "submit jobs that are due in an hour, to measure insertion alone");
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
 }

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int start_timeout_ms = 30'000;
 constexpr int stop_timeout_ms = 30'000;
-constexpr std::int64_t look_interval_ms = 2;
+constexpr std::int64_t poll_interval_ms = 2;
 constexpr std::chrono::minutes cell_timeout{2};
 constexpr double bytes_per_mb = 1024.0 * 1024.0;
 
@@ -75,7 +75,7 @@ void Daemon::launch(const std::string& program) {
   pid_ = ::fork();
   if (pid_ < 0) fail("fork");
   if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A benchmark that is interrupted leaves nothing running.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // celld dies with the benchmark.
     ::dup2(writing.get(), STDOUT_FILENO);
     const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (errors >= 0) ::dup2(errors, STDERR_FILENO);
@@ -123,7 +123,7 @@ double Daemon::resident_mb() const {
 
 double Daemon::cpu_seconds() const {
   const auto text = contents("/proc/" + std::to_string(pid_) + "/stat");
-  // The name in parentheses may hold anything; eleven fields stand between it and the two times.
+  // Skip the name in parentheses, which may contain anything, and the eleven fields after it.
   std::istringstream fields{text.substr(text.rfind(')') + 1)};
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;
@@ -145,10 +145,11 @@ double Daemon::database_bytes() const {
 
 double Daemon::await_cell(const std::function<bool(const nlohmann::json& cell)>& wanted) const {
   ApiClient client{port_};
-  Ticker ticker{look_interval_ms};
+  Ticker ticker{poll_interval_ms};
   const auto begin = Clock::now();
   while (!wanted(client.ask(200, "GET", cell_path))) {
-    if (Clock::now() - begin > cell_timeout) throw std::runtime_error("the cell did not get there");
+    if (Clock::now() - begin > cell_timeout)
+      throw std::runtime_error("the cell did not reach the expected state");
     ticker.await_tick();
   }
   return std::chrono::duration<double>(Clock::now() - begin).count();

@@ -1,4 +1,4 @@
-// A celld of one's own, on a fresh data directory, and what can be seen of it from outside.
+// A celld process with a fresh data directory, and measurements of it from outside.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace celld::bench {
 
-/// Starts with the object, and is stopped and its directory removed with it.
+/// The process starts and stops with the object. The destructor removes its directory.
 class Daemon {
  public:
-  /// Returns when it serves. `directory` is made below `parent`. Throws.
+  /// Returns once celld serves. Creates its directory below `parent`. Throws.
   Daemon(const std::string& program, const std::filesystem::path& parent,
          const nlohmann::json& config);
   ~Daemon();
@@ -26,14 +26,15 @@ class Daemon {
 
   std::uint16_t port() const { return port_; }
   double resident_mb() const;
-  /// Of user and kernel, of all its threads so far.
+  /// User and kernel time of all threads so far.
   double cpu_seconds() const;
-  /// The database with its write-ahead log.
+  /// Size of the database and its write-ahead log.
   double database_bytes() const;
 
-  /// Asks for its only cell until it is as wanted; the seconds that took. Throws after two minutes.
+  /// Polls the only cell until `wanted` holds. Returns the seconds that took; throws after two
+  /// minutes.
   double await_cell(const std::function<bool(const nlohmann::json& cell)>& wanted) const;
-  /// The seconds until no job is unfinished.
+  /// Waits until no job is unfinished. Returns the seconds that took.
   double await_all_ended() const;
 
  private:
@@ -46,17 +47,17 @@ class Daemon {
   std::uint16_t port_ = 0;
 };
 
-/// A configuration with one cell for everything.
+/// A configuration with one cell for all customers and products.
 nlohmann::json one_cell_config(const nlohmann::json& service, std::uint32_t pool_size);
 
 /// The service of one_cell_config.
 constexpr const char* service_name = "provider";
 
-/// Where its only cell is described, and where its pool is resized.
+/// The paths of the only cell and of its pool.
 constexpr const char* cell_path = "/v1/cells/*/*";
 constexpr const char* pool_path = "/v1/admin/cells/*/*/pool";
 
-/// Wakes its owner at even intervals.
+/// Wakes the calling thread at regular intervals.
 class Ticker {
  public:
   explicit Ticker(std::int64_t interval_ms);

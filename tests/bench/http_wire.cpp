@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t read_bytes = 4 << 10;
 constexpr timeval answer_timeout{30, 0};
 
-/// The value of Content-Length, however it is capitalised; 0 when there is none.
+/// The value of Content-Length, capitalised or in lower case; 0 if absent.
 std::size_t content_length(std::string_view head) {
   for (const std::string_view name : {"\r\nContent-Length: ", "\r\ncontent-length: "}) {
     const auto found = head.find(name);
@@ -63,7 +63,7 @@ Descriptor connect_to(std::uint16_t port) {
 void send_whole(int fd, std::string_view bytes) {
   const auto sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(bytes.size())) {
-    throw std::runtime_error("a message was not taken whole");
+    throw std::runtime_error("a message was not sent whole");
   }
 }
 

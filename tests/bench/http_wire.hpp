@@ -1,4 +1,5 @@
-// HTTP/1.1 as the benchmarks speak it: sockets on loopback, and messages with a Content-Length.
+// The subset of HTTP/1.1 that the benchmarks use: loopback sockets and messages with a
+// Content-Length.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace celld::bench {
 
-/// A descriptor that is closed with its owner.
+/// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -30,25 +31,25 @@ class Descriptor {
 /// A blocking connection to a port of 127.0.0.1, without Nagle's delay. Throws.
 Descriptor connect_to(std::uint16_t port);
 
-/// Sends all of it on a socket whose buffer has room for it. Throws otherwise.
+/// Sends all bytes at once. Throws if the socket's buffer has no room for them.
 void send_whole(int fd, std::string_view bytes);
 
-/// Views into the reader that cut it out, good until its next fill().
+/// Views into the reader that produced the message, valid until its next fill().
 struct Message {
   std::string_view head;  ///< Start line and headers.
   std::string_view body;
 
-  /// Of an answer.
+  /// The status of a response; 0 if there is none.
   int status() const;
 };
 
-/// Cuts what a connection brings into messages.
+/// Splits the bytes of a connection into messages.
 class MessageReader {
  public:
-  /// Takes what the socket has; on a blocking socket it waits for something. False: the peer has
-  /// closed, or nothing came within the socket's timeout.
+  /// Reads what the socket has; a blocking socket waits for data. False if the peer has closed the
+  /// connection or the socket's timeout has passed.
   bool fill(int fd);
-  /// The next whole message, if it is there.
+  /// The next complete message, if any.
   std::optional<Message> next();
 
  private:
@@ -56,16 +57,16 @@ class MessageReader {
   std::size_t consumed_ = 0;
 };
 
-/// The bytes of a request with a JSON body, or without one.
+/// The bytes of a request, with a JSON body unless `body` is empty.
 std::string request_text(std::string_view method, std::string_view path,
                          std::string_view body = {});
 
-/// One connection that waits for each answer.
+/// A client with one connection, which waits for each answer.
 class ApiClient {
  public:
   explicit ApiClient(std::uint16_t port);
 
-  /// The body of the answer. Throws unless it has that status.
+  /// The body of the answer. Throws if the status is another.
   nlohmann::json ask(int status, std::string_view method, std::string_view path,
                      std::string_view body = {});
 

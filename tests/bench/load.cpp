@@ -55,7 +55,7 @@ class LoadRun {
     std::array<epoll_event, 64> events;
     const int count = ::epoll_wait(poll_.get(), events.data(), events.size(), answer_timeout_ms);
     if (count < 0 && errno == EINTR) return;
-    if (count <= 0) throw std::runtime_error("no answer came");
+    if (count <= 0) throw std::runtime_error("no answer arrived");
     for (int i = 0; i < count; ++i) take_answer(connections_[events[i].data.u64]);
   }
 

@@ -1,4 +1,4 @@
-// Load: so many connections, each with one request in flight, all on the calling thread.
+// Load over several connections, each with one request in flight, all on the calling thread.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,9 @@ using Clock = std::chrono::steady_clock;
 struct Load {
   std::uint16_t port = 0;
   std::size_t connections = 1;
-  int status = 202;  ///< Any other answer is an error.
-  /// Ends with whichever comes first. Every request that was sent is answered and counted.
+  int status = 202;  ///< The expected status. Any other is an error.
+  /// The load ends when it reaches either limit. Every request that was sent is answered and
+  /// counted.
   Clock::duration duration = std::chrono::hours{1};
   std::size_t requests_max = SIZE_MAX;
 };
@@ -30,18 +31,18 @@ struct LoadResult {
   double rate() const { return static_cast<double>(requests) / seconds; }
 };
 
-/// The text that it returns is used before the next call.
+/// The returned view need only be valid until the next call.
 using NextRequest = std::function<std::string_view()>;
 
-/// Throws when an answer is another than expected, or does not come.
+/// Throws on an unexpected or missing answer.
 LoadResult run_load(const Load& load, const NextRequest& next_request);
 
-/// Requests to submit a job of about 200 bytes, each for an entity of its own.
+/// Requests that submit a job of about 200 bytes, each for another entity.
 class JobRequests {
  public:
   JobRequests(std::string_view service, std::int64_t delay_ms = 0);
 
-  /// Throws nothing; good until the next call.
+  /// The view is valid until the next call.
   std::string_view next();
 
  private:

@@ -77,9 +77,9 @@ std::size_t ProviderServer::calls() const {
 
 Clock::time_point ProviderServer::await_call(std::size_t nth) {
   std::unique_lock lock{mutex_};
-  if (!came_.wait_for(lock, call_timeout, [&] { return calls_.size() >= nth; })) {
-    throw std::runtime_error("call " + std::to_string(nth) + " did not come, only " +
-                             std::to_string(calls_.size()) + " did");
+  if (!arrived_.wait_for(lock, call_timeout, [&] { return calls_.size() >= nth; })) {
+    throw std::runtime_error("call " + std::to_string(nth) + " did not arrive; there were " +
+                             std::to_string(calls_.size()));
   }
   return calls_[nth - 1];
 }
@@ -149,7 +149,7 @@ void ProviderServer::note_call(int fd) {
       peak_ = std::max(peak_, held_.size());
     }
   }
-  came_.notify_all();
+  arrived_.notify_all();
 }
 
 }  // namespace celld::bench

@@ -1,4 +1,4 @@
-// A provider that notes when each call reaches it, and answers at once or when it is told to.
+// A provider that records when each call arrives, and answers at once or on request.
 #pragma once
 
 #include <chrono>
@@ -22,23 +22,26 @@ namespace celld::bench {
 
 class ProviderServer {
  public:
-  enum class Mode { answer, hold };
+  enum class Mode {
+    answer,  ///< Answers each call at once.
+    hold,    ///< Holds each call until answer().
+  };
 
   explicit ProviderServer(Mode mode);
   ~ProviderServer();
   ProviderServer(const ProviderServer&) = delete;
   ProviderServer& operator=(const ProviderServer&) = delete;
 
-  /// A service of a configuration that calls this provider.
+  /// The configuration of a service that calls this provider.
   nlohmann::json service() const;
 
-  /// How many calls have come so far.
+  /// The number of calls so far.
   std::size_t calls() const;
-  /// When the n-th call (from 1) came. Throws when it does not within half a minute.
+  /// Waits for the n-th call (from 1). Returns when it arrived; throws after half a minute.
   Clock::time_point await_call(std::size_t nth);
-  /// Answers held calls, the oldest first; when it gave the last of these answers.
+  /// Answers held calls, the oldest first. Returns when it sent the last answer.
   Clock::time_point answer(std::size_t count);
-  /// The most calls that were held at once since the last time this was asked.
+  /// The most calls held at once since the last call of peak().
   std::size_t peak();
 
  private:
@@ -55,10 +58,10 @@ class ProviderServer {
     Descriptor socket;
     MessageReader reader;
   };
-  std::map<int, Connection> connections_;  ///< Of the serving thread.
+  std::map<int, Connection> connections_;  ///< Used by the serving thread only.
 
   mutable std::mutex mutex_;
-  std::condition_variable came_;
+  std::condition_variable arrived_;
   std::vector<Clock::time_point> calls_;
   std::deque<int> held_;
   std::size_t peak_ = 0;

@@ -17,14 +17,14 @@
 namespace celld::bench {
 namespace {
 
-/// Of the last minute: whatever else ran on the machine slowed the figures.
+/// Of the last minute. Other load on the machine distorts the figures.
 double load_average() {
   double average = 0;
   return ::getloadavg(&average, 1) == 1 ? average : 0;
 }
 
-/// What a commit waits for: how long a file of `directory` takes to reach the disk after 16 KiB
-/// were written over in it. Without it no figure of a durable daemon can be compared with another.
+/// The time to overwrite 16 KiB of a file in `directory` and sync it, which is what a commit waits
+/// for. Figures of a durable daemon are only comparable on disks for which this figure is similar.
 double sync_p50_us(const std::filesystem::path& directory) {
   constexpr int rounds = 50;
   constexpr std::size_t bytes = 16 << 10;
@@ -40,7 +40,7 @@ double sync_p50_us(const std::filesystem::path& directory) {
         ::pwrite(file.get(), content.data(), bytes, 0) == static_cast<ssize_t>(bytes);
     if (!written || ::fdatasync(file.get()) != 0) throw std::runtime_error("cannot write " + path);
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
-    if (round >= 0) times_us.push_back(time.count());  // The first one allocates the blocks.
+    if (round >= 0) times_us.push_back(time.count());  // The first write allocates the blocks.
   }
   return percentile(times_us, 0.5);
 }
@@ -112,9 +112,9 @@ int run_benchmark(int argc, char** argv, const std::string& title,
   arguments.directory = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   arguments.celld = (arguments.directory / "celld").string();
   CLI::App app{"Measures " + title + "."};
-  app.add_option("celld", arguments.celld, "the daemon; beside this program unless given");
-  app.add_option("--data", arguments.directory, "where to make data directories");
-  app.add_option("--runs", arguments.runs, "medians are of so many runs")
+  app.add_option("celld", arguments.celld, "the daemon (default: next to this program)");
+  app.add_option("--data", arguments.directory, "parent of the data directories");
+  app.add_option("--runs", arguments.runs, "runs; figures are their medians")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--json", arguments.json, "print one JSON document");
   add_options(app);
@@ -122,7 +122,7 @@ int run_benchmark(int argc, char** argv, const std::string& title,
   try {
     Report report{title};
     for (int run = 0; run < arguments.runs; ++run) {
-      report.add("the disk: 16 KiB and fdatasync, p50", "us", sync_p50_us(arguments.directory));
+      report.add("disk: write 16 KiB and fdatasync, p50", "us", sync_p50_us(arguments.directory));
       measure(arguments, report);
     }
     report.print(arguments.json);

@@ -1,4 +1,4 @@
-// What a benchmark prints, and the arguments that all of them take.
+// The output of a benchmark, and the arguments that all benchmarks share.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,18 @@
 
 namespace celld::bench {
 
-/// The value that the given part of them does not exceed; 0 of none.
+/// The smallest value that at least `part` (0 to 1) of the values do not exceed; 0 if there are
+/// none.
 double percentile(std::vector<double> values, double part);
 
-/// Figures by name, in order of their first appearance. One that is added several times is told by
-/// its median, with its least and its greatest value.
+/// Figures by name, in the order in which they were first added. A figure that was added several
+/// times is reported as its median, with its minimum and maximum.
 class Report {
  public:
   explicit Report(std::string title);
 
   void add(const std::string& name, const std::string& unit, double value);
-  /// One figure a line, or all as one JSON document.
+  /// Prints one figure per line, or one JSON document.
   void print(bool json) const;
 
  private:
@@ -38,15 +39,14 @@ class Report {
 };
 
 struct Arguments {
-  std::string celld;  ///< The program; beside the benchmark unless given.
-  std::filesystem::path
-      directory;  ///< Where the data directories are made, on the disk to measure.
+  std::string celld;                ///< The program. Default: next to the benchmark.
+  std::filesystem::path directory;  ///< Parent of the data directories, on the disk to measure.
   int runs = 3;
   bool json = false;
 };
 
-/// Everything that the programs' main functions share. `add_options` adds what else one takes;
-/// `measure` is called once for each run. Returns what to exit with.
+/// The shared part of the benchmarks' main functions. `add_options` adds options of the benchmark's
+/// own; `measure` is called once per run. Returns the exit code.
 int run_benchmark(int argc, char** argv, const std::string& title,
                   const std::function<void(CLI::App&)>& add_options,
                   const std::function<void(const Arguments&, Report&)>& measure);

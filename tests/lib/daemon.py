@@ -1,7 +1,7 @@
-"""The daemon under test, a client for it, and what every end-to-end test starts from.
+"""The daemon under test, a client for it, and the base class of the end-to-end tests.
 
-The tests know celld by its program, its API documentation and its database file: nothing else.
-`CELLD_BINARY` names the program.
+The tests know only celld's program, its API documentation and its database file. `CELLD_BINARY`
+names the program.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ import urllib.parse
 import openapi_document
 from provider import Provider
 
-# How many times slower than usual everything may be: sanitizers set it.
+# The factor by which everything may be slower than usual; set for sanitizer builds.
 SLOWDOWN = float(os.environ.get("CELLD_TEST_SLOWDOWN", "1"))
-DEADLINE_S = 30.0 * SLOWDOWN  # For what must happen at all; generous, as the machine may be loaded.
+DEADLINE_S = 30.0 * SLOWDOWN  # For events that must happen; generous, as the machine may be busy.
 ENDED = ("succeeded", "failed", "cancelled")
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):
-    """Polls until `condition()` is true, and returns what it returned."""
+    """Polls until `condition()` is true, and returns its result."""
     give_up_at = time.monotonic() + deadline_s
     while True:
         result = condition()
@@ -40,7 +40,7 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
 
 
 def stays(condition, what, seconds=0.3):
-    """Watches for a while that `condition()` stays true: for what must not happen."""
+    """Checks for a while that `condition()` stays true: for events that must not happen."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if not condition():
@@ -67,13 +67,13 @@ class Answer:
 
 
 class Client:
-    """One keep-alive connection. For one thread. Every answer must be as openapi.json has it."""
+    """One keep-alive connection, for one thread. Checks every answer against openapi.json."""
 
     def __init__(self, host, port, timeout_s=70.0):
         self.connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
     def request(self, method, path, body=None, headers=None):
-        """`body` is sent as it is when it is bytes, and else as JSON."""
+        """Sends `body` as it is if it is bytes, otherwise as JSON."""
         headers = dict(headers or {})
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
@@ -108,7 +108,7 @@ class Client:
 
 
 class Daemon:
-    """A celld over one data directory. It can be killed and started again."""
+    """A celld with one data directory. It can be killed and started again."""
 
     def __init__(self, config, directory, arguments=None, environment=None):
         self.directory = directory
@@ -133,7 +133,7 @@ class Daemon:
         return [os.environ["CELLD_BINARY"], "--config", self.config_path, *arguments]
 
     def spawn(self):
-        """Without waiting until it serves."""
+        """Starts celld without waiting until it serves."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
         environment.update(self.environment)
         with open(self.stderr_path, "ab") as log:
@@ -148,7 +148,7 @@ class Daemon:
         prefix = "celld listening on http://"
         if not line.startswith(prefix):
             self.kill()
-            raise AssertionError(f"celld does not serve; it said {line!r}\n{self.log()}")
+            raise AssertionError(f"celld does not serve; it wrote {line!r}\n{self.log()}")
         self.host, _, port = line[len(prefix):].strip().rpartition(":")
         self.port = int(port)
         return self
@@ -164,7 +164,7 @@ class Daemon:
         self.process.send_signal(number)
 
     def wait(self, deadline_s=DEADLINE_S):
-        """The exit code."""
+        """Waits for celld to end; returns its exit code."""
         try:
             code = self.process.wait(deadline_s)
         except subprocess.TimeoutExpired:
@@ -187,7 +187,7 @@ class Daemon:
 
 
 def a_config(provider, **changes):
-    """Two services at `provider`, one cell for all; retries come fast."""
+    """Two services at `provider`, one cell for all jobs, and fast retries."""
     config = {
         "services": {"dns": {"type": "http", "url": provider.url + "/dns"},
                      "billing": {"type": "http", "url": provider.url + "/billing"}},
@@ -208,7 +208,7 @@ def a_job(entity_id="example.com", **changes):
 
 
 class EndToEnd(unittest.TestCase):
-    """A provider of our own and, once a test has called `start`, a daemon and a client."""
+    """A fake provider and, once a test has called `start`, a daemon and a client."""
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-e2e-")
@@ -225,12 +225,12 @@ class EndToEnd(unittest.TestCase):
         return self.client
 
     def end(self):
-        """Every test ends with a daemon that still lives and stops when asked."""
+        """Checks that celld still runs at the end of a test, and stops with exit code 0."""
         self.client.close()
         with contextlib.suppress(ConnectionError):
             self.provider.release_all()
         if self.daemon.process.returncode is not None:
-            return  # The test stopped it, and looked at the exit code.
+            return  # The test stopped it, and checked the exit code.
         code = self.daemon.stop()
         if code != 0:
             print(self.daemon.log(), file=sys.stderr)
@@ -269,7 +269,7 @@ class EndToEnd(unittest.TestCase):
         return answer.json
 
     def assert_problem(self, answer, status, slug=None):
-        """An RFC 9457 problem, whole, of that status."""
+        """Checks that `answer` is a complete RFC 9457 problem with this status."""
         self.assertEqual(answer.status, status, answer)
         self.assertEqual(answer.headers.get("content-type"), "application/problem+json", answer)
         problem = answer.json

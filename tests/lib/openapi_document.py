@@ -1,5 +1,4 @@
-"""openapi.json as the tests read it: which operations there are, and whether an answer is as it
-says."""
+"""openapi.json for the tests: lists its operations, and checks answers against it."""
 
 import functools
 import json
@@ -13,7 +12,7 @@ PATH = os.path.join(ROOT, "src", "http", "api", "openapi.json")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # Headers that every answer may have.
 OF_HTTP = {"content-type", "content-length", "transfer-encoding", "connection", "date"}
-# What a request gets that is for no operation: its path, its method or its framing is wrong.
+# Responses to requests for no operation: the path, the method or the framing is wrong.
 WITHOUT_OPERATION = ("BadRequest", "NotFound", "MethodNotAllowed", "RequestTimeout",
                      "ContentTooLarge", "UriTooLong", "UnsupportedMediaType", "HeadersTooLarge",
                      "InternalError", "TooManyConnections", "VersionNotSupported")
@@ -35,7 +34,7 @@ class Operation:
 
     @property
     def scope(self):
-        """None: open to all."""
+        """The scope that a token needs; None when no token is needed."""
         security = self.node["security"]
         return security[0]["bearer"][0] if security else None
 
@@ -63,14 +62,14 @@ class Document:
                                   for name in WITHOUT_OPERATION}
 
     def path_of(self, target):
-        """The described path that a request's target is for, if there is one."""
+        """The described path that matches a request's target, if any."""
         path = target.partition("?")[0]
         if path in self.paths:
             return path
         return next((each for each, form in self.paths.items() if form.match(path)), None)
 
     def methods(self, path):
-        """Those that the path has."""
+        """The methods of a path."""
         methods = {each.method for each in self.operations if each.path == path}
         return methods | ({"HEAD"} if "GET" in methods else set())
 
@@ -81,7 +80,7 @@ class Document:
                      if (each.method, each.path) == (wanted, path)), None)
 
     def faults(self, method, target, status, headers, body):
-        """Where an answer is not as described; the names of its headers are in lower case."""
+        """How an answer differs from its description. `headers` has lower-case names."""
         operation = self.operation(method, target)
         described = (operation.responses if operation else self.without_operation).get(status)
         if described is None:
@@ -90,7 +89,7 @@ class Document:
         if status == 405:
             allowed = set(headers.get("allow", "").split(", "))
             if allowed != self.methods(self.path_of(target)) or method in allowed:
-                found.append(f"Allow: {allowed} is not what is described")
+                found.append(f"Allow: {allowed} is not as described")
         return found + self._content_faults(described.get("content", {}), method, headers, body)
 
     def _header_faults(self, described, headers):
@@ -121,7 +120,7 @@ class Document:
         if kind == "text/event-stream":
             return self._event_faults(media["x-events"], body.decode())
         if kind == "application/vnd.sqlite3":
-            return [] if body.startswith(b"SQLite format 3\0") else ["this is no database"]
+            return [] if body.startswith(b"SQLite format 3\0") else ["the body is not a database"]
         value = body.decode() if kind.startswith("text/plain") else json.loads(body)
         return self.schemas.faults(media["schema"], value)
 
@@ -129,7 +128,7 @@ class Document:
         found = []
         for lines in (block.splitlines() for block in text.split("\n\n")):
             fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
-            if set(fields) <= {"id"}:  # No event, but for where to resume.
+            if set(fields) <= {"id"}:  # Not an event, only an id to resume from.
                 continue
             if set(fields) != {"id", "event", "data"} or fields["event"] not in described:
                 found.append(f"an event of this kind is not described: {fields}")
@@ -140,14 +139,14 @@ class Document:
 
 
 def status_of(schemas, response):
-    """The status of a response that is a problem."""
+    """The status of a problem response."""
     [media] = response["content"].values()
     schema = media["schema"]
     return schemas.properties(schema.get("oneOf", [schema])[0])["status"]["const"]
 
 
 def problem_types(response):
-    """The slugs of the problems that a response may be; none when it is no problem."""
+    """The slugs of the problems that a response may be; empty when it is not a problem."""
     schema = response.get("content", {}).get("application/problem+json", {}).get("schema")
     if schema is None:
         return set()
@@ -162,8 +161,8 @@ def document():
 
 
 def check(method, target, answer):
-    """Fails when celld answers otherwise than it says."""
+    """Fails when an answer does not match openapi.json."""
     faults = document().faults(method, target, answer.status, answer.headers, answer.body)
     if faults:
-        raise AssertionError(f"{method} {target}: the answer is not as openapi.json has it: "
+        raise AssertionError(f"{method} {target}: the answer does not match openapi.json: "
                              f"{faults[:10]}\n{answer}")

@@ -1,15 +1,14 @@
 """A checker for the part of JSON Schema 2020-12 that openapi.json uses.
 
-`Schemas(document).faults(schema, value)` tells everything about a value that its schema does not
-allow, each with its JSON pointer. A keyword that is not known here is an error of the schema, so
-that none is passed over.
+`Schemas(document).faults(schema, value)` returns everything in a value that its schema does not
+allow, each with its JSON pointer. An unknown keyword is an error, so that no keyword is ignored.
 """
 
 import datetime
 import math
 import re
 
-# What is for people, or is looked at elsewhere.
+# Documentation, or checked elsewhere.
 ANNOTATIONS = {"title", "description", "default", "example", "examples", "contentMediaType"}
 TYPES = {
     "null": lambda value: value is None,
@@ -23,7 +22,7 @@ TYPES = {
 
 
 def matches(pattern, text):
-    """As ECMA-262 has it, where `$` is the end and nothing else, and `\\d` is ASCII."""
+    """As in ECMA-262, where `$` is the end and nothing else, and `\\d` is ASCII."""
     return re.search(re.sub(r"\$$", r"\\Z", pattern), text, re.ASCII) is not None
 
 
@@ -33,7 +32,7 @@ class Schemas:
         self.compiled = {}
 
     def resolve(self, node):
-        """What a reference stands for; the node itself when it is none."""
+        """The target of a reference; the node itself when it is not one."""
         while "$ref" in node:
             target = self.document
             for part in node["$ref"].removeprefix("#/").split("/"):
@@ -43,14 +42,14 @@ class Schemas:
 
     def faults(self, schema, value, pointer=""):
         if id(schema) not in self.compiled:
-            # The schema is kept beside it, so that no other gets its id.
+            # Keeps the schema alive, so that no other object gets its id.
             self.compiled[id(schema)] = (self._compile(schema), schema)
         found = []
         self.compiled[id(schema)][0](value, pointer, found)
         return found
 
     def properties(self, schema):
-        """Every property that an object may have, with those of what the schema is made of."""
+        """Every property that an object may have, including those in `allOf`."""
         schema = self.resolve(schema)
         names = {}
         for part in schema.get("allOf", []):
@@ -98,7 +97,7 @@ class Schemas:
         def compiled(limit, _):
             def check(value, pointer, found):
                 if TYPES[kind](value) and exceeds(measure(value), limit):
-                    found.append(f"{pointer}: {value!r:.80} has not {what} {limit}")
+                    found.append(f"{pointer}: {value!r:.80} does not have {what} {limit}")
             return check
         return compiled
 
@@ -131,7 +130,7 @@ class Schemas:
 
     @staticmethod
     def _format(name, schema):
-        """The pattern beside it says how it is written; this, that there is such a day."""
+        """Checks that the day exists; the pattern beside it checks the notation."""
         assert name == "date-time" and "pattern" in schema, f"an unknown format: {schema}"
 
         def check(value, pointer, found):
@@ -141,7 +140,7 @@ class Schemas:
             try:
                 datetime.date(*map(int, digits.groups()))
             except ValueError:
-                found.append(f"{pointer}: {value!r:.80} is no day")
+                found.append(f"{pointer}: {value!r:.80} is not a day")
         return check
 
     @staticmethod
@@ -149,7 +148,7 @@ class Schemas:
         def check(value, pointer, found):
             if unique and isinstance(value, list) and any(
                     each in value[:i] for i, each in enumerate(value)):
-                found.append(f"{pointer}: something comes twice")
+                found.append(f"{pointer}: an item is repeated")
         return check
 
     def _items(self, items, _):
@@ -207,12 +206,12 @@ class Schemas:
             faults = [self.faults(part, value, pointer) for part in parts]
             good = sum(not each for each in faults)
             if good != 1:
-                found.append(f"{pointer}: {value!r:.80} fits {good} of {len(parts)} schemas: "
+                found.append(f"{pointer}: {value!r:.80} matches {good} of {len(parts)} schemas: "
                              f"{sum(faults, [])[:5]}")
         return check
 
     def _not(self, part, _):
         def check(value, pointer, found):
             if not self.faults(part, value, pointer):
-                found.append(f"{pointer}: {value!r:.80} fits what it must not")
+                found.append(f"{pointer}: {value!r:.80} matches a schema that it must not match")
         return check

@@ -1,6 +1,6 @@
-"""Values to try a schema with: on both sides of each bound that it sets, and of each type.
+"""Values to try a schema with: on both sides of each bound, and of each type.
 
-Whether a value is good is not told here: the schema itself tells, and celld has to agree.
+The schema decides whether a value is valid, and celld has to agree.
 """
 
 import re
@@ -17,12 +17,12 @@ TIMES = ["2036-11-20T22:42:56.123Z", "2036-11-20T22:42:56Z", "2036-11-20T22:42:5
          "2036-11-20T22:42:56.1234567890Z", "2036-11-20T22:42:56Z ", "2036-11-20T22:42:56Z\n",
          "12036-11-20T22:42:56Z", "2036-1-20T22:42:56Z", "\u0662036-11-20T22:42:56Z", "tomorrow"]
 CHARACTERS = [chr(code) for code in range(1, 128)] + ["é", "\u0663", "\U0001f4a9"]
-LENGTH_MAX = 300  # Above each bound of a length.
+LENGTH_MAX = 300  # Above every bound of a length.
 
 
 def text_candidates(schemas, schema, characters=CHARACTERS):
-    """Every character, first and between others; and each length where the schema changes its
-    mind."""
+    """Every character, at the start and between others; and the lengths on both sides of each
+    bound."""
     if schema.get("format") == "date-time":
         return list(TIMES)
     values = list(schema.get("enum", [])) + schema.get("examples", [])
@@ -36,14 +36,14 @@ def text_candidates(schemas, schema, characters=CHARACTERS):
 
 
 class Candidates:
-    """Of a body. `names` are of things that are configured: only such may stand in a list."""
+    """Values for a request body. `names` are configured names, the only ones valid in a list."""
 
     def __init__(self, schemas, names):
         self.schemas = schemas
         self.names = names
 
     def of(self, schema, base=None):
-        """`base`: a good value, of which objects are made by a change of one member."""
+        """`base` is a valid value; objects are made from it by changing one member."""
         schema = self.schemas.resolve(schema)
         parts = [self.schemas.resolve(part) for part in schema.get("allOf", [])]
         merged = {name: value for part in [*parts, schema] for name, value in part.items()}

@@ -1,4 +1,4 @@
-"""The command line of a campaign's program, and its end, for those that are written in Python."""
+"""The command line and the exit of campaign programs that are written in Python."""
 
 import argparse
 import collections
@@ -8,23 +8,23 @@ import sys
 
 import workers
 
-COUNT_MAX = 1_000_000_000  # As many as there is time for.
+COUNT_MAX = 1_000_000_000  # No limit but time.
 
 
 def options(description, add_more=lambda parser: None, chunk=0):
-    """`add_more` gives the parser options of the program's own. A program whose units do not mind
-    each other says how many of them are a `chunk` that a process may try alone."""
+    """Parses the command line. `add_more` adds the program's own options to the parser. `chunk` is
+    for a program with independent units: the number of units that one process tries at a time."""
     parser = argparse.ArgumentParser(description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", type=int, default=0, dest="first",
                         help="number of the first unit")
-    parser.add_argument("--count", type=int, help="at most so many units")
-    parser.add_argument("--seconds", type=float, help="begin no unit after so many seconds")
+    parser.add_argument("--count", type=int, help="maximum number of units")
+    parser.add_argument("--seconds", type=float, help="begin no unit after this many seconds")
     parser.add_argument("--summary", help="file for the outcome, as JSON")
     if chunk:
         parser.add_argument("--workers", type=int, default=1, metavar="N",
-                            help=f"processes that share the units, in chunks of {chunk}, of which "
-                            "none is begun after so many seconds")
+                            help=f"processes that share the units, in chunks of {chunk}; with "
+                            "--seconds, no chunk begins after that time")
     add_more(parser)
     found = parser.parse_args()
     found.chunk = chunk
@@ -36,19 +36,19 @@ def options(description, add_more=lambda parser: None, chunk=0):
 
 
 class Outcome:
-    """What was done so far; the summary is written with each failure, and at the end."""
+    """The results so far. The summary is written at each failure, and at the end."""
 
     def __init__(self, path):
         self.path = path
         self.units, self.failed, self.figures = 0, [], collections.Counter()
 
     def add(self, units, figures):
-        """Units that have ended, those that failed included."""
+        """Counts units that have ended, including those that failed."""
         self.figures.update(figures)
         self.units += units
 
     def fail(self, first, count=1):
-        """Something was wrong that these units repeat."""
+        """Records a failure that these units reproduce."""
         self.failed.append({"from": first, "count": max(1, count)})
         self.write()
 
@@ -60,8 +60,8 @@ class Outcome:
 
 
 def run(found, work):
-    """Calls `work` with an outcome that it adds to, and ends the program. SIGINT and SIGTERM end it
-    early: the unit in hand is given up, and what was found before it is kept."""
+    """Calls `work` with an Outcome to add to, and ends the program. SIGINT and SIGTERM end it
+    early: the current unit is given up, and earlier results are kept."""
     outcome = Outcome(found.summary)
     shared = found.chunk and found.workers > 1
     signals = []
@@ -73,7 +73,7 @@ def run(found, work):
     def interrupt(number, _):
         signals.append(number)
         if not shared:
-            handle(signal.SIG_IGN)  # Once is enough: there is something to clean up.
+            handle(signal.SIG_IGN)  # Ignores further signals during the clean-up.
             raise KeyboardInterrupt
     try:
         handle(interrupt)

@@ -1,9 +1,8 @@
-"""A provider of our own: an HTTP server that behaves as each test tells it, and writes down what
-it was sent.
+"""A fake provider: an HTTP server that behaves as each test requires, and records its calls.
 
 A rule is a function from a Call to a behaviour; the default is `succeed()`. A behaviour is a
-function of the call and its connection which answers, or does not, and returns whether the
-connection may be used again.
+function of the call and its connection. It may answer, and returns whether the connection may be
+used again.
 """
 
 import json
@@ -48,7 +47,7 @@ class Call:
 
 
 class Gate:
-    """Holds calls back until the test lets them go."""
+    """Holds calls back until the test releases them."""
 
     def __init__(self):
         self.condition = threading.Condition()
@@ -66,7 +65,7 @@ class Gate:
             self.condition.notify_all()
 
     def passed(self, patience_s):
-        """Whether this caller may go on now; waits at most `patience_s`."""
+        """Whether this caller may proceed; waits at most `patience_s`."""
         with self.condition:
             if not self.open and self.permits == 0:
                 self.condition.wait(patience_s)
@@ -95,7 +94,7 @@ def response(status, body, headers=()):
 
 
 def raw(data, keep=False):
-    """Sends these bytes as the answer, and closes the connection unless told to keep it."""
+    """Sends these bytes as the answer, and closes the connection unless `keep`."""
     def behave(call, connection):
         call.end()
         connection.sendall(data)
@@ -129,7 +128,7 @@ def held(gate, then=None):
 
 
 def slow(seconds, then=None):
-    """As a provider that takes its time."""
+    """Waits for this long, then behaves as `then`; ends early when celld hangs up."""
     then = then or succeed()
 
     def behave(call, connection):
@@ -150,7 +149,7 @@ def hang():
 
 
 def drip(gap_s=0.02):
-    """Sends a good answer so slowly, byte after byte, that it never ends."""
+    """Sends a valid answer byte by byte, so slowly that it never ends."""
     def behave(call, connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
         try:
@@ -188,8 +187,8 @@ class Provider:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def on(self, path, rule):
-        """Calls of `path` behave as `rule(call)` says; or as `rule`, a list, one for each attempt
-        of a step, the last for all that follow."""
+        """Calls of `path` behave as `rule(call)` returns. A list as `rule` has one behaviour for
+        each attempt of a step; the last is also for all later attempts."""
         if isinstance(rule, list):
             self.rules[path] = lambda call: rule[min(call.index, len(rule) - 1)]
         else:
@@ -199,7 +198,7 @@ class Provider:
         self.rules[path] = lambda call: behaviour
 
     def hold(self, path, then=None):
-        """Every call of `path` waits until the returned gate lets it go."""
+        """Every call of `path` waits until the returned gate releases it."""
         gate = Gate()
         self.gates.append(gate)
         self.always(path, held(gate, then))
@@ -218,7 +217,7 @@ class Provider:
         return [call for call in self.calls_of(path) if call.ended_at is None]
 
     def peak(self, key):
-        """Of calls with the same `key(call)`, the most that ever ran at once, for each key."""
+        """For each `key(call)`, the largest number of such calls that ran at once."""
         edges = {}
         for call in self.calls_of():
             edges.setdefault(key(call), []).append((call.started_at, 1))
@@ -236,7 +235,7 @@ class Provider:
         self.closed = True
         self.release_all()
         try:
-            self.listener.shutdown(socket.SHUT_RDWR)  # Ends the accept that waits; close does not.
+            self.listener.shutdown(socket.SHUT_RDWR)  # Ends a blocked accept; close does not.
         except OSError:
             pass
         self.listener.close()
@@ -271,7 +270,7 @@ class Provider:
                 self.connections.discard(connection)
 
     def _exchange(self, connection, reader):
-        """One request and its answer; whether another may follow."""
+        """Handles one request; returns whether another may follow."""
         request_line = reader.readline().split()
         if len(request_line) != 3:
             return False

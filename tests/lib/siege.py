@@ -1,4 +1,4 @@
-"""A daemon under attack, and what may not happen to it meanwhile."""
+"""A daemon under attack, and checks that it serves others well meanwhile."""
 
 import contextlib
 import json
@@ -16,17 +16,17 @@ from daemon import DEADLINE_S, Daemon, EndToEnd, wait_until
 
 GROWTH_BYTES_MAX = 16 << 20
 P99_MS_MAX = 10.0
-# A machine that is busy with something else, or with the attackers, delays everybody. So a second
-# victim asks a second daemon, which nobody attacks, at the same time. While that one waits for next
-# to nothing the machine is quiet, and the bound is P99_MS_MAX. Otherwise chance decides which of
-# the two waits longer, and the bound is so many times what the second one waits: that still finds
-# a daemon whose clients wait for each other, because they do so for seconds.
+# A busy machine delays every client, whether other work or the attackers keep it busy. So at the
+# same time a second victim uses a second daemon, the bystander, which is not under attack. If the
+# second victim hardly waits, the machine is quiet and the bound is P99_MS_MAX. Otherwise chance
+# decides which victim waits longer, and the bound is a multiple of the second victim's latency.
+# That still finds a daemon whose clients wait for each other, because they then wait for seconds.
 QUIET_P99_MS_MAX = 2.0
 BYSTANDER_FACTOR_MAX = 10.0
 VICTIM_RATE = 100
 
-# Instrumented programs need several times the memory and the time: their runs look for faults of
-# memory and of threads, and leave the measuring to the others.
+# Instrumented programs need several times the memory and time. Their runs look for memory errors
+# and data races; only other runs check the measurements.
 MEASURED = not os.environ.get("CELLD_SANITIZE")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -44,13 +44,13 @@ class Victim:
             raise AssertionError("the victim is not served at all")
 
     def leave(self):
-        """(p99 in ms, what went wrong)."""
+        """Ends the victim; returns (p99 in ms, faults)."""
         try:
             output, _ = self.process.communicate(timeout=DEADLINE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError("the victim waits for an answer without end") from None
+            raise AssertionError("the victim waits forever for an answer") from None
         result = json.loads(output)
         latencies = sorted(result["latencies_ms"])
         if not latencies:
@@ -59,7 +59,7 @@ class Victim:
 
 
 class Gauge:
-    """Watches the memory of a process; `peak` is the most that it was."""
+    """Watches the memory of a process; `peak` is the maximum."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -69,7 +69,7 @@ class Gauge:
         self.thread.start()
 
     def memory(self):
-        """Bytes that are the process's own: code it has just run for the first time is not."""
+        """Anonymous memory in bytes: without code, which is only loaded when it first runs."""
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             for line in file:
                 if line.startswith("RssAnon:"):
@@ -97,7 +97,7 @@ class Siege(EndToEnd):
         if limits:
             self.config["limits"] = limits
         self.start(self.config)
-        self.client.get("/v1/jobs")  # What is opened for the first reader stays open.
+        self.client.get("/v1/jobs")  # Opens the files that stay open after a first read.
         return self.client
 
     def descriptors(self):
@@ -105,7 +105,7 @@ class Siege(EndToEnd):
 
     @contextlib.contextmanager
     def bystander(self):
-        """A daemon like the first."""
+        """A second daemon with the same configuration."""
         directory = tempfile.mkdtemp(prefix="celld-bystander-")
         daemon = Daemon(self.config, directory)
         try:
@@ -117,10 +117,10 @@ class Siege(EndToEnd):
 
     @contextlib.contextmanager
     def siege(self, fresh=True):
-        """What happens in here is the attack. A victim is served well all the while, memory stays
-        where it was, and when the attackers have gone their descriptors have gone too."""
+        """The attack takes place inside this context. Checks that a victim is served well
+        meanwhile, that memory stays bounded, and that all descriptors are closed afterwards."""
         self.client.close()
-        wait_until(self.nobody_is_there, "the test's own client has gone")
+        wait_until(self.has_no_clients, "the test's own client has disconnected")
         descriptors = self.descriptors()
         with self.bystander() as bystander:
             gauge = Gauge(self.daemon.process.pid)
@@ -136,9 +136,9 @@ class Siege(EndToEnd):
         print(f"p99 {p99_ms:.2f} ms (without an attack {bystander_p99_ms:.2f} ms), memory "
               f"+{grown / (1 << 20):.1f} MB, {time.monotonic() - began:.1f} s", file=sys.stderr)
         self.assertTrue(self.daemon.running(), self.daemon.log())
-        self.assertEqual(faults, [], "what the victim got")
+        self.assertEqual(faults, [], "the victim's faults")
         self.client.close()
-        wait_until(lambda: self.descriptors() <= descriptors, "the descriptors come back")
+        wait_until(lambda: self.descriptors() <= descriptors, "the descriptors are closed")
         if MEASURED:
             self.assertLessEqual(grown, GROWTH_BYTES_MAX, "memory")
             quiet = bystander_p99_ms <= QUIET_P99_MS_MAX
@@ -147,23 +147,23 @@ class Siege(EndToEnd):
 
     @staticmethod
     def waves(seconds=2.0):
-        """Numbers, for as long as an attack lasts that is made of short ones: long enough to tell
-        one answer in a hundred from the others."""
+        """Counts the rounds of an attack that is repeated for this long: long enough to measure the
+        99th percentile."""
         until = time.monotonic() + seconds
         number = 0
         while time.monotonic() < until:
             yield number
             number += 1
 
-    def nobody_is_there(self):
-        """Whether no socket but the listening one is open at the daemon's port."""
+    def has_no_clients(self):
+        """Whether only the listening socket is open at the daemon's port."""
         with open("/proc/net/tcp", encoding="ascii") as file:
             local = f":{self.daemon.port:04X}"
             states = [line.split()[3] for line in file if line.split()[1].endswith(local)]
         return set(states) <= {"0A", "06"}  # LISTEN, TIME_WAIT.
 
     def assert_refused(self, outcome, status, what=""):
-        """One problem of that status, after which the connection ends in order."""
+        """Checks for one problem with this status, after which the connection closes cleanly."""
         self.assertEqual((outcome.statuses, outcome.end, outcome.rest),
                          ([status], wire.CLOSED, b""), (what, outcome))
         wire.check_problem(outcome.answers[0])

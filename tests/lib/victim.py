@@ -1,10 +1,10 @@
-"""The client that others make suffer: a process of its own, asking at a steady rate.
+"""The victim of an attack: a client in a process of its own that sends requests at a steady rate.
 
-`victim.py HOST PORT RATE` asks until its standard input ends, and then writes one JSON object:
-`latencies_ms`, and `faults`, the first few of what went wrong. The first line it writes is
-"asking". It keeps its connection; with a fourth argument `fresh` each tenth request goes over a new
-one, as a client does that has just come. A latency counts from when the request was due: one answer
-that keeps it waiting delays those behind it, as it would delay so many clients.
+`victim.py HOST PORT RATE` writes the line "asking", sends requests until its standard input ends,
+and then writes one JSON object: `latencies_ms`, and `faults`, the first few failures. It keeps its
+connection; with a fourth argument `fresh`, every tenth request uses a new one, like a client that
+has just arrived. A latency counts from the time at which the request was due. So one slow answer
+also delays the requests after it, as it would delay that many clients.
 """
 
 import gc
@@ -32,7 +32,7 @@ def connect(host, port):
 
 
 def ask(connection, request):
-    """The first line of the answer and its body, once all of it is there."""
+    """Sends a request; returns the first line and the body of the complete answer."""
     connection.sendall(request)
     answer = b""
     while b"\r\n\r\n" not in answer:

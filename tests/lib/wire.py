@@ -1,6 +1,6 @@
-"""HTTP as bytes: what a library for clients would neither send nor let one see.
+"""HTTP as bytes, including those that a client library would neither send nor show.
 
-Answers are read strictly: whatever is not a well-formed HTTP/1.1 message fails the test.
+Answers are read strictly: anything but a well-formed HTTP/1.1 message fails the test.
 """
 
 import json
@@ -16,7 +16,7 @@ CHUNK = re.compile(rb"([0-9a-fA-F]+)\r\n")
 NO_BODY = (204, 304)
 BOTH = selectors.EVENT_READ | selectors.EVENT_WRITE
 
-# How a connection was, when the last of it had been read.
+# The state of a connection after the last read.
 CLOSED, RESET, OPEN = "closed", "reset", "open"
 
 
@@ -29,7 +29,7 @@ class Answer:
         self.status = status
         self.headers = headers
         self.body = body
-        self.whole = whole  # False: a stream that goes on, or went on until its connection ended.
+        self.whole = whole  # False: a stream that is still open, or ended with its connection.
 
     @property
     def json(self):
@@ -40,7 +40,7 @@ class Answer:
 
 
 def check_problem(answer):
-    """Raises unless it is a whole RFC 9457 problem whose status is that of the answer."""
+    """Raises unless `answer` is a complete RFC 9457 problem with the status of the answer."""
     is_problem = answer.headers.get("content-type") == "application/problem+json"
     problem = answer.json if is_problem else {}
     texts = [problem.get(name, "") for name in ("type", "title", "detail")]
@@ -55,7 +55,7 @@ def check_problem(answer):
 
 
 def read_head(data):
-    """(status, headers, length) of the head at the start; None when it is not there yet."""
+    """(status, headers, length) of the head at the start; None while it is incomplete."""
     end = data.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -76,7 +76,7 @@ def read_head(data):
 
 
 def read_chunks(data, at):
-    """(body, end, whether it is whole)."""
+    """(body, end, whether the body is complete)."""
     body = b""
     while True:
         size = CHUNK.match(data, at)
@@ -96,8 +96,8 @@ def read_chunks(data, at):
 
 
 def read_answer(data):
-    """(answer, what follows); the answer is None when a head or a body of known length is not
-    complete. An answer to HEAD is known by what stands where its body would."""
+    """(answer, rest). The answer is None while a head or a body of known length is incomplete. An
+    answer to HEAD is recognised by what follows in place of its body."""
     head = read_head(data)
     if head is None:
         return None, data
@@ -120,7 +120,7 @@ def read_answer(data):
 
 
 def read_answers(data):
-    """All that are complete, and what is left."""
+    """All complete answers, and the rest."""
     answers = []
     while data:
         answer, rest = read_answer(data)
@@ -142,19 +142,19 @@ def connect(daemon, timeout_s=30.0, receive_buffer=None):
 
 
 def reset(connection):
-    """Ends it with a TCP reset."""
+    """Closes the connection with a TCP reset."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
 
 class Talk:
-    """What came back for what was sent."""
+    """What a client received, and how its connection ended."""
 
     def __init__(self, answers, rest, end, unsent):
         self.answers = answers
         self.rest = rest
         self.end = end
-        self.unsent = unsent  # Bytes that the other side did not take.
+        self.unsent = unsent  # Bytes that the other side did not accept.
 
     @property
     def statuses(self):
@@ -165,9 +165,8 @@ class Talk:
 
 
 def talk(daemon, *pieces, half_close=False, until=None, patience_s=10.0):
-    """Sends the pieces, each in a segment of its own, and reads at the same time, as a client does
-    who watches both directions; until the connection ends, `until(answers)`, or for
-    `patience_s`."""
+    """Sends each piece in a segment of its own, and reads at the same time. Ends when the
+    connection ends, when `until(answers)` is true, or after `patience_s`."""
     queue = [memoryview(piece) for piece in pieces if piece]
     received, end = b"", OPEN
     give_up_at = time.monotonic() + patience_s

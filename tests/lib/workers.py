@@ -1,4 +1,4 @@
-"""Processes that share the units of a program: each tries a chunk of them, and then the next."""
+"""Processes that share the units of a program, one chunk at a time."""
 
 import json
 import os
@@ -9,26 +9,26 @@ import tempfile
 import time
 
 LOOK_S = 0.05
-MORE_S = 120    # So much longer a chunk may take that was begun in time.
-GIVE_UP_S = 20  # For what a process does when it is told to end early.
-FAILED_MAX = 3  # After so many failures no more chunks are begun.
+MORE_S = 120    # Extra time for a chunk that was begun in time.
+GIVE_UP_S = 20  # Time for the clean-up of an interrupted process.
+FAILED_MAX = 3  # After this many failures no chunk begins.
 
 
 class Chunk:
-    """The same program again, for a few of its units."""
+    """A process that runs the same program for a part of its units."""
 
     def __init__(self, first, count, seconds, directory):
         self.first, self.count = first, count
         self.path = os.path.join(directory, str(first))
         with open(self.path + ".log", "w", encoding="utf-8") as log:
-            # Of an option that is given twice, the second is taken.
+            # If an option is given twice, the second counts.
             self.process = subprocess.Popen(
                 [sys.executable, *sys.argv, "--from", str(first), "--count", str(count),
                  "--seconds", str(seconds), "--workers", "1", "--summary", self.path],
                 stdout=log, stderr=subprocess.STDOUT)
 
     def outcome(self, interrupted):
-        """Of one that has ended: (units, ranges that failed, figures). Prints what it said."""
+        """The outcome of an ended process: (units, failed ranges, figures). Prints its output."""
         with open(self.path + ".log", encoding="utf-8", errors="replace") as log:
             print(log.read(), end="", flush=True)
         try:
@@ -55,10 +55,10 @@ class Shares:
         self.running, self.ended = [], {}
 
     def run(self):
-        """Units count up to the first that was not tried: what is done must have no gaps. Begins no
-        chunk after the time that the options give, nor once `interrupted()`, of which it makes a
-        KeyboardInterrupt when the processes have ended. One that came by itself, anywhere, could
-        leave a process without its owner, or the lock of its Popen held."""
+        """Runs the units. Only those before the first untried one count, so that the completed
+        range has no gaps. No chunk begins after the time limit or an interruption. When
+        interrupted, this method raises KeyboardInterrupt after the processes have ended: an
+        exception at any other point could orphan a process, or leave the lock of its Popen held."""
         with tempfile.TemporaryDirectory(prefix="celld-units-") as directory:
             try:
                 while self._begin(directory) or self.running:
@@ -70,7 +70,7 @@ class Shares:
                 self._kill()
 
     def _begin(self, directory):
-        """Whether there may be more to begin."""
+        """Begins chunks while there are free workers; returns whether more may follow."""
         end = self.options.first + self.options.count
         while (self.next < end and time.monotonic() < self.ends_at
                and len(self.outcome.failed) < FAILED_MAX and not self.interrupted()):
@@ -94,7 +94,7 @@ class Shares:
             self.outcome.add(*self.ended.pop(at))
 
     def _end_early(self):
-        self._look()  # One that ended before was not told to.
+        self._look()  # Collects processes that ended before the interruption.
         for chunk in self.running:
             chunk.process.send_signal(signal.SIGINT)
         give_up_at = time.monotonic() + GIVE_UP_S

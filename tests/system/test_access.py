@@ -1,4 +1,4 @@
-"""Tokens: who may do what, and whom a token bound to a customer sees."""
+"""Tokens: what each scope allows, and what a token bound to a customer sees."""
 
 import contextlib
 import hashlib
@@ -12,15 +12,15 @@ import unittest
 from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job
 
 SCOPES = ("submit", "read", "work", "admin")
-# A token may have any text that RFC 6750 allows; these are easy to find in a log.
+# A token may be any text that RFC 6750 allows; these are easy to find in a log.
 TOKENS = {scope: f"secret-token-of-{scope}" for scope in SCOPES}
 TOKENS |= {"acme": "secret-token-of-acme", "bolt": "secret-token-of-bolt",
-           "nobody": "secret-token-that-is-not-configured"}
+           "unknown": "secret-token-that-is-not-configured"}
 NO_SUCH_JOB = "There is no such job."
 NO_SUCH_CELL = "There is no such cell."
 
-# Every route that wants a scope, and one that it takes.
-ROUTES = [
+# Endpoints, each with the scope that it needs.
+ENDPOINTS = [
     ("POST", "/v1/jobs", "submit"),
     ("GET", "/v1/jobs", "read"),
     ("HEAD", "/v1/jobs", "read"),
@@ -36,7 +36,7 @@ ROUTES = [
     ("DELETE", "/v1/admin/cells/acme/*/pool", "admin"),
     ("GET", "/v1/admin/backup", "admin"),
 ]
-OPEN_ROUTES = ("/livez", "/readyz")
+OPEN_ENDPOINTS = ("/livez", "/readyz")
 
 
 def sha256(token):
@@ -60,7 +60,7 @@ def bearer(name):
 
 
 class TokenClient(Client):
-    """A client that shows its token with every request."""
+    """A client that sends its token with every request."""
 
     def __init__(self, host, port, token):
         super().__init__(host, port)
@@ -98,7 +98,7 @@ class Access(EndToEnd):
         return self.client.request(method, path, body, headers)
 
     def raw(self, *headers, path="/v1/jobs"):
-        """The answer to a GET with these header lines, byte for byte."""
+        """The answer to a GET with exactly these header lines."""
         head = [f"GET {path} HTTP/1.1".encode(), b"Host: celld", b"Connection: close", *headers]
         with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as s:
             s.sendall(b"\r\n".join(head) + b"\r\n\r\n")
@@ -113,11 +113,11 @@ class Access(EndToEnd):
 
     # --- Scopes ----------------------------------------------------------------------------------
 
-    def test_a_route_takes_its_own_scope_and_no_other(self):
+    def test_an_endpoint_accepts_its_own_scope_and_no_other(self):
         job = self.submit_as("submit")
-        for method, path, wanted in ROUTES:
+        for method, path, wanted in ENDPOINTS:
             for scope in SCOPES:
-                with self.subTest(route=f"{method} {path}", scope=scope):
+                with self.subTest(endpoint=f"{method} {path}", scope=scope):
                     answer = self.request(method, path.format(job=job), bearer(scope))
                     if scope == wanted:
                         self.assertIn(answer.status, (200, 202, 409), answer)
@@ -128,10 +128,10 @@ class Access(EndToEnd):
                     self.assert_problem(answer, 403, "missing-scope")
                     self.assertIn(f"`{wanted}`", answer.json["detail"])
 
-    def test_a_route_with_a_scope_takes_nobody_without_a_token(self):
-        for method, path, _ in ROUTES:
-            for headers in ({}, bearer("nobody")):
-                with self.subTest(route=f"{method} {path}", headers=headers):
+    def test_an_endpoint_with_a_scope_refuses_requests_without_a_token(self):
+        for method, path, _ in ENDPOINTS:
+            for headers in ({}, bearer("unknown")):
+                with self.subTest(endpoint=f"{method} {path}", headers=headers):
                     answer = self.request(method, path.format(job="x"), headers)
                     self.assertEqual(answer.status, 401, answer)
                     self.assertEqual(answer.headers["www-authenticate"], 'Bearer realm="celld"')
@@ -139,9 +139,9 @@ class Access(EndToEnd):
                         self.assert_problem(answer, 401, "unauthorized")
         self.assertEqual(self.of("read").get("/v1/jobs").json["items"], [])
 
-    def test_health_is_told_to_everybody(self):
-        for path in OPEN_ROUTES:
-            for headers in ({}, bearer("nobody"), bearer("acme"), {"Authorization": "Basic eDp5"}):
+    def test_health_needs_no_token(self):
+        for path in OPEN_ENDPOINTS:
+            for headers in ({}, bearer("unknown"), bearer("acme"), {"Authorization": "Basic eDp5"}):
                 with self.subTest(path=path, headers=headers):
                     answer = self.client.request("GET", path, None, headers)
                     self.assertEqual(answer.status, 200, answer)
@@ -155,16 +155,16 @@ class Access(EndToEnd):
         self.assertEqual((cell["pool"]["target"], cell["overrides"]), (before, {}))
         self.assertEqual(self.of("read").get("/v1/jobs").json["items"], [])
 
-    def test_a_token_comes_before_what_is_wrong_with_the_request(self):
+    def test_the_token_is_checked_before_the_request(self):
         for headers, status in (({}, 401), (bearer("read"), 403), (bearer("submit"), 400)):
             answer = self.client.request("POST", "/v1/jobs", b"{", headers)
             self.assert_problem(answer, status)
         self.assert_problem(self.client.get("/v1/jobs?what=1"), 401)
         self.assert_problem(self.client.get("/v1/jobs/nonsense"), 401)
 
-    def test_a_foreign_origin_is_refused_before_a_token_is_looked_at(self):
+    def test_the_origin_is_checked_before_the_token(self):
         origin = {"Origin": "http://evil.example"}
-        for headers in ({}, bearer("read"), bearer("nobody"), bearer("submit")):
+        for headers in ({}, bearer("read"), bearer("unknown"), bearer("submit")):
             with self.subTest(headers=headers):
                 answer = self.client.request("GET", "/v1/jobs", None, headers | origin)
                 self.assert_problem(answer, 403, "foreign-origin")
@@ -175,7 +175,7 @@ class Access(EndToEnd):
 
     # --- Headers ---------------------------------------------------------------------------------
 
-    def test_the_scheme_is_read_in_any_case_and_spaces(self):
+    def test_the_scheme_may_have_any_case_and_spaces(self):
         token = TOKENS["read"].encode()
         for value in (b"Bearer " + token, b"bearer " + token, b"BEARER   " + token,
                       b"bEaReR " + token + b"   ", b"\t Bearer " + token):
@@ -183,7 +183,7 @@ class Access(EndToEnd):
                 self.assertEqual(self.raw(b"Authorization: " + value)[0], 200)
                 self.assertEqual(self.raw(b"aUTHORIZATION:" + value)[0], 200)
 
-    def test_anything_else_in_the_header_is_401_and_told_the_same(self):
+    def test_every_other_header_value_gets_the_same_401(self):
         token = TOKENS["read"].encode()
         good = b"Authorization: Bearer " + token
         odd = [[b"Authorization:"], [b"Authorization:  "], [b"Authorization: Bearer"],
@@ -212,7 +212,7 @@ class Access(EndToEnd):
             with self.subTest(path=path):
                 self.assertEqual(self.raw(path=path), expected)
 
-    def test_a_header_that_breaks_framing_is_refused_without_its_content(self):
+    def test_the_refusal_of_a_malformed_header_does_not_quote_it(self):
         for header in (b"Authorization: Bearer " + b"secret-token" * 2_000,
                        b"Authorization: Bearer secret-token\x00", b"Authorization: secret-token\x7f",
                        b"Authorization : Bearer secret-token"):
@@ -223,7 +223,7 @@ class Access(EndToEnd):
 
     # --- Tokens bound to a customer --------------------------------------------------------------
 
-    def test_a_bound_token_does_not_get_metrics_which_are_about_all(self):
+    def test_a_bound_token_does_not_get_the_metrics_of_all_customers(self):
         answer = self.of("acme").get("/metrics")
         self.assert_problem(answer, 403, "missing-scope")
         self.assertIn("bound to a customer", answer.json["detail"])
@@ -231,9 +231,9 @@ class Access(EndToEnd):
 
     def test_a_bound_token_submits_for_its_customer_only(self):
         self.submit_as("acme")
-        unknown = self.of("acme").post("/v1/jobs", a_job(customer="nobody"))
+        unknown = self.of("acme").post("/v1/jobs", a_job(customer="unknown"))
         self.assert_problem(unknown, 404, "not-found")
-        # Neither whether the customer has a cell, nor what is wrong with the job, makes a difference.
+        # The answer depends neither on whether the customer has a cell nor on faults of the job.
         for changes in ({}, {"product": "mail"}, {"timeout_ms": 500_000_000}, {"services": ["x"]},
                         {"priority": 99}):
             with self.subTest(changes=changes):
@@ -258,8 +258,8 @@ class Access(EndToEnd):
     def test_a_bound_token_cancels_retries_and_follows_its_customers_jobs_only(self):
         self.provider.hold("/dns")
         own, other = self.submit_as("acme"), self.submit_as("submit", customer="bolt")
-        routes = (("POST", "cancel"), ("POST", "retry"), ("GET", "events"))
-        for method, action in routes:
+        endpoints = (("POST", "cancel"), ("POST", "retry"), ("GET", "events"))
+        for method, action in endpoints:
             with self.subTest(action=action):
                 missing = self.of("acme").request(method, f"/v1/jobs/{'0' * len(own)}/{action}")
                 self.assert_problem(missing, 404, "not-found")
@@ -275,7 +275,7 @@ class Access(EndToEnd):
         answer = self.of("acme").request("POST", f"/v1/jobs/{own}/retry")
         self.assertEqual((answer.status, answer.json["id"]), (202, own), answer)
 
-    def test_a_bound_token_hears_of_its_customers_jobs_only(self):
+    def test_a_bound_token_receives_events_of_its_customers_jobs_only(self):
         connections = [http.client.HTTPConnection(self.daemon.host, self.daemon.port,
                                                   timeout=DEADLINE_S) for _ in range(2)]
         for connection in connections:
@@ -289,14 +289,14 @@ class Access(EndToEnd):
         self.assertEqual(self.of("bolt").get(f"/v1/jobs/{other}/events").status, 200)
         own = self.submit_as("acme")
         for stream in streams:
-            heard = b""
-            while b'"state":"succeeded"' not in heard:
+            received = b""
+            while b'"state":"succeeded"' not in received:
                 line = stream.readline()
-                self.assertTrue(line, "the stream goes on")
-                heard += line
-            self.assertIn(own.encode(), heard)
-            self.assertNotIn(other.encode(), heard)
-            self.assertNotIn(b"bolt", heard)
+                self.assertTrue(line, "the stream continues")
+                received += line
+            self.assertIn(own.encode(), received)
+            self.assertNotIn(other.encode(), received)
+            self.assertNotIn(b"bolt", received)
 
     def test_a_key_of_one_customer_is_unknown_to_another(self):
         first = self.of("bolt").post("/v1/jobs", a_job(customer="bolt"), **{"Idempotency-Key": "k"})
@@ -318,7 +318,7 @@ class Access(EndToEnd):
         self.assertEqual(listed("acme"), (acme[::-1], None))
         self.assertEqual(listed("acme", customer="acme"), (acme[::-1], None))
         self.assertEqual(listed("acme", customer="bolt"), ([], None))
-        self.assertEqual(listed("acme", customer="nobody"), ([], None))
+        self.assertEqual(listed("acme", customer="unknown"), ([], None))
         self.assertEqual(listed("bolt", product="dns"), (bolt[::-1], None))
         self.assertEqual(listed("read"), ((acme + bolt)[::-1], None))
         first, cursor = listed("acme", limit=2)
@@ -331,7 +331,7 @@ class Access(EndToEnd):
         self.assertEqual((answer.status, answer.json["state"]), (200, "succeeded"), answer)
 
     def test_a_bound_token_sees_the_cells_of_its_customer_only(self):
-        # An instance of the template, which is bolt's, and acme's own cell for the same product.
+        # bolt gets an instance of the template; acme has its own cell for the same product.
         self.provider.hold("/dns")
         self.submit_as("submit", customer="bolt", product="mail")
         self.submit_as("submit", customer="acme", product="mail")
@@ -344,7 +344,7 @@ class Access(EndToEnd):
         self.assertEqual(keys("bolt"), [("bolt", "dns"), ("bolt", "mail")])
         self.assertEqual(keys("read"), [("*", "*"), ("*", "mail"), ("acme", "*"), ("acme", "mail"),
                                         ("bolt", "dns"), ("bolt", "mail")])
-        missing = self.of("acme").get("/v1/cells/nobody/*")
+        missing = self.of("acme").get("/v1/cells/unknown/*")
         self.assert_problem(missing, 404, "not-found")
         self.assertEqual(missing.json["detail"], NO_SUCH_CELL)
         for name, key, status in (("acme", "acme/*", 200), ("acme", "acme/mail", 200),
@@ -359,7 +359,7 @@ class Access(EndToEnd):
                 if status == 404:
                     self.assertEqual(answer.body, missing.body)
 
-    def test_a_bound_token_leafs_through_its_cells(self):
+    def test_a_bound_token_pages_through_its_cells(self):
         everything = self.of("read").get("/v1/cells", limit=1000).json["items"]
         self.assertGreater(len(everything), 3)
         page = self.of("acme").get("/v1/cells", limit=1).json
@@ -367,7 +367,8 @@ class Access(EndToEnd):
         page = self.of("acme").get("/v1/cells", limit=1, cursor=page["next_cursor"]).json
         self.assertEqual([cell["product"] for cell in page["items"]], ["mail"])
         self.assertIsNone(page["next_cursor"])
-        # A cursor of others leads nowhere else: before the customer's cells to all, after to none.
+        # A cursor of another customer reveals nothing: one that sorts before the customer's cells
+        # leads to all of them, one that sorts after leads to none.
         def products_after(key):
             cursor = key.encode().hex()
             answer = self.of("acme").get("/v1/cells", cursor=cursor)
@@ -379,7 +380,7 @@ class Access(EndToEnd):
         self.assertEqual(products_after("bolt/*"), [])
 
     def test_a_bound_token_resizes_its_customers_cells_only(self):
-        missing = self.of("acme").put("/v1/admin/cells/nobody/*/pool", {"size": 3})
+        missing = self.of("acme").put("/v1/admin/cells/unknown/*/pool", {"size": 3})
         self.assert_problem(missing, 404, "not-found")
         for key in ("bolt/dns", "*/mail", "*/*"):
             with self.subTest(key=key):
@@ -398,7 +399,7 @@ class Access(EndToEnd):
     def test_a_token_is_in_no_answer_and_no_file(self):
         answers = [self.of("acme").post("/v1/jobs", a_job(), Prefer="wait=30"),
                    self.of("acme").get("/v1/jobs"), self.of("read").get("/v1/cells"),
-                   self.of("read").post("/v1/jobs", a_job()), self.of("nobody").get("/v1/jobs"),
+                   self.of("read").post("/v1/jobs", a_job()), self.of("unknown").get("/v1/jobs"),
                    self.of("admin").request("PATCH", "/v1/jobs"), self.of("admin").get("/nowhere")]
         for answer in answers:
             self.assertNotIn("secret-token", repr(answer))
@@ -412,8 +413,8 @@ class Access(EndToEnd):
             self.assertNotIn("secret-token", repr(vars(call)))
 
 
-class Entering(EndToEnd):
-    """Starting with and without tokens, and `celld token`."""
+class Startup(EndToEnd):
+    """Startup with and without tokens, and `celld token`."""
 
     def run_celld(self, *arguments, **environment):
         env = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
@@ -453,21 +454,21 @@ class Entering(EndToEnd):
         done = self.run_celld("--config", path, "--check")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), done)
 
-    def test_auth_without_tokens_is_refused_and_told_why(self):
+    def test_auth_without_tokens_is_refused_with_a_reason(self):
         for auth in ({}, {"tokens": []}):
             with self.subTest(auth=auth):
                 done = self.run_celld("--config", self.write(a_config(self.provider, auth=auth)))
                 self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr, "/auth/tokens: .*nobody could enter")
+                self.assertRegex(done.stderr, "/auth/tokens: .*would admit no client")
 
-    def test_a_token_in_place_of_its_digest_is_not_printed(self):
+    def test_a_token_given_as_digest_is_not_printed(self):
         auth = {"tokens": [{"name": "a", "sha256": "celld_s3cret", "scopes": ["read"]}]}
         done = self.run_celld("--config", self.write(a_config(self.provider, auth=auth)))
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("/auth/tokens/0/sha256", done.stderr)
         self.assertNotIn("s3cret", done.stderr)
 
-    def test_celld_without_tokens_lets_everybody_in_with_any_header(self):
+    def test_without_tokens_every_authorization_header_is_accepted(self):
         client = self.start()
         for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}):
             self.assertEqual(client.request("GET", "/v1/jobs", None, headers).status, 200)
@@ -481,7 +482,7 @@ class Entering(EndToEnd):
         self.assertEqual(made["sha256"], sha256(token))
         return token, made
 
-    def test_a_token_that_celld_made_lets_its_client_in(self):
+    def test_a_token_made_by_celld_admits_its_client(self):
         token, made = self.made("--name", "portal", "--scope", "submit", "--scope", "read",
                                 "--customer", "acme")
         self.assertEqual({k: v for k, v in made.items() if k != "sha256"},
@@ -499,7 +500,7 @@ class Entering(EndToEnd):
         client.token = token[:-1]
         self.assert_problem(client.get("/v1/jobs"), 401, "unauthorized")
 
-    def test_tokens_differ_and_are_made_without_a_configuration(self):
+    def test_tokens_are_unique_and_need_no_configuration(self):
         tokens = {self.made()[0] for _ in range(5)}
         self.assertEqual(len(tokens), 5)
         self.assertEqual(self.made()[1]["scopes"], ["submit", "read"])
@@ -507,7 +508,7 @@ class Entering(EndToEnd):
         self.assertNotIn("customer", self.made()[1])
         self.assertEqual(self.made("--scopes", "admin,read,admin")[1]["scopes"], ["read", "admin"])
 
-    def test_a_script_gets_token_and_entry_as_one_document(self):
+    def test_json_output_has_token_and_entry_in_one_document(self):
         done = self.run_celld("token", "--json", "--scopes", "work")
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 1), done)
         document = json.loads(done.stdout)
@@ -515,7 +516,7 @@ class Entering(EndToEnd):
         self.assertEqual(document["entry"], {"name": "client", "scopes": ["work"],
                                              "sha256": sha256(document["token"])})
 
-    def test_bad_arguments_for_a_token_are_2_and_make_none(self):
+    def test_bad_arguments_for_a_token_exit_with_2_and_print_none(self):
         for arguments in (["--scope", "root"], ["--scopes", "read,,x"], ["--scopes", ""],
                           ["--scope"], ["--name", "a b"], ["--name", ""], ["--name"],
                           ["--customer", "*"], ["--customer", ""], ["--customer"], ["extra"],
@@ -532,7 +533,7 @@ class Entering(EndToEnd):
         self.assertEqual(done.returncode, 1, done)
         self.assertTrue(done.stderr.strip())
 
-    def test_help_tells_of_tokens_and_serving_needs_a_configuration(self):
+    def test_help_lists_the_token_command_and_serving_needs_a_configuration(self):
         done = self.run_celld("--help")
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, r"(?m)^ +token +\w")
@@ -544,7 +545,7 @@ class Entering(EndToEnd):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done)
         self.assertIn("--config", done.stderr)
 
-    def test_limits_are_those_that_are_configured(self):
+    def test_the_configured_limits_apply(self):
         client = self.start(a_config(self.provider, limits={
             "max_head_bytes": 2048, "max_uri_bytes": 256, "max_headers": 10,
             "max_body_bytes": 2048, "max_connections": 3}))

@@ -1,4 +1,4 @@
-"""Copies of the database, made while celld runs, and a celld that starts on one."""
+"""Backups made while celld runs, and a celld that starts from one."""
 
 import base64
 import contextlib
@@ -28,7 +28,7 @@ def query(path, sql):
 
 
 class Submitter(threading.Thread):
-    """Submits jobs until it is stopped, and knows which were accepted."""
+    """Submits jobs until stopped and records the accepted ones."""
 
     def __init__(self, client, name):
         super().__init__(daemon=True)
@@ -61,7 +61,7 @@ class BackupTest(CellctlTest):
                 if "partial" in name]
 
     def restore(self, name="restored", **changes):
-        """A celld on a data directory that has the copy and nothing else."""
+        """A celld whose data directory contains only the backup."""
         directory = os.path.join(self.directory, name)
         os.makedirs(os.path.join(directory, "data"))
         shutil.copy(self.file, os.path.join(directory, "data", "celld.db"))
@@ -70,12 +70,12 @@ class BackupTest(CellctlTest):
         return daemon
 
     def fill(self, jobs=120):
-        """More than sockets hold."""
+        """Stores more than socket buffers hold."""
         for number in range(jobs):
             self.submit(a_job(f"later-{number}", delay_ms=3_600_000, parameters=A_TEXT))
 
     def take_slowly(self):
-        """A client that has the head of its backup, and takes no more."""
+        """A client that reads the head of the response and then stops reading."""
         taker = socket.socket()
         self.addCleanup(taker.close)
         taker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -87,18 +87,18 @@ class BackupTest(CellctlTest):
 
 
 class Backup(BackupTest):
-    def test_a_backup_under_load_has_every_job_accepted_before_it_and_they_end_after_a_restore(self):
+    def test_a_backup_under_load_has_every_job_accepted_before_it_and_all_end_after_a_restore(self):
         self.start(defaults={"pool": {"size": 8}, "timeout_ms": 20000})
         self.provider.always("/dns", slow(0.02))
         keyed = self.submit(a_job("keyed"), **{"Idempotency-Key": "k-1"})
         submitters = [Submitter(self.daemon.client(), f"s{i}") for i in range(3)]
         wait_until(lambda: all(len(each.accepted) > 100 for each in submitters), "a backlog")
-        wait_until(lambda: self.provider.running(), "calls are under way")
+        wait_until(lambda: self.provider.running(), "calls are in flight")
         before = [job for each in submitters for job in list(each.accepted)]
         self.cellctl("backup", self.file)
         accepted = sum(len(each.accepted) for each in submitters)
         wait_until(lambda: sum(len(each.accepted) for each in submitters) > accepted,
-                   "celld goes on taking jobs")
+                   "celld continues to accept jobs")
         self.daemon.kill()  # The machine is lost.
         for each in submitters:
             each.going = False
@@ -122,11 +122,11 @@ class Backup(BackupTest):
         database = os.path.join(self.directory, "restored", "data", "celld.db")
         new_epoch, = query(database, "SELECT value FROM settings WHERE name = 'epoch'")[0]
         self.assertGreater(new_epoch, old_epoch)
-        # What ran twice was called with the same key.
+        # A job that ran twice was called with the same key.
         self.assertEqual({call.key for call in self.provider.calls_of()} -
                          {f"{call.body['job']}.dns" for call in self.provider.calls_of()}, set())
 
-    def test_leases_of_a_backup_that_is_restored_twice_are_not_given_again(self):
+    def test_restoring_a_backup_twice_repeats_no_lease(self):
         self.start()
         self.cellctl("backup", self.file)
         epochs = []
@@ -136,7 +136,7 @@ class Backup(BackupTest):
             [(epoch,)] = query(os.path.join(daemon.data, "celld.db"),
                                "SELECT value FROM settings WHERE name = 'epoch'")
             epochs.append(epoch)
-            # An epoch begins no sooner than its second.
+            # An epoch is at least the second of the start.
             wait_until(lambda after=epoch: time.time() >= after + 1, "the next second")
         self.assertLess(epochs[0], epochs[1])
 
@@ -154,7 +154,7 @@ class Backup(BackupTest):
         self.assertEqual((head.status, head.body), (200, b""))
         self.assertEqual(self.left_over(), [])
 
-    def test_one_backup_is_made_at_a_time_and_a_client_that_goes_makes_way(self):
+    def test_one_backup_is_made_at_a_time_and_a_disconnect_frees_the_place(self):
         self.start(limits={"write_timeout_ms": 60000})
         self.fill()
         taker = self.take_slowly()
@@ -164,16 +164,17 @@ class Backup(BackupTest):
         self.assertIn("(409)", self.run_cellctl("backup", self.file, code=REFUSED).stderr)
         self.assertEqual(self.submit(a_job()) and self.left_over(), [])
         taker.close()
-        got = wait_until(lambda: (a := self.client.get(PATH)).status == 200 and a, "another one")
+        got = wait_until(lambda: (a := self.client.get(PATH)).status == 200 and a,
+                         "another backup succeeds")
         self.assertGreater(len(got.body), 10_000_000)
 
-    def test_a_client_that_takes_nothing_loses_its_backup(self):
+    def test_a_client_that_stops_reading_loses_its_backup(self):
         self.start(limits={"write_timeout_ms": 300})
         self.fill()
         self.take_slowly()
-        wait_until(lambda: self.client.get(PATH).status == 200, "another one")
+        wait_until(lambda: self.client.get(PATH).status == 200, "another backup succeeds")
 
-    def test_a_slow_client_costs_no_memory_and_gets_all(self):
+    def test_a_slow_client_costs_no_memory_and_gets_the_whole_backup(self):
         self.start(limits={"write_timeout_ms": 60000})
         self.fill(300)
 
@@ -184,7 +185,7 @@ class Backup(BackupTest):
         before = resident()
 
         def check_growth():
-            if not os.environ.get("CELLD_SANITIZE"):  # Those keep what was freed for a while.
+            if not os.environ.get("CELLD_SANITIZE"):  # Sanitizers delay the release of memory.
                 self.assertLess(resident() - before, 8 << 20)
         taker = self.take_slowly()
         check_growth()
@@ -196,7 +197,7 @@ class Backup(BackupTest):
         self.assertGreaterEqual(taken, 30_000_000)
         check_growth()
 
-    def test_a_copy_that_cannot_be_written_is_told_and_celld_goes_on(self):
+    def test_a_copy_that_cannot_be_written_is_reported_and_celld_continues(self):
         self.start()
         os.mkdir(os.path.join(self.daemon.data, PARTIAL))
         refused = self.client.get(PATH)
@@ -208,7 +209,7 @@ class Backup(BackupTest):
         os.rmdir(os.path.join(self.daemon.data, PARTIAL))
         self.assertEqual(self.client.get(PATH).status, 200)
 
-    def test_celld_stops_in_the_middle_of_a_backup(self):
+    def test_celld_shuts_down_in_the_middle_of_a_backup(self):
         self.start(limits={"write_timeout_ms": 60000})
         self.fill()
         taker = self.take_slowly()
@@ -220,7 +221,7 @@ class Backup(BackupTest):
         self.assertLess(received, 12_000_000)
         self.assertEqual(self.left_over(), [])
 
-    def test_a_token_that_is_bound_to_a_customer_gets_no_backup(self):
+    def test_a_token_bound_to_a_customer_gets_no_backup(self):
         self.start(auth={"tokens": [entry("acme", ("admin", "read"), "acme"),
                                     entry("admin", ("admin",)), entry("read", ("read",))]})
         for name in ("acme", "read"):
@@ -233,9 +234,9 @@ class Backup(BackupTest):
 
 
 class BackupFiles(BackupTest):
-    """What cellctl makes of it."""
+    """cellctl backup and the files it writes."""
 
-    def test_cellctl_writes_a_file_for_its_owner_and_replaces_none_unless_told(self):
+    def test_cellctl_writes_a_private_file_and_replaces_one_only_with_force(self):
         self.start()
         self.assertRegex(self.cellctl("backup", self.file), rf"\A{self.file}: \d+ bytes\n\Z")
         self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
@@ -243,7 +244,7 @@ class BackupFiles(BackupTest):
         size = os.path.getsize(self.file)
         self.fill(20)
         done = self.run_cellctl("backup", self.file, code=USAGE)
-        self.assertIn("is there already", done.stderr)
+        self.assertIn("already exists", done.stderr)
         self.assertEqual(os.path.getsize(self.file), size)
         said = self.cellctl_json("backup", "--force", self.file)
         self.assertEqual((said["file"], said["bytes"]), (self.file, os.path.getsize(self.file)))
@@ -258,22 +259,22 @@ class BackupFiles(BackupTest):
         self.assertEqual(process.wait(DEADLINE_S), OK)
         self.assertEqual(query(self.file, "PRAGMA integrity_check"), [("ok",)])
 
-    def test_a_backup_that_cannot_be_written_is_7(self):
+    def test_a_backup_that_cannot_be_written_exits_with_7(self):
         self.start()
         done = self.run_cellctl("backup", os.path.join(self.directory, "no", "such", "file"), code=7)
         self.assertIn("No such file", done.stderr)
 
-    def test_a_backup_that_came_otherwise_than_it_was_sent_is_none(self):
+    def test_a_backup_that_does_not_match_its_digest_is_discarded(self):
         kind = {"Content-Type": "application/vnd.sqlite3"}
         wrong = {**kind, "Repr-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"}
         for headers in (kind, wrong):
             url, _ = self.canned((200, headers, b"SQLite format 3\0"))
             done = self.run_cellctl("backup", self.file, code=UNAVAILABLE, CELLD_URL=url)
-            self.assertIn("is not what was sent", done.stderr)
+            self.assertIn("failed verification", done.stderr)
             self.assertEqual(os.listdir(self.directory), [])
 
     def begin_to_send(self, then):
-        """The URL of a server that sends a piece of a backup to each client, and calls `then`."""
+        """The URL of a server that sends each client the start of a backup and calls `then`."""
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
 
@@ -289,7 +290,7 @@ class BackupFiles(BackupTest):
         threading.Thread(target=serve, daemon=True).start()
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-    def test_a_backup_that_breaks_off_is_none(self):
+    def test_a_truncated_backup_is_discarded(self):
         url = self.begin_to_send(lambda: None)
         self.run_cellctl("backup", self.file, code=UNAVAILABLE, CELLD_URL=url)
         self.assertEqual(os.listdir(self.directory), [])
@@ -298,13 +299,13 @@ class BackupFiles(BackupTest):
         gone = threading.Semaphore(0)
         url = self.begin_to_send(lambda: gone.acquire(timeout=DEADLINE_S))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Who runs the tests may ignore it, and what they start would inherit that.
+            # The test runner may ignore the signal, and child processes inherit that.
             before = signal.signal(number, signal.SIG_DFL)
             process = self.begin("backup", self.file, CELLD_URL=url)
             signal.signal(number, before)
-            wait_until(lambda: os.path.exists(self.file + ".partial"), "a piece is written")
+            wait_until(lambda: os.path.exists(self.file + ".partial"), "some bytes are written")
             process.send_signal(number)
-            self.assertEqual(process.wait(DEADLINE_S), -number, "it dies of the signal")
+            self.assertEqual(process.wait(DEADLINE_S), -number, "the signal ends cellctl")
             self.assertEqual(os.listdir(self.directory), [])
             gone.release()
 

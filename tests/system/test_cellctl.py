@@ -1,6 +1,6 @@
-"""cellctl against a real celld: every verb, its output, and its exit codes.
+"""cellctl against a real celld: every verb, its output and its exit codes.
 
-`CELLCTL_BINARY` names the program; without it, it is looked for beside celld.
+`CELLCTL_BINARY` is the path of the program; the default is cellctl in celld's directory.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def binary():
 
 
 class Canned(http.server.BaseHTTPRequestHandler):
-    """Gives the answers of `script` (status, headers, body), one after another, the last again."""
+    """Sends the responses of `script` (status, headers, body) in order, and repeats the last."""
 
     script = []
     requests = []
@@ -70,7 +70,7 @@ class CellctlTest(EndToEnd):
         return done
 
     def cellctl(self, *arguments, **options):
-        """Standard output of a run that has nothing to tell."""
+        """Standard output of a run that prints nothing to standard error."""
         done = self.run_cellctl(*arguments, **options)
         self.assertEqual(done.stderr, "", done)
         return done.stdout
@@ -79,7 +79,7 @@ class CellctlTest(EndToEnd):
         return json.loads(self.cellctl(*arguments, "--json", **options))
 
     def begin(self, *arguments, **environment):
-        """A cellctl that goes on by itself."""
+        """A cellctl that runs in the background."""
         process = subprocess.Popen([binary(), *arguments], env=self.environment(**environment),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
@@ -92,19 +92,19 @@ class CellctlTest(EndToEnd):
         return process
 
     def a_line(self, stream):
-        """The next one; a test that waits in vain fails."""
+        """The next line of the stream; fails if none arrives in time."""
         readable, _, _ = select.select([stream], [], [], DEADLINE_S)
-        self.assertTrue(readable, "a line within the time")
+        self.assertTrue(readable, "a line arrives in time")
         return stream.readline().decode()
 
     def await_streams(self, count):
-        """Until so many clients follow events, and have had the first bytes of their answer."""
+        """Waits until `count` clients follow events and have received the first bytes."""
         gauge = f"\ncelld_http_event_streams {count}\n".encode()
         wait_until(lambda: gauge in self.client.get("/metrics").body, f"{count} follow events")
         time.sleep(0.2 * SLOWDOWN)
 
     def canned(self, *script):
-        """A server that is not celld, and the requests it has had."""
+        """The URL of a server other than celld, and the list of its requests."""
         handler = type("Script", (Canned,), {"script": script, "requests": []})
         server = http.server.HTTPServer(("127.0.0.1", 0), handler)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -120,7 +120,7 @@ class CellctlTest(EndToEnd):
 
 
 class Submitting(CellctlTest):
-    def test_cellctl_submits_what_its_flags_say(self):
+    def test_cellctl_submits_a_job_from_its_flags(self):
         self.start()
         job = self.cellctl_json(
             "submit", "--customer", "acme", "--product", "dns", "--action", "create", "--entity",
@@ -158,23 +158,24 @@ class Submitting(CellctlTest):
         sent = self.cellctl_json("submit", "-f", "-", stdin=json.dumps(job).encode())
         self.assertEqual(sent["parameters"], job["parameters"])
         shown = self.cellctl("job", "get", sent["id"])
-        self.assertIn(job["parameters"]["text"], shown)  # Not cut: nobody looks at a pipe's width.
+        self.assertIn(job["parameters"]["text"], shown)  # A pipe has no width to cut to.
         job["parameters"]["text"] += "x" * 300
         done = self.run_cellctl("submit", "-f", "-", stdin=json.dumps(job).encode(), code=REFUSED)
         self.assertIn("(413)", done.stderr)
 
-    def test_a_submission_of_cellctl_says_the_id_or_the_state(self):
+    def test_submit_prints_the_id_or_the_state(self):
         self.start()
         self.assertRegex(self.cellctl(*self.a_submit("-q")), r"\A[0-9a-z]{13}\n\Z")
-        self.assertRegex(self.cellctl(*self.a_submit()), r"\Ajob [0-9a-z]{13} is \w+\n\Z")
+        self.assertRegex(self.cellctl(*self.a_submit()),
+                         r"\Ajob [0-9a-z]{13} (is \w+|succeeded)\n\Z")
         first = self.cellctl(*self.a_submit("--key", "k-1", "-q"))
         again = self.cellctl(*self.a_submit("--key", "k-1"))
         self.assertIn(first.strip(), again)
-        self.assertIn("it was there before", again)
+        self.assertIn("(submitted before)", again)
         done = self.run_cellctl(*self.a_submit("--key", "k-1", "--priority", "1"), code=REFUSED)
         self.assertIn("idempotency key", done.stderr)
 
-    def test_cellctl_waits_for_the_end_and_exits_as_the_job_did(self):
+    def test_submit_waits_for_the_end_and_exits_as_the_job_did(self):
         self.start()
         self.assertIn("state       succeeded", self.cellctl(*self.a_submit("--wait")))
         self.provider.always("/dns", answer(400, b"no"))
@@ -194,7 +195,7 @@ class Submitting(CellctlTest):
                      "  /services/0: is not a configured service"):
             self.assertIn(part, done.stderr)
 
-    def test_what_cellctl_cannot_read_is_wrong_usage(self):
+    def test_input_that_cellctl_cannot_read_is_a_usage_error(self):
         self.start()
         for arguments, stdin in (
                 (("submit", "-f", "-"), b'{"a": 1,'), (("submit", "-f", "-"), b""),
@@ -220,7 +221,7 @@ class Repeating(CellctlTest):
                                     (202, {}, self.JOB))
         done = self.run_cellctl(*self.a_submit("-q", "--url", url))
         self.assertEqual(done.stdout, "06f3k9v2m8qzr\n")
-        self.assertIn("sent again in 1.0s (1 of 3)", done.stderr)
+        self.assertIn("same job again in 1.0s (1 of 3)", done.stderr)
         keys = {headers["Idempotency-Key"] for _, headers, _ in requests}
         bodies = {body for _, _, body in requests}
         self.assertEqual((len(requests), len(keys), len(bodies)), (3, 1, 1))
@@ -228,7 +229,7 @@ class Repeating(CellctlTest):
         self.run_cellctl(*self.a_submit("--url", url))
         self.assertNotEqual(requests[-1][1]["Idempotency-Key"], requests[0][1]["Idempotency-Key"])
 
-    def test_cellctl_does_not_send_again_what_is_refused_or_asked_to_wait_long(self):
+    def test_cellctl_does_not_repeat_a_refused_submission_or_wait_long_for_one(self):
         for status, headers, code in ((422, {}, REFUSED), (500, {}, UNAVAILABLE),
                                       (503, {"Retry-After": "3600"}, UNAVAILABLE),
                                       (429, {"Retry-After": "3600"}, REFUSED)):
@@ -243,23 +244,23 @@ class Repeating(CellctlTest):
         self.run_cellctl(*self.a_submit("--url", url, "--retries", "0"), code=UNAVAILABLE)
         self.assertEqual(len(requests), 3)
 
-    def test_the_key_of_a_file_is_the_key(self):
+    def test_cellctl_uses_the_idempotency_key_of_the_file(self):
         url, requests = self.canned((202, {}, self.JOB))
         job = json.dumps(a_job() | {"idempotency_key": "mine"}).encode()
         self.cellctl("submit", "-f", "-", "--url", url, stdin=job)
         self.assertEqual((requests[0][1]["Idempotency-Key"], requests[0][2]), ("mine", job))
 
-    def test_nothing_that_listens_is_told(self):
+    def test_an_address_where_celld_does_not_listen_is_reported(self):
         nowhere = "http://127.0.0.1:1"
         for arguments in (("job", "list"), ("job", "wait", "x"), ("job", "events"),
                           ("cell", "list"), self.a_submit("--retries", "0")):
             done = self.run_cellctl(*arguments, "--url", nowhere, code=UNAVAILABLE)
             self.assertIn(f"celld does not answer at {nowhere}", done.stderr)
 
-    def test_an_answer_of_somebody_else_is_told_and_harmless(self):
+    def test_a_response_of_another_server_is_reported_and_harmless(self):
         url, _ = self.canned((200, {}, b"<html>\x1b[2J"))
         done = self.run_cellctl("job", "list", "--url", url, code=UNAVAILABLE)
-        self.assertIn("not celld's (200)\n  <html>\N{REPLACEMENT CHARACTER}[2J", done.stderr)
+        self.assertIn("not from celld (200)\n  <html>\N{REPLACEMENT CHARACTER}[2J", done.stderr)
 
 
 class Jobs(CellctlTest):
@@ -275,7 +276,7 @@ class Jobs(CellctlTest):
         lines = self.cellctl("job", "get", *ids, "--json").splitlines()
         self.assertEqual([json.loads(line)["id"] for line in lines], ids)
 
-    def test_a_job_that_is_not_there_is_4_and_the_others_are_shown(self):
+    def test_an_unknown_job_exits_with_4_and_the_others_are_shown(self):
         self.start()
         job_id = self.submit(a_job())
         done = self.run_cellctl("job", "get", "nothing", job_id, code=NOT_FOUND)
@@ -326,7 +327,7 @@ class Jobs(CellctlTest):
         for name in names:
             self.submit(a_job(name, delay_ms=60000))
         lines = self.cellctl("job", "list").splitlines()
-        # In columns of a terminal: a wide character takes two, an accent of its own none.
+        # In terminal columns: a wide character takes two, a combining one none.
         columns = {line.index("0/1") + (3 if "日" in line else 0) - (1 if "\u0301" in line else 0)
                    for line in lines[1:]}
         self.assertEqual(len(columns), 1, lines)
@@ -335,7 +336,7 @@ class Jobs(CellctlTest):
         self.start()
         ids = [self.submit(a_job(f"e-{i}", delay_ms=60000)) for i in range(2)]
         out = self.cellctl("job", "cancel", *ids)
-        self.assertEqual(out, "".join(f"job {job_id} is cancelled\n" for job_id in ids))
+        self.assertEqual(out, "".join(f"job {job_id} was cancelled\n" for job_id in ids))
         done = self.run_cellctl("job", "cancel", ids[0], code=REFUSED)
         self.assertIn("The job has ended (409)", done.stderr)
         self.assertEqual(self.cellctl_json("job", "retry", ids[0])["id"], ids[0])
@@ -346,14 +347,14 @@ class Jobs(CellctlTest):
         self.start()
         gate = self.provider.hold("/dns")
         ids = [self.submit(a_job(f"e-{i}")) for i in range(3)]
-        wait_until(lambda: len(self.provider.running()) == 3, "all run")
+        wait_until(lambda: len(self.provider.running()) == 3, "all jobs run")
         done = self.run_cellctl("job", "wait", ids[0], "--timeout", "100ms", code=NOT_ENDED)
         self.assertIn(f"job {ids[0]} is running", done.stdout)
         waiting = self.begin("job", "wait", *ids)
         gate.let_all()
         self.assertEqual(waiting.wait(DEADLINE_S), OK)
         self.assertEqual(waiting.stdout.read().decode(),
-                         "".join(f"job {job_id} is succeeded\n" for job_id in ids))
+                         "".join(f"job {job_id} succeeded\n" for job_id in ids))
         self.provider.always("/dns", answer(400, b"no"))
         failing = self.submit(a_job("e-9"))
         self.run_cellctl("job", "wait", failing, ids[0], code=FAILED)
@@ -364,14 +365,14 @@ class Jobs(CellctlTest):
         self.start()
         self.provider.hold("/dns")
         job_id = self.submit(a_job())
-        wait_until(lambda: self.provider.running(), "it runs")
+        wait_until(lambda: self.provider.running(), "the job runs")
         port = self.daemon.port
         following = self.begin("job", "events", job_id, "--json")
         self.assertEqual(json.loads(self.a_line(following.stdout))["state"], "running")
         waiting = self.begin("job", "wait", job_id)
         self.await_streams(2)
         self.daemon.kill()
-        self.assertIn("connecting again", self.a_line(following.stderr))
+        self.assertIn("reconnecting", self.a_line(following.stderr))
         self.provider.release_all()
         self.provider.rules.clear()
         self.daemon.arguments = ["--listen", f"127.0.0.1:{port}", "--data", self.daemon.data]
@@ -397,7 +398,7 @@ class Jobs(CellctlTest):
         self.assertEqual([job["state"] for job in states], ["queued", "running", "succeeded"])
         self.assertEqual({job["customer"] for job in states}, {"bolt"})
 
-    def test_a_pipe_that_is_closed_early_ends_cellctl_without_a_word(self):
+    def test_a_pipe_that_is_closed_early_ends_cellctl_silently(self):
         self.start()
         filler = {"text": "x" * 60_000}
         for i in range(20):
@@ -409,7 +410,7 @@ class Jobs(CellctlTest):
             self.assertEqual(process.wait(DEADLINE_S), -13)
             self.assertEqual(process.stderr.read(), b"")
 
-    def test_output_that_cannot_be_written_is_7(self):
+    def test_output_that_cannot_be_written_exits_with_7(self):
         self.start()
         with open("/dev/full", "wb") as full:
             done = subprocess.run([binary(), "job", "list"], env=self.environment(), stdout=full,
@@ -456,25 +457,25 @@ class Cells(CellctlTest):
 
 
 class Configuration(CellctlTest):
-    def test_cellctl_reloads_and_tells_what_has_changed(self):
+    def test_cellctl_reloads_and_reports_the_changes(self):
         self.start(cells=[{"customer": "acme"}, {}])
-        unchanged = "celld has read its configuration again, and nothing has changed\n"
+        unchanged = "celld has reloaded its configuration; nothing changed\n"
         self.assertEqual(self.cellctl("reload"), unchanged)
         self.cellctl("cell", "resize", "*/*", "7")
         config = a_config(self.provider, cells=[{"pool": {"size": 3}}, {"customer": "bolt"}])
         config["services"]["mail"] = {"type": "simulated"}
         self.daemon.write_config(config)
         self.assertEqual(self.cellctl("reload").splitlines(), [
-            "celld has read its configuration again",
-            "  cell bolt/* is new",
-            "  cell */* has changed",
-            "  cell acme/* is gone",
-            "  service mail is new",
-            "  pool.size of cell */* stays 7, as it was set by hand; configured: 3"])
+            "celld has reloaded its configuration",
+            "  cell bolt/* added",
+            "  cell */* changed",
+            "  cell acme/* removed",
+            "  service mail added",
+            "  pool.size of cell */* stays 7 because of an override; configured: 3"])
         report = self.cellctl_json("reload")
         self.assertEqual(report["masked"][0]["in_force"], 7)
 
-    def test_a_reload_of_a_file_with_faults_is_3_and_shows_all_of_them(self):
+    def test_a_reload_of_a_faulty_file_exits_with_3_and_shows_every_fault(self):
         self.start()
         self.daemon.write_config(a_config(self.provider, cells=[{"x": 1}], retention_ms=1))
         done = self.run_cellctl("reload", code=REFUSED)
@@ -503,7 +504,7 @@ class Access(CellctlTest):
         digest = hashlib.sha256(self.token.encode()).hexdigest()
         self.start(auth={"tokens": [{"name": "t", "sha256": digest, "scopes": ["submit"]}]})
 
-    def test_a_token_comes_by_environment_or_file_and_a_wrong_one_is_told(self):
+    def test_a_token_comes_from_the_environment_or_a_file_and_a_wrong_one_is_reported(self):
         self.start_with_token()
         path = os.path.join(self.directory, "token")
         with open(path, "w", encoding="utf-8") as file:
@@ -519,11 +520,11 @@ class Access(CellctlTest):
         self.run_cellctl("job", "list", CELLD_TOKEN="a\r\nX: y", code=USAGE)
         self.run_cellctl("job", "list", "--token", self.token, code=USAGE)
 
-    def test_the_right_to_submit_is_enough_to_wait(self):
+    def test_the_scope_submit_is_enough_to_wait(self):
         self.start_with_token()
         self.cellctl(*self.a_submit("--wait"), CELLD_TOKEN=self.token)
 
-    def test_cellctl_speaks_tls_and_shows_a_certificate(self):
+    def test_cellctl_speaks_tls_and_presents_a_certificate(self):
         authority = Authority(self.directory, "authority")
         server, key = authority.issue("server")
         certificate, certificate_key = authority.issue("client")
@@ -538,13 +539,13 @@ class Access(CellctlTest):
         self.cellctl("cell", "list", *url, *ours, *trust)
         self.cellctl("cell", "list", *url, *ours, CELLD_CACERT=authority.certificate)
         done = self.run_cellctl("cell", "list", *url, *ours, code=UNAVAILABLE)
-        self.assertIn("no trust between cellctl and https://", done.stderr)
+        self.assertIn("TLS certificate error at https://", done.stderr)
         self.run_cellctl("cell", "list", *url, *trust, code=UNAVAILABLE)
 
 
 class OnATerminal(CellctlTest):
     def on_terminal(self, *arguments, columns=60, rows=10, until=None, **environment):
-        """What a terminal is sent: to the end, or until it has seen `until`."""
+        """The output on a terminal: all of it, or until it matches `until`."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         import fcntl
@@ -555,7 +556,7 @@ class OnATerminal(CellctlTest):
                                    env=self.environment(TERM="xterm", **environment))
         os.close(slave)
         seen = b""
-        with contextlib.suppress(OSError):  # The end of a terminal is an error.
+        with contextlib.suppress(OSError):  # Reading a closed terminal is an error.
             while until is None or not re.search(until, seen, re.DOTALL):
                 self.assertTrue(select.select([master], [], [], DEADLINE_S)[0], seen)
                 piece = os.read(master, 65536)
@@ -567,7 +568,7 @@ class OnATerminal(CellctlTest):
         process.wait(DEADLINE_S)
         return seen.decode()
 
-    def test_lines_are_cut_and_coloured_on_a_terminal_alone(self):
+    def test_lines_are_cut_and_coloured_only_on_a_terminal(self):
         self.start()
         self.wait_for_end(self.submit(a_job("x" * 200)))
         seen = self.on_terminal("job", "list")
@@ -578,7 +579,7 @@ class OnATerminal(CellctlTest):
         self.assertNotIn("\x1b", self.on_terminal("job", "list", NO_COLOR="1"))
         self.assertNotIn("\x1b", self.cellctl("job", "list"))
 
-    def test_nothing_of_a_job_reaches_the_controls_of_a_terminal(self):
+    def test_no_text_of_a_job_controls_the_terminal(self):
         self.start()
         evil = "\x1b[2J\x9b2J\x07\u202e\x7f"
         job_id = self.submit(a_job("e" + evil, labels={evil: evil}, parameters={"p": evil}))
@@ -589,15 +590,15 @@ class OnATerminal(CellctlTest):
             self.assertFalse(set(evil) & set(seen) - set("[2J"), (arguments, seen))
         self.assertEqual(self.cellctl_json("job", "get", job_id)["parameters"], {"p": evil})
 
-    def test_watching_repaints_a_terminal_and_repeats_elsewhere(self):
+    def test_watch_repaints_a_terminal_and_repeats_elsewhere(self):
         self.start()
         self.provider.hold("/dns")
         job_id = self.submit(a_job())
-        wait_until(lambda: self.provider.running(), "it runs")
+        wait_until(lambda: self.provider.running(), "the job runs")
         seen = self.on_terminal("job", "list", "--watch", "100ms", until=rb"ID.*ID.*ID")
         self.assertIn("\x1b[2A\r\x1b[J", seen)
         long = self.on_terminal("job", "get", job_id, "--watch", "0.1", until=rb"job.*\x1b\[9A")
-        self.assertIn("\x1b[9A\r\x1b[J", long)  # Ten rows: one less than the screen has.
+        self.assertIn("\x1b[9A\r\x1b[J", long)  # Nine lines: one less than the screen has rows.
         watching = self.begin("job", "get", job_id, "--watch", "100ms", "--json")
         for _ in range(2):
             self.assertEqual(json.loads(self.a_line(watching.stdout))["state"], "running")
@@ -605,7 +606,7 @@ class OnATerminal(CellctlTest):
         for line in ("ID", job_id, "\n", "ID", job_id):
             self.assertTrue(self.a_line(repeating.stdout).startswith(line))
         self.provider.release_all()
-        self.assertEqual(watching.wait(DEADLINE_S), OK)  # A job that has ended changes no more.
+        self.assertEqual(watching.wait(DEADLINE_S), OK)  # An ended job no longer changes.
         self.assertEqual(json.loads(watching.stdout.read().splitlines()[-1])["state"], "succeeded")
 
 
@@ -616,7 +617,7 @@ class Files(CellctlTest):
             json.dump(a_config(self.provider), file)
         with open(bad, "w", encoding="utf-8") as file:
             json.dump({"services": {"a/b": {}}, "cells": [{"x": 1}], "listen": {"port": -1}}, file)
-        self.assertEqual(self.cellctl("config", "check", good), f"{good} is well\n")
+        self.assertEqual(self.cellctl("config", "check", good), f"{good} is valid\n")
         done = self.run_cellctl("config", "check", good, bad, code=USAGE)
         daemon = subprocess.run([os.environ["CELLD_BINARY"], "--check", "--config", bad],
                                 capture_output=True, text=True, timeout=DEADLINE_S, check=False)
@@ -642,7 +643,7 @@ class Files(CellctlTest):
             self.assertIn("Example:", page)
 
     def complete(self, *words):
-        """What bash offers for the last of the words."""
+        """The completions that bash offers for the last word."""
         script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cellctl; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
         done = subprocess.run(["bash", "-c", script, "bash",
@@ -665,7 +666,7 @@ class Files(CellctlTest):
         self.assertEqual(self.complete("submit", "-f", "job"), {"job.json"})
         self.assertEqual(self.complete("config", "check", "job"), {"job.json"})
 
-    def test_the_completion_files_are_in_step_with_the_program(self):
+    def test_the_completion_files_match_the_program(self):
         for shell, name in (("bash", "cellctl.bash"), ("zsh", "_cellctl"), ("fish", "cellctl.fish")):
             with open(os.path.join(COMPLETION, name), encoding="utf-8") as file:
                 self.assertEqual(self.cellctl("completion", shell), file.read())

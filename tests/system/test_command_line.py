@@ -1,4 +1,4 @@
-"""Flags, environment, files, exit codes."""
+"""Flags, environment variables, files and exit codes of celld."""
 
 import json
 import os
@@ -37,12 +37,12 @@ class CommandLine(EndToEnd):
         self.write(config)
         return self.run_celld("--config", self.path, "--check")
 
-    def test_check_accepts_a_good_file_and_starts_nothing(self):
+    def test_check_accepts_a_valid_file_and_starts_nothing(self):
         done = self.run_celld("--config", self.path, "--check")
         self.assertEqual((done.returncode, done.stdout), (0, ""), done)
         self.assertFalse(os.path.exists(self.data))
 
-    def test_check_tells_what_is_wrong_with_the_machine_beside_the_faults_of_the_file(self):
+    def test_check_reports_faults_of_the_machine_beside_those_of_the_file(self):
         done = self.check({
             "listen": {"tls": {"certificate": "/no/such.pem", "key": "/no/such.key"}},
             "services": {"run": {"type": "command", "argv": ["/no/such"]}},
@@ -51,7 +51,7 @@ class CommandLine(EndToEnd):
         for pointer in ("/retention_ms", "/services/run/argv/0", "/listen/tls"):
             self.assertIn(f": {pointer}: ", done.stderr)
 
-    def test_check_tells_every_fault_by_its_pointer_and_exits_2(self):
+    def test_check_reports_every_fault_by_its_pointer_and_exits_with_2(self):
         done = self.check({
             "listen": {"host": "0.0.0.0", "port": 70000}, "store": {"type": "oracle"},
             "services": {"dns": {"type": "http", "url": "ftp://x", "what": 1},
@@ -73,7 +73,7 @@ class CommandLine(EndToEnd):
             with self.subTest(pointer=pointer):
                 self.assertRegex(done.stderr, f"(?m)(^|[ :]){pointer}(:|$| )")
 
-    def test_a_file_that_is_no_configuration_is_2(self):
+    def test_a_file_that_is_not_a_configuration_exits_with_2(self):
         for text in (b"", b"{", b"[]", b"{}", b'{"services": {}, "services": {}}', b"\xff", b"null",
                      b'{"listen": 1}', b"[" * 100_000):
             with self.subTest(text=text[:40]):
@@ -82,7 +82,7 @@ class CommandLine(EndToEnd):
                 self.assertTrue(done.stderr.strip())
                 self.assertEqual(self.run_celld("--config", self.path).returncode, 2)
 
-    def test_bad_arguments_are_2(self):
+    def test_bad_arguments_exit_with_2(self):
         for arguments in ([], ["--config"], ["--config", self.path, "--what"],
                           ["--config", "/nowhere/celld.json"], ["--config", self.directory],
                           ["--config", self.path, "--listen", "nonsense"],
@@ -92,12 +92,12 @@ class CommandLine(EndToEnd):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.run_celld(*arguments).returncode, 2)
 
-    def test_version_is_told(self):
+    def test_version_is_printed(self):
         done = self.run_celld("--version")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"\d+\.\d+\.\d+")
 
-    def test_a_data_directory_is_held_by_one_celld_only(self):
+    def test_only_one_celld_can_hold_a_data_directory(self):
         self.start()
         second = self.run_celld("--config", self.path, "--listen", "127.0.0.1:0", "--data",
                                 self.daemon.data)
@@ -106,10 +106,10 @@ class CommandLine(EndToEnd):
         self.assertEqual(self.client.get("/readyz").status, 200)
         self.wait_for_end(self.submit(a_job()))
         self.daemon.kill()
-        self.restart()  # A lock does not outlive its holder.
+        self.restart()  # The lock does not outlive its holder.
         self.assertEqual(self.client.get("/readyz").status, 200)
 
-    def test_a_data_directory_that_cannot_be_used_is_3(self):
+    def test_an_unusable_data_directory_exits_with_3(self):
         a_file = os.path.join(self.directory, "file")
         with open(a_file, "w", encoding="utf-8") as file:
             file.write("x")
@@ -144,7 +144,7 @@ class CommandLine(EndToEnd):
                               self.daemon.data)
         self.assertEqual(done.returncode, 3, done)
 
-    def test_a_port_that_is_taken_is_told(self):
+    def test_a_port_in_use_exits_with_1(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             done = self.run_celld("--config", self.path, "--data", self.data, "--listen",
                                   f"127.0.0.1:{taken.getsockname()[1]}")
@@ -159,7 +159,7 @@ class CommandLine(EndToEnd):
             self.assertEqual(daemon.stop(), 0)
         return daemon
 
-    def test_listen_flag_wins_over_environment_wins_over_file(self):
+    def test_the_listen_flag_overrides_the_environment_which_overrides_the_file(self):
         in_file, in_environment, in_flag = free_port(), free_port(), free_port()
         config = a_config(self.provider, listen={"host": "127.0.0.1", "port": in_file})
         environment = {"CELLD_LISTEN": f"127.0.0.1:{in_environment}"}
@@ -168,7 +168,7 @@ class CommandLine(EndToEnd):
         flag = ["--listen", f"127.0.0.1:{in_flag}"]
         self.assertEqual(self.serves(flag, environment, config).port, in_flag)
 
-    def test_data_flag_wins_over_environment_wins_over_the_default(self):
+    def test_the_data_flag_overrides_the_environment_which_overrides_the_default(self):
         config = a_config(self.provider, listen={"host": "127.0.0.1", "port": 0},
                           store={"type": "sqlite", "path": "jobs.db"})
 
@@ -183,14 +183,14 @@ class CommandLine(EndToEnd):
         self.serves(["--data", os.path.join(self.directory, "from-flag")], environment, config)
         self.assertTrue(database("from-flag"))
 
-    def test_an_absolute_store_path_stands_by_itself(self):
+    def test_an_absolute_store_path_ignores_the_data_directory(self):
         path = os.path.join(self.directory, "elsewhere.db")
         config = a_config(self.provider, listen={"host": "127.0.0.1", "port": 0},
                           store={"type": "sqlite", "path": path})
         self.serves([], {}, config)
         self.assertTrue(os.path.exists(path))
 
-    def test_the_database_can_be_read_while_celld_runs(self):
+    def test_another_process_can_read_the_database_while_celld_runs(self):
         self.start()
         self.wait_for_end(self.submit(a_job()))
         database = os.path.join(self.daemon.data, "celld.db")
@@ -198,7 +198,7 @@ class CommandLine(EndToEnd):
         self.addCleanup(connection.close)
         self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone(), ("ok",))
 
-    def test_ipv6_is_served_and_told(self):
+    def test_celld_serves_ipv6_and_prints_the_address(self):
         if not socket.has_ipv6:
             self.skipTest("no IPv6")
         try:

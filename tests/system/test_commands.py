@@ -1,4 +1,4 @@
-"""Services that are commands: what they are given, how they end, and what outlives whom."""
+"""Services that are commands: what they receive, how they end, and what outlives what."""
 
 import contextlib
 import fcntl
@@ -13,12 +13,12 @@ import unittest
 
 from daemon import DEADLINE_S, SLOWDOWN, Daemon, EndToEnd, a_config, a_job, stays, wait_until
 
-# An attempt is over within 100 ms of its deadline; the rest is for a loaded machine.
+# An attempt ends within 100 ms of its deadline; the rest is for a busy machine.
 LATE_S = 0.6 * SLOWDOWN
 
 
 def alive(pid):
-    """Whether it runs: a process that has ended but was not waited for does not."""
+    """Whether the process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
@@ -36,7 +36,7 @@ class Commands(EndToEnd):
         return os.path.join(self.directory, name)
 
     def lines(self, name):
-        """The whole lines of a file that a command writes."""
+        """The complete lines of a file that a command writes."""
         try:
             with open(self.path(name), encoding="utf-8") as file:
                 return [line[:-1] for line in file if line.endswith("\n")]
@@ -44,7 +44,7 @@ class Commands(EndToEnd):
             return []
 
     def script(self, text, name="command"):
-        """A program; `$D` is the test's directory."""
+        """Writes a program, in which `$D` is the test's directory."""
         path = self.path(name)
         # Renamed into place: a file that is open for writing cannot be executed.
         with open(path + ".new", "w", encoding="utf-8") as file:
@@ -58,7 +58,7 @@ class Commands(EndToEnd):
         return self.start(services={"dns": service}, **changes)
 
     def hanging(self):
-        """Tells the pids of itself and of a child, and neither ends by itself."""
+        """A script that writes its pid and that of a child, neither of which ends by itself."""
         return ('trap "" TERM INT HUP; sleep 1000 & '
                 'echo "$$ $!" >> $D/pids; while :; do wait; done')
 
@@ -67,11 +67,11 @@ class Commands(EndToEnd):
         return [int(pid) for line in self.lines("pids") for pid in line.split()]
 
     def assert_dead(self, pids, deadline_s=DEADLINE_S):
-        wait_until(lambda: not any(alive(pid) for pid in pids), "all are dead", deadline_s)
+        wait_until(lambda: not any(alive(pid) for pid in pids), "all have ended", deadline_s)
 
 
 class Running(Commands):
-    def test_a_command_is_given_the_document_and_answers_with_the_result(self):
+    def test_a_command_receives_the_document_and_answers_with_the_result(self):
         self.start_with("cat > $D/document; echo to >&2; echo people >&2; "
                         """echo '{"properties": {"made": [1, "x"]}}'""")
         job_id = self.submit(a_job(parameters={"ttl": 300}))
@@ -97,7 +97,7 @@ class Running(Commands):
         self.assertEqual({line for line in self.lines("env")
                           if line.partition("=")[0] not in ("PWD", "_", "OLDPWD", "SHLVL")},
                          {"PASSWORD=s3cret-word", "A=b"})
-        # The last is the directory that ls reads.
+        # The last one is the directory that ls reads.
         self.assertEqual(len(self.lines("fds")), 4, self.lines("fds"))
         self.assertNotIn("s3cret-word", self.daemon.log())
 
@@ -111,13 +111,13 @@ class Running(Commands):
         self.assertEqual(job["error"],
                          {"code": "exists", "message": "there is one", "service": "dns"})
 
-    def test_output_that_is_no_answer_is_retried(self):
+    def test_output_that_is_not_an_answer_is_retried(self):
         self.start_with("echo done")
         job = self.wait_for_end(self.submit(a_job(retry={"max_attempts": 2})))
         self.assertEqual((job["state"], job["attempt"]), ("failed", 2), job)
         self.assertEqual(job["error"]["code"], "invalid_response")
 
-    def test_a_program_that_goes_missing_is_retried_and_said(self):
+    def test_a_missing_program_is_retried_and_reported(self):
         self.start_with("echo '{}'")
         os.remove(self.path("command"))
         job = self.wait_for_end(self.submit(a_job(retry={"max_attempts": 2})))
@@ -125,7 +125,7 @@ class Running(Commands):
         self.assertEqual(job["error"]["code"], "communications_error")
         self.assertIn("No such file", job["error"]["message"])
 
-    def test_a_program_that_is_not_there_is_a_fault_at_the_start(self):
+    def test_a_program_that_does_not_exist_is_a_fault_at_the_start(self):
         Daemon(a_config(self.provider, services={
             "gone": {"type": "command", "argv": [self.path("nothing")]},
             "text": {"type": "command", "argv": ["/etc/passwd"]}}), self.directory)
@@ -137,7 +137,7 @@ class Running(Commands):
             self.assertIn("/services/gone/argv/0: ", done.stderr)
             self.assertIn("/services/text/argv/0: ", done.stderr)
 
-    def test_a_command_that_hangs_is_over_at_its_deadline_with_its_children(self):
+    def test_a_command_that_hangs_is_killed_at_its_deadline_with_its_children(self):
         self.start_with(self.hanging())
         job_id = self.submit(a_job(timeout_ms=500, retry={"max_attempts": 2}))
         pids = self.running_pids(1)
@@ -161,7 +161,7 @@ class Running(Commands):
 
 class Ends(Commands):
     def alone(self):
-        """Fails the test when two of it run at once: it says so in `twice`."""
+        """A script that must not run twice at once: it would write to `twice`."""
         return ('exec 9>> $D/turn; flock -n 9 || { echo x >> $D/twice; exit 1; }; '
                 '[ ! -e $D/go ] || { echo "{}"; exit; }; ' + self.hanging())
 
@@ -169,7 +169,7 @@ class Ends(Commands):
         with open(self.path("go"), "w", encoding="utf-8"):
             pass
 
-    def let_go_on(self, pid):
+    def resume(self, pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
 
@@ -196,7 +196,7 @@ class Ends(Commands):
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
         for kills in range(1, 3):
             self.running_pids(kills)
-            # A claim is on disk no later than what was accepted after it.
+            # A claim reaches the disk no later than a job accepted after it.
             self.submit(a_job(f"barrier {kills}", delay_ms=3_600_000))
             self.daemon.kill()
             self.restart()
@@ -206,7 +206,7 @@ class Ends(Commands):
         self.assertEqual(self.wait_for_end(job_id)["state"], "cancelled")
         self.assert_dead(self.running_pids(3))
 
-    def test_a_celld_begins_no_job_while_commands_of_an_earlier_one_run(self):
+    def test_celld_starts_no_job_while_commands_of_an_earlier_celld_run(self):
         self.start_with(self.alone())
         job_id = self.submit(a_job())
         pids = self.running_pids()
@@ -218,7 +218,7 @@ class Ends(Commands):
             starting = threading.Thread(target=self.daemon.start)
             starting.start()
             wait_until(lambda: "waiting for the commands" in self.daemon.log(), "celld waits")
-            stays(lambda: starting.is_alive() and all(alive(pid) for pid in pids), "it goes on")
+            stays(lambda: starting.is_alive() and all(alive(pid) for pid in pids), "celld waits on")
             self.assertEqual(len(self.lines("pids")), 1)
         finally:
             os.kill(supervisor, signal.SIGCONT)
@@ -241,7 +241,7 @@ class Ends(Commands):
         self.assertEqual(self.lines("twice"), [])
         self.assertTrue(self.daemon.running())
 
-    def test_a_command_that_outlasts_the_grace_is_killed_and_handed_back(self):
+    def test_a_command_that_outlasts_the_grace_is_killed_and_its_job_handed_back(self):
         self.start_with(self.alone(), shutdown_grace_ms=300)
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
         pids = self.running_pids()
@@ -253,17 +253,17 @@ class Ends(Commands):
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
 
-    def test_a_supervisor_that_does_not_answer_does_not_hold_up_a_stop(self):
+    def test_a_supervisor_that_does_not_answer_does_not_delay_a_shutdown(self):
         self.start_with(self.alone(), shutdown_grace_ms=300)
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
         pids = self.running_pids()
         supervisor = self.supervisor()
         os.kill(supervisor, signal.SIGSTOP)
         self.addCleanup(self.assert_dead, [*pids, supervisor])
-        self.addCleanup(self.let_go_on, supervisor)
-        asked_at = time.monotonic()
+        self.addCleanup(self.resume, supervisor)
+        stopped_at = time.monotonic()
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertLess(time.monotonic() - asked_at, 20 * SLOWDOWN)
+        self.assertLess(time.monotonic() - stopped_at, 20 * SLOWDOWN)
         warning, = [line for line in map(json.loads, self.daemon.log().splitlines())
                     if "calls have not ended" in line["message"]]
         self.assertEqual((warning["cell"], warning["calls"]), ("*/*", 1), warning)
@@ -272,13 +272,13 @@ class Ends(Commands):
         with open(os.path.join(self.daemon.data, "supervisor.lock"), encoding="utf-8") as lock:
             with self.assertRaises(BlockingIOError, msg="the next celld has to wait"):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.let_go_on(supervisor)
+        self.resume(supervisor)
         self.restart()
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
         self.assertEqual(self.lines("twice"), [])
 
-    def test_the_supervisor_holds_nothing_of_celld_but_the_lock_of_its_commands(self):
+    def test_the_supervisor_keeps_no_descriptor_of_celld_but_the_lock_of_its_commands(self):
         self.start_with(self.alone())
         job_id = self.submit(a_job())
         self.running_pids()
@@ -287,7 +287,7 @@ class Ends(Commands):
                 for fd in os.listdir(f"/proc/{supervisor}/fd")}
         self.assertEqual((held.pop(1), held.pop(2)), ("/dev/null", "/dev/null"))
         self.assertEqual(held.pop(3), os.path.join(self.daemon.data, "supervisor.lock"))
-        # The way to celld, and the way to its only command.
+        # The sockets to celld and to its only command.
         self.assertEqual(sorted(target.partition(":")[0] for target in held.values()),
                          ["anon_inode", "socket", "socket"], held)
         self.assertEqual(os.getsid(supervisor), supervisor)
@@ -301,14 +301,15 @@ class Ends(Commands):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done)
 
     def test_a_terminal_interrupt_of_celld_lets_its_commands_finish(self):
-        self.start_with('echo "$$ $$" >> $D/pids; until [ -e $D/go ]; do sleep 0.05; done; echo "{}"')
+        self.start_with('echo "$$ $$" >> $D/pids; '
+                        'until [ -e $D/go ]; do sleep 0.05; done; echo "{}"')
         job_id = self.submit(a_job())
         self.running_pids()
         supervisor = self.supervisor()
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             os.kill(supervisor, number)
         self.daemon.signal(signal.SIGINT)
-        wait_until(lambda: self.client.get("/readyz").status == 503, "celld drains")
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld shuts down")
         self.go()
         self.assertEqual(self.daemon.wait(), 0)
         self.restart()

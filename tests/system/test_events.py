@@ -1,4 +1,4 @@
-"""Streams of events: who follows jobs is told every change, in order, and misses none."""
+"""Event streams: a client that follows jobs receives every change, in order, and misses none."""
 
 import contextlib
 import hashlib
@@ -10,7 +10,7 @@ from daemon import DEADLINE_S, EndToEnd, a_config, a_job, stays, wait_until
 
 
 class Stream:
-    """One server-sent event stream, read as the HTML standard says, over a plain socket."""
+    """A stream of server-sent events over a plain socket, parsed as the HTML standard defines."""
 
     def __init__(self, daemon, path, last_event_id=None, rcvbuf=None):
         self.socket = socket.socket()
@@ -61,17 +61,17 @@ class Stream:
                 fields[name] = value.removeprefix(" ")
 
     def position(self):
-        """The id of what comes next without an event; a comment may come before."""
+        """The next `id` that comes without an event; comments are skipped."""
         while True:
             line = self._line()
             if line is None or line.startswith("event:"):
-                raise AssertionError("an event, or the end, in place of a position")
+                raise AssertionError("an event or the end instead of a position")
             if line.startswith("id: "):
                 self.last_event_id = line.removeprefix("id: ")
                 return self.last_event_id
 
     def jobs(self, count=None):
-        """The jobs of the next events, up to the end or to so many."""
+        """The jobs of the next `count` events, or of all up to the end."""
         jobs = []
         while count is None or len(jobs) < count:
             event = self.event()
@@ -92,7 +92,7 @@ class Events(EndToEnd):
         self.addCleanup(stream.close)
         return stream
 
-    def test_a_job_is_followed_from_how_it_stands_to_its_end(self):
+    def test_a_job_is_followed_from_its_current_state_to_its_end(self):
         self.start()
         self.provider.hold("/dns")
         job_id = self.submit(a_job(services=["dns", "billing"]))
@@ -107,16 +107,16 @@ class Events(EndToEnd):
         self.assertEqual(followed[-1], self.job(job_id))
         self.assertTrue(all(job["id"] == job_id for job in followed))
 
-    def test_an_ended_job_is_told_once(self):
+    def test_the_end_of_a_job_is_sent_once(self):
         self.start()
         job_id = self.submit(a_job())
         self.wait_for_end(job_id)
         stream = self.stream(f"/v1/jobs/{job_id}/events")
         self.assertEqual([job["state"] for job in stream.jobs()], ["succeeded"])
         again = self.stream(f"/v1/jobs/{job_id}/events", last_event_id=stream.last_event_id)
-        self.assertEqual(again.status, 204)  # So that an EventSource does not come back for ever.
+        self.assertEqual(again.status, 204)  # So that an EventSource stops reconnecting.
 
-    def test_all_jobs_of_a_filter_are_followed(self):
+    def test_a_stream_has_all_jobs_of_its_filter(self):
         self.start()
         everything = self.stream("/v1/events")
         acme = self.stream("/v1/events?customer=acme")
@@ -143,14 +143,14 @@ class Events(EndToEnd):
         self.assertEqual({job["id"] for job in until_end_of(mail, second)}, {second})
 
     def assert_nothing_is_missed(self, path, left):
-        """Of what happens between the end of a stream and the next of the same client."""
+        """Changes between a disconnect and the reconnect of the same client arrive."""
         missed = self.submit(a_job("b", customer="bolt"))
         self.wait_for_end(missed)
         back = self.stream(path, last_event_id=left.last_event_id)
         self.assertEqual([(job["id"], job["state"]) for job in back.jobs(3)],
                          [(missed, state) for state in ("queued", "running", "succeeded")])
 
-    def test_who_comes_back_gets_what_was_missed(self):
+    def test_a_client_that_reconnects_gets_the_events_it_missed(self):
         self.start()
         stream = self.stream("/v1/events")
         self.wait_for_end(self.submit(a_job("a")))
@@ -159,26 +159,26 @@ class Events(EndToEnd):
         stream.close()
         self.assert_nothing_is_missed("/v1/events", stream)
 
-    def test_who_had_no_event_yet_misses_none_either(self):
+    def test_a_client_that_had_no_event_yet_misses_none_either(self):
         self.start()
         quiet = self.stream("/v1/events?customer=bolt")
-        wait_until(quiet.position, "the stream has told where it is")
+        wait_until(quiet.position, "the stream has sent its position")
         quiet.close()
         self.assert_nothing_is_missed("/v1/events?customer=bolt", quiet)
 
-    def test_what_others_do_makes_no_gap_for_who_hears_nothing(self):
+    def test_unrelated_changes_cause_no_gap_for_a_client_without_events(self):
         self.start()
         quiet = self.stream("/v1/events?customer=bolt")
-        wait_until(quiet.position, "the stream has told where it is")
+        wait_until(quiet.position, "the stream has sent its position")
         first = quiet.last_event_id
         self.wait_for_end(self.submit(a_job("a")))
-        wait_until(lambda: quiet.position() != first, "the position moves on", 40)
+        wait_until(lambda: quiet.position() != first, "the position advances", 40)
         quiet.close()
 
-    def test_many_who_come_back_at_once_are_each_told_all_that_they_missed(self):
+    def test_many_clients_that_reconnect_at_once_each_get_all_they_missed(self):
         self.start()
         before = self.stream("/v1/events")
-        wait_until(before.position, "the stream has told where it is")
+        wait_until(before.position, "the stream has sent its position")
         before.close()
         missed = [self.submit(a_job(str(i), parameters={"p": "x" * 60_000})) for i in range(30)]
         for job_id in missed:
@@ -187,11 +187,11 @@ class Events(EndToEnd):
                 for _ in range(8)]
         expected = sorted((job_id, state) for job_id in missed
                           for state in ("queued", "running", "succeeded"))
-        for stream in back[:-1]:  # While those behind it read nothing.
+        for stream in back[:-1]:  # Meanwhile the streams after it are not read.
             self.assertEqual(sorted((job["id"], job["state"]) for job in stream.jobs(90)), expected)
         new = self.submit(a_job("new"))
         self.assertEqual({job["id"] for job in back[0].jobs(3)}, {new})
-        self.assertEqual(self.daemon.stop(), 0)  # Also for the one that has taken little yet.
+        self.assertEqual(self.daemon.stop(), 0)  # Also with a client that has read little.
 
     def test_a_change_of_tokens_ends_streams(self):
         digest = hashlib.sha256(b"a token").hexdigest()
@@ -208,7 +208,7 @@ class Events(EndToEnd):
         self.assertEqual([job["state"] for job in everything.jobs()], ["scheduled"])
         self.assertEqual(self.stream("/v1/events").status, 401)
 
-    def test_who_was_away_too_long_is_told_so(self):
+    def test_a_client_that_was_away_too_long_gets_a_gap(self):
         self.start()
         stream = self.stream("/v1/events")
         self.wait_for_end(self.submit(a_job("a")))
@@ -219,14 +219,14 @@ class Events(EndToEnd):
             back = self.stream("/v1/events", last_event_id=stale)
             self.assertEqual(back.event()[0], "gap")
 
-    def test_what_cannot_be_followed_is_refused(self):
+    def test_requests_for_invalid_streams_are_refused(self):
         self.start()
         self.assert_problem(self.client.get("/v1/jobs/nothing/events"), 404, "not-found")
         self.assert_problem(self.client.get("/v1/events?customer=a/b&x=1"), 422, "invalid-request")
         job_id = self.submit(a_job(delay_ms=60000))
         self.assert_problem(self.client.get(f"/v1/jobs/{job_id}/events?limit=1"), 422)
 
-    def test_a_slow_reader_loses_its_connection_and_nobody_else_does(self):
+    def test_only_the_slow_reader_loses_its_connection(self):
         self.start()
         slow = self.stream("/v1/events", rcvbuf=4096)
         quick = self.stream("/v1/events")
@@ -235,11 +235,11 @@ class Events(EndToEnd):
             self.submit(a_job(f"e-{i}", parameters=filler))
             self.assertEqual([job["state"] for job in quick.jobs(3)],
                              ["queued", "running", "succeeded"])
-        # What was on its way may still be read; then comes an end, long before that of the events.
+        # Data in transit may still arrive, but the stream ends long before the last event.
         with contextlib.suppress(ConnectionError):
             self.assertLess(len(slow.jobs()), 360)
 
-    def test_a_stop_ends_every_stream(self):
+    def test_a_shutdown_ends_every_stream(self):
         self.start()
         job_id = self.submit(a_job(delay_ms=60000))
         streams = [self.stream("/v1/events"), self.stream(f"/v1/jobs/{job_id}/events")]
@@ -248,13 +248,13 @@ class Events(EndToEnd):
         for stream in streams:
             self.assertIsNone(stream.event())
 
-    def test_hundreds_follow_at_once(self):
+    def test_hundreds_of_clients_follow_one_job(self):
         self.start()
         job_id = self.submit(a_job(delay_ms=60000))
         streams = [self.stream(f"/v1/jobs/{job_id}/events") for _ in range(300)]
         for stream in streams:
             self.assertEqual(stream.jobs(1)[0]["state"], "scheduled")
-        stays(lambda: self.client.get("/livez").status == 200, "celld answers others")
+        stays(lambda: self.client.get("/livez").status == 200, "celld answers other clients")
         self.client.request("POST", f"/v1/jobs/{job_id}/cancel")
         for stream in streams:
             self.assertEqual([job["state"] for job in stream.jobs()], ["cancelled"])

@@ -1,4 +1,4 @@
-"""What a job goes through: its document, its services, its answers."""
+"""Jobs from submission to end: the document, the calls to services, and their answers."""
 
 import re
 import unittest
@@ -11,7 +11,7 @@ TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 class Jobs(EndToEnd):
-    def test_a_provider_is_sent_the_documented_request(self):
+    def test_a_provider_receives_the_documented_request(self):
         client = self.start()
         job = a_job(parameters={"ttl": 300, "big": 2**63 - 1, "text": "é\n"},
                     entity={"type": "zone", "subtype": "primary", "id": "example.com"})
@@ -27,7 +27,7 @@ class Jobs(EndToEnd):
             "entity": job["entity"], "service": "dns", "parameters": job["parameters"],
             "properties": {}})
 
-    def test_a_provider_is_sent_the_configured_headers(self):
+    def test_a_provider_receives_the_configured_headers(self):
         config_headers = {"X-API-Key": "env:DNS_KEY", "X-Plain": "plain"}
         services = {"dns": {"type": "http", "url": self.provider.url + "/dns?a=b",
                             "headers": config_headers}}
@@ -43,7 +43,7 @@ class Jobs(EndToEnd):
         self.assertNotIn(b"s3cret", done.body)
         self.assertNotIn("s3cret", daemon.log())
 
-    def test_an_accepted_job_is_answered_whole(self):
+    def test_the_answer_to_a_submission_has_the_whole_job(self):
         client = self.start()
         self.provider.hold("/dns")
         job = a_job(labels={"ticket": "T-1"}, priority=7, timeout_ms=1234,
@@ -69,7 +69,7 @@ class Jobs(EndToEnd):
         self.assertEqual([step["service"] for step in shown["steps"]], ["dns", "billing"])
         self.assertEqual((shown["properties"], shown["messages"]), ({}, []))
 
-    def test_defaults_fill_what_a_job_leaves_out(self):
+    def test_omitted_fields_get_their_defaults(self):
         self.start()
         job = self.wait_for_end(self.submit(a_job()))
         self.assertEqual((job["priority"], job["timeout_ms"], job["max_attempts"]), (5, 20000, 3))
@@ -107,7 +107,7 @@ class Jobs(EndToEnd):
         self.assertEqual({call.key for call in calls}, {job["id"] + ".billing"})
         self.assertEqual([call.body["properties"] for call in calls], [{"zone": "z1"}] * 3)
 
-    def test_a_job_waits_between_its_attempts_and_says_so(self):
+    def test_a_job_is_retrying_between_its_attempts(self):
         self.start()
         self.provider.on("/dns", [answer(503, headers=["Retry-After: 1"]), succeed()])
         job_id = self.submit(a_job())
@@ -118,7 +118,7 @@ class Jobs(EndToEnd):
         first, second = self.provider.calls_of()
         self.assertGreaterEqual(second.started_at - first.ended_at, 0.98)
 
-    def test_attempts_end_after_max_attempts(self):
+    def test_a_job_fails_after_max_attempts(self):
         self.start()
         self.provider.always("/dns", answer(500, b"boom"))
         job = self.wait_for_end(self.submit(a_job(services=["dns", "billing"])))
@@ -129,7 +129,7 @@ class Jobs(EndToEnd):
         self.assertRegex(job["finished_at"], TIME)
         self.assertTrue(any(m["severity"] == "error" for m in job["messages"]), job["messages"])
 
-    def test_a_429_uses_up_no_attempt(self):
+    def test_a_429_does_not_count_as_an_attempt(self):
         self.start()
         self.provider.on("/dns", [answer(429)] * 5 + [succeed()])
         job = self.wait_for_end(self.submit(a_job(retry={"max_attempts": 1})))
@@ -164,7 +164,7 @@ class Jobs(EndToEnd):
                 job = self.wait_for_end(job_id)
                 self.assertEqual((job["state"], job["attempt"]), ("succeeded", 2), job)
 
-    def test_other_4xx_are_a_rejection_and_not_retried(self):
+    def test_any_other_4xx_is_a_rejection_and_not_retried(self):
         self.start()
         statuses = (400, 402, 404, 405, 409, 410, 413, 422, 451)
         self.provider.rules["/dns"] = lambda call: answer(int(call.body["entity"]["id"]))
@@ -176,7 +176,7 @@ class Jobs(EndToEnd):
                 self.assertEqual(job["error"]["code"], "provider_rejected")
                 self.assertEqual(len(self.provider.calls_of(job=job_id)), 1)
 
-    def test_answers_that_mean_success(self):
+    def test_each_valid_2xx_answer_is_a_success(self):
         self.start()
         answers = [answer(200), answer(200, {}), answer(201, {"properties": {}}),
                    raw(b"HTTP/1.1 204 No Content\r\n\r\n", keep=True),
@@ -190,7 +190,7 @@ class Jobs(EndToEnd):
                 job = self.wait_for_end(self.submit(a_job(str(index))))
                 self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
 
-    def test_anything_else_is_an_invalid_response_and_retried(self):
+    def test_any_other_answer_is_an_invalid_response_and_retried(self):
         self.start()
         bodies = [b"<html>", b"[]", b"null", b"{", b'{"properties": []}', b'{"properties": 1}',
                   b'{"messages": {}}', b'{"a": 1, "a": 2}', b'{"properties": {"a": "\xff"}}',
@@ -252,7 +252,7 @@ class Jobs(EndToEnd):
         self.assertEqual((pending.status, pending.json["state"]), (202, "running"), pending)
         self.assertEqual(pending.headers["location"], "/v1/jobs/" + pending.json["id"])
 
-    def test_the_most_specific_cell_takes_a_job(self):
+    def test_a_job_goes_to_the_most_specific_cell(self):
         self.start(cells=[{"customer": "acme", "product": "dns"}, {"customer": "acme"},
                           {"product": "dns"}, {}])
         for customer, product, cell in (("acme", "dns", ("acme", "dns")),
@@ -267,11 +267,11 @@ class Jobs(EndToEnd):
         refused = client.post("/v1/jobs", a_job(customer="bolt"))
         self.assert_problem(refused, 422, "no-cell")
 
-    def test_ids_sort_by_creation(self):
+    def test_ids_sort_by_creation_time(self):
         self.start()
         ids = [self.submit(a_job(str(i))) for i in range(50)]
         self.assertEqual(ids, sorted(ids))
-        wait_until(lambda: self.cell()["queue"]["running"] == 0, "all have run")
+        wait_until(lambda: self.cell()["queue"]["running"] == 0, "all jobs have run")
 
 
 if __name__ == "__main__":

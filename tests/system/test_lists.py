@@ -1,4 +1,4 @@
-"""Lists: filters, pages, cursors; and what a cell shows."""
+"""Lists: filters, pages and cursors; and the members of a cell."""
 
 import unittest
 
@@ -14,7 +14,7 @@ class Jobs(EndToEnd):
         return [job["id"] for job in page.json["items"]]
 
     def all_pages(self, **query):
-        """The ids on every page, and how many pages there were."""
+        """The ids on all pages, and the number of pages."""
         found, pages, cursor = [], 0, {}
         while True:
             page = self.client.get("/v1/jobs", **query, **cursor)
@@ -23,7 +23,7 @@ class Jobs(EndToEnd):
             pages += 1
             if page.json["next_cursor"] is None:
                 return found, pages
-            self.assertTrue(page.json["items"], "an empty page that is not the last")
+            self.assertTrue(page.json["items"], "an empty page before the last one")
             self.assertLess(pages, 1000)
             cursor = {"cursor": page.json["next_cursor"]}
 
@@ -31,7 +31,7 @@ class Jobs(EndToEnd):
         client = self.start()
         self.assertEqual(client.get("/v1/jobs").json, {"items": [], "next_cursor": None})
 
-    def test_each_filter_keeps_what_it_names(self):
+    def test_each_filter_selects_the_matching_jobs(self):
         self.start()
         self.provider.rules["/dns"] = lambda call: (
             answer(400) if call.body["entity"]["id"] == "bad" else succeed())
@@ -54,7 +54,7 @@ class Jobs(EndToEnd):
         for query, names in (
                 ({}, everything),
                 ({"customer": "bolt"}, {"bolt"}),
-                ({"customer": "nobody"}, set()),
+                ({"customer": "unknown"}, set()),
                 ({"product": "mail"}, {"mail"}),
                 ({"state": "scheduled"}, {"later"}),
                 ({"state": "failed"}, {"bad"}),
@@ -77,14 +77,14 @@ class Jobs(EndToEnd):
             with self.subTest(query=query):
                 self.assertEqual(set(self.listed(**query)), {ids[name] for name in names})
 
-    def test_a_list_can_be_cut_at_a_time_of_creation(self):
+    def test_a_list_can_be_split_by_creation_time(self):
         self.start()
 
         def created():
             self.submit(a_job("x"))
             jobs = self.client.get("/v1/jobs", limit=1000).json["items"]
             return jobs if len({job["created_at"] for job in jobs}) > 3 else None
-        jobs = wait_until(created, "there are jobs of several times")
+        jobs = wait_until(created, "jobs have several creation times")
         cut = sorted(job["created_at"] for job in jobs)[len(jobs) // 2]
         after = set(self.listed(created_after=cut, limit=1000))
         before = set(self.listed(created_before=cut, limit=1000))
@@ -98,14 +98,14 @@ class Jobs(EndToEnd):
         ids = [self.submit(a_job(str(i))) for i in range(10)]
         self.assertEqual(self.listed(), ids[::-1])
 
-    def test_a_page_holds_fifty_jobs_unless_asked(self):
+    def test_a_page_has_fifty_jobs_by_default(self):
         self.start()
         ids = [self.submit(a_job(str(i))) for i in range(60)][::-1]
         self.assertEqual(self.listed(), ids[:50])
         self.assertEqual(self.listed(limit=1), ids[:1])
         self.assertEqual(self.listed(limit=1000), ids)
 
-    def test_cursors_lead_through_every_job_once(self):
+    def test_cursors_visit_every_job_once(self):
         self.start()
         ids = [self.submit(a_job(str(i), customer=f"c{i % 3}")) for i in range(61)]
         for limit in (1, 7, 60, 61, 62):
@@ -114,7 +114,7 @@ class Jobs(EndToEnd):
         found, pages = self.all_pages(limit=6, customer="c1")
         self.assertEqual((found, pages), (ids[1::3][::-1], 4))
 
-    def test_jobs_that_come_while_one_leafs_do_not_disturb(self):
+    def test_new_jobs_do_not_disturb_paging(self):
         self.start()
         ids = [self.submit(a_job(str(i))) for i in range(20)]
         page = self.client.get("/v1/jobs", limit=10).json
@@ -122,7 +122,7 @@ class Jobs(EndToEnd):
         rest = self.client.get("/v1/jobs", limit=10, cursor=page["next_cursor"]).json
         self.assertEqual([j["id"] for j in page["items"] + rest["items"]], ids[::-1])
 
-    def test_a_page_ends_at_eight_megabytes(self):
+    def test_a_page_is_limited_to_eight_megabytes(self):
         self.start()
         self.provider.hold("/dns")
         parameters = {"text": "x" * 900_000}
@@ -146,7 +146,7 @@ class Jobs(EndToEnd):
 
 
 class Cells(EndToEnd):
-    def test_every_cell_is_listed_once_over_pages(self):
+    def test_pages_list_every_cell_once(self):
         cells = [{"customer": f"c{i}"} for i in range(7)] + [{"product": "dns"}, {}]
         client = self.start(cells=cells)
         found, cursor = [], {}
@@ -159,19 +159,19 @@ class Cells(EndToEnd):
         self.assertEqual(sorted(found),
                          sorted([(f"c{i}", "*") for i in range(7)] + [("*", "dns"), ("*", "*")]))
 
-    def test_a_cell_shows_its_work(self):
+    def test_a_cell_shows_its_pool_queue_and_rates(self):
         client = self.start(cells=[{"customer": "acme", "pool": {"size": 2},
                                     "queue": {"max_jobs": 50}}, {}])
         gate = self.provider.hold("/dns")
         for i in range(5):
             self.submit(a_job(str(i)))
         self.submit(a_job("later", delay_ms=3600000))
-        wait_until(lambda: len(self.provider.running()) == 2, "both slots are used")
+        wait_until(lambda: len(self.provider.running()) == 2, "both workers are busy")
 
         def old_enough():
             cell = self.cell("acme")
             return cell if cell["queue"]["oldest_queued_ms"] > 20 else None
-        cell = wait_until(old_enough, "the oldest queued job ages")
+        cell = wait_until(old_enough, "the age of the oldest queued job grows")
         self.assertEqual(cell["pool"],
                          {"target": 2, "ready": 0, "busy": 2, "retiring": 0, "borrowed": 0})
         queue = cell["queue"]
@@ -181,7 +181,7 @@ class Cells(EndToEnd):
         self.assertEqual(sorted(cell["rates"]), ["finished_per_s", "submitted_per_s"])
         self.assertEqual(cell["quota"]["queue"], {"max_jobs": 50})
         gate.let_all()
-        wait_until(lambda: self.cell("acme")["pool"]["ready"] == 2, "all have run")
+        wait_until(lambda: self.cell("acme")["pool"]["ready"] == 2, "all jobs have run")
         cell = self.cell("acme")
         self.assertEqual((cell["pool"]["busy"], cell["queue"]["queued"],
                           cell["queue"]["running"], cell["queue"]["oldest_queued_ms"]),
@@ -190,19 +190,19 @@ class Cells(EndToEnd):
 
     def test_a_cell_that_is_not_configured_is_404(self):
         client = self.start(cells=[{"customer": "acme"}])
-        for key in ("acme/dns", "*/*", "nobody/*", "acme/%01", "a%2Fb/*", "-/-", "a" * 64 + "/*"):
+        for key in ("acme/dns", "*/*", "unknown/*", "acme/%01", "a%2Fb/*", "-/-", "a" * 64 + "/*"):
             with self.subTest(key=key):
                 self.assert_problem(client.get(f"/v1/cells/{key}"), 404)
 
-    def test_each_customer_of_a_template_has_a_cell_of_its_own(self):
+    def test_each_customer_of_a_template_has_its_own_cell(self):
         client = self.start(a_config(self.provider, cells=[
             {"product": "mail", "per": ["customer"], "pool": {"size": 1}}, {}]))
         gate = self.provider.hold("/dns")
         first = self.submit(a_job("1", customer="acme", product="mail"))
         self.submit(a_job("2", customer="acme", product="mail"))
         self.submit(a_job("3", customer="bolt", product="mail"))
-        wait_until(lambda: len(self.provider.running()) == 2, "one of each customer runs")
-        stays(lambda: len(self.provider.calls_of()) == 2, "one of each customer runs")
+        wait_until(lambda: len(self.provider.running()) == 2, "one job of each customer runs")
+        stays(lambda: len(self.provider.calls_of()) == 2, "one job of each customer runs")
         self.assertEqual(self.job(first)["cell"], {"customer": "acme", "product": "mail"})
         keys = [(c["customer"], c["product"]) for c in client.get("/v1/cells").json["items"]]
         self.assertIn(("acme", "mail"), keys)

@@ -1,4 +1,5 @@
-"""The log: one object a line, who and where on each line about a job, and nothing that is secret."""
+"""The log: one JSON object per line, the job and the place in each line about a job, and no
+secrets."""
 
 import contextlib
 import hashlib
@@ -55,7 +56,7 @@ class Logs(EndToEnd):
             return file.read()
 
     def lines(self, **fields):
-        """Those whole lines that have these fields."""
+        """The complete lines that have these fields."""
         whole = self.text().rpartition("\n")[0].splitlines()
         return [line for line in map(json.loads, whole)
                 if all(line.get(name) == value for name, value in fields.items())]
@@ -78,7 +79,7 @@ class Logs(EndToEnd):
     def fail_job(self, **changes):
         return self.wait_for_end(self.submit(a_job(**changes)))
 
-    def test_each_line_is_an_object_and_those_about_a_job_say_which(self):
+    def test_each_line_is_an_object_and_lines_about_a_job_name_it(self):
         self.begin(level="debug")
         self.provider.on("/dns", [answer(503), answer(422, {"code": "zone-gone"})])
         job = self.submit(a_job(), traceparent=TRACEPARENT)
@@ -103,7 +104,7 @@ class Logs(EndToEnd):
         self.assertEqual([line["outcome"] for line in about if "outcome" in line],
                          ["retryable", "rejected"])
 
-    def test_a_timeout_is_warned_of_and_a_good_job_is_not_told_of(self):
+    def test_a_timeout_is_logged_as_a_warning_and_a_successful_job_is_not_logged(self):
         self.begin()
         good = self.submit(a_job("good.example"))
         self.wait_for_end(good)
@@ -117,7 +118,7 @@ class Logs(EndToEnd):
         self.line(job=late["id"], message="a job failed")
         self.assertEqual(self.lines(job=good), [])
 
-    def test_a_refused_job_is_warned_of(self):
+    def test_a_refused_job_is_logged_as_a_warning(self):
         self.begin(a_config(self.provider, cells=[{"queue": {"max_jobs": 1}}]))
         self.provider.hold("/dns")
         self.submit(a_job())
@@ -156,7 +157,7 @@ class Logs(EndToEnd):
         wait_until(lambda: len(self.lines(audit=True)) == 2, "two audit lines")
         self.assertEqual(re.findall(r"planted[-\w]*", self.text()), [])
 
-    def test_a_call_of_an_administrator_leaves_a_line(self):
+    def test_each_administrative_request_is_logged(self):
         self.begin(a_config(self.provider, auth=the_auth()))
         cell = "/v1/admin/cells/*/*"
         calls = [("PUT", cell + "/pool", {"size": 7}, 202), ("DELETE", cell + "/pool", None, 202),
@@ -176,7 +177,7 @@ class Logs(EndToEnd):
             self.assertEqual((line["level"], line["token"]), ("info", "root"), line)
             self.assertIn("127.0.0.1", line["remote"])
 
-    def test_an_administrator_of_one_customer_is_refused_what_is_about_all(self):
+    def test_an_administrator_of_one_customer_is_refused_requests_about_all(self):
         auth = the_auth()
         auth["tokens"].append(a_token("of-acme", BOUND, "admin") | {"customer": "acme"})
         self.begin(a_config(self.provider, auth=auth))
@@ -191,7 +192,7 @@ class Logs(EndToEnd):
         for line in lines:
             self.assertEqual((line["level"], line["token"]), ("warning", "of-acme"), line)
 
-    def test_who_may_not_is_named_and_a_flood_of_them_is_held_back(self):
+    def test_a_refused_administrative_request_is_logged_and_a_flood_is_suppressed(self):
         self.begin(a_config(self.provider, auth=the_auth()))
         reader = TokenClient(self.daemon, READER)
         self.addCleanup(reader.close)
@@ -228,12 +229,12 @@ class Logs(EndToEnd):
         seconds = int(last[17:19]) - int(first[17:19]) + 60 * (int(last[14:16]) - int(first[14:16]))
         self.assertLessEqual(len(written), 50 + 10 * (seconds % 3600 + 1))
 
-    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+    def test_a_log_without_a_reader_delays_nothing(self):
         daemon = Daemon(a_config(self.provider), self.directory,
                         environment={"CELLD_LOG_LEVEL": "debug"})
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
-        while True:  # Full from the beginning.
+        while True:  # Full from the start.
             try:
                 os.write(writer, b"x" * 4096)
             except BlockingIOError:
@@ -251,11 +252,11 @@ class Logs(EndToEnd):
             self.assertEqual(done.json["state"], "succeeded", done)
         self.assertEqual(daemon.stop(), 0)
 
-    def test_a_terminal_gets_text_and_each_form_can_be_asked_for(self):
-        for form, wanted in (({}, "text"), ({"CELLD_LOG_FORMAT": "json"}, "json")):
+    def test_a_terminal_gets_text_and_each_format_can_be_requested(self):
+        for format_, wanted in (({}, "text"), ({"CELLD_LOG_FORMAT": "json"}, "json")):
             with self.subTest(wanted):
                 terminal, slave = pty.openpty()
-                daemon = Daemon(a_config(self.provider), self.directory, environment=form)
+                daemon = Daemon(a_config(self.provider), self.directory, environment=format_)
                 daemon.stderr_path = os.ttyname(slave)
                 daemon.start()
                 self.assertEqual(daemon.stop(), 0)
@@ -266,7 +267,7 @@ class Logs(EndToEnd):
                     r"^\d{4}-\d\d-\d\dT\S+Z info stopping\r\n"
                 self.assertRegex(text, pattern)
 
-    def test_flags_win_and_a_wrong_name_is_refused(self):
+    def test_flags_override_the_environment_and_an_invalid_name_is_refused(self):
         daemon = Daemon(a_config(self.provider), self.directory,
                         environment={"CELLD_LOG_FORMAT": "json", "CELLD_LOG_LEVEL": "error"},
                         arguments=["--listen", "127.0.0.1:0", "--data", "data", "--log-format",
@@ -279,7 +280,7 @@ class Logs(EndToEnd):
             self.assertEqual(done.returncode, 2, done)
             self.assertIn(flag, done.stderr)
 
-    def test_a_level_leaves_out_what_is_below(self):
+    def test_lines_below_the_level_are_not_written(self):
         self.begin(level="error")
         self.provider.always("/dns", answer(422))
         self.fail_job()

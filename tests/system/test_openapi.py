@@ -1,5 +1,4 @@
-"""openapi.json against the sources and the routes of celld: it describes all that there is, and
-nothing else."""
+"""openapi.json against celld's sources and endpoints: it describes all of them, and no others."""
 
 import copy
 import json
@@ -23,15 +22,16 @@ def example_of(path):
 
 
 class Sources(unittest.TestCase):
-    def test_each_route_is_described_with_its_scope_and_nothing_else_is(self):
-        routes = re.findall(r'^  add\("(\w+)", "([^"]+)", (?:Scope::(\w+)|std::nullopt),',
-                            source("src", "http", "api", "endpoints.cpp"), re.MULTILINE)
-        self.assertEqual(len(routes), source("src", "http", "api", "endpoints.cpp").count("  add("))
+    def test_exactly_the_endpoints_are_described_each_with_its_scope(self):
+        endpoints = re.findall(r'^  add\("(\w+)", "([^"]+)", (?:Scope::(\w+)|std::nullopt),',
+                               source("src", "http", "api", "endpoints.cpp"), re.MULTILINE)
+        self.assertEqual(len(endpoints),
+                         source("src", "http", "api", "endpoints.cpp").count("  add("))
         described = [(each.method, re.sub(r"\{\w+\}", "{}", each.path), each.scope or "")
                      for each in document().operations]
-        self.assertEqual(sorted(described), sorted(routes))
+        self.assertEqual(sorted(described), sorted(endpoints))
 
-    def test_each_problem_is_described_with_its_title_and_status_and_no_other_is(self):
+    def test_exactly_the_problems_are_described_each_with_title_and_status(self):
         table = re.findall(r'\{ProblemKind::\w+,\s*"([^"]+)",\s*"([^"]+)",\s*(\d+)\}',
                            source("src", "http", "api", "problem.cpp"))
         [count] = re.findall(r"problem_kind_count = (\d+)",
@@ -42,7 +42,7 @@ class Sources(unittest.TestCase):
                      for each in document().json["components"]["schemas"]["ProblemType"]["oneOf"]]
         self.assertEqual(sorted(described), sorted(table))
 
-    def test_each_problem_that_is_not_reserved_is_an_answer_of_its_status(self):
+    def test_each_problem_is_an_answer_of_its_status_unless_reserved(self):
         types = {each["const"].removeprefix("/problems/"): each["description"]
                  for each in document().json["components"]["schemas"]["ProblemType"]["oneOf"]}
         answered = set()
@@ -58,7 +58,7 @@ class Sources(unittest.TestCase):
         self.assertEqual({slug for slug, words in types.items() if "Reserved: " not in words},
                          answered)
 
-    def test_the_names_of_states_are_those_of_the_engine(self):
+    def test_the_state_names_are_those_of_the_engine(self):
         schemas = document().json["components"]["schemas"]
         described = {"job_state_names": schemas["JobState"]["enum"],
                      "step_state_names": schemas["StepState"]["enum"],
@@ -68,7 +68,7 @@ class Sources(unittest.TestCase):
             [listed] = re.findall(rf"\b{name} = \{{([^}}]*)\}}", source("cells", "model", "job.cpp"))
             self.assertEqual(names, re.findall(r'"(\w+)"', listed), name)
 
-    def test_each_example_is_one_of_what_it_stands_for(self):
+    def test_each_example_matches_its_schema(self):
         examples = 0
         pending = [document().json]
         while pending:
@@ -85,7 +85,7 @@ class Sources(unittest.TestCase):
 
 
 class Checking(unittest.TestCase):
-    """What holds the answers of every end-to-end test against the document."""
+    """The checker that compares the answers of every system test with the document."""
 
     TARGET = "/v1/jobs/0000000000001"
 
@@ -97,10 +97,10 @@ class Checking(unittest.TestCase):
                                  headers or {"content-type": "application/json"},
                                  json.dumps(job).encode())
 
-    def test_an_answer_that_is_as_described_passes(self):
+    def test_an_answer_as_described_passes(self):
         self.assertEqual(self.faults(), [])
 
-    def test_a_body_that_is_not_as_described_is_told(self):
+    def test_a_body_that_is_not_as_described_is_reported(self):
         for change in (lambda job: job.update(extra=1), lambda job: job.pop("error"),
                        lambda job: job["steps"][0].update(extra=1),
                        lambda job: job["steps"][0].pop("progress"),
@@ -112,14 +112,14 @@ class Checking(unittest.TestCase):
                        lambda job: job.update(messages=[{}])):
             self.assertEqual(len(self.faults(change)) > 0, True, change)
 
-    def test_a_status_a_header_and_a_type_that_are_not_described_are_told(self):
+    def test_an_undescribed_status_header_or_type_is_reported(self):
         json_type = {"content-type": "application/json"}
         self.assertTrue(self.faults(status=201))
         self.assertTrue(self.faults(headers={**json_type, "location": "/v1/jobs/1"}))
         self.assertTrue(self.faults(headers={"content-type": "text/plain"}))
         self.assertTrue(self.faults(target="/v1/job/1"))
 
-    def test_a_problem_that_the_status_does_not_have_is_told(self):
+    def test_a_problem_that_does_not_belong_to_its_status_is_reported(self):
         def faults(slug, status=404, **more):
             body = {"type": "/problems/" + slug, "title": "T", "status": status, "detail": "D"}
             return document().faults("GET", self.TARGET, 404,
@@ -130,19 +130,19 @@ class Checking(unittest.TestCase):
                       faults("no-such-problem"), faults("not-found", errors=[])):
             self.assertTrue(wrong)
 
-    def test_a_keyword_that_the_checker_does_not_know_is_an_error(self):
+    def test_a_schema_keyword_unknown_to_the_checker_is_an_error(self):
         with self.assertRaises(AttributeError):
             document().schemas.faults({"type": "integer", "exclusiveMinimum": 1}, 1)
 
 
-class Routes(EndToEnd):
-    def test_celld_serves_the_document_of_its_source(self):
+class Endpoints(EndToEnd):
+    def test_celld_serves_the_document_from_its_source_tree(self):
         served = self.start().get("/openapi.json")
         self.assertEqual(served.status, 200, served)
         self.assertEqual(served.body.decode(), document().text)
         self.assertRegex(served.json["openapi"], r"^3\.1\.\d+$")
 
-    def test_a_path_has_the_methods_that_are_described_and_no_others(self):
+    def test_a_path_has_exactly_the_described_methods(self):
         client = self.start()
         for path in document().json["paths"]:
             methods = document().methods(path)
@@ -152,7 +152,7 @@ class Routes(EndToEnd):
                     answer = client.request(wanted, example_of(path))
                     self.assertEqual(answer.status != 405, method in methods, answer)
 
-    def test_each_path_that_can_be_read_can_be_asked_for_its_head(self):
+    def test_each_path_with_get_also_has_head(self):
         client = self.start()
         for operation in document().operations:
             if operation.method != "GET" or operation.path == "/v1/events":
@@ -162,12 +162,12 @@ class Routes(EndToEnd):
                 whole, head = client.get(path), client.request("HEAD", path)
                 for answer in whole, head:
                     self.assertRegex(answer.headers.pop("date"), r", [0-9]{2} [A-Z][a-z]{2} .* GMT$")
-                if path == "/metrics":  # They are others each time.
+                if path == "/metrics":  # The metrics differ each time.
                     del whole.headers["content-length"], head.headers["content-length"]
                 self.assertEqual((head.status, head.headers, head.body),
                                  (whole.status, whole.headers, b""))
 
-    def test_a_path_that_is_not_described_is_not_there(self):
+    def test_a_path_that_is_not_described_does_not_exist(self):
         client = self.start()
         paths = [example_of(path) for path in document().json["paths"]]
         near = {path + "/x" for path in paths} | {path + "/" for path in paths}
@@ -182,7 +182,7 @@ class Routes(EndToEnd):
                 with self.subTest(path=path, method=method):
                     self.assert_problem(client.request(method, path), 404, "not-found")
 
-    def test_the_examples_of_the_document_are_taken(self):
+    def test_celld_accepts_the_examples_of_the_document(self):
         client = self.start()
         for operation in document().operations:
             if operation.body_schema is None:

@@ -1,4 +1,4 @@
-"""Every answer that openapi.json describes can be had, and is as described."""
+"""celld can give every answer that openapi.json describes, and gives it as described."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,7 @@ from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
 from openapi_document import document, problem_types
 from provider import answer, succeed
 
-# Faults of celld's own, and of its disk; and one wants a hundred thousand cells.
+# Internal faults, faults of the disk, and a problem that takes a hundred thousand cells.
 OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells"}
 RESERVED_JOB_STATES = {"compensating"}
 RESERVED_STEP_STATES = {"undone", "undo_failed"}
@@ -30,7 +30,7 @@ def a_token(name):
 
 
 class TokenClient(Client):
-    """Shows a token, and writes down which answers it got."""
+    """Sends a token with each request, and records the answers."""
 
     def __init__(self, daemon, token, seen):
         super().__init__(daemon.host, daemon.port)
@@ -59,7 +59,7 @@ class RawAnswer:
 
 
 def begin(connection):
-    """An answer whose body has not been read, and what reads it."""
+    """The head of an answer, and the response to read its body from."""
     response = http.client.HTTPResponse(connection)
     response.begin()
     return RawAnswer(response), response
@@ -96,7 +96,7 @@ class Answers(EndToEnd):
         return operation.path.format(id=NO_JOB, customer=customer, product=product)
 
     def send(self, operation, head="", target="", version="HTTP/1.1", method=None):
-        """A request as no library sends it; its answer is held against the operation."""
+        """Sends a request as no library would, and checks its answer against the operation."""
         method = method or operation.method
         target = target or self.target(operation)
         text = (f"{method} {target} {version}\r\nHost: x\r\n"
@@ -104,7 +104,7 @@ class Answers(EndToEnd):
         with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as s:
             s.sendall(text.encode())
             got = self.receive(s)
-        self.hold(operation, got, method)
+        self.check(operation, got, method)
         return got
 
     def receive(self, connection):
@@ -112,20 +112,20 @@ class Answers(EndToEnd):
         got.body = response.read()
         return got
 
-    def hold(self, operation, got, method=None):
+    def check(self, operation, got, method=None):
         self.assertIn(got.status, operation.responses, operation.name)
         faults = document().faults(method or operation.method, self.target(operation), got.status,
                                    got.headers, got.body)
         self.assertEqual(faults, [], (operation.name, got))
         note(self.seen, operation, got)
 
-    # --- Everything ------------------------------------------------------------------------------
+    # --- Answers ---------------------------------------------------------------------------------
 
-    def test_every_answer_that_is_described_can_be_had(self):
-        self.have_what_the_server_refuses()
-        self.have_what_is_refused_for_its_token()
-        self.have_what_is_asked_for()
-        self.have_what_a_stop_refuses()
+    def test_celld_gives_every_described_answer(self):
+        self.provoke_refusals_by_the_server()
+        self.provoke_refusals_by_token()
+        self.make_regular_requests()
+        self.provoke_refusals_during_shutdown()
         described = {(operation.name, status, slug)
                      for operation in document().operations
                      for status, response in operation.responses.items()
@@ -133,7 +133,7 @@ class Answers(EndToEnd):
         within_reach = {each for each in described if each[2] not in OUT_OF_REACH}
         self.assertEqual(sorted(within_reach - self.seen, key=str), [])
 
-    def have_what_the_server_refuses(self):
+    def provoke_refusals_by_the_server(self):
         self.start_with(limits={"body_timeout_ms": 200, "max_connections": 20})
         for operation in document().operations:
             with self.subTest(operation=operation.name):
@@ -150,16 +150,16 @@ class Answers(EndToEnd):
         while refused is None or refused.status == 200:
             self.assertLess(len(held), 30)
             held.append(socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S))
-            with contextlib.suppress(ConnectionError):  # It may have been refused already.
+            with contextlib.suppress(ConnectionError):  # celld may have refused it already.
                 held[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
             refused = self.receive(held[-1])
         for connection in held:
             connection.close()
         for operation in document().operations:
-            self.hold(operation, refused)
+            self.check(operation, refused)
         self.end()
 
-    def have_what_is_refused_for_its_token(self):
+    def provoke_refusals_by_token(self):
         self.start_with()
         for operation in document().operations:
             target = self.target(operation)
@@ -168,7 +168,7 @@ class Answers(EndToEnd):
                 foreign = self.client.request(operation.method, target, body,
                                               {"Origin": "http://evil.example"})
                 self.assert_problem(foreign, 403, "foreign-origin")
-                for token in (None, "nobody", "submit", "read", "work", "admin"):
+                for token in (None, "unknown", "submit", "read", "work", "admin"):
                     method = "HEAD" if operation.path == "/v1/events" else operation.method
                     status = self.of(token).request(method, target, body).status
                     if operation.scope is None:
@@ -182,7 +182,7 @@ class Answers(EndToEnd):
                     self.of("work").request("GET", target)
         self.end()
 
-    def have_what_is_asked_for(self):
+    def make_regular_requests(self):
         config = self.start_with()
         post = self.client.post
         for operation in document().operations:
@@ -198,7 +198,7 @@ class Answers(EndToEnd):
                 self.assert_problem(self.of("acme").request(operation.method, target, body), 404)
             elif operation.method == "GET" and operation.path != "/v1/events":
                 self.assertEqual(self.client.get(target).status, 200)
-        # /v1/events goes on for ever: what its head says is enough here.
+        # /v1/events never ends, so only its head is requested here.
         self.assertEqual(self.client.request("HEAD", "/v1/events").status, 200)
         self.assertEqual(self.client.put("/v1/admin/cells/acme/*/pool", {"size": 3}).status, 202)
         self.assertEqual(self.client.get("/v1/cells/acme/*").json["overrides"], {"pool.size": 3})
@@ -206,7 +206,7 @@ class Answers(EndToEnd):
                                                 {"size": 12}), 422, "invalid-request")
         self.assertEqual(self.client.delete("/v1/admin/cells/acme/*/pool").status, 202)
 
-        self.have_the_states_of_a_cell()
+        self.change_the_state_of_a_cell()
 
         keyed = {"Idempotency-Key": "k", "Prefer": "wait=30"}
         done = post("/v1/jobs", a_job(), **keyed)
@@ -214,16 +214,16 @@ class Answers(EndToEnd):
         again = post("/v1/jobs", a_job(), **keyed)
         self.assertEqual((again.status, again.headers["idempotent-replayed"]), (200, "true"))
         self.assert_problem(post("/v1/jobs", a_job("b"), **keyed), 422, "idempotency-key-reused")
-        self.assert_problem(post("/v1/jobs", a_job(customer="nobody")), 422, "no-cell")
+        self.assert_problem(post("/v1/jobs", a_job(customer="unknown")), 422, "no-cell")
         self.assertEqual(self.client.get(f"/v1/jobs/{done.json['id']}").status, 200)
-        self.have_the_changes_of_mind(done.json["id"])
-        self.have_the_events(done.json["id"])
-        self.have_the_failures_of_a_backup()
-        self.have_the_reloads(config)
-        self.have_a_job_without_a_cell(config)
+        self.cancel_and_retry_jobs(done.json["id"])
+        self.follow_events(done.json["id"])
+        self.provoke_backup_failures()
+        self.reload(config)
+        self.retry_a_job_without_a_cell(config)
         self.end()
 
-    def have_the_states_of_a_cell(self):
+    def change_the_state_of_a_cell(self):
         failed = self.submit(a_job(services=["billing"]))
         self.wait_for_state(failed, "failed")
         for order, state in (("pause", "paused"), ("drain", "draining"), ("resume", "active")):
@@ -236,8 +236,8 @@ class Answers(EndToEnd):
                 retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
                 self.assert_problem(retried, 503, "cell-draining")
 
-    def have_the_changes_of_mind(self, done):
-        """Of cancelled and retried jobs, and of a queue that is full."""
+    def cancel_and_retry_jobs(self, done):
+        """Cancels and retries jobs, and fills a queue."""
         self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/cancel"), 409)
         self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/retry"), 409)
         failed = self.submit(a_job(services=["billing"]))
@@ -251,14 +251,14 @@ class Answers(EndToEnd):
         self.assertEqual(self.client.request("POST", retry).status, 202)
         self.wait_for_state(failed, "failed")
 
-    def have_the_events(self, done):
+    def follow_events(self, done):
         events = self.client.get(f"/v1/jobs/{done}/events")
         self.assertEqual(events.status, 200)
         [last] = [line.removeprefix("id: ") for line in events.body.decode().splitlines()
                   if line.startswith("id: ")]
         gone = self.client.request("GET", f"/v1/jobs/{done}/events", None, {"Last-Event-ID": last})
         self.assertEqual(gone.status, 204)
-        # Of all jobs: an event that says that some are missing, and one of a job.
+        # The stream of all jobs: a gap, then a change of a job.
         with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as s:
             s.sendall(b"GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\n"
                       b"Last-Event-ID: of-another-run\r\n\r\n")
@@ -267,18 +267,18 @@ class Answers(EndToEnd):
             kinds = set()
             while kinds != {"gap", "job.state"} or not got.body.endswith(b"\n\n"):
                 line = response.readline()
-                self.assertTrue(line, "the stream goes on")
+                self.assertTrue(line, "the stream continues")
                 got.body += line
                 if line.startswith(b"event: "):
                     kinds.add(line.decode().strip().removeprefix("event: "))
-        self.hold(document().operation("GET", "/v1/events"), got)
+        self.check(document().operation("GET", "/v1/events"), got)
 
-    def have_the_failures_of_a_backup(self):
+    def provoke_backup_failures(self):
         in_the_way = os.path.join(self.daemon.data, "celld-backup.partial")
         os.mkdir(in_the_way)
         self.assert_problem(self.client.get("/v1/admin/backup"), 503, "backup-failed")
         os.rmdir(in_the_way)
-        for number in range(120):  # More than sockets hold.
+        for number in range(120):  # More data than socket buffers hold.
             big = self.submit(a_job(f"big-{number}", delay_ms=60_000, parameters={"x": "x" * 100_000}))
             self.assertEqual(self.client.request("POST", f"/v1/jobs/{big}/cancel").status, 200)
         with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as taker:
@@ -287,7 +287,7 @@ class Answers(EndToEnd):
             self.assertTrue(taker.recv(100).startswith(b"HTTP/1.1 200"))
             self.assert_problem(self.client.get("/v1/admin/backup"), 409, "backup-under-way")
 
-    def have_the_reloads(self, config):
+    def reload(self, config):
         same = self.client.request("POST", "/v1/admin/reload")
         self.assertEqual((same.status, same.json["masked"]), (200, []), same)
         self.daemon.write_config(config | {"cells": [{"x": 1}]})
@@ -295,7 +295,7 @@ class Answers(EndToEnd):
         self.assert_problem(faulty, 422, "invalid-configuration")
         self.assertEqual(faulty.pointers, ["/cells/0/x"])
 
-    def have_a_job_without_a_cell(self, config):
+    def retry_a_job_without_a_cell(self, config):
         failed = self.submit(a_job(customer="bolt", services=["billing"]))
         self.wait_for_state(failed, "failed")
         self.assertEqual(self.daemon.stop(), 0)
@@ -304,15 +304,15 @@ class Answers(EndToEnd):
         self.client = self.of("all")
         self.assert_problem(self.client.request("POST", f"/v1/jobs/{failed}/retry"), 422, "no-cell")
 
-    def have_what_a_stop_refuses(self):
+    def provoke_refusals_during_shutdown(self):
         self.start_with()
         failed = self.submit(a_job(services=["billing"]))
         self.wait_for_state(failed, "failed")
         gate = self.provider.hold("/dns")
         self.submit(a_job())
-        wait_until(self.provider.running, "it runs")
+        wait_until(self.provider.running, "the job runs")
         self.daemon.signal(signal.SIGTERM)
-        wait_until(lambda: self.client.get("/readyz").status == 503, "celld drains")
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld shuts down")
         self.assert_problem(self.client.get("/readyz"), 503, "draining")
         self.assert_problem(self.client.post("/v1/jobs", a_job()), 503, "draining")
         retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
@@ -369,7 +369,7 @@ class Answers(EndToEnd):
         self.provider.always("/dns", answer(400, {"code": "taken", "message": "no"}))
         own = self.wait_for_end(self.submit(a_job("own", product="mail")))
         self.assertEqual((own["error"]["code"], own["error"]["service"]), ("taken", "dns"))
-        # Cells and templates; and pages that go on.
+        # Cells, templates, and pages with a cursor.
         for path in ("/v1/cells/acme/mail", "/v1/cells/*/mail", "/v1/cells/*/*"):
             self.assertIn(self.client.get(path).status, (200, 404))
         for path in ("/v1/cells", "/v1/jobs"):

@@ -1,7 +1,7 @@
-"""What openapi.json says about requests: celld takes what it allows, and refuses all else.
+"""Requests against openapi.json: celld accepts what the document allows and refuses the rest.
 
-The values are made from the document, on both sides of each of its bounds; the document says which
-of them are good, and celld must say the same.
+The tests derive values from the document, on both sides of each bound. celld must accept exactly
+those that the document allows.
 """
 
 import unittest
@@ -25,7 +25,7 @@ class Requests(EndToEnd):
                    cells=[{"product": "mail", "per": ["customer"]}, {}])
 
     def a_job(self):
-        """All that a job may have, except what excludes something else."""
+        """A job with every field, except `run_at`, which excludes `delay_ms`."""
         return {"customer": "acme", "product": "dns", "action": "create",
                 "entity": {"type": "zone", "subtype": "primary", "id": "example.com"},
                 "services": SERVICES[:2], "parameters": {}, "priority": 5, "delay_ms": HOUR_MS,
@@ -47,60 +47,62 @@ class Requests(EndToEnd):
             self.assertIn(answer.status, good_statuses, (body, answer))
             return True
         self.assert_problem(answer, 422, "invalid-request")
-        told = {fault.partition(": ")[0] for fault in faults}
+        expected = {fault.partition(": ")[0] for fault in faults}
         for pointer in answer.pointers:
-            self.assertTrue(any(pointer.startswith(each) for each in told), (told, body, answer))
+            self.assertTrue(any(pointer.startswith(each) for each in expected),
+                            (expected, body, answer))
         return False
 
     def try_all(self, operation, target, bodies, good_statuses, at_least):
-        """`at_least`: so many good and so many bad bodies must have been among them."""
+        """`at_least`: more bodies than this must be valid, and more than this invalid."""
         outcomes = [self.try_body(operation, target, body, good_statuses) for body in bodies]
         self.assertGreater(outcomes.count(True), at_least[0])
         self.assertGreater(outcomes.count(False), at_least[1])
 
     # --- Bodies ----------------------------------------------------------------------------------
 
-    def test_a_submission_is_taken_exactly_when_the_document_allows_it(self):
+    def test_a_submission_is_accepted_exactly_when_the_document_allows_it(self):
         operation = self.operation("submitJob")
         bodies = list(Candidates(document().schemas, SERVICES).of(operation.body_schema,
                                                                   self.a_job()))
-        for i, body in enumerate(bodies):  # A key for each, unless it is the key that is tried.
+        for i, body in enumerate(bodies):  # A new key for each, unless the key itself is varied.
             if isinstance(body, dict) and body.get("idempotency_key") == "order-1":
                 body["idempotency_key"] = f"order-{i}"
             if isinstance(body, dict) and "run_at" in body:
                 body.pop("delay_ms", None)
         self.try_all(operation, "/v1/jobs", bodies, (200, 202), (1500, 600))
 
-    def test_every_field_of_a_submission_may_be_left_out_but_those_required(self):
+    def test_every_field_of_a_submission_may_be_omitted_unless_it_is_required(self):
         operation = self.operation("submitJob")
         schema = document().schemas.resolve(operation.body_schema)
         self.assertEqual(set(schema["properties"]) - set(self.a_job()), {"run_at"})
         job = self.a_job()
-        for name in reversed(list(job)):  # The key first: each of these is another request.
+        # The key goes first, because each of these is a different request.
+        for name in reversed(list(job)):
             if name not in schema["required"]:
                 del job[name]
                 self.assertTrue(self.try_body(operation, "/v1/jobs", job, (200, 202)))
 
-    def test_a_time_and_a_delay_exclude_each_other(self):
+    def test_run_at_and_delay_exclude_each_other(self):
         operation = self.operation("submitJob")
         self.assertFalse(self.try_body(operation, "/v1/jobs",
                                        self.a_job() | {"run_at": "2036-11-20T22:42:56Z"}, ()))
 
-    def test_a_pool_size_is_taken_exactly_when_the_document_allows_it(self):
+    def test_a_pool_size_is_accepted_exactly_when_the_document_allows_it(self):
         operation = self.operation("resizePool")
         bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, {"size": 2})
-        # A template has no workers of its own: a hundred thousand need not be started.
+        # A template has no workers, so that the test need not start a hundred thousand.
         template = operation.path.format(customer="*", product="mail")
         self.try_all(operation, template, bodies, (202,), (4, 20))
 
-    def test_an_order_takes_no_more_than_the_document_allows(self):
+    def test_an_operation_without_fields_accepts_only_an_empty_object(self):
         for name, status in (("cancelJob", 404), ("retryJob", 404), ("reload", 200)):
             operation = self.operation(name)
             bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, {})
             self.try_all(operation, self.target(operation), [*bodies, {"force": True}], (status,),
                          (0, 5))
 
-    def test_each_body_must_be_there_and_be_json(self):
+    def test_each_body_must_be_json_and_present_if_required(self):
         for operation in document().operations:
             if operation.body_schema is None:
                 continue
@@ -118,7 +120,7 @@ class Requests(EndToEnd):
     # --- Parameters ------------------------------------------------------------------------------
 
     def status(self, operation, query=(), headers=None):
-        """Streams would not end: only their head is asked for."""
+        """The status of a request. Only the head of a stream is requested: the rest has no end."""
         method = operation.method
         if "text/event-stream" in operation.responses.get(200, {}).get("content", {}):
             method = "HEAD"
@@ -131,12 +133,12 @@ class Requests(EndToEnd):
                         "entity": {"type": "zone", "id": "x"}, "services": ["s0"]}
         return self.client.request(method, target, body, headers).status
 
-    def test_a_query_is_taken_exactly_when_the_document_allows_it(self):
+    def test_a_query_is_accepted_exactly_when_the_document_allows_it(self):
         outcomes = []
         for operation in document().operations:
             for parameter in operation.parameters_in("query"):
                 if parameter.get("style") == "form":
-                    continue  # Labels: see below.
+                    continue  # Labels have a test of their own.
                 schema = document().schemas.resolve(parameter["schema"])
                 if schema.get("type") == "integer":
                     values = ["", "x", "1.5", "0", "-1", "1", "999999999999999999999"]
@@ -148,7 +150,7 @@ class Requests(EndToEnd):
                     is_number = value.isascii() and value.lstrip("-").isdigit()
                     typed = int(value) if schema["type"] == "integer" and is_number else value
                     good = not document().schemas.faults(schema, typed)
-                    # Only celld knows which cursors it gave out.
+                    # Only celld knows which cursors are valid.
                     if parameter["name"] == "cursor" and good:
                         continue
                     status = self.status(operation, {parameter["name"]: value})
@@ -158,7 +160,7 @@ class Requests(EndToEnd):
         self.assertGreater(outcomes.count(True), 500)
         self.assertGreater(outcomes.count(False), 500)
 
-    def test_labels_are_asked_for_as_the_document_has_it(self):
+    def test_label_filters_are_accepted_as_the_document_describes(self):
         operation = self.operation("listJobs")
         [parameter] = [each for each in operation.parameters_in("query") if "style" in each]
         self.assertEqual((parameter["style"], parameter["explode"]), ("form", True))
@@ -172,13 +174,13 @@ class Requests(EndToEnd):
                 good = not document().schemas.faults(parameter["schema"], query)
                 self.assertEqual(self.status(operation, query), 200 if good else 422)
 
-    def test_a_parameter_that_is_not_described_or_comes_twice_is_refused_everywhere(self):
+    def test_an_undescribed_or_repeated_parameter_is_refused_everywhere(self):
         for operation in document().operations:
             known = {each["name"] for each in operation.parameters_in("query")}
             names = {each["name"] for other in document().operations
                      for each in other.parameters_in("query")} - {"labels"}
             for name in names | {"x", "batch", "label.k"}:
-                # A label is asked for with a name of its own.
+                # The document describes all label filters as one parameter, `labels`.
                 good = name in known or (name == "label.k" and "labels" in known)
                 with self.subTest(operation=operation.name, name=name):
                     if not good:
@@ -186,7 +188,7 @@ class Requests(EndToEnd):
                     else:
                         self.assertEqual(self.status(operation, [(name, "1")] * 2), 422)
 
-    def test_a_header_is_taken_exactly_when_the_document_allows_it(self):
+    def test_a_header_is_accepted_exactly_when_the_document_allows_it(self):
         printable = [chr(code) for code in range(0x21, 0x7f)]
         for operation in document().operations:
             for parameter in operation.parameters_in("header"):

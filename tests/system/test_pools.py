@@ -1,4 +1,4 @@
-"""Pools resized on the fly, and queues that are full."""
+"""Resizing pools, full queues, and the states of cells."""
 
 import itertools
 import unittest
@@ -27,7 +27,7 @@ class Pools(EndToEnd):
     def wait_for_running(self, count):
         wait_until(lambda: len(self.provider.running()) == count, f"{count} calls run")
 
-    def test_a_pool_that_grows_starts_more_at_once(self):
+    def test_a_growing_pool_starts_more_jobs_at_once(self):
         self.start(defaults={"pool": {"size": 2}})
         gate = self.provider.hold("/dns")
         ids = self.submit_many(12)
@@ -52,10 +52,10 @@ class Pools(EndToEnd):
             wait_until(lambda running=running: self.cell()["queue"]["running"] == running,
                        "one more has ended")
         stays(lambda: len(self.provider.calls_of()) == 8, "nothing starts while three run")
-        pool = self.cell()["pool"]  # Which of the eight retire is not ours to know.
+        pool = self.cell()["pool"]  # Any of the eight may retire.
         self.assertEqual((pool["target"], pool["busy"] + pool["retiring"]), (3, 3), pool)
         gate.let(1)
-        wait_until(lambda: len(self.provider.calls_of()) == 9, "the next starts")
+        wait_until(lambda: len(self.provider.calls_of()) == 9, "the next job starts")
         self.assertEqual(len(self.provider.running()), 3)
         gate.let_all()
         for job_id in ids:
@@ -63,7 +63,7 @@ class Pools(EndToEnd):
             self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1))
         self.assertEqual(len(self.provider.calls_of()), 20)
 
-    def test_a_growth_counts_retiring_workers_that_are_still_there(self):
+    def test_a_growth_counts_workers_that_are_still_retiring(self):
         self.start(defaults={"pool": {"size": 6}})
         gate = self.provider.hold("/dns")
         ids = self.submit_many(30)
@@ -71,13 +71,13 @@ class Pools(EndToEnd):
         self.resize(1)
         self.resize(7)
         self.wait_for_running(7)
-        stays(lambda: len(self.provider.running()) == 7, "seven, the old ones included")
+        stays(lambda: len(self.provider.running()) == 7, "seven run, including the old ones")
         gate.let_all()
         for job_id in ids:
             self.wait_for_end(job_id)
         wait_until(lambda: self.cell()["pool"] == idle_pool(7), "seven workers are ready")
 
-    def test_resizes_under_load_never_pass_the_largest_size_in_force(self):
+    def test_resizes_under_load_never_exceed_the_largest_size(self):
         self.start(defaults={"pool": {"size": 5}})
         self.provider.always("/dns", slow(0.02))
         ids = self.submit_many(400)
@@ -85,7 +85,7 @@ class Pools(EndToEnd):
             self.resize(size)
             seen = len(self.provider.calls_of())
             wait_until(lambda seen=seen: len(self.provider.calls_of()) > min(seen, 399),
-                       "work goes on")
+                       "jobs continue to start")
         self.resize(6)
         for job_id in ids:
             job = self.wait_for_end(job_id)
@@ -149,7 +149,7 @@ class Pools(EndToEnd):
         self.assert_problem(client.delete("/v1/admin/cells/no/cell/pool"), 404)
         self.assertEqual((self.cell()["pool"]["target"], self.cell()["overrides"]), (4, {}))
 
-    def test_a_template_sets_what_its_instances_start_from(self):
+    def test_a_template_sets_the_initial_size_of_its_instances(self):
         self.start(a_config(self.provider, cells=[
             {"product": "mail", "per": ["customer"], "pool": {"size": 2}}, {}]))
         answer = self.client.put("/v1/admin/cells/*/mail/pool", {"size": 3})
@@ -163,7 +163,7 @@ class Pools(EndToEnd):
         self.wait_for_running(5)
         gate.let_all()
 
-    def test_an_override_keeps_a_cell_of_a_template(self):
+    def test_an_override_keeps_an_instance_of_a_template_open(self):
         client = self.start(a_config(self.provider, cells=[
             {"product": "mail", "per": ["customer"], "pool": {"size": 2}}, {}]))
         gate = self.provider.hold("/dns")
@@ -182,7 +182,7 @@ class Pools(EndToEnd):
 
 
 class FullQueues(EndToEnd):
-    def test_a_full_queue_is_429_and_says_what_and_when(self):
+    def test_a_full_queue_answers_429_with_its_limit_and_a_retry_after(self):
         client = self.start(cells=[{"customer": "acme", "queue": {"max_jobs": 5},
                                     "pool": {"size": 1}}, {}])
         gate = self.provider.hold("/dns")
@@ -194,13 +194,13 @@ class FullQueues(EndToEnd):
         self.assertEqual(refused.json["cell"], {"customer": "acme", "product": "*"})
         self.assertEqual((refused.json["limit"], refused.json["depth"]), (5, 5))
         self.assertEqual(client.post("/v1/jobs", a_job(customer="bolt")).status, 202,
-                         "another cell is not concerned")
+                         "another cell is not affected")
         gate.let_all()
         for job_id in ids:
             self.wait_for_end(job_id)
         self.wait_for_end(self.submit(a_job("one more")))
 
-    def test_the_bound_of_a_queue_holds_after_a_crash(self):
+    def test_the_limit_of_a_queue_holds_after_a_crash(self):
         self.start(defaults={"queue": {"max_jobs": 3}, "pool": {"size": 1}})
         self.provider.hold("/dns")
         for i in range(3):
@@ -216,7 +216,7 @@ class CellStates(EndToEnd):
     def change(self, verb, cell="*/*"):
         return self.client.request("POST", f"/v1/admin/cells/{cell}/{verb}")
 
-    def test_a_paused_cell_takes_jobs_and_starts_none_even_after_a_restart(self):
+    def test_a_paused_cell_accepts_jobs_and_starts_none_even_after_a_restart(self):
         self.start()
         paused = self.change("pause")
         self.assertEqual((paused.status, paused.json["state"]), (200, "paused"), paused)
@@ -230,7 +230,7 @@ class CellStates(EndToEnd):
         self.assertEqual(self.change("resume").json["state"], "active")
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
 
-    def test_a_draining_cell_refuses_and_finishes(self):
+    def test_a_draining_cell_refuses_new_jobs_and_finishes_its_own(self):
         self.start(cells=[{"customer": "acme"}, {}])
         self.provider.hold("/dns")
         job_id = self.submit(a_job())
@@ -245,10 +245,10 @@ class CellStates(EndToEnd):
         self.change("resume", "acme/*")
         self.submit(a_job("b"))
 
-    def test_only_cells_have_a_state(self):
+    def test_templates_have_no_state(self):
         self.start(cells=[{"product": "dns", "per": ["customer"]}])
         self.assert_problem(self.change("pause", "*/dns"), 409, "is-template")
-        self.assert_problem(self.change("pause", "nobody/dns"), 404, "not-found")
+        self.assert_problem(self.change("pause", "unknown/dns"), 404, "not-found")
         self.assert_problem(self.client.request("POST", "/v1/admin/cells/*/dns/pause",
                                                 {"for": 1}), 422, "invalid-request")
         self.submit(a_job(delay_ms=60000))

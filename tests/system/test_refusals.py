@@ -1,4 +1,4 @@
-"""Requests that are refused, each with its documented status and a problem that names the fault."""
+"""Refused requests: each gets its documented status and a problem that names the fault."""
 
 import socket
 import unittest
@@ -13,7 +13,7 @@ def without(name):
 
 
 BAD_FIELDS = [
-    # What is wrong, the job, and the pointers of the problem.
+    # The fault, the job, and the pointers of the problem.
     ("no customer", without("customer"), ["/customer"]),
     ("no product", without("product"), ["/product"]),
     ("no action", without("action"), ["/action"]),
@@ -102,10 +102,10 @@ class Submissions(EndToEnd):
         self.start()
 
     def tearDown(self):
-        self.assertEqual(self.client.get("/v1/jobs").json["items"], [], "nothing was accepted")
+        self.assertEqual(self.client.get("/v1/jobs").json["items"], [], "no job was accepted")
         self.assertEqual(self.provider.calls_of(), [])
 
-    def test_a_bad_field_is_422_and_its_pointer(self):
+    def test_a_bad_field_is_422_with_its_pointer(self):
         for what, job, pointers in BAD_FIELDS:
             with self.subTest(what=what):
                 body = b"null" if job is None else job
@@ -113,7 +113,7 @@ class Submissions(EndToEnd):
                 self.assert_problem(refused, 422, "invalid-request")
                 self.assertEqual(refused.pointers, pointers)
 
-    def test_all_faults_of_a_request_are_told_at_once(self):
+    def test_all_faults_of_a_request_are_reported_at_once(self):
         refused = self.client.post("/v1/jobs", {
             "customer": "", "action": 7, "entity": {"type": 1, "x": 2}, "services": ["a", "b"],
             "priority": 99, "delay_ms": 1, "run_at": "2026-11-20T22:42:56.123Z", "what": 0,
@@ -122,28 +122,28 @@ class Submissions(EndToEnd):
         expected = {"/customer", "/product", "/action", "/entity/type", "/entity/id", "/entity/x",
                     "/services/0", "/services/1", "/priority", "/what", "/parameters/n"}
         self.assertEqual(expected - set(refused.pointers), set())
-        self.assertTrue({"/run_at", "/delay_ms"} & set(refused.pointers), "one or the other")
+        self.assertTrue({"/run_at", "/delay_ms"} & set(refused.pointers), "one of the two")
 
-    def test_what_is_not_strict_json_is_400(self):
+    def test_a_body_that_is_not_strict_json_is_400(self):
         for body in NOT_JSON:
             with self.subTest(body=body[:60], length=len(body)):
                 self.assert_problem(self.client.post("/v1/jobs", body), 400)
 
-    def test_nesting_up_to_64_is_taken(self):
+    def test_nesting_up_to_64_levels_is_accepted(self):
         nested = {"a": 1}
         for _ in range(62):
             nested = {"a": nested}
         too_deep = self.client.post("/v1/jobs", a_job(parameters={"a": nested}))
         self.assert_problem(too_deep, 400)
-        # The deepest that passes is refused for its unknown field, not for its depth.
+        # The deepest nesting allowed is refused for the unknown field, not for its depth.
         fine = self.client.post("/v1/jobs", a_job(parameters=nested, unknown=1))
         self.assert_problem(fine, 422)
 
-    def test_more_values_than_are_taken_are_too_large_and_not_malformed(self):
+    def test_a_body_with_too_many_values_is_413_and_not_400(self):
         many = a_job(parameters={"a": [0] * 60_000})
         self.assert_problem(self.client.post("/v1/jobs", many), 413, "content-too-large")
 
-    def test_a_body_must_say_that_it_is_json(self):
+    def test_a_body_must_be_declared_as_json(self):
         for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonx",
                              "multipart/form-data; boundary=x", ""):
             with self.subTest(content_type=content_type):
@@ -159,7 +159,7 @@ class Submissions(EndToEnd):
                 body = a_job() if method == "POST" else None
                 self.assert_problem(self.client.request(method, path, body), 422)
 
-    def test_bad_values_of_query_parameters_are_422(self):
+    def test_bad_query_parameter_values_are_422(self):
         for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "limit=", "limit=1.5",
                       "limit=1&limit=2", "limit=99999999999999999999", "state=done", "state=",
                       "cursor=%01", "cursor=nope!", "cursor=", "created_after=yesterday",
@@ -167,18 +167,18 @@ class Submissions(EndToEnd):
             with self.subTest(query=query):
                 self.assert_problem(self.client.get(f"/v1/jobs?{query}"), 422)
 
-    def test_what_is_not_there_is_404(self):
+    def test_an_unknown_path_or_job_is_404(self):
         for path in ("/v1/jobs/abc", "/v1/jobs/1m7y89v8p0000", "/v1/jobs/" + "9" * 300,
                      "/v1/jobs/%00", "/v1/jobs/..%2F..", "/v1/nope", "/nope", "/v1/jobs/a/b/c/d",
                      "/v2/jobs", "/v1/jobs/%F0%9F%92%A9"):
             with self.subTest(path=path):
                 answer = self.client.get(path)
-                # What cannot be a target at all may be called a bad request.
+                # A target that is not valid at all may be a bad request.
                 if "%00" in path and answer.status == 400:
                     continue
                 self.assert_problem(answer, 404)
 
-    def test_a_wrong_method_is_405_and_tells_the_right_ones(self):
+    def test_a_wrong_method_is_405_and_lists_the_allowed_ones(self):
         for method, path, allowed in (("DELETE", "/v1/jobs", {"GET", "POST"}),
                                       ("PUT", "/v1/jobs/abc", {"GET"}),
                                       ("POST", "/v1/cells", {"GET"}),
@@ -188,9 +188,9 @@ class Submissions(EndToEnd):
                 body = {} if method in ("POST", "PUT") else None
                 refused = self.client.request(method, path, body)
                 self.assert_problem(refused, 405)
-                told = {name.strip() for name in refused.headers["allow"].split(",")}
-                self.assertEqual(allowed - told, set())
-                self.assertNotIn(method, told)
+                listed = {name.strip() for name in refused.headers["allow"].split(",")}
+                self.assertEqual(allowed - listed, set())
+                self.assertNotIn(method, listed)
 
     def test_a_foreign_origin_is_403(self):
         refused = self.client.post("/v1/jobs", a_job(), Origin="https://evil.example")
@@ -202,10 +202,10 @@ class Submissions(EndToEnd):
 
 
 class RawRequests(EndToEnd):
-    """What an HTTP library would not send."""
+    """Requests that an HTTP library would not send."""
 
     def send(self, *pieces):
-        """The status and the whole answer to these bytes; the connection must not be reset."""
+        """The status and the answer to these bytes; the connection must not be reset."""
         with socket.create_connection((self.daemon.host, self.daemon.port), timeout=30) as s:
             for piece in pieces:
                 try:
@@ -227,7 +227,7 @@ class RawRequests(EndToEnd):
         self.assertIn(b"application/problem+json", received)
         self.assertEqual(self.client.get("/livez").status, 200)
 
-    def test_framing_that_is_not_allowed_is_refused_with_a_problem(self):
+    def test_invalid_framing_is_refused_with_a_problem(self):
         self.start()
         head = b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         for status, request in (
@@ -250,7 +250,7 @@ class RawRequests(EndToEnd):
             with self.subTest(status=status, request=request[:120]):
                 self.assert_refused(status, request)
 
-    def test_a_refused_body_is_drained_so_that_the_client_sees_the_answer(self):
+    def test_a_refused_body_is_read_so_that_the_client_gets_the_answer(self):
         self.start()
         head = (b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 4000000\r\n\r\n")
@@ -271,7 +271,7 @@ class RawRequests(EndToEnd):
         self.assert_refused(400, b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\n"
                                  b"Content-Type: application/json\r\n\r\n")
 
-    def test_a_request_that_is_not_finished_holds_up_nobody(self):
+    def test_an_unfinished_request_delays_no_other_client(self):
         self.start()
         slow = [socket.create_connection((self.daemon.host, self.daemon.port)) for _ in range(200)]
         for s in slow:

@@ -1,4 +1,4 @@
-"""The configuration changes while celld runs: POST /v1/admin/reload and SIGHUP."""
+"""Changing the configuration while celld runs: POST /v1/admin/reload and SIGHUP."""
 
 import collections
 import hashlib
@@ -22,18 +22,18 @@ def a_token(name, scopes=("submit", "read", "admin")):
 
 class ReloadTest(EndToEnd):
     def ask(self, config, **headers):
-        """The answer to a reload of this file."""
+        """The response to a reload with this configuration."""
         self.daemon.write_config(config)
         return self.client.request("POST", "/v1/admin/reload", None, headers)
 
     def reload(self, config=None, **changes):
-        """What a reload has changed; it must be good."""
+        """The report of a reload, which must succeed."""
         answer = self.ask(config or a_config(self.provider, **changes))
         self.assertEqual(answer.status, 200, answer)
         return answer.json
 
     def start_from_file(self, config):
-        """Where it listens is in the file, not on the command line."""
+        """Starts celld with the address in the file, not on the command line."""
         self.daemon = Daemon(config, self.directory,
                              ["--data", os.path.join(self.directory, "data")])
         self.daemon.start()
@@ -59,7 +59,7 @@ class Cells(ReloadTest):
                          {"changed": {"cells": NOTHING, "services": NOTHING, "settings": []},
                           "masked": [], "restart_required": []})
 
-    def test_a_reloaded_quota_is_in_force_at_once(self):
+    def test_reloaded_cell_settings_take_effect_at_once(self):
         self.start(cells=[{"pool": {"size": 1}}])
         gate = self.provider.hold("/dns")
         ids = [self.submit(a_job(str(i))) for i in range(3)]
@@ -77,7 +77,7 @@ class Cells(ReloadTest):
             self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
         self.assert_each_called_once(ids)
 
-    def test_waiting_jobs_of_a_cell_that_goes_run_elsewhere_and_running_ones_are_finished(self):
+    def test_waiting_jobs_of_a_removed_cell_run_elsewhere_and_running_ones_finish(self):
         self.start(cells=[{"customer": "acme", "pool": {"size": 1}}, {}])
         gate = self.provider.hold("/dns")
         running = self.submit(a_job("0"))
@@ -95,10 +95,10 @@ class Cells(ReloadTest):
         for job_id in (running, *waiting):
             self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
         self.assert_each_called_once([running, *waiting])
-        wait_until(lambda: self.client.get("/v1/cells/acme/*").status == 404, "the cell is gone")
-        wait_until(lambda: self.cell()["queue"]["running"] == 0, "nothing runs")
+        wait_until(lambda: self.client.get("/v1/cells/acme/*").status == 404, "the cell is removed")
+        wait_until(lambda: self.cell()["queue"]["running"] == 0, "no job runs")
 
-    def test_the_next_step_of_a_job_runs_where_the_job_belongs_now(self):
+    def test_the_next_step_of_a_job_runs_in_the_cell_that_now_serves_it(self):
         self.start(cells=[{"customer": "acme"}, {}])
         gate = self.provider.hold("/dns")
         job_id = self.submit(a_job(services=["dns", "billing"]))
@@ -119,7 +119,7 @@ class Cells(ReloadTest):
         job = self.wait_for_end(self.submit(a_job(customer="bolt")))
         self.assertEqual((job["state"], job["cell"]), ("succeeded", bolt))
 
-    def test_waiting_jobs_go_to_a_cell_of_their_own_when_it_comes(self):
+    def test_waiting_jobs_move_to_a_new_cell_of_their_own(self):
         self.start(cells=[{"pool": {"size": 1}}])
         self.provider.hold("/dns")
         self.submit(a_job("0", customer="bolt"))
@@ -129,7 +129,7 @@ class Cells(ReloadTest):
         self.wait_for_running(2)
         self.assertEqual(self.job(waiting)["cell"], ACME)
 
-    def test_jobs_that_no_cell_takes_any_more_wait_for_one_that_does(self):
+    def test_jobs_without_a_cell_wait_for_one(self):
         self.start(cells=[{"customer": "acme", "pool": {"size": 1}}, {"customer": "bolt"}])
         gate = self.provider.hold("/dns")
         running = self.submit(a_job("0"))
@@ -145,7 +145,7 @@ class Cells(ReloadTest):
         self.assertEqual((job["state"], job["cell"]), ("succeeded", ANY))
         self.assert_each_called_once([running, waiting])
 
-    def test_a_job_is_shown_in_a_cell_at_all_times(self):
+    def test_a_job_has_a_cell_at_all_times(self):
         one, two = ([{"customer": "acme"}, {}], [{}])
         self.start(cells=one)
         for i in range(100):
@@ -155,7 +155,7 @@ class Cells(ReloadTest):
         def look():
             client = self.daemon.client()
             while not done.is_set():
-                try:  # The client holds every answer against the document.
+                try:  # The client checks every response against the OpenAPI document.
                     client.get("/v1/jobs", limit=50)
                 except AssertionError as fault:
                     faults.append(fault)
@@ -170,7 +170,7 @@ class Cells(ReloadTest):
             looking.join()
         self.assertEqual(faults, [])
 
-    def test_a_pause_stays_with_its_cell_and_does_not_go_with_the_jobs(self):
+    def test_a_pause_stays_with_its_cell_and_does_not_follow_the_jobs(self):
         self.start(cells=[{"customer": "acme"}, {}])
         self.client.request("POST", "/v1/admin/cells/acme/*/pause")
         job_id = self.submit(a_job())
@@ -179,7 +179,7 @@ class Cells(ReloadTest):
         self.reload(cells=[{"customer": "acme"}, {}])
         self.assertEqual(self.cell("acme")["state"], "paused")
 
-    def test_a_template_comes_and_goes_with_its_cells(self):
+    def test_a_template_is_added_and_removed_with_its_cells(self):
         own = {"customer": "acme", "product": "dns"}
         template = {"product": "dns", "per": ["customer"], "pool": {"size": 1}}
         self.start(cells=[template, {}])
@@ -195,7 +195,7 @@ class Cells(ReloadTest):
         self.reload(cells=[template, {}])
         self.assertEqual(self.job(later)["cell"], own)
 
-    def test_an_override_masks_what_is_configured_until_it_is_deleted(self):
+    def test_an_override_masks_the_configured_size_until_it_is_deleted(self):
         self.start(cells=[{"pool": {"size": 2}}])
         self.client.put("/v1/admin/cells/*/*/pool", {"size": 5})
         report = self.reload(cells=[{"pool": {"size": 3}}])
@@ -214,7 +214,7 @@ class Services(ReloadTest):
         self.assertEqual(answer.status, 200, answer)
         return {each["service"]: each for each in answer.json["items"]}
 
-    def test_the_services_are_listed_with_what_they_are_at(self):
+    def test_the_services_are_listed_with_their_calls_in_flight(self):
         self.start(services={"dns": {"type": "http", "url": self.provider.url + "/dns"},
                              "demo": {"type": "simulated"}})
         gate = self.provider.hold("/dns")
@@ -225,9 +225,9 @@ class Services(ReloadTest):
                          {"dns": "http", "demo": "simulated"})
         gate.let_all()
         self.wait_for_end(job_id)
-        wait_until(lambda: self.services()["dns"]["in_flight"] == 0, "none is")
+        wait_until(lambda: self.services()["dns"]["in_flight"] == 0, "no call is in flight")
 
-    def test_a_service_that_jobs_need_stays_and_so_does_everything_else(self):
+    def test_a_reload_that_removes_a_needed_service_is_refused_whole(self):
         self.start(cells=[{"customer": "acme"}, {}])
         ids = [self.submit(a_job(str(i), services=["dns", "billing"], delay_ms=HOUR_MS))
                for i in range(2)]
@@ -238,7 +238,7 @@ class Services(ReloadTest):
         self.assert_problem(refused, 422, "invalid-configuration")
         self.assertEqual(refused.json["errors"], [
             {"pointer": "/services/billing",
-             "detail": "cannot be taken out: 2 unfinished jobs need it"}])
+             "detail": "cannot be removed: 2 unfinished jobs need it"}])
         self.assertEqual(self.client.get("/v1/admin/config").json, before)
         self.assertEqual(self.client.get("/v1/cells/acme/*").status, 200)
         self.assertEqual({self.job(job_id)["cell"]["customer"] for job_id in ids}, {"acme"})
@@ -263,7 +263,7 @@ class Services(ReloadTest):
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
         self.assert_each_called_once([job_id], "/mail")
 
-    def test_jobs_that_were_held_for_a_service_run_when_it_comes(self):
+    def test_jobs_held_for_a_service_run_once_it_is_configured(self):
         self.start()
         job_id = self.submit(a_job(services=["billing"], delay_ms=200))
         self.assertEqual(self.daemon.stop(), 0)
@@ -276,7 +276,7 @@ class Services(ReloadTest):
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
         self.assert_each_called_once([job_id], "/billing")
 
-    def test_a_changed_service_is_called_anew_and_calls_under_way_are_finished(self):
+    def test_a_changed_service_gets_new_calls_and_calls_in_flight_finish_as_begun(self):
         self.start()
         gate = self.provider.hold("/dns")
         before = self.submit(a_job("0"))
@@ -297,7 +297,7 @@ class Services(ReloadTest):
 
 
 class Replays(ReloadTest):
-    """Of a request that the configuration of now would refuse."""
+    """Replays of a submission that the present configuration would refuse."""
 
     def post(self, job, key="k-1", **headers):
         return self.client.post("/v1/jobs", job, **{"Idempotency-Key": key}, **headers)
@@ -310,7 +310,7 @@ class Replays(ReloadTest):
         again = self.post(job)
         self.assertEqual((again.status, again.json.get("id")), (200, first.json["id"]), again)
         self.assertEqual(again.headers["idempotent-replayed"], "true")
-        for _ in range(2):  # Nothing is remembered of a refusal.
+        for _ in range(2):  # celld keeps nothing of a refused submission.
             fresh = self.post(job, "k-2")
             self.assert_problem(fresh, 422, refusal)
             self.assertEqual(fresh.json, self.client.post("/v1/jobs", job).json)
@@ -322,29 +322,29 @@ class Replays(ReloadTest):
         self.reload()
         self.assertEqual(self.post(job, "k-2").status, 202)
 
-    def test_a_timeout_that_has_become_too_long(self):
+    def test_a_submission_is_replayed_when_its_timeout_has_become_too_long(self):
         self.start()
         self.check_replay(a_job(timeout_ms=60000), "invalid-request", a_config(
             self.provider, cells=[{"timeout_ms": 1000, "timeout_max_ms": 1000}]))
 
-    def test_a_cell_that_has_gone(self):
+    def test_a_submission_is_replayed_when_its_cell_is_removed(self):
         self.start()
         self.check_replay(a_job(), "no-cell",
                           a_config(self.provider, cells=[{"customer": "bolt"}]))
 
-    def test_a_service_that_has_gone(self):
+    def test_a_submission_is_replayed_when_its_service_is_removed(self):
         self.start()
         without = a_config(self.provider)
         del without["services"]["billing"]
         self.check_replay(a_job(services=["dns", "billing"]), "invalid-request", without)
 
-    def test_all_three_at_once(self):
+    def test_a_submission_is_replayed_when_all_three_have_changed(self):
         self.start()
         without = a_config(self.provider, cells=[{"customer": "bolt"}])
         del without["services"]["billing"]
         self.check_replay(a_job(services=["billing"], timeout_ms=60000), "invalid-request", without)
 
-    def test_who_waits_for_the_end_is_answered_at_the_end(self):
+    def test_a_replay_that_waits_for_the_end_is_answered_at_the_end(self):
         self.start()
         gate = self.provider.hold("/dns")
         first = self.post(a_job())
@@ -355,7 +355,7 @@ class Replays(ReloadTest):
         thread = threading.Thread(target=lambda: answers.append(client.post(
             "/v1/jobs", a_job(), **{"Idempotency-Key": "k-1", "Prefer": "wait=30"})))
         thread.start()
-        stays(lambda: not answers, "the waiting client is not answered")
+        stays(lambda: not answers, "the waiting client has no response")
         gate.let_all()
         thread.join()
         client.close()
@@ -364,7 +364,7 @@ class Replays(ReloadTest):
 
 
 class Settings(ReloadTest):
-    def test_replaced_tokens_count_at_once(self):
+    def test_replaced_tokens_take_effect_at_once(self):
         config = a_config(self.provider, auth={"tokens": [a_token("old")]})
         self.start(config)
         old, new = ({"Authorization": "Bearer " + name} for name in ("old", "new"))
@@ -375,16 +375,17 @@ class Settings(ReloadTest):
         self.assertEqual(self.client.request("GET", "/v1/jobs", None, old).status, 401)
         self.assertEqual(self.client.request("GET", "/v1/jobs", None, new).status, 200)
 
-    def test_a_shorter_retention_forgets_what_has_ended(self):
+    def test_a_shorter_retention_removes_ended_jobs(self):
         self.start()
         job_id = self.submit(a_job())
         self.wait_for_end(job_id)
         report = self.reload(retention_ms=1000)
         self.assertEqual(report["changed"]["settings"], ["/retention_ms"])
         self.assertEqual(self.client.get("/v1/admin/config").json["retention_ms"], 1000)
-        wait_until(lambda: self.client.get(f"/v1/jobs/{job_id}").status == 404, "it is forgotten")
+        wait_until(lambda: self.client.get(f"/v1/jobs/{job_id}").status == 404,
+                   "the job is removed")
 
-    def test_what_only_a_start_changes_is_named_and_stays(self):
+    def test_settings_that_need_a_restart_are_named_and_stay(self):
         config = a_config(self.provider, listen={"port": 0})
         self.start_from_file(config)
         different = config | {"listen": {"port": 1}, "limits": {"max_connections": 20},
@@ -392,15 +393,15 @@ class Settings(ReloadTest):
         report = self.reload(different)
         self.assertEqual(report["restart_required"], ["/limits", "/listen/port", "/store"])
         self.assertEqual(report["changed"]["settings"], ["/shutdown_grace_ms"])
-        self.wait_for_log("/listen/port differs, and stays as it was until celld is restarted")
+        self.wait_for_log("/listen/port differs, and takes effect when celld is restarted")
         shown = self.client.get("/v1/admin/config").json
         self.assertEqual((shown["listen"]["port"], shown["store"]["path"],
                           shown["shutdown_grace_ms"]), (0, "celld.db", 9000))
         self.assertEqual(self.reload(different)["restart_required"], report["restart_required"],
-                         "it is told as long as it is so")
+                         "every reload reports the difference")
         self.assertEqual(self.reload(config)["restart_required"], [])
 
-    def test_tokens_cannot_be_taken_out_while_others_can_connect(self):
+    def test_tokens_cannot_be_removed_while_celld_listens_beyond_loopback(self):
         config = a_config(self.provider, listen={"host": "0.0.0.0", "port": 0},
                           auth={"tokens": [a_token("one")]})
         self.start_from_file(config)
@@ -428,7 +429,7 @@ class Settings(ReloadTest):
 
 
 class Faults(ReloadTest):
-    def test_every_fault_of_the_file_is_told_and_nothing_changes(self):
+    def test_every_fault_of_the_file_is_reported_and_nothing_changes(self):
         self.start()
         before = self.client.get("/v1/admin/config").json
         faulty = a_config(self.provider, cells=[{"pool": {"size": 0}}, {"x": 1}], retention_ms=1,
@@ -457,14 +458,14 @@ class Faults(ReloadTest):
         self.client.put("/v1/admin/cells/acme/*/pool", {"size": 5})
         self.daemon.write_config(a_config(self.provider, cells=[{"x": 1}, {"y": 1}]))
         self.daemon.signal(signal.SIGHUP)
-        self.wait_for_log("the configuration stays as it was")
+        self.wait_for_log("the configuration is unchanged")
         for pointer in ("/cells/0/x", "/cells/1/y"):
             self.assertIn(f"celld.json: {pointer}: ", self.daemon.log())
         self.assert_problem(self.client.post("/v1/jobs", a_job(customer="bolt")), 422, "no-cell")
         self.daemon.write_config(a_config(self.provider, cells=[{"customer": "acme"}, {}]))
         self.daemon.signal(signal.SIGHUP)
-        self.wait_for_log("the configuration was read again")
-        self.wait_for_log("a pool keeps the size that an administrator gave it")
+        self.wait_for_log("the configuration was reloaded")
+        self.wait_for_log("a pool keeps the size set by an administrator")
         self.wait_for_end(self.submit(a_job(customer="bolt")))
 
 
@@ -492,7 +493,7 @@ class UnderLoad(ReloadTest):
             else:
                 ids.append(answer.json["id"])
             count += 1
-            done.wait(0.005)  # As fast as they come, the provider would not keep up.
+            done.wait(0.005)  # Without a pause, the provider would not keep up.
         client.close()
 
     def test_reloads_under_load_lose_no_request_and_no_job(self):
@@ -507,7 +508,7 @@ class UnderLoad(ReloadTest):
             for i in range(self.RELOADS):
                 seen = len(ids)
                 self.reload(configurations[(i + 1) % 2])
-                wait_until(lambda seen=seen: len(ids) >= seen + 6 or refusals, "jobs come")
+                wait_until(lambda seen=seen: len(ids) >= seen + 6 or refusals, "jobs arrive")
         finally:
             done.set()
             for thread in threads:
@@ -524,9 +525,9 @@ class UnderLoad(ReloadTest):
         wait_until(lambda: all(cell["queue"][name] == 0
                                for cell in self.client.get("/v1/cells").json["items"]
                                for name in ("queued", "scheduled", "retrying", "running")),
-                   "no cell believes that it has jobs")
+                   "no cell counts a job")
 
-    def test_nothing_is_lost_by_a_crash_right_after_a_reload(self):
+    def test_a_crash_right_after_a_reload_loses_nothing(self):
         self.start(cells=[{"customer": "acme", "pool": {"size": 2}}, {"pool": {"size": 2}}])
         gate = self.provider.hold("/dns")
         ids = [self.submit(a_job(str(i))) for i in range(40)]
@@ -535,7 +536,7 @@ class UnderLoad(ReloadTest):
         config = a_config(self.provider, cells=[{"pool": {"size": 4}}])
         self.daemon.write_config(config)
         self.daemon.signal(signal.SIGHUP)
-        self.wait_for_log("the configuration was read again")
+        self.wait_for_log("the configuration was reloaded")
         self.daemon.kill()
         gate.let_all()
         self.restart()
@@ -549,7 +550,7 @@ class UnderLoad(ReloadTest):
         gate = self.provider.hold("/dns")
         ids = [self.submit(a_job(str(i))) for i in range(100)]
         self.daemon.write_config(a_config(self.provider, cells=[{}]))
-        self.daemon.signal(signal.SIGHUP)  # It is killed somewhere on the way, or before, or after.
+        self.daemon.signal(signal.SIGHUP)  # The kill comes before, during or after the reload.
         self.daemon.kill()
         gate.let_all()
         self.restart()

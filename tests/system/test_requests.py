@@ -1,4 +1,4 @@
-"""What clients ask for beside new jobs: the same one again, an end, another try."""
+"""Requests about existing jobs: repeated submissions, cancellations and retries."""
 
 import threading
 import unittest
@@ -11,7 +11,7 @@ class Idempotency(EndToEnd):
     def post(self, job, key, **headers):
         return self.client.post("/v1/jobs", job, **{"Idempotency-Key": key}, **headers)
 
-    def test_the_same_request_again_is_answered_with_the_same_job(self):
+    def test_a_repeated_request_is_answered_with_the_same_job(self):
         self.start()
         first = self.post(a_job(), "k-1")
         self.assertEqual(first.status, 202, first)
@@ -31,14 +31,14 @@ class Idempotency(EndToEnd):
         self.restart()
         self.assertEqual(self.post(a_job(), "k-1").json["id"], first.json["id"])
 
-    def test_another_request_under_the_key_is_refused(self):
+    def test_a_different_request_with_the_same_key_is_refused(self):
         self.start()
         self.post(a_job(), "k-1")
         for changed in (a_job(priority=6), a_job("other.example"), a_job(product="mail")):
             self.assert_problem(self.post(changed, "k-1"), 422, "idempotency-key-reused")
         self.assertEqual(self.post(a_job(customer="bolt"), "k-1").status, 202)
 
-    def test_the_key_may_stand_in_the_body(self):
+    def test_the_key_may_be_in_the_body(self):
         self.start()
         first = self.client.post("/v1/jobs", a_job(idempotency_key="k-1"))
         self.assertEqual(first.status, 202, first)
@@ -49,7 +49,7 @@ class Idempotency(EndToEnd):
         self.assert_problem(differing, 422, "invalid-request")
         self.assertEqual(differing.pointers, ["/idempotency_key"])
 
-    def test_a_key_that_cannot_be_one_is_named(self):
+    def test_an_invalid_key_is_reported(self):
         self.start()
         for wrong in ("", "a b", "ä", "a%41", "k" * 256, "a,b"):
             refused = self.post(a_job(), wrong.encode())
@@ -60,7 +60,7 @@ class Idempotency(EndToEnd):
             self.assert_problem(refused, 422, "invalid-request")
             self.assertEqual(refused.pointers, ["/idempotency_key"])
 
-    def test_of_many_that_come_at_once_one_makes_the_job(self):
+    def test_one_of_many_simultaneous_requests_creates_the_job(self):
         self.start()
         answers = []
 
@@ -86,9 +86,9 @@ class Idempotency(EndToEnd):
         self.assert_problem(self.post(a_job("c"), "k-1"), 422, "idempotency-key-reused")
         self.provider.release_all()
         self.wait_for_end(first.json["id"])
-        self.assertEqual(self.post(a_job("b"), "k-2").status, 202)  # The refusal is forgotten.
+        self.assertEqual(self.post(a_job("b"), "k-2").status, 202)  # The refusal left no trace.
 
-    def test_who_asks_again_may_wait_for_the_end(self):
+    def test_a_repeated_request_may_wait_for_the_end(self):
         self.start()
         self.provider.hold("/dns")
         first = self.post(a_job(), "k-1")
@@ -97,7 +97,7 @@ class Idempotency(EndToEnd):
         thread = threading.Thread(target=lambda: answers.append(client.post(
             "/v1/jobs", a_job(), **{"Idempotency-Key": "k-1", "Prefer": "wait=30"})))
         thread.start()
-        stays(lambda: not answers, "the waiting client is not answered")
+        stays(lambda: not answers, "the client that waits is not answered")
         self.provider.release_all()
         thread.join()
         self.assertEqual((answers[0].status, answers[0].json["state"]), (200, "succeeded"))
@@ -146,7 +146,7 @@ class Cancelling(EndToEnd):
         wait_until(lambda: call.aborted, "the call is aborted")
         self.assertEqual(self.cell()["queue"]["running"], 0)
 
-    def test_a_job_that_waits_for_its_next_attempt_makes_none(self):
+    def test_a_cancelled_job_that_is_retrying_makes_no_further_attempt(self):
         self.start(defaults={"retry": {"max_attempts": 5, "backoff_ms": 60000,
                                        "backoff_max_ms": 60000}})
         self.provider.always("/dns", answer(500))
@@ -163,7 +163,7 @@ class Cancelling(EndToEnd):
         self.assertIn("succeeded", self.cancel(job_id).json["detail"])
         self.assertEqual(self.job(job_id)["state"], "succeeded")
 
-    def test_only_jobs_can_be_cancelled(self):
+    def test_only_existing_jobs_can_be_cancelled(self):
         self.start()
         job_id = self.submit(a_job(delay_ms=60000))
         other = job_id[:-1] + ("1" if job_id[-1] == "0" else "0")
@@ -173,7 +173,7 @@ class Cancelling(EndToEnd):
         self.assert_problem(self.client.request("GET", f"/v1/jobs/{job_id}/cancel"), 405)
         self.assertEqual(self.cancel(job_id, {}).status, 200)
 
-    def test_an_entity_goes_on_when_its_head_is_cancelled(self):
+    def test_an_entity_line_continues_when_its_head_is_cancelled(self):
         self.start()
         self.provider.hold("/dns")
         first = self.submit(a_job())
@@ -184,7 +184,7 @@ class Cancelling(EndToEnd):
         self.provider.release_all()
         self.assertEqual(self.wait_for_end(second)["state"], "succeeded")
 
-    def test_races_with_the_end_have_one_winner(self):
+    def test_a_cancellation_racing_with_the_end_has_one_outcome(self):
         self.start()
         ids = [self.submit(a_job(f"e-{i}")) for i in range(100)]
         answers = [(job_id, self.cancel(job_id)) for job_id in ids]
@@ -204,7 +204,7 @@ class Retrying(EndToEnd):
         self.assertEqual(self.wait_for_end(job_id)["state"], "failed")
         return job_id
 
-    def test_a_failed_job_goes_on_from_its_first_unfinished_service(self):
+    def test_a_failed_job_resumes_at_its_first_unfinished_service(self):
         self.start()
         job_id = self.failed_job()
         self.provider.always("/billing", succeed())
@@ -241,7 +241,7 @@ class Retrying(EndToEnd):
         self.restart()
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
 
-    def test_of_many_retries_at_once_one_is_accepted(self):
+    def test_one_of_many_simultaneous_retries_is_accepted(self):
         self.start()
         job_id = self.failed_job()
         self.provider.hold("/billing")
@@ -259,7 +259,7 @@ class Retrying(EndToEnd):
             thread.join()
         self.assertEqual(sorted(statuses), [202] + [409] * 9)
 
-    def test_a_full_cell_takes_no_retry(self):
+    def test_a_full_cell_refuses_a_retry(self):
         self.start(cells=[{"queue": {"max_jobs": 1}}])
         job_id = self.failed_job()
         self.provider.hold("/dns")

@@ -1,4 +1,4 @@
-"""SIGTERM, kill -9, and going on afterwards."""
+"""SIGTERM, kill -9, and the restart after each."""
 
 import signal
 import threading
@@ -10,13 +10,13 @@ from provider import answer, held, slow, succeed, Gate
 
 
 class Stopping(EndToEnd):
-    def test_calls_that_run_finish_within_the_grace(self):
+    def test_running_calls_finish_within_the_grace(self):
         client = self.start()
         gate = self.provider.hold("/dns")
         ids = [self.submit(a_job(str(i))) for i in range(10)]
-        wait_until(lambda: len(self.provider.running()) == 4, "four run")
+        wait_until(lambda: len(self.provider.running()) == 4, "four calls run")
         self.daemon.signal(signal.SIGTERM)
-        wait_until(lambda: client.get("/readyz").status == 503, "celld says that it drains")
+        wait_until(lambda: client.get("/readyz").status == 503, "celld reports that it shuts down")
         self.assert_problem(client.get("/readyz"), 503)
         refused = client.post("/v1/jobs", a_job("new"))
         self.assert_problem(refused, 503, "draining")
@@ -26,7 +26,7 @@ class Stopping(EndToEnd):
         stays(lambda: self.daemon.running(), "celld waits for its calls")
         gate.let_all()
         self.assertEqual(self.daemon.wait(), 0)
-        self.assertEqual(len(self.provider.calls_of()), 4, "nothing new was started")
+        self.assertEqual(len(self.provider.calls_of()), 4, "no other call was started")
         self.assertFalse(any(call.aborted for call in self.provider.calls_of()))
 
         self.restart()
@@ -39,11 +39,11 @@ class Stopping(EndToEnd):
         self.start(shutdown_grace_ms=300)
         self.provider.hold("/dns")
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
-        wait_until(lambda: self.provider.running(), "it runs")
-        asked_at = time.monotonic()
+        wait_until(lambda: self.provider.running(), "the call runs")
+        stopped_at = time.monotonic()
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertLess(time.monotonic() - asked_at, 3.0)
-        wait_until(lambda: self.provider.calls_of()[0].aborted, "the call is hung up")
+        self.assertLess(time.monotonic() - stopped_at, 3.0)
+        wait_until(lambda: self.provider.calls_of()[0].aborted, "celld closes the connection")
         self.provider.rules.clear()
         self.restart()
         job = self.wait_for_end(job_id)
@@ -55,9 +55,9 @@ class Stopping(EndToEnd):
         self.start()
         gate = self.provider.hold("/dns", succeed({"zone": "z1"}))
         job_id = self.submit(a_job(services=["dns", "billing"]))
-        wait_until(lambda: self.provider.running(), "it runs")
+        wait_until(lambda: self.provider.running(), "the call runs")
         self.daemon.signal(signal.SIGTERM)
-        wait_until(lambda: self.client.get("/readyz").status == 503, "celld drains")
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld shuts down")
         gate.let_all()
         self.assertEqual(self.daemon.wait(), 0)
         self.assertEqual(self.provider.calls_of("/billing"), [])
@@ -75,36 +75,36 @@ class Stopping(EndToEnd):
         waiter = threading.Thread(target=lambda: answers.append(
             other.post("/v1/jobs", a_job(), Prefer="wait=30")))
         waiter.start()
-        wait_until(lambda: self.provider.running(), "it runs")
+        wait_until(lambda: self.provider.running(), "the call runs")
         self.daemon.signal(signal.SIGTERM)
-        wait_until(lambda: self.client.get("/readyz").status == 503, "celld drains")
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld shuts down")
         gate.let_all()
         waiter.join(30)
         self.assertEqual(self.daemon.wait(), 0)
         self.assertEqual((answers[0].status, answers[0].json["state"]), (200, "succeeded"))
 
-    def test_an_idle_daemon_stops_at_once(self):
+    def test_an_idle_daemon_shuts_down_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.start()
-            asked_at = time.monotonic()
+            stopped_at = time.monotonic()
             self.daemon.signal(number)
             self.assertEqual(self.daemon.wait(), 0)
-            self.assertLess(time.monotonic() - asked_at, 2.0)
+            self.assertLess(time.monotonic() - stopped_at, 2.0)
 
-    def test_a_job_that_waits_for_its_retry_does_not_hold_up_a_stop(self):
+    def test_a_job_that_waits_for_its_retry_does_not_delay_a_shutdown(self):
         self.start(defaults={"retry": {"backoff_ms": 1, "backoff_max_ms": 60000}})
         self.provider.always("/dns", answer(503, headers=["Retry-After: 60"]))
         job_id = self.submit(a_job())
         waiting = self.wait_for_state(job_id, "retrying")
-        asked_at = time.monotonic()
+        stopped_at = time.monotonic()
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertLess(time.monotonic() - asked_at, 2.0)
+        self.assertLess(time.monotonic() - stopped_at, 2.0)
         self.restart()
         self.assertEqual(self.job(job_id), waiting)
 
 
 class Killed(EndToEnd):
-    def test_every_accepted_job_outlives_a_kill(self):
+    def test_every_accepted_job_survives_a_kill(self):
         self.start()
         self.provider.always("/dns", slow(0.01))
         ids = [self.submit(a_job(str(i))) for i in range(100)]
@@ -117,20 +117,20 @@ class Killed(EndToEnd):
         self.start()
         self.provider.hold("/dns")
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
-        wait_until(lambda: self.provider.running(), "it runs")
+        wait_until(lambda: self.provider.running(), "the call runs")
         self.daemon.kill()
         self.provider.rules.clear()
         self.restart()
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
 
-    def test_steps_that_had_succeeded_are_kept_through_a_kill(self):
+    def test_steps_that_have_succeeded_survive_a_kill(self):
         self.start()
         self.provider.always("/dns", succeed({"zone": "z1"}))
         self.provider.hold("/billing")
         job_id = self.submit(a_job(services=["dns", "billing"]))
         wait_until(lambda: self.provider.running("/billing"), "the second step runs")
-        wait_until(lambda: self.job(job_id)["steps"][0]["state"] == "succeeded", "it is shown")
+        wait_until(lambda: self.job(job_id)["steps"][0]["state"] == "succeeded", "the API shows it")
         self.daemon.kill()
         self.provider.rules.clear()
         self.restart()
@@ -138,7 +138,7 @@ class Killed(EndToEnd):
         self.assertEqual((job["state"], job["properties"]), ("succeeded", {"zone": "z1"}))
         self.assertEqual(len(self.provider.calls_of("/dns")), 1)
 
-    def test_a_poisonous_job_ends_interrupted_after_three_crashes(self):
+    def test_a_job_interrupted_by_three_crashes_in_a_row_fails(self):
         self.start(a_config(self.provider, defaults={"pool": {"size": 2}}))
         gate = Gate()
         self.provider.gates.append(gate)
@@ -147,8 +147,8 @@ class Killed(EndToEnd):
         job_id = self.submit(a_job("poison"))
         for crash in range(1, 4):
             wait_until(lambda crash=crash: len(self.provider.calls_of(job=job_id)) == crash,
-                       "it runs again")
-            # A job that was accepted after the call began is on disk only after the claim is.
+                       "the call runs again")
+            # A job accepted after the call began reaches the disk after the claim does.
             self.wait_for_end(self.submit(a_job(f"barrier {crash}")))
             self.daemon.kill()
             self.restart()
@@ -157,11 +157,11 @@ class Killed(EndToEnd):
         self.assertEqual(len(self.provider.calls_of(job=job_id)), 3)
         self.assertEqual(self.wait_for_end(self.submit(a_job("poison2")))["state"], "succeeded")
 
-    def test_the_order_of_an_entity_outlives_a_kill(self):
+    def test_the_order_of_an_entity_survives_a_kill(self):
         self.start()
         self.provider.hold("/dns")
         ids = [self.submit(a_job("same", priority=1 + i)) for i in range(6)]
-        wait_until(lambda: self.provider.running(), "the first runs")
+        wait_until(lambda: self.provider.running(), "the first job runs")
         self.daemon.kill()
         self.provider.rules.clear()
         self.restart()

@@ -1,4 +1,4 @@
-"""Deadlines, due times and what waits for what."""
+"""Deadlines, due times and the order of jobs."""
 
 import datetime
 import socket
@@ -8,7 +8,7 @@ import unittest
 from daemon import EndToEnd, a_job, stays, wait_until
 from provider import answer, drip, hang, reset, slow, succeed
 
-# An attempt is over within 100 ms of its deadline; the rest is for a loaded machine.
+# An attempt ends within 100 ms of its deadline; the rest is for a busy machine.
 LATE_S = 0.6
 
 
@@ -30,7 +30,7 @@ class Deadlines(EndToEnd):
         self.assertEqual(job["attempt"], 2)
         calls = self.provider.calls_of()
         self.assertEqual(len(calls), 2)
-        wait_until(lambda: all(call.ended_at for call in calls), "both calls are hung up")
+        wait_until(lambda: all(call.ended_at for call in calls), "celld closes both connections")
         for call in calls:
             self.assertTrue(call.aborted)
             self.assertGreater(call.ended_at - call.started_at, timeout_s - 0.1)
@@ -39,22 +39,22 @@ class Deadlines(EndToEnd):
         self.assertLess(taken, 2 * timeout_s + 2 * LATE_S)
         self.assertEqual(self.cell()["pool"]["busy"], 0)
 
-    def test_a_provider_that_hangs_is_hung_up_on_at_the_deadline(self):
+    def test_a_call_to_a_provider_that_hangs_ends_at_the_deadline(self):
         self.start()
         self.assert_timed_out(hang())
 
-    def test_a_provider_that_drips_is_hung_up_on_at_the_deadline(self):
+    def test_a_call_to_a_provider_that_drips_ends_at_the_deadline(self):
         self.start()
         self.assert_timed_out(drip())
 
-    def test_a_provider_that_never_accepts_is_given_up_at_the_deadline(self):
+    def test_a_call_to_a_provider_that_never_accepts_ends_at_the_deadline(self):
         deaf = socket.socket()
         self.addCleanup(deaf.close)
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
         port = deaf.getsockname()[1]
         fillers = []
-        for _ in range(3):  # Fill its backlog, so that further connections are not even made.
+        for _ in range(3):  # Fill its backlog, so that no further connection is established.
             filler = socket.socket()
             self.addCleanup(filler.close)
             filler.setblocking(False)
@@ -73,7 +73,7 @@ class Deadlines(EndToEnd):
                          ("failed", "communications_error", 3), job)
         self.assertEqual([c.body["attempt"] for c in self.provider.calls_of()], [1, 2, 3])
 
-    def test_a_provider_that_is_not_there_is_a_communications_error(self):
+    def test_a_provider_that_does_not_listen_is_a_communications_error(self):
         self.start()
         self.provider.close()
         job = self.wait_for_end(self.submit(a_job()))
@@ -92,7 +92,7 @@ class Deadlines(EndToEnd):
         self.start(defaults={"pool": {"size": 1}})
         self.provider.hold("/dns")
         self.submit(a_job("first"))
-        wait_until(lambda: self.provider.running(), "the first runs")
+        wait_until(lambda: self.provider.running(), "the first job runs")
         expires_at = utc(0.5)
         job = self.wait_for_end(self.submit(a_job("second", expires_at=expires_at)))
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
@@ -109,7 +109,7 @@ class Deadlines(EndToEnd):
         job = self.wait_for_end(self.submit(a_job(expires_at=expires_at)), deadline_s=10)
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
         self.assertLess(parse(job["finished_at"]) - parse(expires_at), 1.0)
-        wait_until(lambda: self.provider.calls_of()[0].aborted, "the call is hung up")
+        wait_until(lambda: self.provider.calls_of()[0].aborted, "celld closes the connection")
 
     def test_an_expired_job_fails_while_it_waits_for_its_next_attempt(self):
         self.start(defaults={"retry": {"backoff_ms": 1, "backoff_max_ms": 60000}})
@@ -153,7 +153,7 @@ class DueTimes(EndToEnd):
         job = self.wait_for_end(self.submit(a_job(run_at="2020-01-01T00:00:00.000Z")))
         self.assertEqual(job["state"], "succeeded")
 
-    def test_a_scheduled_job_outlives_a_restart(self):
+    def test_a_scheduled_job_survives_a_restart(self):
         self.start()
         due = time.time() + 2
         job_id = self.submit(a_job(run_at=utc(2)))
@@ -163,7 +163,7 @@ class DueTimes(EndToEnd):
         job = self.wait_for_end(job_id)
         self.assertGreaterEqual(parse(job["started_at"]), due - 0.01)
 
-    def test_a_job_that_expired_before_it_was_posted_is_never_called_for(self):
+    def test_a_job_that_expired_before_it_was_posted_causes_no_call(self):
         self.start()
         for i in range(20):
             job = self.wait_for_end(self.submit(a_job(f"e-{i}", expires_at=utc(-1))))
@@ -182,11 +182,11 @@ class DueTimes(EndToEnd):
 
 class Order(EndToEnd):
     def one_at_a_time(self):
-        """A cell whose only worker is held by a first job."""
+        """Starts a cell whose only worker is occupied by a first job."""
         self.start(defaults={"pool": {"size": 1}})
         self.gate = self.provider.hold("/dns")
         self.submit(a_job("holder"))
-        wait_until(lambda: self.provider.running(), "the first runs")
+        wait_until(lambda: self.provider.running(), "the first job runs")
 
     def entities_called(self):
         return [call.body["entity"]["id"] for call in self.provider.calls_of()]
@@ -217,13 +217,13 @@ class Order(EndToEnd):
         self.assertEqual([call.body["job"] for call in self.provider.calls_of()], ids)
         self.assertEqual(max(self.provider.peak(lambda call: call.entity).values()), 1)
 
-    def test_an_entity_holds_back_nobody_else(self):
+    def test_a_busy_entity_delays_no_other_entity(self):
         self.start(defaults={"pool": {"size": 2}}, shutdown_grace_ms=200)
         self.provider.rules["/dns"] = lambda call: (
             hang() if call.body["entity"]["id"] == "stuck" else succeed())
         for _ in range(300):
             self.submit(a_job("stuck"))
-        wait_until(lambda: self.provider.running(), "the stuck one runs")
+        wait_until(lambda: self.provider.running(), "the stuck job runs")
         for other in ("free", "free too"):
             self.assertEqual(self.wait_for_end(self.submit(a_job(other)))["state"], "succeeded")
         stuck = [call for call in self.provider.calls_of() if call.body["entity"]["id"] == "stuck"]
@@ -238,9 +238,9 @@ class Order(EndToEnd):
         self.submit(a_job(entity=entity, product="mail"))
         self.submit(a_job(entity={"type": "box", "id": "x"}))
         self.submit(a_job(entity={"type": "zone", "id": "y"}))
-        wait_until(lambda: len(self.provider.running()) == 5, "all five run at once")
+        wait_until(lambda: len(self.provider.running()) == 5, "all five jobs run at once")
         self.submit(a_job(entity={"type": "zone", "subtype": "other", "id": "x"}))
-        stays(lambda: len(self.provider.calls_of()) == 5, "a subtype makes no other entity")
+        stays(lambda: len(self.provider.calls_of()) == 5, "a subtype does not make another entity")
         gate.let_all()
 
     def test_the_head_keeps_its_place_through_its_retries(self):

@@ -1,4 +1,4 @@
-"""TLS: what a client sees of it, certificates that change, and clients that need one."""
+"""TLS: serving, replacing certificates, and client certificates."""
 
 import http.client
 import json
@@ -20,7 +20,7 @@ def openssl(*arguments):
 
 
 class Authority:
-    """A certificate authority in a directory of its own."""
+    """A certificate authority in its own directory."""
 
     def __init__(self, directory, name):
         self.directory = os.path.join(directory, name)
@@ -34,7 +34,7 @@ class Authority:
         return os.path.join(self.directory, name)
 
     def issue(self, name):
-        """The paths of a certificate for 127.0.0.1 and of its key."""
+        """Issues a certificate for 127.0.0.1; returns its path and its key's."""
         key, request = self.path(name + ".key"), self.path(name + ".csr")
         certificate, extensions = self.path(name + ".pem"), self.path(name + ".ext")
         with open(extensions, "w", encoding="utf-8") as file:
@@ -48,12 +48,12 @@ class Authority:
 
 
 class SecureDaemon(Daemon):
-    """A celld that listens with TLS; `context` is for its clients."""
+    """A celld that serves TLS; `context` is the SSL context of its clients."""
 
     context = None
 
     def start(self):
-        """As Daemon.start, which wants the line of a plain celld."""
+        """As Daemon.start, but expects an https URL."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("CELLD_")}
         with open(self.stderr_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log,
@@ -63,7 +63,7 @@ class SecureDaemon(Daemon):
         place = re.fullmatch(r"celld listening on https://(.+):(\d+)\n", line)
         if place is None:
             self.kill()
-            raise AssertionError(f"celld does not serve https; it said {line!r}\n{self.log()}")
+            raise AssertionError(f"celld does not serve https; it printed {line!r}\n{self.log()}")
         self.host, self.port = place[1], int(place[2])
         return self
 
@@ -81,7 +81,7 @@ class Tls(EndToEnd):
         self.certificate, self.key = self.authority.issue("celld")
 
     def trusting(self, authority, certificate=None):
-        """A client's view: whom it trusts, and (certificate, key) that it shows."""
+        """A client's SSL context: its authority, and the (certificate, key) it presents."""
         context = ssl.create_default_context(cafile=authority.certificate)
         context.verify_flags |= ssl.VERIFY_X509_STRICT  # The default since Python 3.13.
         if certificate is not None:
@@ -100,7 +100,7 @@ class Tls(EndToEnd):
         return self.client
 
     def connect(self, context):
-        """A connection under TLS that has answered one request."""
+        """A TLS connection after one successful request."""
         raw = socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S)
         self.addCleanup(raw.close)
         secure = context.wrap_socket(raw, server_hostname=self.daemon.host)
@@ -118,9 +118,9 @@ class Tls(EndToEnd):
             self.connect(context)
 
     def log_has(self, text):
-        return wait_until(lambda: text in self.daemon.log(), f"the log says {text!r}")
+        return wait_until(lambda: text in self.daemon.log(), f"the log contains {text!r}")
 
-    def hang_up(self, text):
+    def send_sighup(self, text):
         self.daemon.signal(signal.SIGHUP)
         self.log_has(text)
 
@@ -151,14 +151,14 @@ class Tls(EndToEnd):
                               check=False)
         self.assertEqual(done.returncode, 60, "an unknown authority is not trusted")
 
-    def test_a_page_of_the_daemon_itself_is_not_foreign_under_tls(self):
+    def test_pages_from_celld_itself_are_accepted_under_tls(self):
         client = self.start_tls()
         own = f"https://{self.daemon.host}:{self.daemon.port}"
         self.assertEqual(client.request("GET", "/v1/jobs", None, {"Origin": own}).status, 200)
         self.assert_problem(client.request("GET", "/v1/jobs", None,
                                            {"Origin": "https://evil.example"}), 403)
 
-    def test_a_client_that_speaks_plainly_disturbs_nobody(self):
+    def test_a_plaintext_client_does_not_disturb_other_connections(self):
         self.start_tls()
         with socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S) as plain:
             plain.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
@@ -170,7 +170,7 @@ class Tls(EndToEnd):
 
     # --- Starting --------------------------------------------------------------------------------
 
-    def test_a_certificate_that_cannot_be_used_is_2_and_named(self):
+    def test_an_unusable_certificate_is_named_and_exits_with_2(self):
         other_key = self.authority.issue("other")[1]
         garbage = os.path.join(self.directory, "garbage.pem")
         with open(garbage, "w", encoding="utf-8") as file:
@@ -200,25 +200,25 @@ class Tls(EndToEnd):
                                       for path in (self.certificate, self.key))
         self.assertEqual(self.start_tls().get("/livez").status, 200)
 
-    # --- Certificates that change ----------------------------------------------------------------
+    # --- Replacing certificates ------------------------------------------------------------------
 
     def replace(self, certificate):
         for source, target in zip(certificate, (self.certificate, self.key), strict=True):
             os.replace(source, target)
 
-    def test_a_hang_up_reads_the_certificate_again(self):
+    def test_sighup_reloads_the_certificate(self):
         self.start_tls()
         trusting = self.trusting(self.authority)
         open_one = self.connect(trusting)
         before = self.serial(trusting)
         self.replace(self.authority.issue("next"))
-        self.assertEqual(self.serial(trusting), before, "not before it is told to")
-        self.hang_up("the configuration was read again")
+        self.assertEqual(self.serial(trusting), before, "not before the reload")
+        self.send_sighup("the configuration was reloaded")
         self.assertNotEqual(self.serial(trusting), before)
         open_one.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
-        self.assertIn(b"200 OK", open_one.recv(4096), "what is open goes on")
+        self.assertIn(b"200 OK", open_one.recv(4096), "an open connection continues")
 
-    def test_a_hang_up_with_a_bad_certificate_keeps_the_old_one(self):
+    def test_sighup_with_a_bad_certificate_keeps_the_old_one(self):
         self.start_tls()
         trusting = self.trusting(self.authority)
         before = self.serial(trusting)
@@ -226,21 +226,21 @@ class Tls(EndToEnd):
             good = file.read()
         with open(self.key, "wb") as file:
             file.write(b"half a key")
-        self.hang_up("/listen/tls: " + self.key)
+        self.send_sighup("/listen/tls: " + self.key)
         self.assertEqual(self.serial(trusting), before)
         self.assertEqual(self.client.get("/readyz").status, 200)
         with open(self.key, "wb") as file:
             file.write(good)
-        self.hang_up("the configuration was read again")
+        self.send_sighup("the configuration was reloaded")
         self.assertEqual(self.serial(trusting), before)
         self.assertNotIn("half a key", self.daemon.log())
 
-    def test_a_hang_up_without_tls_goes_on_without(self):
+    def test_sighup_without_tls_keeps_serving_http(self):
         self.start()
-        self.hang_up("the configuration was read again")
+        self.send_sighup("the configuration was reloaded")
         stays(lambda: self.client.get("/readyz").status == 200, "celld serves")
 
-    # --- Clients that need a certificate ---------------------------------------------------------
+    # --- Client certificates ---------------------------------------------------------------------
 
     def test_only_clients_with_a_certificate_of_the_authority_are_served(self):
         clients = Authority(self.directory, "clients")
@@ -251,14 +251,14 @@ class Tls(EndToEnd):
         self.refused(self.trusting(self.authority, self.authority.issue("stranger")))
         self.connect(self.trusting(self.authority, certificate))
 
-    def test_a_hang_up_reads_whose_clients_are_served(self):
+    def test_sighup_reloads_the_client_authorities(self):
         old, new = Authority(self.directory, "old"), Authority(self.directory, "new")
         of_old, of_new = old.issue("client"), new.issue("client")
         self.start_tls(tls={"client_ca": old.certificate})
         self.connect(self.trusting(self.authority, of_old))
         self.refused(self.trusting(self.authority, of_new))
         os.replace(new.certificate, old.certificate)
-        self.hang_up("the configuration was read again")
+        self.send_sighup("the configuration was reloaded")
         self.connect(self.trusting(self.authority, of_new))
         self.refused(self.trusting(self.authority, of_old))
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view scheme = "bearer";
 
-/// The token of the only Authorization header; empty when there is none, or anything else is there.
+/// The token of the one Authorization header. Empty when the header is absent, repeated or
+/// malformed.
 std::string_view bearer_token(const http::Request& request) {
   const std::string* only = nullptr;
   for (const auto& [name, value] : request.headers) {
@@ -35,16 +36,16 @@ Problem foreign_origin() {
 Problem foreign_host() {
   return {.kind = ProblemKind::foreign_origin,
           .detail =
-              "The request is for a host that is not this machine. celld has no tokens, and "
-              "answers to `localhost` and to addresses only."};
+              "The request names a domain as its host. Without tokens, celld answers only to "
+              "`localhost`, host names of one label, and IP addresses."};
 }
 
-/// The same for every request without a good token: it does not tell what was wrong with it.
+/// Identical for every request without a valid token, so that it does not reveal what was wrong.
 Problem unauthorized() {
   return {.kind = ProblemKind::unauthorized,
           .detail =
-              "The request needs one header `Authorization: Bearer TOKEN` with a token that celld "
-              "knows."};
+              "The request needs exactly one header `Authorization: Bearer TOKEN` with a valid "
+              "token."};
 }
 
 Problem lacks_scope(Scope scope) {
@@ -60,8 +61,8 @@ bool may_concern(const std::optional<std::string>& only_customer, std::string_vi
 
 std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
                                                    std::optional<Scope> scope) const {
-  // Without tokens, any page in a browser on this machine could otherwise submit jobs, or have
-  // backups made.
+  // Without tokens, any page in a browser on this machine could otherwise submit jobs or download
+  // backups.
   if (is_foreign(request)) return foreign_origin();
   if (tokens_.empty() && scope && is_from_another_site(request)) return foreign_origin();
   if (tokens_.empty() && scope && names_a_domain(request)) return foreign_host();
@@ -77,7 +78,7 @@ std::string AccessControl::token_name(const http::Request& request) const {
   return token == nullptr ? "" : token->name;
 }
 
-/// Compares with every token, found or not, so that the time tells nothing about any of them.
+/// Compares with every token, even after a match, so that timing reveals nothing about any of them.
 const config::Token* AccessControl::token_of(const http::Request& request) const {
   const std::string_view text = bearer_token(request);
   if (text.empty()) return nullptr;

@@ -1,5 +1,5 @@
-// Who may make a request, and whom it may concern. Tokens are known by their digests only; a token
-// itself is never kept, shown or logged.
+// Access control: who may make a request, and which customers it may touch. celld stores only the
+// digests of tokens; it never stores, shows or logs a token itself.
 #pragma once
 
 #include <memory>
@@ -19,28 +19,28 @@ namespace celld::api {
 
 using config::Scope;
 
-/// What an admitted request may concern.
+/// What an admitted request may touch.
 struct Access {
-  std::optional<std::string> customer{};  ///< Only this one: all else is as if it did not exist.
-  std::shared_ptr<AdminCall>
-      admin_call{};  ///< Of a endpoint for administrators: what the audit hears.
+  /// If set, everything of other customers appears not to exist.
+  std::optional<std::string> customer{};
+  std::shared_ptr<AdminCall> admin_call{};  ///< The audit record; endpoints of scope `admin` only.
 };
 
-/// True when something of `customer` exists for a request that may concern `only_customer`.
+/// Whether a request bound to `only_customer` may see what belongs to `customer`.
 bool may_concern(const std::optional<std::string>& only_customer, std::string_view customer);
 
 /// Immutable; shared by all handler threads.
 class AccessControl {
  public:
-  /// Without tokens everybody may do everything: celld then listens on loopback only.
+  /// Without tokens every request is admitted; celld then listens on loopback only.
   explicit AccessControl(std::vector<config::Token> tokens = {}) : tokens_(std::move(tokens)) {}
 
-  /// First the `Origin`, then the token, then its scope; the problem of the first that fails.
-  /// Without a scope the endpoint is open to all, with or without a token.
+  /// Checks the `Origin`, then the token, then its scope, and returns the first problem. An
+  /// endpoint without a scope is open to every client, with or without a token.
   std::variant<Access, Problem> admit(const http::Request& request,
                                       std::optional<Scope> scope) const;
 
-  /// The name of the request's token, whatever that may do; empty: it has none that celld knows.
+  /// The name of the request's token, whatever its scopes; empty when it has no valid token.
   std::string token_name(const http::Request& request) const;
 
  private:

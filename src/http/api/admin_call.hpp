@@ -1,4 +1,4 @@
-// What the audit of an administrator's request is told.
+// The audit record of a request to an endpoint of scope `admin`.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 namespace celld::api {
 
 struct AdminCall {
-  std::string token;   ///< Its name, also where it was not enough; empty: none that celld knows.
-  std::string remote;  ///< The address of the client's socket.
+  std::string token;   ///< Its name, even if its scopes did not suffice; empty: no valid token.
+  std::string remote;  ///< The peer address of the socket.
   std::string method;
-  std::string path;      ///< Without the query.
-  bool admitted = true;  ///< False: the token, its scope or the origin did not let it in.
-  std::optional<std::uint32_t> size{};  ///< Of a pool, where one was asked for.
-  int status = 0;  ///< Of the answer; of a client that did not wait, what it would have got.
+  std::string path;                     ///< Without the query.
+  bool admitted = true;                 ///< False: refused for its token, scope or origin.
+  std::optional<std::uint32_t> size{};  ///< The requested pool size, if any.
+  int status = 0;  ///< Of the response, even if the client had disconnected by then.
 };
 
-/// Told once of each call, when it is answered, from any thread; must not block.
+/// Called once for each request when it is answered, from any thread; must not block.
 using Audit = std::function<void(const AdminCall& call)>;
 
 }  // namespace celld::api

@@ -13,11 +13,11 @@ namespace {
 using http::Responder;
 
 constexpr std::size_t piece_bytes = 256 << 10;
-constexpr std::chrono::seconds next_try{10};
+constexpr std::chrono::seconds retry_after{10};
 
 void answer(const Responder& responder, ProblemKind kind, std::string detail) {
   responder.answer(
-      to_response({.kind = kind, .detail = std::move(detail), .retry_after = next_try}));
+      to_response({.kind = kind, .detail = std::move(detail), .retry_after = retry_after}));
 }
 
 class BackupSenderActor final : public BackupSender::base {
@@ -29,13 +29,13 @@ class BackupSenderActor final : public BackupSender::base {
     return {
         [this](const SendBackup& order) { begin(order.responder); },
         [this](const BackupTaken& taken) {
-          if (taken.number == number_ && sending_) go_on(taken.bytes);
+          if (taken.number == number_ && sending_) send_next(taken.bytes);
         },
     };
   }
 
   void on_exit() override {
-    if (waiting_) answer(*waiting_, ProblemKind::shutting_down, "celld is stopping.");
+    if (waiting_) answer(*waiting_, ProblemKind::shutting_down, "celld is shutting down.");
     waiting_.reset();
     sending_.reset();
     caf::anon_send_exit(maker_, caf::exit_reason::user_shutdown);
@@ -43,10 +43,10 @@ class BackupSenderActor final : public BackupSender::base {
   }
 
  private:
-  /// A copy on its way to its client.
+  /// A copy that is being sent to its client.
   struct Sending {
     http::AnswerStream stream;
-    std::uint64_t bytes = 0;  ///< In all.
+    std::uint64_t bytes = 0;  ///< The whole copy.
     std::uint64_t written = 0;
     bool reading = false;
   };
@@ -54,7 +54,7 @@ class BackupSenderActor final : public BackupSender::base {
   void begin(const Responder& responder) {
     if (waiting_ || sending_) {
       return answer(responder, ProblemKind::backup_under_way,
-                    "A backup is being made for somebody else; one is made at a time.");
+                    "Another backup is under way; celld makes one at a time.");
     }
     waiting_ = responder;
     ++number_;
@@ -75,7 +75,7 @@ class BackupSenderActor final : public BackupSender::base {
                     {"Cache-Control", "no-store"}};
     http::StreamTerms terms;
     terms.length = made.bytes;
-    // The stream must not keep this actor.
+    // The stream must not keep this actor alive.
     terms.on_taken = [address = address(), number = number_](std::uint64_t bytes) {
       if (const auto self = caf::actor_cast<caf::strong_actor_ptr>(address)) {
         caf::anon_send(caf::actor_cast<BackupSender>(self), BackupTaken{number, bytes});
@@ -86,8 +86,8 @@ class BackupSenderActor final : public BackupSender::base {
     if (!sending_->stream.connected()) finish();
   }
 
-  /// The next piece, once all before it has been taken.
-  void go_on(std::uint64_t taken) {
+  /// Reads the next piece once the client has taken all previous ones.
+  void send_next(std::uint64_t taken) {
     if (!sending_->stream.connected()) return finish();
     if (sending_->reading || taken != sending_->written) return;
     sending_->reading = true;
@@ -107,7 +107,7 @@ class BackupSenderActor final : public BackupSender::base {
     if (!sent || sending_->written >= sending_->bytes) finish();
   }
 
-  /// The end of a stream that has less than it announced closes its connection.
+  /// Ending a stream short of its announced length closes the connection.
   void finish() {
     sending_->stream.end();
     sending_.reset();
@@ -122,8 +122,8 @@ class BackupSenderActor final : public BackupSender::base {
   }
 
   store::BackupMaker maker_;
-  std::uint64_t number_ = 0;          ///< Of the copy in hand.
-  std::optional<Responder> waiting_;  ///< While the copy is being made.
+  std::uint64_t number_ = 0;          ///< Of the current copy.
+  std::optional<Responder> waiting_;  ///< The client, while its copy is being made.
   std::optional<Sending> sending_;
 };
 

@@ -1,4 +1,4 @@
-// Sends copies of the database to clients: one at a time, and no faster than its client takes it.
+// Sends copies of the database to clients, one at a time and no faster than the client reads.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace celld::api {
 
-/// A client wants a copy.
+/// Make a copy and send it to this client.
 struct SendBackup {
   http::Responder responder;
 };
 
-/// The client of the copy of this number has taken so many bytes, or has gone.
+/// The client of copy `number` has taken this many bytes in all, or has disconnected.
 struct BackupTaken {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
@@ -26,8 +26,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::BackupTaken)
 
 namespace celld::api {
 
-/// Never blocks, and holds one piece of the copy in memory. When it ends, its client hears that
-/// celld stops, or loses its connection where the copy has begun.
+/// Never blocks, and holds one piece of the copy in memory. When the actor exits, a client whose
+/// copy is still being made gets a 503; a client that is already receiving it is disconnected.
 using BackupSender = caf::typed_actor<caf::reacts_to<SendBackup>, caf::reacts_to<BackupTaken>>;
 
 BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker);

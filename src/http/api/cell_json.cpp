@@ -41,7 +41,7 @@ void append_rate(std::string& out, const char* key, double per_s) {
   out += json::dump(json::Value(std::round(per_s * 1000) / 1000));
 }
 
-/// In the vocabulary of the configuration file.
+/// With the member names of the configuration file.
 void append_settings(std::string& out, const cells::CellSettings& settings) {
   append_member(out, ",\"quota\":{\"pool\":{\"size\":", settings.pool_size);
   append_member(out, "},\"timeout_ms\":", static_cast<std::uint64_t>(settings.timeout.count()));

@@ -10,7 +10,7 @@
 
 namespace celld::api {
 
-/// A cell and what only the store knows of it.
+/// A cell's status with what only the store knows about the cell.
 struct CellView {
   cells::CellStatus status;
   cells::milliseconds oldest_queued{0};  ///< 0 when nothing is queued.
@@ -19,7 +19,7 @@ struct CellView {
 void append_cell(std::string& out, const CellView& cell);
 std::string cell_json(const CellView& cell);
 
-/// A page of cells; others come after the key, if there is one.
+/// A page of cells; more cells follow after `more_after`, if set.
 std::string cell_list_json(const std::vector<CellView>& cells,
                            const std::optional<cells::CellKey>& more_after);
 

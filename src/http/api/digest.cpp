@@ -8,7 +8,7 @@
 namespace celld::api {
 namespace {
 
-/// Found once: OpenSSL 3 would otherwise look for it on every call.
+/// Fetched once: OpenSSL 3 would otherwise look the algorithm up on every call.
 const EVP_MD* algorithm() {
   static const std::unique_ptr<EVP_MD, void (*)(EVP_MD*)> found{
       EVP_MD_fetch(nullptr, "SHA256", nullptr), EVP_MD_free};

@@ -10,10 +10,10 @@ namespace celld::api {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// Throws std::runtime_error when OpenSSL fails, which only a broken installation makes it do.
+/// Throws std::runtime_error when OpenSSL fails, as only a broken installation does.
 Digest sha256(std::string_view text);
 
-/// The same in 64 hexadecimal digits.
+/// The digest as 64 hexadecimal digits.
 std::string sha256_hex(std::string_view text);
 
 }  // namespace celld::api

@@ -1,9 +1,9 @@
-# cmake -D INPUT=FILE -D OUTPUT=FILE.cpp -P embed.cmake: writes the bytes of openapi.json as C++. An
-# array, because the longest string literal that every compiler takes is shorter.
+# cmake -D INPUT=FILE -D OUTPUT=FILE.cpp -P embed.cmake: writes openapi.json as a C++ byte
+# array. Compilers need not accept a string literal of that length.
 file(READ ${INPUT} bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-file(WRITE ${OUTPUT} "// Made by the build from openapi.json.
+file(WRITE ${OUTPUT} "// Generated from openapi.json by the build.
 #include \"src/http/api/openapi.hpp\"
 
 namespace celld::api {

@@ -29,8 +29,8 @@ http::Response json_response(std::string body) {
 Problem not_json() {
   return {.kind = ProblemKind::unsupported_media_type,
           .detail =
-              "The body must be JSON in UTF-8 and say so; with curl: -H 'Content-Type: "
-              "application/json'."};
+              "The body must be JSON in UTF-8, sent as `application/json`; with curl: -H "
+              "'Content-Type: application/json'."};
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ void get_jobs(const Api& api, const Access& access, const Request& request, Resp
                                       std::move(responder), access.customer});
 }
 
-/// What is wrong with a request that has nothing to say beyond its path.
+/// Refuses query parameters and any body but an empty object.
 std::optional<Problem> refuse_content(const Request& request) {
   Faults faults = refuse_query(request.query);
   if (!request.body.empty()) {
@@ -111,7 +111,7 @@ void follow_jobs(const Api& api, const Access& access, const Request& request,
 
 // --- Cells ---------------------------------------------------------------------------------------
 
-/// The key in the first two captures; nothing when it cannot be one.
+/// The cell key in the first two captures; nothing if they are not valid names.
 std::optional<cells::CellKey> captured_key(const Request& request) {
   const auto is_part = [](const std::string& part) { return part == "*" || config::is_name(part); };
   if (!is_part(request.captures[0]) || !is_part(request.captures[1])) return std::nullopt;
@@ -182,12 +182,13 @@ void post_cell_state(const Api& api, const Access& access, const Request& reques
 
 // --- The configuration ---------------------------------------------------------------------------
 
-/// What is about all customers is not for a token of one of them.
+/// Refuses a token that is bound to a customer, where an endpoint covers all customers.
 std::optional<Problem> refuse_bound(const Access& access) {
   if (!access.customer) return std::nullopt;
   if (access.admin_call) access.admin_call->admitted = false;
-  return Problem{.kind = ProblemKind::missing_scope,
-                 .detail = "The token is bound to a customer, and this is about all."};
+  return Problem{
+      .kind = ProblemKind::missing_scope,
+      .detail = "The token is bound to a customer, but this endpoint covers all customers."};
 }
 
 void get_services(const Api& api, const Access& access, const Request& request,
@@ -213,7 +214,7 @@ std::optional<Problem> not_ready(const Api& api) {
     case ReadyState::starting:
       return Problem{.kind = ProblemKind::starting, .detail = "celld is starting."};
     case ReadyState::shutting_down:
-      return Problem{.kind = ProblemKind::shutting_down, .detail = "celld is stopping."};
+      return Problem{.kind = ProblemKind::shutting_down, .detail = "celld is shutting down."};
     case ReadyState::store_failed:
       return Problem{.kind = ProblemKind::store_unavailable, .detail = "The store cannot commit."};
   }
@@ -229,7 +230,7 @@ void post_reload(const Api& api, const Access& access, const Request& request,
       [responder](const ReloadOutcome& outcome) { responder.answer(reload_response(outcome)); });
 }
 
-// --- Operating -----------------------------------------------------------------------------------
+// --- Operation -----------------------------------------------------------------------------------
 
 void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
@@ -237,7 +238,6 @@ void get_livez(const Api&, const Access&, const Request& request, const Responde
   responder.answer(json_response(R"({"status":"ok"})"));
 }
 
-/// Why celld does not serve at the moment; nothing when it does.
 void get_readyz(const Api& api, const Access&, const Request& request, const Responder& responder) {
   if (Faults faults = refuse_query(request.query); !faults.empty())
     return answer(responder, invalid_request(std::move(faults)));
@@ -267,9 +267,9 @@ void get_openapi(const Api&, const Access&, const Request& request, const Respon
   responder.answer(json_response(std::string(openapi_json())));
 }
 
-// --- Who may ask ---------------------------------------------------------------------------------
+// --- Admission -----------------------------------------------------------------------------------
 
-/// Has the audit told of this request once it is answered. The handler adds what it is about.
+/// Starts an audit record that is reported when the request is answered; the handler adds to it.
 std::shared_ptr<AdminCall> audit(const Api& api, const AccessControl& control,
                                  const Request& request, const Responder& responder) {
   auto call = std::make_shared<AdminCall>();
@@ -277,14 +277,14 @@ std::shared_ptr<AdminCall> audit(const Api& api, const AccessControl& control,
   call->remote = request.peer;
   call->method = request.method;
   call->path = request.path;
-  responder.on_answer([told = api.audit, call](int status) {
+  responder.on_answer([report = api.audit, call](int status) {
     call->status = status;
-    if (told) told(*call);
+    if (report) report(*call);
   });
   return call;
 }
 
-/// The request's access, or nothing: it has been refused then.
+/// The request's access. Nothing: the request has been answered with a refusal.
 std::optional<Access> admit(const Api& api, std::optional<Scope> scope, const Request& request,
                             const Responder& responder) {
   const auto settings = api.settings->get();
@@ -304,7 +304,7 @@ std::optional<Access> admit(const Api& api, std::optional<Scope> scope, const Re
 }  // namespace
 
 void add_endpoints(http::Server& server, const Api& api) {
-  // Without a scope a endpoint is open to all.
+  // An endpoint without a scope is open to every client.
   const auto add = [&](const char* method, const char* pattern, std::optional<Scope> scope,
                        auto handler) {
     server.handle(method, pattern,

@@ -1,5 +1,5 @@
-// The paths of the API. Handlers run on HTTP threads: they parse, check, and hand over to the
-// gateway.
+// The endpoints of the API. Their handlers run on HTTP threads: each parses and checks its request,
+// then passes it to the gateway.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@ struct Api {
   std::shared_ptr<const Readiness> readiness;
   /// Answers with all metrics; must not block.
   std::function<void(http::Responder)> scrape{};
-  /// Has the configuration file read again; must not block.
+  /// Starts a reload of the configuration file; must not block.
   std::function<void(ReloadAnswer)> reload{};
   BackupSender backup_sender{};
   Audit audit{};  ///< May be null.
 };
 
-/// Adds all endpoints to a server that has not started.
+/// Adds all endpoints. Call before the server starts.
 void add_endpoints(http::Server& server, const Api& api);
 
 }  // namespace celld::api

@@ -21,23 +21,24 @@ using cells::JobPtr;
 using http::AnswerStream;
 using http::Responder;
 
-/// Changes that wait for the feed.
+/// Changes in the feed's mailbox.
 constexpr std::int64_t waiting_max = 65'536;
 constexpr std::chrono::seconds sweep_interval{15};
 constexpr const char* comment = ":\n";
 constexpr const char* heartbeat = ":\n\n";
 
-/// What was missed is sent in pieces of about this size, as the client takes them: many clients may
-/// come back at once.
+/// Missed events are sent in pieces of about this size, as the client takes them, because many
+/// clients may reconnect at once.
 constexpr std::size_t piece_bytes = 64 << 10;
 
-/// `missed`: events of the past, or the first of them; `on_taken`, when more of them follow.
+/// `missed`: all missed events, or the first piece of them. `on_taken`: set when more pieces
+/// follow.
 AnswerStream begin(const Responder& responder, const std::string& missed = "",
                    std::function<void(std::uint64_t)> on_taken = {}) {
   http::Response head;
   head.content_type = "text/event-stream";
   head.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
-  head.body = heartbeat + missed;  // So that the client sees at once that it is connected.
+  head.body = heartbeat + missed;  // Shows the client at once that it is connected.
   http::StreamTerms terms{heartbeat, std::chrono::seconds(15)};
   terms.on_taken = std::move(on_taken);
   terms.endless = true;
@@ -50,15 +51,15 @@ std::string event_text(const std::string& id, const cells::Job& job) {
   return text += "\n\n";
 }
 
-/// Moves on where a client would resume, without an event: it has seen, or did not ask for, all
-/// until here.
+/// Advances the client's resume position without an event: the client has received, or filtered
+/// out, everything up to `id`.
 std::string position_text(const std::string& id) {
   return "id: " + id + "\n\n";
 }
 
 std::string gap_text(const std::string& id) {
   return "id: " + id + "\nevent: gap\ndata: " +
-         json::dump({{"detail", "Changes may have been missed: read the jobs anew."}}) + "\n\n";
+         json::dump({{"detail", "Changes may have been missed; list the jobs again."}}) + "\n\n";
 }
 
 using Waiting = std::shared_ptr<std::atomic<std::int64_t>>;
@@ -93,7 +94,7 @@ class EventFeedActor : public EventFeed::base {
   struct JobFollower {
     AnswerStream stream;
     std::uint64_t number;
-    bool told = false;  ///< Has been sent a change.
+    bool sent_event = false;
   };
   struct JobsFollower {
     AnswerStream stream;
@@ -106,7 +107,7 @@ class EventFeedActor : public EventFeed::base {
              may_concern(only_customer, spec.customer);
     }
   };
-  /// One that comes back, and is told of changes once it has had what it missed.
+  /// A reconnected client that is still receiving missed events; live events come after them.
   struct Resuming {
     JobsFollower follower;
     std::uint64_t seen;
@@ -114,14 +115,14 @@ class EventFeedActor : public EventFeed::base {
   };
   using OfJob = std::multimap<cells::JobId, JobFollower>;
 
-  // --- Telling ---------------------------------------------------------------------------------
+  // --- Sending ---------------------------------------------------------------------------------
 
   void changed(const JobPtr& job) {
     const auto& event = log_.add(job);
     auto [follower, end] = of_job_.equal_range(job->id);
     if (follower == end && of_all_.empty()) return;
     const std::string text = event_text(log_.id_of(event.number), *job);
-    while (follower != end) follower = tell(follower, text, *job);
+    while (follower != end) follower = send_event(follower, text, *job);
     for (auto each = of_all_.begin(); each != of_all_.end();) {
       const bool gone =
           each->wants(*job->spec) ? !each->stream.write(text) : !each->stream.connected();
@@ -130,9 +131,10 @@ class EventFeedActor : public EventFeed::base {
   }
 
   /// Returns the next follower. The end of a job ends its streams.
-  OfJob::iterator tell(OfJob::iterator follower, const std::string& text, const cells::Job& job) {
+  OfJob::iterator send_event(OfJob::iterator follower, const std::string& text,
+                             const cells::Job& job) {
     const AnswerStream& stream = follower->second.stream;
-    follower->second.told = true;
+    follower->second.sent_event = true;
     if (stream.write(text) && !is_ended(job.state)) return std::next(follower);
     stream.end();
     return of_job_.erase(follower);
@@ -157,7 +159,7 @@ class EventFeedActor : public EventFeed::base {
 
   void follow_job(const FollowJob& order) {
     find(order.id, order.responder, [this, order, admitted = times_ended_](const JobPtr& job) {
-      if (admitted != times_ended_) {  // It may not be admitted any more.
+      if (admitted != times_ended_) {  // The client may no longer have access.
         begin(order.responder).end();
       } else if (!job || !may_concern(order.only_customer, job->spec->customer)) {
         order.responder.answer(to_response(not_found("There is no such job.")));
@@ -170,8 +172,8 @@ class EventFeedActor : public EventFeed::base {
     });
   }
 
-  /// Sends what the client has missed. One that has seen the job's end is told not to come again.
-  /// An end that is on disk may still be on its way here.
+  /// Sends the events that the client missed. A client that has seen the job's end gets a 204, so
+  /// that it does not reconnect. The store may know of an end whose event has not arrived here yet.
   void resume(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
     const cells::Job* last_seen = nullptr;
     const cells::Job* last = nullptr;
@@ -204,7 +206,7 @@ class EventFeedActor : public EventFeed::base {
     }
   }
 
-  /// Sends how the job stands: read once its changes are followed, so that none is missed between.
+  /// Sends the job's current state. Subscribes before reading it, so that no change is missed.
   void show(const FollowJob& order) {
     const std::uint64_t number = ++numbers_;
     of_job_.emplace(order.id, JobFollower{begin(order.responder), number});
@@ -217,20 +219,21 @@ class EventFeedActor : public EventFeed::base {
   void shown(cells::JobId id, std::uint64_t number, const JobPtr& job) {
     auto [follower, end] = of_job_.equal_range(id);
     while (follower != end && follower->second.number != number) ++follower;
-    if (follower == end || follower->second.told) return;  // A change was told: that is newer.
+    if (follower == end || follower->second.sent_event) return;  // The event is newer.
     if (!job) {
       follower->second.stream.end();
       of_job_.erase(follower);
     } else if (is_ended(job->state)) {
-      tell(follower, event_text(log_.id_of_end(log_.last()), *job), *job);
+      send_event(follower, event_text(log_.id_of_end(log_.last()), *job), *job);
     } else {
       const cells::Job& newest = newest_of(*job);
-      tell(follower, event_text(log_.id_of(log_.last()), newest), newest);
+      send_event(follower, event_text(log_.id_of(log_.last()), newest), newest);
     }
   }
 
-  /// Of a job that has not ended on disk: its start is told before it is there. If it is the disk
-  /// that knows more, that will be told too.
+  /// The newer of the stored and the last reported state of a job that has not ended on disk. The
+  /// start of a job is reported before it is on disk. If the stored state is newer, its event is
+  /// still to come.
   const cells::Job& newest_of(const cells::Job& on_disk) const {
     const auto& events = log_.events();
     const auto last = std::find_if(events.rbegin(), events.rend(),
@@ -264,10 +267,10 @@ class EventFeedActor : public EventFeed::base {
   struct Missed {
     std::string text;
     std::uint64_t seen;
-    bool complete;  ///< And the text ends with where the client is.
+    bool complete;  ///< Nothing more was missed; the text ends with the client's new position.
   };
 
-  /// Beginning after `seen`, some of what a follower has missed.
+  /// The next piece of the events that a follower missed after `seen`.
   Missed missed_by(const JobsFollower& follower, std::uint64_t seen) const {
     const auto& events = log_.events();
     std::string text;
@@ -283,7 +286,7 @@ class EventFeedActor : public EventFeed::base {
     return {std::move(text), seen, complete};
   }
 
-  /// What a client waits for may leave the log before the client has taken what comes before it.
+  /// Sends the next piece. A slow client may find that the log has dropped events it still needs.
   void send_missed(std::uint64_t number) {
     const auto found = resuming_.find(number);
     if (found == resuming_.end()) return;
@@ -299,7 +302,7 @@ class EventFeedActor : public EventFeed::base {
     resuming_.erase(found);
   }
 
-  // --- Small things ----------------------------------------------------------------------------
+  // --- Helpers ---------------------------------------------------------------------------------
 
   std::optional<std::uint64_t> position(const std::optional<std::string>& id) const {
     return id ? log_.position(*id) : std::nullopt;
@@ -318,8 +321,8 @@ class EventFeedActor : public EventFeed::base {
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
   }
 
-  /// Clients whose jobs do not change leave without our noticing; and what others do would push
-  /// what they saw last out of the log.
+  /// Finds disconnected clients whose jobs do not change, and moves the position of the other
+  /// clients forward, so that the log does not drop it while unrelated jobs change.
   void arm_sweep() {
     if (std::exchange(sweep_armed_, true)) return;
     delayed_send(this, sweep_interval, SweepFollowers{});
@@ -356,10 +359,10 @@ FeedInlet::~FeedInlet() {
   caf::anon_send_exit(feed_, caf::exit_reason::user_shutdown);
 }
 
-void FeedInlet::tell(const cells::JobPtr& job) {
+void FeedInlet::notify(const cells::JobPtr& job) {
   if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
-    // At once: there may be no later change to tell it with.
-    if (!std::exchange(losing_, true)) tell_changes_lost();
+    // Now rather than with the next change, because there may be none.
+    if (!std::exchange(losing_, true)) notify_changes_lost();
     return;
   }
   losing_ = false;

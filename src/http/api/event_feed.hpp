@@ -1,7 +1,7 @@
-// Streams of what happens to jobs: server-sent events, as the HTML standard describes them
+// Streams of job changes as server-sent events, as the HTML standard defines them
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 //
-// An actor of its own, so that telling thousands does not delay the answers to anybody else.
+// A separate actor, so that sending to thousands of clients does not delay other answers.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@
 
 namespace celld::api {
 
-/// Read jobs here.
+/// Use this reader from now on. Before this message, following one job is answered with a 503.
 struct ReadJobsFrom {
   cells::JobReader reader;
 };
 
-/// Tell this client what happens to one job, first how it stands, until it has ended.
+/// Stream one job to this client: its current state, then each change until it has ended.
 struct FollowJob {
   cells::JobId id = 0;
-  std::optional<std::string> last_event_id{};  ///< The last one that the client has seen.
+  std::optional<std::string> last_event_id{};  ///< The last event that the client received.
   http::Responder responder;
   std::optional<std::string> only_customer{};
 };
 
-/// Tell this client what happens to all jobs of which everything given holds.
+/// Stream the changes of all jobs that match every given filter to this client.
 struct FollowJobs {
   std::optional<std::string> customer{};
   std::optional<std::string> product{};
@@ -37,16 +37,16 @@ struct FollowJobs {
   std::optional<std::string> only_customer{};
 };
 
-/// Who may hear of what has changed: end every stream. The clients come back, are admitted anew or
-/// not, and miss nothing.
+/// The tokens have changed: end every stream. Clients that reconnect are checked against the new
+/// tokens, and miss nothing.
 struct EndStreams {};
 
-/// To itself: this client has taken a piece of what it had missed.
+/// To itself: this client has taken a piece of the events it missed.
 struct MissedTaken {
   std::uint64_t number = 0;
 };
 
-/// To itself: forget the clients that have gone, and tell the others where they are.
+/// To itself: forget disconnected clients, and send the others their position.
 struct SweepFollowers {};
 
 }  // namespace celld::api
@@ -60,15 +60,15 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
 
 namespace celld::api {
 
-/// When changes are lost it ends every stream: the clients come back and are told what they may
-/// have missed.
+/// Ends every stream when changes are lost. Clients that reconnect learn that they may have missed
+/// some.
 using EventFeed =
     cells::JobObserver::extend<caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>,
                                caf::reacts_to<FollowJobs>, caf::reacts_to<EndStreams>,
                                caf::reacts_to<MissedTaken>, caf::reacts_to<SweepFollowers>>;
 
-/// Passes changes on to a feed, at most so many that it has not yet looked at: its memory is
-/// bounded whatever its clients do. On one thread at a time.
+/// Passes changes on to a feed. Bounds how many may wait in the feed's mailbox, so that its memory
+/// is bounded whatever its clients do; drops changes beyond that. For one thread at a time.
 class FeedInlet {
  public:
   FeedInlet(caf::actor_system& system, std::string run);
@@ -77,8 +77,8 @@ class FeedInlet {
   FeedInlet& operator=(const FeedInlet&) = delete;
 
   const EventFeed& feed() const { return feed_; }
-  void tell(const cells::JobPtr& job);
-  void tell_changes_lost() { caf::anon_send(feed_, cells::ChangesLost{}); }
+  void notify(const cells::JobPtr& job);
+  void notify_changes_lost() { caf::anon_send(feed_, cells::ChangesLost{}); }
 
  private:
   std::shared_ptr<std::atomic<std::int64_t>> waiting_;

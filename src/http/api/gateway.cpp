@@ -24,10 +24,10 @@ using http::Responder;
 using http::Response;
 using std::chrono::seconds;
 
-// How soon a client that has gone is forgotten.
+// How soon a disconnected client is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
 constexpr int cancel_attempts_max = 5;
-constexpr int reads_max = 2;  // Under way at once.
+constexpr int reads_max = 2;  // At the same time.
 
 Response json_response(int status, std::string body) {
   Response response;
@@ -45,7 +45,7 @@ Response job_response(int status, const cells::Job& job,
   return response;
 }
 
-/// What a submission is answered: it depends on who made the job, and on whose end was waited for.
+/// 200 for a job that was submitted before or ended within the wait, otherwise 202.
 Response submission_response(const cells::Job& job, bool replayed,
                              std::optional<std::chrono::seconds> waited) {
   const bool end_seen = waited && waited->count() > 0 && cells::is_ended(job.state);
@@ -58,7 +58,7 @@ Response waiter_response(const Waiter& waiter) {
   return submission_response(*waiter.job, waiter.replayed, waiter.wait);
 }
 
-Response ended_already(const cells::Job& job) {
+Response not_cancellable(const cells::Job& job) {
   return to_response(
       {.kind = ProblemKind::not_cancellable,
        .detail = "The job has ended: its state is `" + std::string(to_string(job.state)) + "`."});
@@ -68,13 +68,13 @@ Problem no_such_job() {
   return not_found("There is no such job.");
 }
 
-Response not_failed(const cells::Job& job) {
+Response not_retryable(const cells::Job& job) {
   return to_response({.kind = ProblemKind::not_retryable,
                       .detail = "Only a failed or cancelled job can be retried; this one is " +
                                 std::string(to_string(job.state)) + "."});
 }
 
-/// Tells this run of celld from those before.
+/// Identifies this run of celld in event ids.
 std::string run_name(cells::WallTime started) {
   return cells::format_job_id(cells::first_job_id_at(started));
 }
@@ -82,20 +82,20 @@ std::string run_name(cells::WallTime started) {
 Problem is_template() {
   return {.kind = ProblemKind::is_template,
           .detail =
-              "The cell is a template, which has neither jobs nor a state of its own: name "
-              "one of its cells."};
+              "The cell is a template, which has no jobs and no state of its own. Name one of "
+              "its instances."};
 }
 
 Problem not_attached() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
 }
 
-/// Cells that were described, while their ages are asked for.
+/// Cells whose statuses are known, while the ages of their oldest jobs are being read.
 struct Gathering {
   std::vector<CellView> views;
   std::function<Response(const std::vector<CellView>&)> render;
   Responder responder;
-  std::size_t next = 0;  ///< The first whose age is not known.
+  std::size_t next = 0;  ///< The first cell whose age is not known yet.
 };
 
 class GatewayActor : public Gateway::base {
@@ -171,16 +171,16 @@ class GatewayActor : public Gateway::base {
 
   void job_changed(const JobPtr& job) {
     answer_all(waiters_.changed(job));
-    feed_->tell(job);
+    feed_->notify(job);
   }
 
   void changes_lost() {
-    feed_->tell_changes_lost();
+    feed_->notify_changes_lost();
     for (const cells::JobId id : waiters_.jobs()) check_ended(id);
   }
 
-  /// The job may have ended before anybody waited for it: what was told of it then, and what was
-  /// answered to its submission, need not come in their order.
+  /// The job may have ended before the wait began: its JobChanged and the answer to its submission
+  /// can arrive in either order.
   void check_ended(cells::JobId id) {
     ask_reader<cells::JobFound>(
         cells::FindJob{id}, [] { return true; },
@@ -197,7 +197,7 @@ class GatewayActor : public Gateway::base {
     });
   }
 
-  /// Between our look at the job and the engine's, it may have gone to another cell: asked again.
+  /// Tries again if the job moved to another cell between the read and the engine's lookup.
   void post_cancel(const PostCancel& order, int attempts) {
     find_job(order, [this, order, attempts](const JobPtr& job) {
       ask<cells::CancelAnswered>(
@@ -206,7 +206,7 @@ class GatewayActor : public Gateway::base {
             if (reply.accepted)
               return order.responder.answer(json_response(200, job_json(*reply.job)));
             if (reply.job && cells::is_ended(reply.job->state))
-              return order.responder.answer(ended_already(*reply.job));
+              return order.responder.answer(not_cancellable(*reply.job));
             if (attempts <= 1) return order.responder.answer(to_response(store_unavailable()));
             post_cancel(order, attempts - 1);
           });
@@ -221,12 +221,12 @@ class GatewayActor : public Gateway::base {
             if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
             if (!reply.job) return responder.answer(to_response(no_such_job()));
             responder.answer(reply.accepted ? job_response(202, *reply.job, std::nullopt)
-                                            : not_failed(*reply.job));
+                                            : not_retryable(*reply.job));
           });
     });
   }
 
-  /// Goes on with the job that the order names, if there is one that the order may concern.
+  /// Calls `then` with the job that the order names, if it exists and the client may see it.
   template <class Order, class Then>
   void find_job(const Order& order, const Then& then) {
     read<cells::JobFound>(
@@ -257,7 +257,7 @@ class GatewayActor : public Gateway::base {
         [this, page] { pages_.erase(page); });
   }
 
-  /// The stream tells us when it wants more, and must not keep itself alive by that.
+  /// The stream's callback asks for the next piece. It must not keep the page alive.
   void send_piece(const std::shared_ptr<JobPage>& page, const cells::JobsListed& piece) {
     const std::weak_ptr<JobPage> weak = page;
     const bool more =
@@ -284,7 +284,7 @@ class GatewayActor : public Gateway::base {
     arm_check();
   }
 
-  /// One timer for all: at the next deadline, or when clients that have gone are due to be found.
+  /// One timer for all waiters: at the next deadline, or earlier to find disconnected clients.
   void arm_check() {
     const auto deadline = waiters_.next_deadline();
     if (!deadline) return;
@@ -364,7 +364,7 @@ class GatewayActor : public Gateway::base {
         });
   }
 
-  /// Asks for the age of the oldest queued job of each cell that has one, then renders.
+  /// Reads the age of each cell's oldest queued job, then renders.
   void gather(const std::vector<CellStatus>& cells, const Responder& responder,
               std::function<Response(const std::vector<CellView>&)> render) {
     auto gathering = std::make_shared<Gathering>(Gathering{{}, std::move(render), responder});
@@ -372,7 +372,7 @@ class GatewayActor : public Gateway::base {
     ask_ages(gathering);
   }
 
-  /// One after the other, so that whoever else reads need not wait for all of them.
+  /// One after the other, so that other reads need not wait for all of them.
   void ask_ages(const std::shared_ptr<Gathering>& gathering) {
     auto& [views, render, responder, next] = *gathering;
     while (next < views.size() && views[next].status.queue.counts[cells::JobState::queued] == 0) {
@@ -413,9 +413,9 @@ class GatewayActor : public Gateway::base {
         });
   }
 
-  /// Asks the store for what may be large. It is read by one actor in any case, so that nobody
-  /// waits longer when only a few questions are under way; what is not read yet takes no memory.
-  /// A question that is not `wanted` any more when its turn comes is dropped.
+  /// Queues a read whose result may be large. Only a few reads are in flight, which bounds memory
+  /// and costs no time, because a single actor serves them. A read that is no longer `wanted` when
+  /// its turn comes is dropped.
   template <class Reply, class Ask, class Wanted, class Then, class Failed>
   void ask_reader(Ask question, const Wanted& wanted, const Then& then, const Failed& failed) {
     waiting_reads_.push_back([this, question = std::move(question), wanted, then, failed] {
@@ -446,9 +446,9 @@ class GatewayActor : public Gateway::base {
   }
 
   template <class Reply, class Handle, class Ask, class Then>
-  void ask(const Handle& whom, Ask question, const Responder& responder, const Then& then) {
-    if (!whom) return responder.answer(to_response(not_attached()));
-    request(whom, caf::infinite, std::move(question))
+  void ask(const Handle& actor, Ask question, const Responder& responder, const Then& then) {
+    if (!actor) return responder.answer(to_response(not_attached()));
+    request(actor, caf::infinite, std::move(question))
         .then(
             [then](const Reply& reply) { then(reply); },
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
@@ -460,11 +460,11 @@ class GatewayActor : public Gateway::base {
   SubmissionsUnderWay under_way_;
   int reads_ = 0;
   std::deque<std::function<void()>> waiting_reads_;
-  std::set<std::shared_ptr<JobPage>> pages_;  ///< Of which more is to be sent.
+  std::set<std::shared_ptr<JobPage>> pages_;  ///< Pages with more to send.
   std::optional<FeedInlet> feed_;
   Waiters waiters_;
-  bool released_ = false;                     ///< Nobody waits any more.
-  std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters comes.
+  bool released_ = false;                     ///< Jobs are no longer waited for.
+  std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters is due.
 };
 
 }  // namespace

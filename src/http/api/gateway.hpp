@@ -1,5 +1,5 @@
-// The one actor between HTTP and the engine. Handlers send it what was asked for, with the right to
-// answer; it asks the engine, renders, and answers when the engine has. It never blocks.
+// The actor between HTTP and the engine. Handlers send it each request with its Responder; the
+// gateway asks the engine, renders the reply, and answers. It never blocks.
 #pragma once
 
 #include <chrono>
@@ -20,25 +20,25 @@ namespace celld::api {
 
 // --- From the composition --------------------------------------------------------------------
 
-/// From now on ask these. The engine needs the gateway as its observer, so it comes second; until
-/// then everything is answered 503.
+/// Use this engine from now on. The engine needs the gateway as its observer and so starts after
+/// it; until this message, every request is answered with a 503.
 struct ServeEngine {
   cells::CellDispatcher dispatcher;
   cells::JobReader reader;
 };
 
-/// Answer everybody who waits for the end of a job with what is known: celld is stopping.
+/// celld is shutting down: answer every client that waits for the end of a job with its state now.
 struct ReleaseWaiters {};
 
 // --- From the handlers -----------------------------------------------------------------------
-// With `only_customer`, whatever belongs to nobody or to another is answered as if it did not
+// With `only_customer`, everything that is shared or belongs to another customer appears not to
 // exist.
 
 struct PostJob {
   cells::JobRequest request;
-  std::optional<std::chrono::seconds> wait;  ///< For the job's end.
+  std::optional<std::chrono::seconds> wait;  ///< How long to wait for the job's end.
   http::Responder responder;
-  std::optional<Problem> refusal_if_new{};  ///< The answer, if no job was accepted under the key.
+  std::optional<Problem> refusal_if_new{};  ///< The answer if no job has this key.
 };
 
 struct GetJob {
@@ -77,7 +77,7 @@ struct GetCells {
   std::optional<std::string> only_customer{};
 };
 
-/// Without a size: as configured again.
+/// Resizes the pool; without a size, restores the configured one.
 struct PutPool {
   cells::CellKey cell;
   std::optional<std::uint32_t> size;
@@ -99,9 +99,9 @@ struct GetServices {
 
 // --- To itself -------------------------------------------------------------------------------
 
-/// Look who has waited long enough, and who has gone.
+/// Answer the waiters whose deadline has passed, and forget disconnected clients.
 struct CheckWaiters {};
-/// A client has taken all that was sent of its page, or has gone.
+/// The client of this page has taken everything sent so far, or has disconnected.
 struct PieceTaken {
   std::weak_ptr<JobPage> page;
 };
@@ -125,7 +125,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PieceTaken)
 
 namespace celld::api {
 
-/// Answers every request exactly once, with a problem when the engine fails.
+/// Answers every request exactly once; with a problem if the engine fails.
 using Gateway = cells::JobObserver::extend<
     caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
@@ -134,7 +134,7 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
     caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
-/// `wall_clock` tells how long the oldest job of a cell has been queued.
+/// `wall_clock` serves to compute the age of a cell's oldest queued job.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);
 
 }  // namespace celld::api

@@ -74,7 +74,7 @@ void append_spec(std::string& out, const JobSpec& spec) {
   out += '}';
 }
 
-/// Attempts started at the current step; of a job that is through, at its last one.
+/// Attempts started at the current step, or at the last step once all have succeeded.
 std::uint32_t current_attempt(const Job& job) {
   if (job.steps.empty()) return 0;
   return job.steps[std::min(job.step, job.steps.size() - 1)].attempts;
@@ -142,7 +142,7 @@ void append_results(std::string& out, const Job& job) {
   }
 }
 
-/// Of a job that is on its way from one cell to another: the narrowest one that could take it.
+/// The job's cell. While the job moves between cells: the most specific key that could take it.
 cells::CellKey cell_of(const Job& job) {
   if (job.cell != cells::between_cells) return job.cell;
   return {job.spec->customer, job.spec->product};

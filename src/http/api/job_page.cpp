@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t piece_bytes_max = 128 << 10;
 
-/// What of a job's JSON approximate_bytes does not count, and what an answer and its first chunk
-/// begin with: a text that had to grow for that would be copied to twice its room.
+/// Reserved per job for JSON that approximate_bytes does not count, and per piece for the response
+/// head and chunk framing. A text that outgrows its reservation would be copied to twice the size.
 constexpr std::size_t job_text_extra_bytes = 512;
 constexpr std::size_t head_bytes = 1024;
 
@@ -67,7 +67,7 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
   return stream_.connected();
 }
 
-/// Takes a piece off what is wanted; true: there is more to come.
+/// Subtracts a piece from the rest of the page. Returns whether more is to come.
 bool JobPage::take(const cells::JobsListed& piece) {
   const std::size_t bytes = approximate_bytes(piece.jobs);
   const bool room = piece.jobs.size() < rest_.limit && bytes <= rest_.bytes_max;

@@ -1,6 +1,6 @@
-// A page of jobs on its way to a client: a short one at once, a long one in pieces, each made when
-// the client has taken the one before. So a client that asks for much and reads nothing takes no
-// more memory than one piece.
+// A page of jobs that is being sent to a client. A short page is sent at once; a long one in
+// pieces, each made when the client has taken the previous one. A client that asks for a long page
+// and reads nothing costs the memory of one piece.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 
 namespace celld::api {
 
-/// For one thread. A page that goes before its end closes its connection, so that the client
-/// notices.
+/// For one thread. Destroying an unfinished page closes its connection, so that the client notices.
 class JobPage {
  public:
   JobPage(cells::ListJobs wanted, http::Responder responder);
@@ -20,14 +19,15 @@ class JobPage {
   JobPage& operator=(const JobPage&) = delete;
 
   const http::Responder& responder() const { return responder_; }
-  /// What to ask the reader for next: once for each piece.
+  /// The next request to the reader. Call once for each piece.
   cells::ListJobs ask_piece();
-  /// Sends what the reader said to that. True: it takes another one, once `on_taken` has been
-  /// called, on any thread: the client has taken this one, or has gone. It may be called again.
+  /// Sends the reader's reply. Returns whether another piece follows. In that case `on_taken` is
+  /// called, on any thread and possibly more than once, when the client has taken this piece or has
+  /// disconnected; then ask for the next piece.
   bool send(const cells::JobsListed& piece, const std::function<void()>& on_taken);
-  /// A piece was asked for, and has not come yet.
+  /// Whether a piece has been asked for and has not been sent yet.
   bool asked() const { return asked_; }
-  /// The client is still there for the rest. Before the first piece: nobody knows.
+  /// Whether the client is still connected. Meaningless before the first piece is sent.
   bool connected() const { return stream_.connected(); }
 
  private:
@@ -37,7 +37,7 @@ class JobPage {
   const http::Responder responder_;
   http::AnswerStream stream_;
   bool asked_ = false;
-  bool begun_ = false;  ///< Something of it has been sent.
+  bool begun_ = false;  ///< At least one piece has been sent.
 };
 
 }  // namespace celld::api

@@ -1,4 +1,4 @@
-// What handlers read while a reload may replace it.
+// A shared value that a reload can replace while handlers read it.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace celld::api {
 
-/// An immutable value that is replaced as a whole. Safe from any thread: whoever has taken a
-/// version goes on with that.
+/// An immutable value that is replaced as a whole. Safe from any thread: a version that a reader
+/// holds stays valid.
 template <class Value>
 class Live {
  public:

@@ -16,7 +16,7 @@ struct Row {
   int status;
 };
 
-// In order of status; where several share one, `refuse` takes the first.
+// Ordered by status. `refuse` uses the first row of a status.
 constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::bad_request, "bad-request", "Bad request", 400},
     {ProblemKind::malformed_json, "malformed-json", "The body is not acceptable JSON", 400},
@@ -56,7 +56,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
      505},
 }};
 
-// A body of a thousand faults helps nobody more than a longer one.
+// Bounds the response to a hostile request.
 constexpr std::size_t errors_shown_max = 1000;
 
 const Row& row_of(ProblemKind kind) {
@@ -121,7 +121,7 @@ Problem not_found(std::string detail) {
 Problem unreadable_body(json::SyntaxError error) {
   return {
       .kind = error.too_many_values ? ProblemKind::content_too_large : ProblemKind::malformed_json,
-      .detail = std::move(error.detail)};
+      .detail = "The body cannot be read: " + std::move(error.detail) + "."};
 }
 
 Problem problem_of(const cells::Refusal& refusal) {
@@ -137,32 +137,32 @@ Problem problem_of(const cells::Refusal& refusal) {
     case Kind::queue_full:
       return quota_problem(ProblemKind::queue_full, refusal,
                            "The cell " + cell + " has " + std::to_string(refusal.depth) +
-                               " unfinished jobs of at most " + std::to_string(refusal.limit) +
+                               " unfinished jobs; its limit is " + std::to_string(refusal.limit) +
                                ".");
     case Kind::too_many_cells:
-      return quota_problem(
-          ProblemKind::too_many_cells, refusal,
-          "The template " + cell + " has " + std::to_string(refusal.limit) + " cells already.");
+      return quota_problem(ProblemKind::too_many_cells, refusal,
+                           "The template " + cell + " already has its limit of " +
+                               std::to_string(refusal.limit) + " cells.");
     case Kind::shutting_down: {
       Problem problem{.kind = ProblemKind::shutting_down,
-                      .detail = "celld is stopping and takes no new jobs."};
+                      .detail = "celld is shutting down and accepts no new jobs."};
       problem.retry_after = refusal.retry_after;
       return problem;
     }
     case Kind::draining: {
       Problem problem{.kind = ProblemKind::draining,
-                      .detail = "The cell " + cell + " is draining and takes no new jobs."};
+                      .detail = "The cell " + cell + " is draining and accepts no new jobs."};
       problem.retry_after = refusal.retry_after;
       return problem;
     }
     case Kind::service_gone:
       return invalid_request(
-          {{"/services", "names a service that was just taken out of the configuration"}});
+          {{"/services", "names a service that was just removed from the configuration"}});
     case Kind::key_reused:
       return {.kind = ProblemKind::key_reused,
               .detail =
-                  "A job was accepted under this idempotency key for another request of the "
-                  "customer. Use a new key for a new request."};
+                  "The customer already used this idempotency key for a different request. Use a "
+                  "new key for a new request."};
   }
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }
@@ -179,7 +179,7 @@ Problem store_unavailable() {
 Problem store_behind() {
   Problem problem{
       .kind = ProblemKind::store_unavailable,
-      .detail = "Earlier submissions still wait for the disk. Nothing of this one was kept."};
+      .detail = "The disk is behind with earlier submissions. This one was not accepted."};
   problem.retry_after = milliseconds(5000);
   return problem;
 }

@@ -1,4 +1,4 @@
-// What the API answers when it says no: RFC 9457 bodies, from one table.
+// The API's error responses: RFC 9457 problem documents, from one table.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace celld::api {
 
-/// Each has one row in the table of problem.cpp: its slug, title and status never change.
+/// Each has a row in the table of problem.cpp, whose slug, title and status never change.
 enum class ProblemKind : std::uint8_t {
   bad_request,
   malformed_json,
@@ -51,7 +51,7 @@ enum class ProblemKind : std::uint8_t {
 };
 inline constexpr std::size_t problem_kind_count = 33;
 
-/// The quota that a 429 is about.
+/// The limit that a 429 reports.
 struct QuotaUse {
   cells::CellKey cell;
   std::uint64_t limit = 0;
@@ -60,22 +60,22 @@ struct QuotaUse {
 
 struct Problem {
   ProblemKind kind = ProblemKind::internal_error;
-  std::string detail{};               ///< For people.
+  std::string detail{};               ///< For people; a sentence.
   std::vector<json::Fault> errors{};  ///< All the faults of the request.
   std::optional<QuotaUse> quota{};
   std::optional<std::chrono::milliseconds> retry_after{};  ///< Rounded up to 1–3600 s.
 };
 
-/// A request with faults, of which there is at least one.
+/// A request with at least one fault.
 Problem invalid_request(std::vector<json::Fault> errors);
 Problem not_found(std::string detail);
-/// A body that cannot be read.
+/// A body that is not acceptable JSON.
 Problem unreadable_body(json::SyntaxError error);
-/// Why the engine did not accept a job.
+/// The engine refused a job.
 Problem problem_of(const cells::Refusal& refusal);
-/// The engine answered with an error: nothing is known to be on disk.
+/// The engine answered with an error: the request may or may not be on disk.
 Problem store_unavailable();
-/// The store has so much to write, or needs so long for it, that nothing of the request was kept.
+/// The store is too far behind with earlier submissions; nothing of the request was kept.
 Problem store_behind();
 
 int status_of(ProblemKind kind);
@@ -83,7 +83,7 @@ std::string_view slug_of(ProblemKind kind);
 
 http::Response to_response(const Problem& problem);
 
-/// For http::Server: refusals made before or beside a handler.
+/// For http::Server: the response to a request that no handler answers.
 http::Response refuse(int status, std::string detail, std::string allow);
 
 }  // namespace celld::api

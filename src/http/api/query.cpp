@@ -16,9 +16,9 @@ constexpr std::size_t limit_max = 1000;
 constexpr std::size_t labels_max = 16;
 constexpr std::size_t text_bytes_max = 256;
 constexpr std::string_view label_prefix = "label.";
-constexpr std::string_view name_rule = "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+constexpr std::string_view name_rule = "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
 
-/// Takes one parameter's value; returns what is wrong with it, or an empty text.
+/// Reads one parameter's value. Returns its fault, or an empty text.
 using Taker = std::function<std::string(const std::string& value)>;
 using Takers = std::map<std::string_view, Taker>;
 
@@ -44,10 +44,9 @@ Taker time_into(std::optional<cells::WallTime>& target) {
     target = parse_time(value);
     if (target) return "";
     const bool plus_lost = value.find(' ') != std::string::npos;
-    return plus_lost
-               ? "must be a time in UTC such as 2026-11-20T22:42:56.123Z; a `+` in a query is "
-                 "a space"
-               : "must be a time in UTC such as 2026-11-20T22:42:56.123Z";
+    return plus_lost ? "must be a time in UTC such as 2026-11-20T22:42:56.123Z; a `+` in a query "
+                       "means a space"
+                     : "must be a time in UTC such as 2026-11-20T22:42:56.123Z";
   };
 }
 
@@ -93,7 +92,7 @@ json::Fault fault_of(const std::string& name, const std::string& detail) {
   return {"", "query parameter " + json::quote(name) + " " + detail};
 }
 
-/// Hands each parameter to its taker, and each `label.K` to `label`, if there is one.
+/// Passes each parameter to its taker, and each `label.K` to `label` if that is set.
 Faults take_all(const Query& query, const Takers& takers,
                 const std::function<std::string(std::string key, const std::string&)>& label) {
   Faults faults;
@@ -104,7 +103,7 @@ Faults take_all(const Query& query, const Takers& takers,
     if (taker == takers.end() && !is_label) {
       faults.push_back(fault_of(name, "is unknown"));
     } else if (!seen.insert(name).second) {
-      faults.push_back(fault_of(name, "comes twice"));
+      faults.push_back(fault_of(name, "is repeated"));
     } else {
       const std::string detail =
           is_label ? label(name.substr(label_prefix.size()), value) : taker->second(value);
@@ -132,17 +131,18 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query) {
       {"cursor",
        [&](const std::string& value) -> std::string {
          const auto before = cells::parse_job_id(value);
-         if (!before) return "is not one that a list of jobs gave";
+         if (!before) return "is not a cursor from a list of jobs";
          list.before = *before;
          return "";
        }},
   };
   const auto label = [&](std::string key, const std::string& value) -> std::string {
-    if (key.empty() || key.size() > text_bytes_max) return "must name a label";
+    if (key.empty() || key.size() > text_bytes_max)
+      return "must name a label of 1 to " + std::to_string(text_bytes_max) + " bytes";
     if (value.size() > text_bytes_max)
       return "must have at most " + std::to_string(text_bytes_max) + " bytes";
     if (filter.labels.size() >= labels_max)
-      return "is one of more than " + std::to_string(labels_max) + " labels";
+      return "exceeds the limit of " + std::to_string(labels_max) + " labels";
     filter.labels.emplace(std::move(key), value);
     return "";
   };
@@ -158,7 +158,7 @@ std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
       {"cursor",
        [&](const std::string& value) -> std::string {
          list.after = parse_cell_cursor(value);
-         return list.after ? "" : "is not one that a list of cells gave";
+         return list.after ? "" : "is not a cursor from a list of cells";
        }},
   };
   Faults faults = take_all(query, takers, nullptr);

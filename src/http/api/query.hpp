@@ -1,4 +1,5 @@
-// Query parameters: every one known, every one checked, all faults at once.
+// Query parameters: unknown ones are refused, each value is checked, all faults are reported at
+// once.
 #pragma once
 
 #include <optional>
@@ -29,10 +30,10 @@ struct EventFilter {
 };
 std::variant<EventFilter, Faults> parse_event_query(const Query& query);
 
-/// For everything that takes no parameters.
+/// For endpoints without query parameters: each parameter is a fault.
 Faults refuse_query(const Query& query);
 
-/// Where a list goes on. Opaque to clients; the parsers above take them apart again.
+/// Cursors: where a list continues. Opaque to clients; the parsers above read them back.
 std::string job_cursor(cells::JobId before);
 std::string cell_cursor(const cells::CellKey& after);
 

@@ -1,4 +1,4 @@
-// Whether celld takes jobs; written by the composition, shown by /readyz.
+// Whether celld accepts jobs. The daemon sets it; /readyz shows it.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@ namespace celld::api {
 enum class ReadyState : std::uint8_t {
   starting,  ///< Until the engine is attached.
   ready,
-  shutting_down,  ///< Asked to stop.
-  store_failed,   ///< Cannot commit any more; celld is about to end.
+  shutting_down,  ///< A shutdown was requested.
+  store_failed,   ///< The store can no longer commit; celld is about to exit.
 };
 
 struct Readiness {

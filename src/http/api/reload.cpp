@@ -51,12 +51,13 @@ std::string reload_json(const ReloadReport& report) {
 
 http::Response reload_response(const ReloadOutcome& outcome) {
   if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
-    return to_response({.kind = ProblemKind::invalid_configuration,
-                        .detail = "The configuration stays as it was: the file has faults.",
-                        .errors = *faults});
+    return to_response(
+        {.kind = ProblemKind::invalid_configuration,
+         .detail = "The configuration file has faults. The running configuration is unchanged.",
+         .errors = *faults});
   }
   if (std::holds_alternative<ReloadRefused>(outcome)) {
-    return to_response({.kind = ProblemKind::shutting_down, .detail = "celld is stopping."});
+    return to_response({.kind = ProblemKind::shutting_down, .detail = "celld is shutting down."});
   }
   http::Response response;
   response.status = 200;

@@ -1,4 +1,4 @@
-// How a reload ended, and what is answered then.
+// The outcome of a reload, and the response to it.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,13 @@ namespace celld::api {
 
 struct ReloadReport {
   config::Changes changes;
-  std::vector<cells::MaskedSize>
-      masked;  ///< Configured sizes that an override keeps from counting.
+  std::vector<cells::MaskedSize> masked;  ///< Configured pool sizes that an override masks.
 };
 
-/// celld is stopping, and did not look at the file.
+/// celld is shutting down and did not read the file.
 struct ReloadRefused {};
 
-/// With faults, nothing was changed.
+/// If there are faults, nothing has changed.
 using ReloadOutcome = std::variant<ReloadReport, std::vector<json::Fault>, ReloadRefused>;
 
 /// Called once, from any thread.

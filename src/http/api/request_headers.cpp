@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// Takes the part up to `separator` (outside of quotes) off the front of `rest`.
+/// Removes the part before `separator` (outside quotes) from the front of `rest` and returns it.
 std::string_view take_part(std::string_view& rest, char separator) {
   bool quoted = false;
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// The request headers that the API looks into.
+// The request headers that the API reads.
 #pragma once
 
 #include <chrono>
@@ -11,23 +11,22 @@ namespace celld::api {
 
 inline constexpr std::chrono::seconds wait_max{60};
 
-/// True for application/json, in UTF-8 when it names a charset.
+/// True for application/json without a charset, or with the charset UTF-8.
 bool is_json(const http::Request& request);
 
-/// True for a page of another site: its `Origin` is not the host that was asked.
+/// True if the request has an `Origin` that differs from its `Host`: a page of another origin.
 bool is_foreign(const http::Request& request);
 
-/// True when a browser says that a page of another site makes this request. Without an `Origin`
-/// such a page can make requests whose answers it cannot read: those for images, for example.
+/// True if the browser's `Sec-Fetch-Site` names another site. Without an `Origin`, a page of that
+/// site can still make requests whose answers it cannot read, for example for images.
 bool is_from_another_site(const http::Request& request);
 
-/// True when the host that was asked is a domain of more than one label, which somebody else may
-/// let point here to have a page of theirs taken for one of this machine (DNS rebinding).
-/// Addresses, `localhost` and single labels are not.
+/// True if the `Host` is a domain name of several labels. An attacker can point such a name at this
+/// machine so that the attacker's page passes for a local one (DNS rebinding). False for addresses,
+/// single labels, and names under `localhost`.
 bool names_a_domain(const http::Request& request);
 
-/// The `wait` of a Prefer header (RFC 7240), at most wait_max. The first one counts; a malformed
-/// one is as good as none.
+/// The first `wait` of a Prefer header (RFC 7240), at most wait_max. A malformed one is ignored.
 std::optional<std::chrono::seconds> preferred_wait(const http::Request& request);
 
 }  // namespace celld::api

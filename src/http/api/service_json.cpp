@@ -6,8 +6,7 @@
 
 namespace celld::api {
 
-/// A service has no limits yet, so that no call waits for it, and nothing that could open a
-/// circuit.
+/// `limits`, `waiting` and `circuit` are constants: services have no limits and no circuit yet.
 std::string service_list_json(const std::map<std::string, cells::ServiceStatus>& services,
                               const std::map<std::string, std::string>& types) {
   json::Value items = json::Value::array();

@@ -1,4 +1,4 @@
-// Services as clients see them.
+// Services as the API shows them.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace celld::api {
 
-/// `types` by the names of services; a service that just came or went may be in one map only, and
-/// is left out.
+/// `types`: by service name. A service that was just added or removed may be in only one of the
+/// maps; such a service is left out.
 std::string service_list_json(const std::map<std::string, cells::ServiceStatus>& services,
                               const std::map<std::string, std::string>& types);
 

@@ -1,4 +1,4 @@
-// What the configuration says to the handlers.
+// The part of the configuration that the handlers use.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Settings {
 };
 using LiveSettings = Live<Settings>;
 
-/// `routing` is that of the configuration's cells.
+/// `routing` must be made from the cells of `config`.
 std::shared_ptr<const Settings> make_settings(const config::Config& config,
                                               std::shared_ptr<const cells::Routing> routing);
 

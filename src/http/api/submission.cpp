@@ -25,7 +25,7 @@ using Faults = std::vector<json::Fault>;
 std::string read_name(json::ObjectReader& reader, std::string_view name) {
   auto text = reader.string(name);
   if (!text) return "";
-  if (!config::is_name(*text)) reader.fault(name, "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+  if (!config::is_name(*text)) reader.fault(name, "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
   return std::move(*text);
 }
 
@@ -49,7 +49,7 @@ cells::Entity read_entity(const json::Value& value, std::string pointer, Faults&
   return entity;
 }
 
-/// Counts in `unknown` those that are not configured, which are faults too.
+/// Services that are not configured are faults; `unknown` counts them.
 std::vector<std::string> read_services(json::ObjectReader& reader, const SubmissionRules& rules,
                                        Faults& faults, std::size_t& unknown) {
   std::vector<std::string> services;
@@ -68,7 +68,7 @@ std::vector<std::string> read_services(json::ObjectReader& reader, const Submiss
       fault("is not a configured service");
       ++unknown;
     } else if (std::find(services.begin(), services.end(), *name) != services.end()) {
-      fault("comes twice");
+      fault("is repeated");
     } else {
       services.push_back(*name);
     }
@@ -84,7 +84,7 @@ std::map<std::string, std::string> read_labels(const json::Value& value, std::st
   json::ObjectReader reader(value, std::move(pointer), faults);
   std::size_t seen = 0;
   for (const auto& [name, ignored] : value.items()) {
-    if (++seen > labels_max) break;  // Each costs a look at all faults before it.
+    if (++seen > labels_max) break;  // Each fault costs a search through the previous ones.
     if (name.empty() || name.size() > label_bytes_max)
       reader.fault(name, "must have a name of 1 to " + std::to_string(label_bytes_max) + " bytes");
     if (auto text = reader.string(name, 0, label_bytes_max)) labels.emplace(name, std::move(*text));
@@ -105,7 +105,7 @@ void read_times(json::ObjectReader& reader, cells::JobRequest& request) {
   if (const auto delay = reader.integer("delay_ms", 0, delay_ms_max))
     request.delay = cells::milliseconds(*delay);
   if (reader.has("run_at") && reader.has("delay_ms"))
-    reader.fault("run_at", "must not come together with `delay_ms`");
+    reader.fault("run_at", "must not be combined with `delay_ms`");
   request.expires_at = read_time(reader, "expires_at");
   if (const auto timeout = reader.integer("timeout_ms", 1, timeout_ms_max))
     request.spec.timeout = cells::milliseconds(*timeout);
@@ -126,7 +126,7 @@ void read_on_failure(json::ObjectReader& reader) {
                                  : "must be \"stop\"");
 }
 
-/// Fields of the contract that a later version brings: ignoring them would break their promise.
+/// Refuses fields that are reserved for later versions; ignoring them would break their promise.
 void refuse_unavailable(json::ObjectReader& reader) {
   if (reader.any("batch") != nullptr) reader.fault("batch", "is not available in this version");
 }
@@ -141,30 +141,30 @@ bool is_idempotency_key(std::string_view text) {
   });
 }
 
-/// The key of the header or of the body; empty: there is none.
+/// The key from the header or the body; empty if there is none.
 std::string read_idempotency_key(json::ObjectReader& reader, const SubmissionTerms& terms,
                                  Faults& faults) {
   const auto& header = terms.idempotency_key;
   const auto field = reader.string("idempotency_key");
   if (header && !is_idempotency_key(*header)) {
-    faults.push_back({"", "header Idempotency-Key: " + std::string(key_rule)});
+    faults.push_back({"", "header Idempotency-Key " + std::string(key_rule)});
   }
   if (field && !is_idempotency_key(*field)) {
     reader.fault("idempotency_key", std::string(key_rule));
   } else if (field && header && *field != *header) {
-    reader.fault("idempotency_key", "is another than the header Idempotency-Key has");
+    reader.fault("idempotency_key", "must equal the header Idempotency-Key");
   }
   return field.value_or(header.value_or(""));
 }
 
-/// Of what is asked for, however it was written.
+/// The digest of the request's meaning, independent of its spelling.
 std::string digest_of_request(json::Value& value) {
   value.erase("idempotency_key");
   return sha256_hex(json::dump(value));
 }
 
-/// The request has an idempotency key only if nothing is wrong with it but what the configuration
-/// decides.
+/// Sets the idempotency key only if the request has no faults, except those that depend on the
+/// configuration.
 cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
                            const SubmissionTerms& terms, Faults& faults) {
   cells::JobRequest request;
@@ -219,7 +219,7 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
   std::move(document.number_faults.begin(), document.number_faults.end(),
             std::back_inserter(faults));
   cells::JobRequest request = read_job(document.value, rules, terms, faults);
-  // Before anything is said about cells: which of them another customer has is not told.
+  // Checked before anything that would reveal which cells another customer has.
   const std::string& customer = request.spec.customer;
   const auto& only = terms.only_customer;
   if (only && config::is_name(customer) && customer != *only)
@@ -234,7 +234,7 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
                               std::to_string(route->rule->settings.timeout_max.count()) +
                               ", the `timeout_max_ms` of the cell " + to_string(route->cell)});
     if (!route && !faults.empty())
-      faults.push_back({"", "has a customer and product that no cell serves"});
+      faults.push_back({"", "names a customer and product that no cell serves"});
   }
   std::optional<Problem> problem;
   if (!faults.empty()) {
@@ -259,7 +259,7 @@ bool is_traceparent(std::string_view text) {
   if (trace.find_first_not_of('0') == std::string_view::npos) return false;
   if (parent.find_first_not_of('0') == std::string_view::npos) return false;
   if (text.size() == length) return true;
-  // Only versions to come may go on, and then after a dash.
+  // Only later versions may have more fields, after a dash.
   return version != "00" && text[length] == '-' &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }

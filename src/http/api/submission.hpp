@@ -1,4 +1,4 @@
-// Reads the body of POST /v1/jobs.
+// Parses the body of POST /v1/jobs.
 #pragma once
 
 #include <functional>
@@ -17,38 +17,38 @@
 
 namespace celld::api {
 
-/// What a job may refer to. Immutable; shared by all handler threads.
+/// The configured names that a job may refer to. Immutable; shared by all handler threads.
 struct SubmissionRules {
-  std::set<std::string, std::less<>> services;  ///< Names of those configured.
+  std::set<std::string, std::less<>> services;  ///< The names of the configured services.
   std::shared_ptr<const cells::Routing> routing;
 };
 
-/// For whom alone a submission may be; nothing: for anybody.
+/// The only customer that a token may submit for; nothing: any customer.
 using OnlyCustomer = std::optional<std::string>;
 
-/// What counts beside the body.
+/// The rest of the request.
 struct SubmissionTerms {
-  std::vector<json::Fault> faults{};  ///< What is wrong with the rest of the request.
+  std::vector<json::Fault> faults{};  ///< Faults found outside the body.
   OnlyCustomer only_customer{};
   std::optional<std::string> idempotency_key{};  ///< The header of that name.
 };
 
-/// A job that is asked for.
+/// A well-formed submission.
 struct Submission {
   cells::JobRequest request;
-  /// Why the configuration has no place for it. Only with an idempotency key: a job that was
-  /// accepted under it, when the configuration was another, comes first.
+  /// Why the present configuration refuses the job. Set only with an idempotency key: a job that
+  /// was accepted under the key by an earlier configuration takes precedence.
   std::optional<Problem> refusal_if_new{};
 };
 
-/// The job that `body` asks for, or everything that is wrong with it. With an idempotency key, the
-/// request's digest is that of the body's meaning: white space, the order of members, and where the
-/// key stood do not count.
+/// The submission in `body`, or a problem with all its faults. With an idempotency key, the
+/// request's digest depends on the meaning of the body only, not on white space, the order of
+/// members, or where the key was given.
 std::variant<Submission, Problem> parse_submission(std::string_view body,
                                                    const SubmissionRules& rules,
                                                    SubmissionTerms terms = {});
 
-/// A W3C traceparent that may be sent on; a malformed one is to be ignored.
+/// Whether `text` is a well-formed W3C traceparent. A malformed one is ignored.
 bool is_traceparent(std::string_view text);
 
 }  // namespace celld::api

@@ -1,4 +1,4 @@
-// The submissions that the store has not answered yet, and when there are enough of them.
+// Admission of submissions, based on those that the store has not answered yet.
 #pragma once
 
 #include <chrono>
@@ -9,20 +9,20 @@
 
 namespace celld::api {
 
-/// Bounds what a disk that has become slow makes clients leave with us. Pure: time is an argument.
+/// Bounds the memory and the wait of submissions when the disk is slow. Pure: time is an argument.
 /// For one thread.
 class SubmissionsUnderWay {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Of all together; but one of any size may always come.
+  /// The sum over all submissions. A submission of any size is admitted if it is the only one.
   static constexpr std::size_t bytes_max = 64 << 20;
-  /// While one waits for longer, others are better told to come again than made to wait behind it.
+  /// If a submission has waited longer, new ones are refused rather than made to wait behind it.
   static constexpr std::chrono::seconds wait_max{5};
 
-  /// A submission is under way for as long as its share is kept; it may outlive this object.
+  /// Held while the submission is under way. May outlive this object.
   using Share = std::shared_ptr<const void>;
 
-  /// Null: no other one now.
+  /// Null: the submission is refused.
   Share admit(std::size_t bytes, Time now) {
     const auto& begun = all_->begun;
     const bool too_much = all_->bytes + bytes > bytes_max;
@@ -33,7 +33,7 @@ class SubmissionsUnderWay {
  private:
   struct All {
     std::size_t bytes = 0;
-    std::list<Time> begun;  ///< The oldest first.
+    std::list<Time> begun;  ///< Oldest first.
   };
 
   class One {

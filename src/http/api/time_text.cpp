@@ -16,7 +16,7 @@ void append_digits(std::string& out, unsigned value, int width) {
   out.append(digits, static_cast<std::size_t>(width));
 }
 
-/// Takes a time apart from its front; once something does not fit, nothing does.
+/// Parses a time from its front. After the first mismatch, everything fails.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -33,7 +33,7 @@ class Scanner {
     if (good_) rest_.remove_prefix(1);
   }
 
-  /// A fraction of a second, if there is one.
+  /// An optional fraction of a second.
   cells::milliseconds fraction() {
     if (!good_ || rest_.empty() || rest_.front() != '.') return cells::milliseconds(0);
     rest_.remove_prefix(1);

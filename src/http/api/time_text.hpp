@@ -1,4 +1,4 @@
-// Times as the API writes and reads them.
+// The time format of the API.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace celld::api {
 void append_time(std::string& out, cells::WallTime time);
 std::string format_time(cells::WallTime time);
 
-/// RFC 3339 in UTC ("Z" or "+00:00"), with up to nine digits of a fraction, of which milliseconds
-/// are kept; years 1970 to 9999, no leap seconds. Nothing when `text` is not exactly of that form.
+/// RFC 3339 in UTC ("Z" or "+00:00") with a fraction of up to nine digits, truncated to
+/// milliseconds; years 1970 to 9999, no leap seconds. Nothing unless all of `text` has this form.
 std::optional<cells::WallTime> parse_time(std::string_view text);
 
 }  // namespace celld::api

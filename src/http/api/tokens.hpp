@@ -1,4 +1,4 @@
-// The bearer tokens of the API: what one looks like, and how its digest is compared.
+// The bearer tokens of the API: their form, and the comparison of their digests.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,14 @@
 
 namespace celld::api {
 
-/// True when both are the same; takes as long wherever they differ.
+/// Whether both are equal, in constant time.
 bool same_digest(const Digest& left, const Digest& right);
 
-/// What the grammar of RFC 6750 allows: letters, digits, `-._~+/`, and `=` at the end.
+/// Whether `text` is a token by RFC 6750: letters, digits and `-._~+/`, then any number of `=`.
 bool is_token(std::string_view text);
 
-/// "celld_" and 256 random bits in letters, digits, `-` and `_`. Nothing: OpenSSL has none.
+/// "celld_" and 256 random bits as letters, digits, `-` and `_`. Nothing if OpenSSL has no
+/// randomness.
 std::optional<std::string> make_token();
 
 }  // namespace celld::api

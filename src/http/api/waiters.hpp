@@ -1,4 +1,4 @@
-// Who waits for the end of a job (`Prefer: wait`). Pure: time is an argument.
+// Clients that wait for the end of a job (`Prefer: wait`). Pure: time is an argument.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace celld::api {
 
 struct Waiter {
-  cells::JobPtr job;  ///< Its latest form that is known.
+  cells::JobPtr job;  ///< The latest known version.
   http::Responder responder;
   std::chrono::seconds wait{};  ///< As granted.
   bool replayed = false;        ///< The job was submitted before, under the same idempotency key.
@@ -25,24 +25,24 @@ struct Waiter {
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Of the parameters of the jobs, all together; but one of any size may always be waited for.
+  /// The sum of the jobs' parameters. A single job of any size may always be waited for.
   static constexpr std::size_t bytes_max = 16 << 20;
 
-  /// Whether one more may wait.
+  /// Whether another client may wait, for this job.
   bool has_room_for(const cells::Job& job) const;
   void add(Waiter waiter, Time deadline);
 
-  /// Notes the job's new form. Gives back its waiters, if the job has ended.
+  /// Notes the job's new version. Removes and returns its waiters if the job has ended.
   std::vector<Waiter> changed(const cells::JobPtr& job);
 
-  /// The jobs whose end somebody waits for.
+  /// The jobs that have waiters.
   std::set<cells::JobId> jobs() const;
 
-  /// Gives back those whose deadline is at or before `now`.
+  /// Removes and returns the waiters whose deadline is at or before `now`.
   std::vector<Waiter> take_expired(Time now);
   std::vector<Waiter> take_all();
 
-  /// Forgets those whose client has gone.
+  /// Forgets waiters whose client has disconnected.
   void drop_gone();
 
   /// The earliest deadline.
@@ -56,7 +56,7 @@ class Waiters {
     std::uint64_t number;
     std::size_t bytes;
   };
-  /// Almost always one for a job: more only when it is submitted again.
+  /// A job has several waiters only if it was submitted again.
   using Map = std::multimap<cells::JobId, Entry>;
 
   Waiter take(Map::iterator entry);

@@ -1,6 +1,6 @@
-// A client as Go programs have it: net/http with its defaults.
+// A typical Go client: net/http with its defaults.
 //
-// usage: client BASE_URL; exits 0 when all was as it should be, else says what was not.
+// usage: client BASE_URL; exits with 0 if every check passes, else prints the failed check.
 package main
 
 import (
@@ -32,8 +32,8 @@ func job(id string) string {
 		"entity": {"type": "zone", "id": %q}, "services": ["demo"]}`, id)
 }
 
-// do sends one request and returns its answer, read to the end, and whether its connection had
-// been used before.
+// do sends one request. It returns the answer, read to the end, and whether the connection was
+// reused.
 func do(method, path string, body io.Reader) (*http.Response, []byte, bool) {
 	reused := false
 	request, err := http.NewRequest(method, base+path, body)
@@ -73,7 +73,7 @@ func waitsForAJob() {
 	check(response.StatusCode == 200 && done.State == "succeeded", "%s %s", response.Status, done.State)
 }
 
-// A reader whose length nobody knows is sent in chunks.
+// A reader of unknown length is sent in chunks.
 func sendsChunks() {
 	response, text, _ := do("POST", "/v1/jobs", io.MultiReader(strings.NewReader(job("go-chunked"))))
 	check(response.StatusCode == 202, "in chunks: %s %s", response.Status, text)
@@ -93,7 +93,7 @@ func readsRefusalsOfLargeBodies() {
 	}
 }
 
-func asksAtOnce() {
+func sendsConcurrently() {
 	var all sync.WaitGroup
 	for i := 0; i < 50; i++ {
 		all.Add(1)
@@ -129,6 +129,6 @@ func main() {
 	waitsForAJob()
 	sendsChunks()
 	readsRefusalsOfLargeBodies()
-	asksAtOnce()
+	sendsConcurrently()
 	followsEvents()
 }

@@ -1,6 +1,7 @@
-// A client as Node has it: fetch with its defaults.
+// A typical Node client: fetch with its defaults.
 //
-// usage: node client.mjs BASE_URL; exits 0 when all was as it should be, else says what was not.
+// usage: node client.mjs BASE_URL; exits with 0 if every check passes, else prints the failed
+// check.
 import assert from 'node:assert/strict';
 
 const base = process.argv[2];
@@ -13,7 +14,7 @@ const post = (body, headers = {}) => fetch(`${base}/v1/jobs`, {
   method: 'POST', body, headers: {'Content-Type': 'application/json', ...headers},
 });
 
-async function keepsAsking() {
+async function sendsManyRequests() {
   for (let i = 0; i < 50; ++i) {
     const alive = await fetch(`${base}/livez`);
     assert.equal(alive.status, 200);
@@ -31,7 +32,7 @@ async function waitsForAJob() {
   assert.equal((await ended.json()).state, 'succeeded');
 }
 
-async function asksAtOnce() {
+async function sendsConcurrently() {
   const answers = await Promise.all(Array.from({length: 50}, (_, i) => post(job(`node-many-${i}`))));
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([202]));
   const ids = await Promise.all(answers.map(async (answer) => (await answer.json()).id));
@@ -59,17 +60,17 @@ async function followsEvents() {
   const decoder = new TextDecoder();
   for await (const piece of stream.body) {
     text += decoder.decode(piece, {stream: true});
-    const told = text.split('\n').filter((line) => line.startsWith('data:'));
-    if (told.some((line) => line.includes('node-followed') && line.endsWith('}') &&
+    const lines = text.split('\n').filter((line) => line.startsWith('data:'));
+    if (lines.some((line) => line.includes('node-followed') && line.endsWith('}') &&
                   JSON.parse(line.slice(5)).state === 'succeeded')) break;
   }
   assert.ok(text.includes('event: job.state'));
   leaving.abort();
 }
 
-await keepsAsking();
+await sendsManyRequests();
 await waitsForAJob();
-await asksAtOnce();
+await sendsConcurrently();
 await readsRefusals();
 await followsEvents();
 process.exit(0);

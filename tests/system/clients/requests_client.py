@@ -1,6 +1,6 @@
-"""A client as Python programs have it: a session of requests.
+"""A typical Python client: a session of requests.
 
-usage: requests_client.py BASE_URL; exits 0 when all was as it should be.
+usage: requests_client.py BASE_URL; exits with 0 if every check passes.
 """
 
 import json

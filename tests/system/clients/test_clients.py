@@ -1,4 +1,4 @@
-"""The clients that people have, each with its defaults, are served as they expect."""
+"""Widespread HTTP clients with their defaults work against celld."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ class Clients(EndToEnd):
         self.url = f"http://{self.daemon.host}:{self.daemon.port}"
 
     def run_program(self, *arguments, stdin=None):
-        """Its standard output; it has to succeed."""
+        """Runs a program, which must succeed; returns its standard output."""
         environment = {name: value for name, value in os.environ.items()
                        if not name.lower().endswith("_proxy") and name != "PYTHONPATH"}
         try:
@@ -38,7 +38,7 @@ class Clients(EndToEnd):
 
 class Curl(Clients):
     def curl(self, *arguments, stdin=None):
-        """(status, body) of each answer."""
+        """(status, body, new connections) of each answer."""
         output = self.run_program("curl", "--silent", "--show-error", "--max-time", "30",
                                   "--write-out", r"\n%{http_code} %{num_connects}\n", *arguments,
                                   stdin=stdin).decode()
@@ -62,8 +62,9 @@ class Curl(Clients):
         [(status, body, _)] = self.curl("-X", "POST", f"{self.url}/v1/jobs/{job_id}/cancel")
         self.assertEqual((status, json.loads(body)["state"]), (200, "cancelled"))
 
-    def test_curl_is_told_that_a_body_is_too_large(self):
-        """Above 1 MiB it sends `Expect: 100-continue`; without that it sends at once."""
+    def test_curl_gets_413_for_a_body_that_is_too_large(self):
+        """Above 1 MiB, curl sends `Expect: 100-continue`; without that header, it sends the body at
+        once."""
         body = b" " * ((1 << 20) + 1)
         for fields in ([], ["-H", "Expect:"], ["-H", "Transfer-Encoding: chunked"]):
             for _ in range(3):
@@ -72,7 +73,7 @@ class Curl(Clients):
                                                 stdin=body)
                 self.assertEqual((status, json.loads(text)["status"]), (413, 413))
 
-    def test_curl_sends_a_large_body_after_it_was_told_to_continue(self):
+    def test_curl_sends_a_large_body_after_100_continue(self):
         body = json.dumps(dict(json.loads(BODY), parameters={"text": "x" * 1_000_000})).encode()
         [(status, _, _)] = self.curl("-H", "Content-Type: application/json", "--data-binary", "@-",
                                      "-H", "Expect: 100-continue", f"{self.url}/v1/jobs",
@@ -95,19 +96,19 @@ class Curl(Clients):
                                      BODY, f"{self.url}/v1/jobs")
         self.assertEqual(status, 202)
 
-    def test_curl_asks_for_the_head_alone(self):
+    def test_curl_requests_only_the_head(self):
         [(status, head, _)] = self.curl("--head", f"{self.url}/livez")
         self.assertEqual(status, 200)
         self.assertRegex(head, r"(?i)content-length: 15\r\n")
 
-    def test_curl_is_answered_when_it_offers_http_2(self):
-        """As a server that does not speak it: the offer to upgrade is not taken."""
+    def test_curl_gets_an_answer_when_it_offers_http_2(self):
+        """celld ignores the offer to upgrade, like any server without HTTP/2."""
         [(status, _, _)] = self.curl("--http2", f"{self.url}/livez")
         self.assertEqual(status, 200)
 
 
 class Others(Clients):
-    def test_the_http_client_of_python_is_served(self):
+    def test_python_http_client_is_served(self):
         connection = http.client.HTTPConnection(self.daemon.host, self.daemon.port, timeout=30)
         fields = {"Content-Type": "application/json"}
         for _ in range(20):
@@ -127,14 +128,14 @@ class Others(Clients):
         self.assertEqual(connection.getresponse().status, 202)
         connection.close()
 
-    def test_requests_is_served(self):
-        # Debian's own Python, because that is the one which Debian's package is for.
+    def test_python_requests_is_served(self):
+        # Debian's own Python, which Debian's requests package is for.
         self.run_program("/usr/bin/python3", os.path.join(HERE, "requests_client.py"), self.url)
 
-    def test_fetch_of_node_is_served(self):
+    def test_node_fetch_is_served(self):
         self.run_program("node", os.path.join(HERE, "client.mjs"), self.url)
 
-    def test_the_client_of_go_is_served(self):
+    def test_go_net_http_is_served(self):
         program = os.environ.get("CELLD_GO_CLIENT", "")
         if not program:
             self.fail("go was not there when this tree was configured: install golang-go (as "
@@ -147,14 +148,14 @@ class Wrk(Clients):
         output = self.run_program("wrk", "--threads", "2", "--connections", "32", "--duration",
                                   "2s", "--timeout", "20s", "--script",
                                   os.path.join(HERE, "wrk.lua"), self.url + path).decode()
-        told = dict(re.findall(r"(\w+)=(\d+)", output))
-        requests = int(told.pop("requests"))
-        self.assertEqual(set(told.values()), {"0"}, output)
+        counts = dict(re.findall(r"(\w+)=(\d+)", output))
+        requests = int(counts.pop("requests"))
+        self.assertEqual(set(counts.values()), {"0"}, output)
         self.assertNotIn("Non-2xx", output)
         self.assertGreater(requests, 100, output)
         return requests
 
-    def test_wrk_asks_without_an_error(self):
+    def test_wrk_reads_without_an_error(self):
         self.wrk("/livez")
 
     def test_wrk_submits_without_an_error(self):

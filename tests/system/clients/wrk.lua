@@ -1,5 +1,5 @@
--- For wrk: asks for the path it is given; at /v1/jobs it submits jobs, each for an entity of its
--- own. Tells in one line what went wrong.
+-- For wrk: requests the given path; at /v1/jobs, submits jobs, each for an entity of its own.
+-- Prints the errors in one line.
 local threads = 0
 
 function setup(thread)

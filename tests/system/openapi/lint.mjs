@@ -1,11 +1,11 @@
-// lint.mjs FILE: prints what a linter that is not ours has against an OpenAPI document, and fails
-// when there is anything.
+// lint.mjs FILE: prints the problems that a third-party linter finds in an OpenAPI document, and
+// fails if there are any.
 import { createConfig, lint } from "@redocly/openapi-core";
 
 const config = await createConfig({
   extends: ["recommended-strict"],
   rules: {
-    "info-license": "off", // celld's licence is no part of its API.
+    "info-license": "off", // celld's licence is not part of its API.
     "no-invalid-media-type-examples": "error",
     "no-invalid-parameter-examples": "error",
     "no-invalid-schema-examples": "error",

@@ -1,5 +1,5 @@
-"""Debian's Prometheus against celld: what is in config/ for it loads, and its queries return data.
-And the documents against both."""
+"""Debian's Prometheus against celld: the files for it in config/ load, their queries return data,
+and the documentation matches both."""
 
 import contextlib
 import functools
@@ -31,7 +31,7 @@ def text_of(*path):
 
 
 def base_name(name, types):
-    """Of a series, the metric that it belongs to."""
+    """The metric that a series belongs to."""
     for suffix in ("_bucket", "_sum", "_count"):
         if types.get(name.removesuffix(suffix)) == "histogram":
             return name.removesuffix(suffix)
@@ -40,7 +40,7 @@ def base_name(name, types):
 
 @functools.cache
 def documented():
-    """name -> (type, labels) of docs/metrics.md."""
+    """{name: (type, labels)} as in docs/metrics.md."""
     rows = re.findall(r"^\| `(celld_\w+)` \| (\w+) \|([^|]*)\| .+ \|$",
                       text_of("docs", "metrics.md"), re.MULTILINE)
     return {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows}
@@ -55,7 +55,7 @@ def board_queries():
 
 
 def run(*command):
-    """Its output; it has to succeed."""
+    """Runs a command, which must succeed; returns its output."""
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def run(*command):
 
 
 class Prometheus:
-    """One of our own, on a free port, over a directory of its own."""
+    """A Prometheus on a free port, with a directory of its own."""
 
     def __init__(self, target, directory):
         self.directory = directory
@@ -92,7 +92,7 @@ class Prometheus:
             return file.read()
 
     def find_url(self):
-        """It does not say which port it took: the kernel knows."""
+        """Prometheus does not print its port, so asks the kernel."""
         if self.process.poll() is not None:
             raise AssertionError(self.log())
         for port in self.listening_ports():
@@ -134,17 +134,18 @@ class Prometheus:
 
 
 class Documents(unittest.TestCase):
-    def test_the_rules_are_good_and_each_alert_is_raised_by_what_it_is_for(self):
+    def test_the_rules_are_valid_and_each_alert_fires_in_its_own_situation(self):
         run("promtool", "check", "rules", RULES)
         run("promtool", "test", "rules", os.path.join(HERE, "celld.rules.test.yml"))
 
-    def test_the_test_of_the_rules_raises_each_alert(self):
-        alerts = set(re.findall(r"- alert: (\w+)", text_of("config", "prometheus", "celld.rules.yml")))
+    def test_the_test_of_the_rules_covers_each_alert(self):
+        alerts = set(re.findall(r"- alert: (\w+)",
+                                text_of("config", "prometheus", "celld.rules.yml")))
         raised = set(re.findall(r'alertname="(\w+)"',
-                                text_of("tests", "metrics", "celld.rules.test.yml")))
+                                text_of("tests", "system", "prometheus", "celld.rules.test.yml")))
         self.assertEqual(alerts, raised)
 
-    def test_the_configuration_to_start_from_is_good(self):
+    def test_the_example_configuration_is_valid(self):
         run("promtool", "check", "config",
             os.path.join(ROOT, "config", "prometheus", "prometheus.yml"))
 
@@ -152,14 +153,15 @@ class Documents(unittest.TestCase):
         rules = text_of("config", "prometheus", "celld.rules.yml")
         alerts = re.findall(r"- alert: (\w+)", rules)
         self.assertGreater(len(alerts), 10)
-        self.assertEqual(re.findall(r"runbook: docs/operations\.md#(\w+)", rules),
+        self.assertEqual(re.findall(r"runbook: docs/operations/monitoring\.md#(\w+)", rules),
                          [each.lower() for each in alerts])
-        part = text_of("docs", "operations.md").partition("\n## Alerts\n")[2].partition("\n## ")[0]
+        page = text_of("docs", "operations", "monitoring.md")
+        part = page.partition("\n## Alerts\n")[2].partition("\n## ")[0]
         self.assertEqual(re.findall(r"^### (\w+)$", part, re.MULTILINE), alerts)
         for section in part.split("\n### ")[1:]:
             self.assertGreater(len(section), 200, section)
 
-    def test_names_are_as_prometheus_wants_them(self):
+    def test_names_follow_the_conventions_of_prometheus(self):
         self.assertGreater(len(documented()), 30)
         for name, (kind, _) in documented().items():
             self.assertEqual(name.endswith("_total"), kind == "counter", name)
@@ -168,7 +170,7 @@ class Documents(unittest.TestCase):
 
 
 class Scraped(EndToEnd):
-    """A celld that has something to show of everything that is measured."""
+    """A celld with values for every metric."""
 
     def setUp(self):
         super().setUp()
@@ -184,7 +186,7 @@ class Scraped(EndToEnd):
         return answer.body.decode()
 
     def samples(self):
-        """series -> value."""
+        """{series: value}."""
         lines = [line.rpartition(" ") for line in self.metrics().splitlines()
                  if not line.startswith("#")]
         return {series: float(value) for series, _, value in lines}
@@ -202,7 +204,7 @@ class Scraped(EndToEnd):
 
 
 class Exposition(Scraped):
-    def test_every_metric_is_documented_and_every_documented_one_is_there(self):
+    def test_every_metric_is_documented_and_every_documented_metric_exists(self):
         self.make_traffic()
         text = self.metrics()
         types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
@@ -213,12 +215,12 @@ class Exposition(Scraped):
                 labels[base_name(name, types)] |= set(re.findall(r'(\w+)="', within)) - {"le"}
         self.assertEqual(labels, {name: each for name, (_, each) in documented().items()})
 
-    def test_promtool_has_nothing_against_it(self):
+    def test_promtool_accepts_the_metrics(self):
         ended = subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
                                capture_output=True, timeout=60, check=False)
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
 
-    def test_what_happens_to_jobs_is_counted_at_their_cell(self):
+    def test_the_events_of_jobs_are_counted_at_their_cell(self):
         self.provider.hold("/dns")
         held = [self.submit(a_job(entity_id=str(i))) for i in range(3)]
         self.assertEqual(self.client.post("/v1/jobs", a_job(entity_id="more")).status, 429)
@@ -256,19 +258,19 @@ class Exposition(Scraped):
         self.submit(a_job())
         series = 'celld_oldest_queued_age_seconds{customer="acme",product="*"}'
         first = wait_until(lambda: self.samples()[series], "the job has an age")
-        wait_until(lambda: self.samples()[series] > first, "it grows")
+        wait_until(lambda: self.samples()[series] > first, "the age grows")
         self.assertEqual(self.samples()['celld_cells{state="paused"}'], 1)
 
-    def test_a_service_of_a_reload_has_labels_of_its_own(self):
+    def test_a_service_added_by_a_reload_has_labels_of_its_own(self):
         self.config["services"]["late"] = {"type": "simulated"}
         self.daemon.write_config(self.config)
         self.daemon.signal(signal.SIGHUP)
         wait_until(lambda: self.client.post("/v1/jobs", a_job(services=["late"])).status == 202,
-                   "the service is there")
+                   "the service exists")
         series = 'celld_attempts_total{outcome="succeeded",service="late"}'
         wait_until(lambda: self.samples().get(series) == 1, "the attempt is counted")
 
-    def test_more_cells_than_labels_are_summed(self):
+    def test_cells_beyond_the_limit_on_labels_are_summed(self):
         for start in range(0, 1100, 100):
             for i in range(start, start + 100):
                 self.submit(a_job(customer=f"c{i}", product="mail", entity_id=str(i),
@@ -293,7 +295,7 @@ class Queries(Scraped):
             self.make_traffic()
             series = prometheus.query('count_over_time(celld_submissions_total{customer="*"}[10s])')
             return series and int(series[0]["value"][1]) > 4
-        wait_until(scraped, "Prometheus has looked at celld several times")
+        wait_until(scraped, "Prometheus has scraped celld several times")
         self.assertEqual(prometheus.query("up")[0]["value"][1], "1")
 
         groups = prometheus.get("rules")["groups"]
@@ -305,8 +307,8 @@ class Queries(Scraped):
         board = list(board_queries())
         self.assertGreater(len(board), 25)
 
-        # An alert that is not raised returns nothing, so it is asked without its threshold, and
-        # over the time that there has been.
+        # An alert that does not fire returns nothing, so it is queried without its threshold, and
+        # over a short time.
         alerts = [(rule["name"], re.sub(r"\[\d+m\]", "[10s]", re.sub(
             r"\s(==|>|<)\s*[\d.e+]+$", "", rule["query"].strip()))) for rule in rules]
         for name, expression in alerts + board:

@@ -1,5 +1,5 @@
-"""A celld under a service manager that the test plays: it hands over a listening socket, and hears
-what celld has to tell."""
+"""A celld under a service manager played by the test, which passes it a listening socket and
+receives its notifications."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ import time
 
 from daemon import DEADLINE_S, Daemon
 
-# Moves the socket to where it belongs; LISTEN_PID is the process that becomes celld.
+# Moves the socket to descriptor 3; LISTEN_PID is the process that becomes celld.
 HAND_OVER = 'exec 3<&"$0"-; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
 
 
@@ -20,7 +20,8 @@ def listening_socket(host="127.0.0.1", kind=socket.AF_INET):
 
 
 class Service(Daemon):
-    """With a `listening` socket, celld serves that one, and so does the next process after it."""
+    """With a `listening` socket, celld serves that socket, and so does the next process after
+    it."""
 
     def __init__(self, config, directory, listening=None, environment=None):
         arguments = ["--data", os.path.join(directory, "data")]
@@ -32,7 +33,7 @@ class Service(Daemon):
         self.manager.bind(path)
         self.environment["NOTIFY_SOCKET"] = path
         if listening is not None:
-            # Not descriptor 3, which is where it goes.
+            # Any descriptor but 3, where HAND_OVER puts it.
             self.pass_fds = (fcntl.fcntl(listening.fileno(), fcntl.F_DUPFD, 10),)
 
     def command(self):
@@ -40,23 +41,23 @@ class Service(Daemon):
             return super().command()
         return ["bash", "-c", HAND_OVER, str(self.pass_fds[0]), *super().command()]
 
-    def hear(self, wanted, deadline_s=DEADLINE_S):
-        """The next message that has the line `wanted`, as a dictionary; others are passed over."""
+    def receive(self, wanted, deadline_s=DEADLINE_S):
+        """The next message with the line `wanted`, as a dictionary; skips other messages."""
         give_up_at = time.monotonic() + deadline_s
-        passed = []
+        skipped = []
         while True:
             self.manager.settimeout(max(0.001, give_up_at - time.monotonic()))
             try:
                 lines = self.manager.recv(65536).decode().splitlines()
             except TimeoutError:
-                raise AssertionError(f"no {wanted} within {deadline_s} s, only {passed}\n"
+                raise AssertionError(f"no {wanted} within {deadline_s} s, only {skipped}\n"
                                      f"{self.log()}") from None
             if wanted in lines:
                 return dict(line.split("=", 1) for line in lines)
-            passed.append(lines)
+            skipped.append(lines)
 
     def forget(self):
-        """Gives up what this test process holds."""
+        """Closes what this test process holds."""
         self.manager.close()
         for descriptor in self.pass_fds:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What celld tells its service manager."""
+"""celld's notifications to its service manager."""
 
 import shutil
 import signal
@@ -28,52 +28,52 @@ class Notify(unittest.TestCase):
 
     def test_it_is_ready_once_it_serves(self):
         service = self.service()
-        said = service.hear("READY=1")
-        self.assertEqual(said["STATUS"], f"serving at http://{service.host}:{service.port}")
+        message = service.receive("READY=1")
+        self.assertEqual(message["STATUS"], f"serving at http://{service.host}:{service.port}")
         self.assertEqual(service.client().get("/readyz").status, 200)
         self.assertEqual(service.stop(), 0)
 
-    def test_a_reload_is_announced_and_its_end_too(self):
+    def test_the_start_and_the_end_of_a_reload_are_reported(self):
         service = self.service()
-        service.hear("READY=1")
+        service.receive("READY=1")
         before_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         service.signal(signal.SIGHUP)
-        reloading = service.hear("RELOADING=1")
+        reloading = service.receive("RELOADING=1")
         self.assertGreaterEqual(int(reloading["MONOTONIC_USEC"]), before_us)
-        service.hear("READY=1")
+        service.receive("READY=1")
         self.assertEqual(service.stop(), 0)
 
-    def test_a_stop_says_how_long_it_may_take(self):
+    def test_a_shutdown_reports_how_long_it_may_take(self):
         service = self.service(shutdown_grace_ms=200_000)
         gate = self.provider.hold("/dns")
         self.assertEqual(service.client().post("/v1/jobs", a_job()).status, 202)
-        wait_until(self.provider.running, "it runs")
+        wait_until(self.provider.running, "the call runs")
         service.signal(signal.SIGTERM)
-        stopping = service.hear("STOPPING=1")
+        stopping = service.receive("STOPPING=1")
         self.assertGreater(int(stopping["EXTEND_TIMEOUT_USEC"]), 200_000_000)
         self.assertTrue(service.running())
         gate.let_all()
         self.assertEqual(service.wait(), 0)
 
-    def test_the_watchdog_hears_of_it_also_while_it_drains(self):
+    def test_the_watchdog_is_notified_during_a_shutdown_too(self):
         service = self.service({"WATCHDOG_USEC": "3000000"})
         gate = self.provider.hold("/dns")
         for _ in range(3):
-            service.hear("WATCHDOG=1", 3)
+            service.receive("WATCHDOG=1", 3)
         self.assertEqual(service.client().post("/v1/jobs", a_job()).status, 202)
-        wait_until(self.provider.running, "it runs")
+        wait_until(self.provider.running, "the call runs")
         service.signal(signal.SIGTERM)
-        service.hear("STOPPING=1")
+        service.receive("STOPPING=1")
         for _ in range(3):
-            service.hear("WATCHDOG=1", 3)
+            service.receive("WATCHDOG=1", 3)
         gate.let_all()
         self.assertEqual(service.wait(), 0)
 
-    def test_nobody_is_told_when_nobody_watches(self):
+    def test_without_a_watchdog_there_are_no_watchdog_notifications(self):
         service = self.service()
-        service.hear("READY=1")
+        service.receive("READY=1")
         with self.assertRaises(AssertionError):
-            service.hear("WATCHDOG=1", 0.5)
+            service.receive("WATCHDOG=1", 0.5)
         self.assertEqual(service.stop(), 0)
 
 

@@ -1,4 +1,4 @@
-"""The Debian package of the programs under test: what is in it. `scripts/check --package` installs
+"""The contents of the Debian package of the programs under test. `scripts/check --package` installs
 it."""
 
 import glob
@@ -39,8 +39,8 @@ class Package(unittest.TestCase):
     def field(self, name):
         return run("dpkg-deb", "--field", self.package, name).strip()
 
-    def test_the_package_has_what_it_should(self):
-        # One test, because each would build the package again.
+    def test_the_package_is_complete(self):
+        # One test, because each test would build the package again.
         for check in (self.check_content, self.check_upgrade, self.check_configuration):
             with self.subTest(check.__name__):
                 check()
@@ -64,13 +64,13 @@ class Package(unittest.TestCase):
                      "usr/share/man/man8/celld.8.gz", "usr/share/man/man1/cellctl.1.gz",
                      "usr/share/man/man5/celld.json.5.gz", "usr/share/doc/celld/copyright",
                      "usr/share/doc/celld/changelog.Debian.gz",
-                     "usr/share/doc/celld/operations.md"):
+                     "usr/share/doc/celld/operations/README.md"):
             self.assertTrue(os.path.isfile(f"{self.directory}/celld/{path}"), path)
         for unit in ("celld.service", "celld.socket"):
             [_] = glob.glob(f"{self.directory}/celld/**/systemd/system/{unit}", recursive=True)
 
     def check_upgrade(self):
-        """It restarts the service and leaves the socket open."""
+        """An upgrade restarts the service and leaves the socket open."""
         after = self.text("DEBIAN/postinst")
         self.assertIn("_dh_action=restart", after)
         self.assertIn("deb-systemd-invoke $_dh_action 'celld.service' ", after)

@@ -1,4 +1,4 @@
-"""The listening socket that celld is handed."""
+"""celld with an inherited listening socket."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ class Socket(unittest.TestCase):
         return service
 
     def refusal(self, descriptors, arguments=(), **changes):
-        """What celld says of these sockets before it exits with 2."""
+        """What celld prints about these sockets before it exits with 2."""
         daemon = Daemon(a_config(self.provider, **changes), self.directory)
         moves = "".join(f" {3 + i}<&{d}-" for i, d in enumerate(descriptors))
         script = f'exec{moves}; export LISTEN_PID=$$ LISTEN_FDS={len(descriptors)}; exec "$@"'
@@ -40,13 +40,13 @@ class Socket(unittest.TestCase):
         return ended.stderr
 
     def duplicate(self, sock):
-        """Of a number beyond those that celld is handed."""
+        """A copy with a number above those that celld inherits."""
         self.addCleanup(sock.close)
         copy = fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, 10)
         self.addCleanup(os.close, copy)
         return copy
 
-    def test_it_serves_the_socket_that_it_is_handed(self):
+    def test_celld_serves_an_inherited_socket(self):
         for host, kind in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
             with self.subTest(host), listening_socket(host, kind) as listening:
                 service = self.service(listening, listen={"host": "127.0.0.1", "port": 1})
@@ -75,7 +75,7 @@ class Socket(unittest.TestCase):
             self.assertNotEqual(service.port, listening.getsockname()[1])
             self.assertEqual(service.stop(), 0)
 
-    def test_what_is_no_listening_tcp_socket_is_refused(self):
+    def test_anything_but_a_listening_tcp_socket_is_refused(self):
         idle = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -88,13 +88,13 @@ class Socket(unittest.TestCase):
         with open(os.devnull, "rb") as file:
             self.assertIn("not a listening TCP socket", self.refusal([self.duplicate(file)]))
 
-    def test_two_sockets_are_one_too_many(self):
+    def test_two_sockets_are_refused(self):
         said = self.refusal([self.duplicate(listening_socket()) for _ in range(2)])
-        self.assertEqual(said, "celld: LISTEN_FDS: celld serves one socket and was handed 2\n")
+        self.assertEqual(said, "celld: LISTEN_FDS: celld serves one socket but was passed 2\n")
 
     def test_a_socket_and_an_address_exclude_each_other(self):
         said = self.refusal([self.duplicate(listening_socket())], ["--listen", "127.0.0.1:0"])
-        self.assertIn("--listen or CELLD_LISTEN: celld was handed a socket that listens on "
+        self.assertIn("--listen or CELLD_LISTEN: celld was passed a socket that listens on "
                       "127.0.0.1:", said)
 
     def test_without_tokens_the_socket_has_to_be_on_loopback(self):

@@ -1,4 +1,4 @@
-"""The units, and the manual pages beside them, as `cmake --install` makes them."""
+"""The systemd units and the manual pages, as `cmake --install` installs them."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Installed(unittest.TestCase):
             return file.read()
 
     def page(self, name):
-        """Without its markup."""
+        """The text of a manual page, without markup."""
         section = name[-1]
         text = self.text("share", "man", f"man{section}", name)
         text = re.sub(r"^\.\w+ ?", "", text.replace("\\-", "-"), flags=re.M)
@@ -46,9 +46,9 @@ class Installed(unittest.TestCase):
         run("systemd-analyze", "security", "--offline=true", "--threshold=20",
             os.path.join(self.root, "celld.service"))
 
-    def test_the_units_are_what_systemd_understands(self):
+    def test_systemd_accepts_the_units(self):
         service = self.text("lib/systemd/system/celld.service")
-        # The programs are not where systemd-analyze looks for them, but here.
+        # The program is not where systemd-analyze looks for it, but in this directory.
         self.assertIn("\nExecStart=/usr/sbin/celld --config ", service)
         self.assertTrue(os.access(self.path("sbin/celld"), os.X_OK))
         with open(os.path.join(self.root, "celld.service"), "w", encoding="utf-8") as file:

@@ -1,5 +1,5 @@
-"""A restart under load, as a service manager does it that keeps the listening socket: what clients
-see of it, and what becomes of the jobs."""
+"""A restart under load by a service manager that keeps the listening socket: what clients notice,
+and what happens to the jobs."""
 
 import http.client
 import json
@@ -20,16 +20,16 @@ RESTARTS = 3
 
 
 class LoadClient(threading.Thread):
-    """Posts a job, reads it back, and so on, over one connection for as long as that is kept, and
-    never takes a refusal for an answer. Like any client with a pool it notices that an idle
-    connection was closed. One that is silent for longer than a hand-over takes may notice it too
-    late, and then sends its request again: that is what the idempotency key is for."""
+    """Posts a job, reads it back, and so on, over one connection for as long as it is kept, and
+    accepts no refusal. Like any client with a connection pool, it notices when an idle connection
+    has been closed. A client that is silent for longer than a hand-over takes may notice too late,
+    and then repeats its request: idempotency keys are for that."""
 
-    def __init__(self, name, address, think_s):
-        super().__init__(name=f"client {name}, which thinks for {think_s} s")
+    def __init__(self, name, address, pause_s):
+        super().__init__(name=f"client {name}, which pauses for {pause_s} s")
         self.address = address
-        self.think_s = think_s
-        self.may_repeat = think_s > 1 or SLOWDOWN > 1
+        self.pause_s = pause_s
+        self.may_repeat = pause_s > 1 or SLOWDOWN > 1
         self.ending = threading.Event()
         self.accepted = []
         self.requests = self.connections = self.repeated = 0
@@ -44,9 +44,9 @@ class LoadClient(threading.Thread):
                             idempotency_key=f"{self.ident}.{self.requests}")
                 accepted = self.request("POST", "/v1/jobs", job)
                 self.accepted.append(accepted["id"])
-                self.ending.wait(self.think_s)
+                self.ending.wait(self.pause_s)
                 self.request("GET", f"/v1/jobs/{accepted['id']}")
-                self.ending.wait(self.think_s)
+                self.ending.wait(self.pause_s)
         except Exception as error:  # pylint: disable=broad-except
             self.failure = error
         if self.connection:
@@ -54,7 +54,7 @@ class LoadClient(threading.Thread):
 
     def request(self, method, path, body=None):
         began = time.monotonic()
-        is_new = self.find_connection()
+        is_new = self.ensure_connection()
         try:
             answer = self.ask(method, path, body)
         except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
@@ -62,7 +62,7 @@ class LoadClient(threading.Thread):
                 raise
             self.repeated += 1
             self.connection.close()
-            self.find_connection()
+            self.ensure_connection()
             answer = self.ask(method, path, body)
         self.requests += 1
         self.longest_s = max(self.longest_s, time.monotonic() - began)
@@ -77,8 +77,8 @@ class LoadClient(threading.Thread):
             raise AssertionError(f"{method} {path}: {response.status} {text[:500]!r}")
         return json.loads(text)
 
-    def find_connection(self):
-        """True: it is a new one."""
+    def ensure_connection(self):
+        """True if the connection is new."""
         if self.connection and self.connection.sock:
             closed, _, _ = select.select([self.connection.sock], [], [], 0)
             if not closed:
@@ -104,7 +104,8 @@ class Upgrade(unittest.TestCase):
         self.addCleanup(lambda: self.service.running() and self.service.kill())
 
     def restart(self):
-        """What `systemctl restart` does; how long nobody took connections, in seconds."""
+        """Does what `systemctl restart` does. Returns how long no process accepted connections, in
+        seconds."""
         began = time.monotonic()
         self.assertEqual(self.service.stop(), 0, self.service.log())
         self.service.start()
@@ -117,17 +118,17 @@ class Upgrade(unittest.TestCase):
 
     def test_a_restart_under_load_loses_no_request_and_no_job(self):
         self.provider.always("/dns", slow(0.02))
-        # From busy ones to those that are silent for longer than a hand-over takes.
-        clients = [LoadClient(i, self.listening.getsockname(), think_s)
-                   for i, think_s in enumerate([0] * 8 + [0.05] * 8 + [0.4] * 8 + [1.5] * 8)]
+        # From busy clients to clients that pause for longer than a hand-over takes.
+        clients = [LoadClient(i, self.listening.getsockname(), pause_s)
+                   for i, pause_s in enumerate([0] * 8 + [0.05] * 8 + [0.4] * 8 + [1.5] * 8)]
         for client in clients:
             client.start()
         for restart in range(RESTARTS):
             before = sum(client.requests for client in clients)
             wait_until(lambda before=before: sum(c.requests for c in clients) > before + 200,
-                       "the load goes on")
-            pause_s = self.restart()
-            print(f"restart {restart + 1}: {pause_s:.2f} s from SIGTERM to ready")
+                       "the load continues")
+            restart_s = self.restart()
+            print(f"restart {restart + 1}: {restart_s:.2f} s from SIGTERM to ready")
         before = [client.requests for client in clients]
         wait_until(lambda: all(c.requests > n or c.failure for c, n in zip(clients, before)),
                    "every client is served again")
@@ -144,7 +145,7 @@ class Upgrade(unittest.TestCase):
         self.assertGreater(sum(c.connections for c in clients), RESTARTS * len(clients) // 2)
         self.assertEqual(self.ends_of(ids), {"succeeded"})
         calls = [call.body["job"] for call in self.provider.calls_of()]
-        self.assertEqual((len(calls), set(calls)), (len(ids), set(ids)), "each was called once")
+        self.assertEqual((len(calls), set(calls)), (len(ids), set(ids)), "each job was called once")
 
     def ends_of(self, ids):
         client = self.service.client()
@@ -157,14 +158,14 @@ class Upgrade(unittest.TestCase):
         client.close()
         return states
 
-    def test_new_connections_wait_for_the_next_celld_while_the_old_one_drains(self):
+    def test_new_connections_wait_for_the_next_celld_while_the_old_one_shuts_down(self):
         gate = self.provider.hold("/dns")
         client = self.service.client()
         self.assertEqual(client.post("/v1/jobs", a_job()).status, 202)
         client.close()
-        wait_until(self.provider.running, "it runs")
+        wait_until(self.provider.running, "the call runs")
         self.service.signal(signal.SIGTERM)
-        self.service.hear("STOPPING=1")
+        self.service.receive("STOPPING=1")
         self.wait_for_hand_over()
         late = self.connect()
         late.sendall(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -178,24 +179,24 @@ class Upgrade(unittest.TestCase):
         self.assertTrue(late.recv(100).startswith(b"HTTP/1.1 200 "))
 
     def wait_for_hand_over(self):
-        """Until the old celld has left the listening socket: a connection is not answered any
-        more."""
+        """Waits until the old celld has released the listening socket: a new connection is no
+        longer answered."""
         def is_left():
             with socket.create_connection(self.listening.getsockname()) as probe:
                 probe.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
                 return not select.select([probe], [], [], 0.2)[0]
-        wait_until(is_left, "the old celld takes no connections")
+        wait_until(is_left, "the old celld accepts no connections")
 
-    def test_a_request_on_its_way_is_answered_after_the_hand_over_too(self):
+    def test_a_pending_request_is_answered_after_the_hand_over(self):
         gate = self.provider.hold("/dns")
         answers = []
         client = self.service.client()
         waiter = threading.Thread(target=lambda: answers.append(
             client.post("/v1/jobs", a_job(), Prefer="wait=30")))
         waiter.start()
-        wait_until(self.provider.running, "it runs")
+        wait_until(self.provider.running, "the call runs")
         self.service.signal(signal.SIGTERM)
-        self.service.hear("STOPPING=1")
+        self.service.receive("STOPPING=1")
         self.wait_for_hand_over()
         gate.let_all()
         waiter.join(DEADLINE_S)

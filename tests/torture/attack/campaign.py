@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The mutations as a campaign: a unit is a second of them. Every few seconds another seed begins,
-the number of its first unit, with a fresh celld: one that goes on fills its caches, and the test
-holds its memory against that of the beginning. `CELLD_BINARY` names the program.
+"""The mutation test as a campaign; a unit is one second of it. Every few seconds the test starts
+again, with a fresh celld and the number of its first unit as the seed: a celld that runs for long
+fills its caches, and the test compares its memory with that at the start. `CELLD_BINARY` names the
+program.
 """
 
 import os
@@ -20,7 +21,7 @@ FAILURES_MAX = 3
 
 
 def mutate(seed, seconds):
-    """(conversations, whether all went well)"""
+    """Runs the test; returns (conversations, whether it passed)."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore::ResourceWarning", "-m", "unittest", "test_mutations"],
         cwd=HERE, stderr=subprocess.PIPE, text=True, check=False,
@@ -38,14 +39,14 @@ def work(options, outcome):
         conversations, well = mutate(first, SECONDS_OF_A_SEED)
         if not well:
             outcome.fail(first, SECONDS_OF_A_SEED)
-        # What fails may have ended early.
+        # A failed run may have ended early.
         outcome.add(SECONDS_OF_A_SEED if well else
                     min(SECONDS_OF_A_SEED, int(time.monotonic() - began_at)),
                     {"conversations": conversations})
         if len(outcome.failed) == FAILURES_MAX:
             break
         first += SECONDS_OF_A_SEED
-    print(f"{outcome.figures['conversations']} conversations of mutants in {outcome.units} s, "
+    print(f"{outcome.figures['conversations']} mutated conversations in {outcome.units} s, "
           f"{len(outcome.failed)} failures")
 
 

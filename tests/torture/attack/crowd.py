@@ -1,4 +1,4 @@
-"""Many connections at once, in one thread: those who attack by their number."""
+"""Many connections at once, in one thread, for attacks by sheer number."""
 
 import contextlib
 import resource
@@ -9,7 +9,7 @@ import wire
 
 
 def raise_descriptor_limit(needed):
-    """Whether this process may now have so many files open."""
+    """Raises the limit of open files; returns whether this process may now have `needed`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed <= hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -29,9 +29,9 @@ class Crowd:
             self.members.append(member)
         return self
 
-    def say(self, data):
-        """Sends the same from everybody: what their sockets take at once. Returns how many of them
-        still have a connection."""
+    def send(self, data):
+        """Sends `data` on each connection, as much as its socket takes at once. Returns how many
+        connections are still open."""
         alive = 0
         for member in self.members:
             with contextlib.suppress(BlockingIOError):
@@ -43,7 +43,7 @@ class Crowd:
         return alive
 
     def drip(self, byte, seconds, interval_s=1.0):
-        """Each sends one byte each interval, spread evenly over it."""
+        """Sends one byte per connection and interval, spread evenly over the interval."""
         until = time.monotonic() + seconds
         slices = 20
         turn = 0
@@ -54,8 +54,8 @@ class Crowd:
             turn += 1
             time.sleep(max(0.0, now + interval_s / slices - time.monotonic()))
 
-    def hear(self, patience_s=10.0):
-        """Reads what everybody is answered, until every connection has ended: a Talk for each."""
+    def receive(self, patience_s=10.0):
+        """Reads until every connection has ended; returns a Talk for each."""
         received = {member: b"" for member in self.members}
         ends = dict.fromkeys(self.members, wire.OPEN)
         give_up_at = time.monotonic() + patience_s

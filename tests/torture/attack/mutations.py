@@ -1,7 +1,7 @@
-"""Conversations made from proper requests by random changes: seeded, so that each can be had again.
+"""Conversations: valid requests with random mutations, repeatable from a seed and an index.
 
-A Conversation is what a client does with one connection: pieces with pauses between them, and an
-end. What it gets back has to be what a server may say.
+A Conversation is what a client does with one connection: it sends pieces with pauses between them,
+and ends in some way. Whatever it receives must be valid answers.
 """
 
 import random
@@ -124,7 +124,7 @@ MUTATIONS = [flip_bit, insert_token, insert_token, replace_by_token, delete_slic
 
 
 class Plan:
-    """What the conversation `index` of `seed` does."""
+    """What conversation `index` of `seed` does."""
 
     def __init__(self, seed, index):
         rng = random.Random(f"{seed}:{index}")
@@ -139,7 +139,7 @@ class Plan:
         self.pause_s = rng.choice((0, 0, 0.001, 0.02))
         self.end = rng.choice(("half_close",) * 6 + ("wait", "close", "reset"))
         if b"/events" in data:
-            self.end = "reset"  # Of a stream that was only closed celld hears with its heartbeat.
+            self.end = "reset"  # celld notices a stream that was only closed at its next heartbeat.
 
 
 class Conversation:
@@ -162,16 +162,16 @@ class Conversation:
         except BlockingIOError:
             return True
         except OSError:
-            self.queue = []  # Nobody takes it any more; there may be an answer all the same.
+            self.queue = []  # celld has closed its side; an answer may still have arrived.
             return False
         if not self.queue[0]:
             self.queue.pop(0)
             self.next_at = now + self.plan.pause_s
         if not self.queue:
-            self.say_goodbye()
+            self.end_sending()
         return bool(self.queue)
 
-    def say_goodbye(self):
+    def end_sending(self):
         if self.plan.end == "half_close":
             try:
                 self.socket.shutdown(socket.SHUT_WR)
@@ -201,7 +201,7 @@ class Conversation:
         self.socket.close()
 
     def fault(self):
-        """What the daemon did wrong; None when nothing."""
+        """What celld did wrong; None when nothing."""
         try:
             answers, rest = wire.read_answers(self.received)
             for answer in answers:
@@ -210,7 +210,7 @@ class Conversation:
                 if answer.status >= 400 and answer.body:
                     wire.check_problem(answer)
         except (AssertionError, ValueError) as error:
-            return f"not a proper answer: {error!r}"
+            return f"not a valid answer: {error!r}"
         if self.end == wire.RESET:
             return f"a reset after {[answer.status for answer in answers]}"
         if self.end == wire.CLOSED and rest:
@@ -221,8 +221,8 @@ class Conversation:
 
 
 def converse(daemon, seed, seconds, at_once=64):
-    """Has conversations until the time is over. Returns how many, how often each status came, and
-    the first faults, each with what it takes to have it again."""
+    """Runs conversations for `seconds`. Returns their number, the count of each status, and the
+    first faults, each with what it takes to repeat it."""
     index, statuses, faults, running = 0, {}, [], {}
     until = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:

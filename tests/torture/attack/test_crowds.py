@@ -1,4 +1,4 @@
-"""Attacks by number and by patience. Meanwhile a victim is served, and memory stays as it was."""
+"""Attacks by many clients or slow ones. Meanwhile a victim is served, and memory stays bounded."""
 
 import contextlib
 import json
@@ -20,13 +20,13 @@ SUBMISSION_HEAD = request("POST", "/v1/jobs", b"", JSON, "Content-Length: 500000
 
 class SlowClients(Siege):
     def test_slow_heads_are_cut_off_under_default_limits(self):
-        """1,500 connections, a byte a second each: a drip does not extend their five seconds."""
+        """1,500 connections send a byte a second each, which does not extend their five seconds."""
         self.start_siege()
         with self.siege(), Crowd(self.daemon) as crowd:
             began = time.monotonic()
-            crowd.join(1500).say(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            crowd.join(1500).send(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
             crowd.drip(b"a", seconds=4.0)
-            outcomes = crowd.hear()
+            outcomes = crowd.receive()
             self.assertLess(time.monotonic() - began, 12)
             for outcome in outcomes:
                 self.assert_refused(outcome, 408)
@@ -34,67 +34,66 @@ class SlowClients(Siege):
     def test_slow_bodies_are_cut_off(self):
         self.start_siege(body_timeout_ms=2000)
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(1500).say(SUBMISSION_HEAD)
+            crowd.join(1500).send(SUBMISSION_HEAD)
             crowd.drip(b" ", seconds=1.8, interval_s=0.5)
-            for outcome in crowd.hear():
+            for outcome in crowd.receive():
                 self.assert_refused(outcome, 408)
 
     def test_slow_chunks_are_cut_off(self):
         self.start_siege(body_timeout_ms=1500)
         head = request("POST", "/v1/jobs", b"", JSON, "Transfer-Encoding: chunked")
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(500).say(head)
+            crowd.join(500).send(head)
             for _ in range(4):
-                crowd.say(b"1\r\n \r\n")
+                crowd.send(b"1\r\n \r\n")
                 time.sleep(0.3)
-            for outcome in crowd.hear():
+            for outcome in crowd.receive():
                 self.assert_refused(outcome, 408)
 
-    def test_bodies_without_end_are_refused_and_not_kept(self):
-        """Each sends as fast as it can, and does not stop when it is told to."""
+    def test_endless_bodies_are_refused_and_not_kept(self):
+        """Each client sends as fast as it can, and continues after its refusal."""
         self.start_siege()
         piece = b"8000\r\n%b\r\n" % (b" " * 0x8000)
         head = request("POST", "/v1/jobs", b"", JSON, "Transfer-Encoding: chunked")
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(8).say(head)
+            crowd.join(8).send(head)
             until = time.monotonic() + 3
-            while crowd.say(piece) and time.monotonic() < until:
+            while crowd.send(piece) and time.monotonic() < until:
                 time.sleep(0.01)
         self.assert_nothing_of("acme")
 
-    def test_bodies_that_stop_before_their_end_do_not_fill_memory(self):
-        """Each sends nearly the whole MiB that it may, and then nothing: what has come for requests
-        that may never be complete has a bound for all of them together: here the room of 4 MiB,
-        16 KiB for each that waits, what the allocator keeps of the places they leave, and beside
-        them what the victim's own jobs take."""
+    def test_incomplete_bodies_do_not_fill_memory(self):
+        """Each client sends nearly the whole MiB that it may, and then nothing. All incomplete
+        bodies together have a bound: the room of 4 MiB, and 16 KiB for each that waits. Besides,
+        the allocator keeps some freed memory, and the victim's own jobs take some."""
         self.start_siege(body_timeout_ms=2500)
         head = request("POST", "/v1/jobs", b"", JSON, "Content-Length: 1048576")
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(150).say(head)
+            crowd.join(150).send(head)
             until = time.monotonic() + 2
             for _ in range(64):
-                crowd.say(b" " * 16_000)
+                crowd.send(b" " * 16_000)
                 if time.monotonic() > until:
                     break
-            crowd.hear(patience_s=5)
+            crowd.receive(patience_s=5)
 
-    def test_idle_clients_are_sent_away(self):
+    def test_idle_clients_are_disconnected(self):
         self.start_siege(idle_timeout_ms=1500)
         with self.siege(), Crowd(self.daemon) as crowd:
-            for outcome in crowd.join(1000).hear():
+            for outcome in crowd.join(1000).receive():
                 self.assertEqual((outcome.answers, outcome.end), ([], wire.CLOSED))
 
-    def test_half_requests_that_are_taken_up_again_and_again(self):
-        """Each ends a request just before its time is over, and begins the next one."""
+    def test_requests_completed_at_the_last_moment_are_served(self):
+        """Each client completes a request just before its deadline, and begins the next one."""
         self.start_siege(head_timeout_ms=1000)
         with self.siege(), Crowd(self.daemon) as crowd:
             crowd.join(500)
             for _ in range(4):
-                crowd.say(LIVENESS[:-2])
+                crowd.send(LIVENESS[:-2])
                 time.sleep(0.6)
-                crowd.say(LIVENESS[-2:])
-            wait_until(lambda: crowd.say(b""), "they are still there")
-            outcomes = crowd.hear(patience_s=1)
+                crowd.send(LIVENESS[-2:])
+            wait_until(lambda: crowd.send(b""), "some clients are still connected")
+            outcomes = crowd.receive(patience_s=1)
             self.assertEqual({tuple(outcome.statuses) for outcome in outcomes}, {(200,) * 4})
 
     def assert_nothing_of(self, customer):
@@ -102,7 +101,7 @@ class SlowClients(Siege):
 
 
 class Floods(Siege):
-    def test_ten_thousand_connections_that_close_at_once(self):
+    def test_twelve_thousand_connections_that_close_at_once_do_no_harm(self):
         self.start_siege()
         with self.siege():
             for i in range(12_000):
@@ -112,27 +111,27 @@ class Floods(Siege):
                 else:
                     connection.close()
 
-    def test_a_flood_of_refusals(self):
-        """Thousands of malformed requests, each on a connection of its own."""
+    def test_a_flood_of_malformed_requests_does_no_harm(self):
+        """Each malformed request has a connection of its own."""
         self.start_siege()
         with self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:
-                    crowd.join(200).say(b"GET /livez HTTP/1.1\r\nHost : x\r\n\r\n")
-                    for outcome in crowd.hear():
+                    crowd.join(200).send(b"GET /livez HTTP/1.1\r\nHost : x\r\n\r\n")
+                    for outcome in crowd.receive():
                         self.assert_refused(outcome, 400)
 
-    def test_ten_thousand_idle_connections_and_one_more(self):
+    def test_a_connection_beyond_ten_thousand_is_refused(self):
         """Under default limits. The victim's connection is one of the ten thousand."""
         connections_max = 10_000
         if not raise_descriptor_limit(connections_max + 200):
-            self.fail(f"this test opens {connections_max} connections, and the hard limit of open "
-                      "files (ulimit -Hn) does not allow that: raise it")
+            self.fail(f"this test opens {connections_max} connections, but the hard limit of open "
+                      "files (ulimit -Hn) is lower: raise it")
         self.start_siege()
         with self.siege(fresh=False), Crowd(self.daemon) as crowd:
-            for _ in range(100):  # Half of them have asked for something before.
+            for _ in range(100):  # Half of them have sent a request before.
                 some = Crowd(self.daemon).join(50)
-                some.say(LIVENESS)
+                some.send(LIVENESS)
                 crowd.members += some.members
             crowd.join(connections_max - 1 - len(crowd.members))
             wait_until(lambda: self.descriptors() >= connections_max, "all are connected")
@@ -140,20 +139,20 @@ class Floods(Siege):
                 outcome = wire.talk(self.daemon, data)
                 self.assert_refused(outcome, 503)
                 self.assertIn("retry-after", outcome.answers[0].headers)
-            stays(lambda: crowd.say(b"") == connections_max - 1, "nobody is sent away", 1.0)
+            stays(lambda: crowd.send(b"") == connections_max - 1, "no connection is closed", 1.0)
             crowd.members.pop().close()
             wait_until(lambda: wire.talk(self.daemon, LIVENESS, half_close=True).statuses == [200],
-                       "who goes makes room")
+                       "a closed connection makes room")
         self.assertEqual(self.client.get("/v1/jobs", customer="acme").json["items"], [])
 
-    def test_more_connections_than_the_limit_all_at_once(self):
+    def test_a_burst_of_connections_beyond_the_limit_is_refused(self):
         self.start_siege(max_connections=100)
         with self.siege(fresh=False), Crowd(self.daemon) as crowd:
-            crowd.join(99).say(LIVENESS)
+            crowd.join(99).send(LIVENESS)
             wait_until(lambda: self.descriptors() >= 100, "all are connected")
             for _ in self.waves():
                 with Crowd(self.daemon) as late:
-                    outcomes = late.join(500).hear()
+                    outcomes = late.join(500).receive()
                 refused = [outcome for outcome in outcomes if outcome.answers]
                 self.assertGreater(len(refused), 0)
                 for outcome in refused:
@@ -162,10 +161,9 @@ class Floods(Siege):
 
 class Scarcity(Siege):
     @unittest.skipIf("undefined" in os.environ.get("CELLD_SANITIZE", ""),
-                     "that sanitizer takes an object for invalid when it gets no descriptor to look "
-                     "at it with")
-    def test_a_daemon_without_descriptors_goes_on_when_some_are_free_again(self):
-        """More clients than the system lets it have descriptors; fewer than its own limit."""
+                     "without a free descriptor, this sanitizer reports valid objects as invalid")
+    def test_a_daemon_out_of_descriptors_recovers_when_some_are_free_again(self):
+        """More clients than free descriptors, but fewer than its connection limit."""
         self.start_siege()
         self.client.close()
         pid = self.daemon.process.pid
@@ -174,8 +172,8 @@ class Scarcity(Siege):
         client = self.daemon.client()
         self.assertEqual(client.get("/livez").status, 200)
         with Crowd(self.daemon) as crowd:
-            crowd.join(400).say(LIVENESS)
-            wait_until(lambda: self.descriptors() >= before + 49, "none is left")
+            crowd.join(400).send(LIVENESS)
+            wait_until(lambda: self.descriptors() >= before + 49, "no descriptor is left")
             for i in range(50):
                 job = json.loads(submission(f"e-{i}").partition(b"\r\n\r\n")[2])
                 self.assertEqual(client.post("/v1/jobs", job).status, 202)
@@ -184,8 +182,8 @@ class Scarcity(Siege):
         wait_until(lambda: self.descriptors() <= before, "the descriptors come back")
         self.wait_for_end(self.submit(job))
 
-    def test_a_stop_under_attack_is_in_time_and_in_order(self):
-        """Clients that are slow, idle, waiting, deaf, or follow events do not hold it up."""
+    def test_a_shutdown_under_attack_is_clean_and_in_time(self):
+        """Clients that are slow, idle, waiting, or not reading do not delay it."""
         self.start_siege(write_timeout_ms=1000)
         waiting = json.loads(submission("w").partition(b"\r\n\r\n")[2])
         waiting["delay_ms"] = 600_000
@@ -195,19 +193,19 @@ class Scarcity(Siege):
                          request("POST", "/v1/jobs", json.dumps(waiting).encode(), JSON,
                                  "Prefer: wait=60")):
                 crowd = stack.enter_context(Crowd(self.daemon))
-                crowd.join(100, receive_buffer=4096).say(data)
+                crowd.join(100, receive_buffer=4096).send(data)
             wait_until(lambda: len(self.client.get("/v1/jobs", limit=200).json["items"]) == 100,
-                       "the last are there")
+                       "all jobs are submitted")
             began = time.monotonic()
             self.client.close()
             self.assertEqual(self.daemon.stop(), 0)
-            self.assertLess(time.monotonic() - began, 10 + 5)  # The grace, and some more.
+            self.assertLess(time.monotonic() - began, 10 + 5)  # The grace, and a margin.
         self.restart()
         self.assertEqual(len(self.client.get("/v1/jobs", limit=200).json["items"]), 100)
 
 
 class Readers(Siege):
-    """Clients that do not take what they asked for."""
+    """Clients that do not read their answers."""
 
     def fill(self, count, parameter_bytes):
         text = "x" * parameter_bytes
@@ -216,20 +214,20 @@ class Readers(Siege):
             job.update(customer="filler", parameters={"text": text})
             self.wait_for_end(self.submit(job))
 
-    def test_large_answers_that_nobody_reads_do_not_fill_memory(self):
-        """Pages of 8 MiB, asked for by clients that never read. Each is cut off after the write
-        timeout; until then, what is kept for all of them together has a bound."""
+    def test_unread_large_answers_do_not_fill_memory(self):
+        """Clients request pages of 8 MiB and never read. celld disconnects each after the write
+        timeout. Until then, the unsent bytes of all of them together have a bound."""
         self.start_siege(write_timeout_ms=2000)
         self.fill(9, 1_000_000)
         page = request("GET", "/v1/jobs?customer=filler&limit=1000")
         self.assertGreater(len(wire.talk(self.daemon, page, half_close=True).answers[0].body),
                            8_000_000)
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(20, receive_buffer=4096).say(page)
+            crowd.join(20, receive_buffer=4096).send(page)
             time.sleep(3.5)
 
-    def test_large_answers_hold_up_nobody_who_asks_for_little(self):
-        """One large page after the other: each is made and sent in pieces."""
+    def test_large_answers_do_not_delay_small_ones(self):
+        """A client requests one large page after another; celld makes and sends each in pieces."""
         self.start_siege()
         self.fill(9, 1_000_000)
         page = request("GET", "/v1/jobs?customer=filler&limit=1000")
@@ -237,9 +235,9 @@ class Readers(Siege):
             for _ in self.waves(3.0):
                 wire.talk(self.daemon, page, page, half_close=True)
 
-    def test_who_said_too_much_and_reads_late_gets_the_whole_answer(self):
-        """Input that nobody has read when a connection is closed resets it, and a reset takes away
-        what has not been delivered."""
+    def test_a_client_that_sends_too_much_and_reads_late_gets_the_whole_answer(self):
+        """Closing a connection with unread input resets it, and a reset discards what has not been
+        delivered."""
         self.start_siege()
         self.fill(1, 60_000)
         before = self.descriptors()
@@ -253,17 +251,17 @@ class Readers(Siege):
             answer, rest = wire.read_answer(stream.read())
         self.assertEqual((len(answer.json["items"]), rest), (1, b""))
 
-    def test_answers_that_go_on_being_ignored_are_given_up(self):
+    def test_answers_that_stay_unread_are_given_up(self):
         self.start_siege(write_timeout_ms=500)
         self.fill(4, 1_000_000)
         before = self.descriptors()
         with Crowd(self.daemon) as crowd:
             crowd.join(5, receive_buffer=4096)
-            crowd.say(request("GET", "/v1/jobs?customer=filler"))
+            crowd.send(request("GET", "/v1/jobs?customer=filler"))
             wait_until(lambda: self.descriptors() >= before + 5, "all are connected")
-            wait_until(lambda: self.descriptors() <= before, "the daemon has hung up")
+            wait_until(lambda: self.descriptors() <= before, "celld has closed the connections")
 
-    def test_resets_in_the_middle_of_large_answers(self):
+    def test_resets_in_the_middle_of_large_answers_do_no_harm(self):
         self.start_siege()
         self.fill(2, 1_000_000)
         page = request("GET", "/v1/jobs?customer=filler")
@@ -274,12 +272,12 @@ class Readers(Siege):
                 connection.recv(4096)
                 wire.reset(connection)
 
-    def test_event_streams_that_nobody_reads(self):
-        """A hundred followers that never read while jobs run; some others do read."""
+    def test_unread_event_streams_do_not_delay_others(self):
+        """While jobs run, a hundred followers never read, and five others do."""
         self.start_siege(max_stream_backlog_bytes=32 << 10)
-        with self.siege(), Crowd(self.daemon) as deaf, Crowd(self.daemon) as listening:
-            deaf.join(100, receive_buffer=4096).say(request("GET", "/v1/events"))
-            listening.join(5).say(request("GET", "/v1/events?customer=quiet"))
+        with self.siege(), Crowd(self.daemon) as stalled, Crowd(self.daemon) as listening:
+            stalled.join(100, receive_buffer=4096).send(request("GET", "/v1/events"))
+            listening.join(5).send(request("GET", "/v1/events?customer=quiet"))
             job = json.loads(submission("s").partition(b"\r\n\r\n")[2])
             for i in range(60):
                 loud = dict(job, entity={"type": "zone", "id": f"s-{i}"},
@@ -287,16 +285,16 @@ class Readers(Siege):
                 self.wait_for_end(self.submit(loud))
             last = self.submit(dict(job, customer="quiet"))
             self.wait_for_end(last)
-            for outcome in listening.hear(patience_s=1.0):
+            for outcome in listening.receive(patience_s=1.0):
                 self.assertIn(b'"succeeded"', outcome.answers[0].body)
                 self.assertIn(last.encode(), outcome.answers[0].body)
 
-    def test_hundreds_of_event_streams_that_are_dropped(self):
+    def test_hundreds_of_dropped_event_streams_do_no_harm(self):
         self.start_siege()
         with self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:
-                    crowd.join(200).say(request("GET", "/v1/events?customer=nobody"))
+                    crowd.join(200).send(request("GET", "/v1/events?customer=nobody"))
                     time.sleep(0.1)
                     crowd.reset()
 

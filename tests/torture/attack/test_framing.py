@@ -1,5 +1,5 @@
-"""Requests that are no proper HTTP: each gets its documented problem, its connection ends in order,
-and nothing that stands behind it is executed."""
+"""Malformed requests: each gets its documented problem, its connection closes cleanly, and nothing
+after it is executed."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ def get_with(*fields):
 
 
 def post_with(*fields, body=BODY):
-    """With a body that its fields announce, or do not."""
+    """A POST whose fields may or may not announce its body."""
     return request("POST", "/v1/jobs", b"", JSON, *fields) + body
 
 
@@ -37,9 +37,9 @@ def line_by_line(*lines):
 
 START = [
     ("a bare LF", 400, b"GET /livez HTTP/1.1\nHost: x\n\n"),
-    ("a bare LF behind a field", 400, b"GET /livez HTTP/1.1\r\nHost: x\nA: b\r\n\r\n"),
+    ("a bare LF after a field", 400, b"GET /livez HTTP/1.1\r\nHost: x\nA: b\r\n\r\n"),
     ("a bare CR in a field", 400, get_with("A: b\rContent-Length: 5")),
-    ("a bare CR behind the request line", 400, b"GET /livez HTTP/1.1\rHost: x\r\n\r\n"),
+    ("a bare CR after the request line", 400, b"GET /livez HTTP/1.1\rHost: x\r\n\r\n"),
     ("a NUL in a field", 400, get_with("A: b\0c")),
     ("a NUL in a name", 400, get_with("A\0: b")),
     ("a NUL in the target", 400, request("GET", "/livez\0")),
@@ -52,9 +52,9 @@ START = [
     ("no name", 400, get_with(": b")),
     ("a name in quotes", 400, get_with('"A": b')),
     ("a control character", 400, get_with("A: \x1b[31m")),
-    ("a method that is no token", 400, request("G{T", "/livez")),
+    ("a method that is not a token", 400, request("G{T", "/livez")),
     ("a method in brackets", 400, request("(GET)", "/livez")),
-    ("a method without end", 400, request("G" * 1000, "/livez")),
+    ("a method that is too long", 400, request("G" * 1000, "/livez")),
     ("no method", 400, b" /livez HTTP/1.1\r\nHost: x\r\n\r\n"),
     ("HTTP/0.9", 400, b"GET /livez\r\n\r\n"),
     ("HTTP/1.2", 505, request("GET", "/livez", version="HTTP/1.2")),
@@ -65,8 +65,8 @@ START = [
     ("ICY/1.1", 400, request("GET", "/livez", version="ICY/1.1")),
     ("http/1.1", 400, request("GET", "/livez", version="http/1.1")),
     ("two spaces", 400, b"GET  /livez HTTP/1.1\r\nHost: x\r\n\r\n"),
-    ("a tab for a space", 400, b"GET\t/livez HTTP/1.1\r\nHost: x\r\n\r\n"),
-    ("a space behind the version", 400, b"GET /livez HTTP/1.1 \r\nHost: x\r\n\r\n"),
+    ("a tab in place of a space", 400, b"GET\t/livez HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ("a space after the version", 400, b"GET /livez HTTP/1.1 \r\nHost: x\r\n\r\n"),
     ("the preface of HTTP/2", 505, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     ("a TLS handshake", 400, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
     ("an SSH greeting", 400, b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
@@ -97,12 +97,12 @@ TARGETS = [
     ("an escape beyond UTF-8", 400, request("GET", "/v1/jobs?customer=%ff")),
     ("an overlong escape", 400, request("GET", "/v1/jobs?customer=%c0%af")),
     ("a surrogate", 400, request("GET", "/v1/jobs?customer=%ed%a0%80")),
-    ("half an escape", 400, request("GET", "/v1/jobs/%4")),
-    ("no escape", 400, request("GET", "/v1/jobs/%zz")),
-    ("a raw byte beyond ASCII", 400, request("GET", "/v1/jobs/\xff")),
+    ("a truncated escape", 400, request("GET", "/v1/jobs/%4")),
+    ("an escape that is not hexadecimal", 400, request("GET", "/v1/jobs/%zz")),
+    ("a raw non-ASCII byte", 400, request("GET", "/v1/jobs/\xff")),
     ("a huge URI", 414, request("GET", "/" + "a" * 100_000)),
     ("a huge query", 414, request("GET", "/v1/jobs?customer=" + "a" * 5000)),
-    ("a URI without end", 414, b"GET /" + b"a" * 1_000_000),
+    ("an endless URI", 414, b"GET /" + b"a" * 1_000_000),
 ]
 
 LENGTHS = [(f"a Content-Length of {value!r}", 400, with_length(value)) for value in (
@@ -112,7 +112,7 @@ LENGTHS = [(f"a Content-Length of {value!r}", 400, with_length(value)) for value
         1048577, 4294967295, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**64 + 5, 10**100)] + [
     ("two equal Content-Lengths", 400, post_with("Content-Length: 5", "Content-Length: 5")),
     ("two different Content-Lengths", 400, post_with("Content-Length: 0", "Content-Length: 5")),
-    ("a second Content-Length in other letters", 400,
+    ("a second Content-Length in upper case", 400,
      post_with("Content-Length: 0", "CONTENT-LENGTH: 5")),
 ]
 
@@ -153,28 +153,28 @@ CHUNKS = [
     ("a chunk size of 64 bits", 413, chunked(b"ffffffffffffffff\r\n")),
     ("a chunk size of 63 bits", 413, chunked(b"7fffffffffffffff\r\n")),
     ("a chunk over the limit", 413, chunked(b"100001\r\n")),
-    ("rubbish behind the size", 400, chunked(b"2 ab\r\nab\r\n0\r\n\r\n")),
-    ("a letter behind the size", 400, chunked(b"2x\r\nab\r\n0\r\n\r\n")),
+    ("garbage after the size", 400, chunked(b"2 ab\r\nab\r\n0\r\n\r\n")),
+    ("a letter after the size", 400, chunked(b"2x\r\nab\r\n0\r\n\r\n")),
     ("a space before the size", 400, chunked(b" 2\r\nab\r\n0\r\n\r\n")),
     ("a huge chunk extension", 400, chunked(b"2;" + b"a" * 100_000 + b"\r\nab\r\n0\r\n\r\n")),
-    ("a chunk extension without end", 400, chunked(b"2;" + b"a" * 1000)),
+    ("an endless chunk extension", 400, chunked(b"2;" + b"a" * 1000)),
     ("a LF in a chunk extension", 400, chunked(b"2;a\nb\r\nab\r\n0\r\n\r\n")),
     ("a size line that ends in LF", 400, chunked(b"2\nab\r\n0\r\n\r\n")),
     ("a size line that ends in CR", 400, chunked(b"2\rab\r\n0\r\n\r\n")),
-    ("no CR LF behind a chunk", 400, chunked(b"2\r\nab0\r\n\r\n")),
-    ("a LF behind a chunk", 400, chunked(b"2\r\nab\n0\r\n\r\n")),
+    ("no CR LF after a chunk", 400, chunked(b"2\r\nab0\r\n\r\n")),
+    ("a LF after a chunk", 400, chunked(b"2\r\nab\n0\r\n\r\n")),
     ("a chunk that is longer than its size", 400, chunked(b"2\r\nabc\r\n0\r\n\r\n")),
-    ("rubbish for the last chunk", 400, chunked(b"2\r\nab\r\nz\r\n\r\n")),
-    ("a trailer that is no field", 400, chunked(b"0\r\nnothing\r\n\r\n")),
+    ("garbage for the last chunk", 400, chunked(b"2\r\nab\r\nz\r\n\r\n")),
+    ("a trailer that is not a field", 400, chunked(b"0\r\nnothing\r\n\r\n")),
     ("a folded trailer", 400, chunked(b"0\r\nA: b\r\n c\r\n\r\n")),
-    ("a trailer without end", 400, chunked(b"0\r\n" + b"A: b\r\n" * 10_000)),
+    ("an endless trailer", 400, chunked(b"0\r\n" + b"A: b\r\n" * 10_000)),
 ]
 
 SIZES = [
-    ("a header line without end", 431, b"GET /livez HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 1_000_000),
+    ("an endless header line", 431, b"GET /livez HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 1_000_000),
     ("a thousand headers", 431, get_with(*["A: b"] * 1000)),
     ("65 headers", 431, get_with(*["A: b"] * 64)),
-    ("headers without end", 431, b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 100_000),
+    ("endless headers", 431, b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 100_000),
     ("a head of 17 KiB", 431, get_with(*["A: " + "b" * 1000] * 17)),
     ("a body over a MiB", 413, request("POST", "/v1/jobs", b" " * ((1 << 20) + 1), JSON)),
     ("chunks over a MiB", 413,
@@ -195,33 +195,33 @@ class Framing(Siege):
     def test_a_malformed_start_is_refused(self):
         self.check_all(START)
 
-    def test_a_missing_or_odd_host_is_refused(self):
+    def test_a_missing_or_invalid_host_is_refused(self):
         self.check_all(HOSTS)
 
-    def test_a_target_that_is_no_path_is_refused(self):
+    def test_a_target_that_is_not_a_valid_path_is_refused(self):
         self.check_all(TARGETS)
 
-    def test_a_content_length_that_is_no_length_is_refused(self):
+    def test_an_invalid_content_length_is_refused(self):
         self.check_all(LENGTHS)
 
-    def test_encodings_that_nobody_agreed_on_are_refused(self):
+    def test_unsupported_encodings_are_refused(self):
         self.check_all(ENCODINGS)
 
     def test_malformed_chunks_are_refused(self):
         self.check_all(CHUNKS)
 
-    def test_what_is_too_large_is_refused(self):
+    def test_requests_above_a_limit_are_refused(self):
         self.check_all(SIZES)
 
-    def test_refusals_come_without_the_end_of_the_request(self):
-        """A client that waits with its connection open is told as well."""
+    def test_refusals_do_not_wait_for_the_end_of_the_request(self):
+        """A client that keeps its connection open gets the refusal too."""
         self.start_siege()
         for what, status, data in SIZES + TARGETS + CHUNKS:
             with self.subTest(what):
                 patient = wire.talk(self.daemon, data, until=lambda answers: answers)
                 self.assertEqual(patient.statuses, [status], patient)
 
-    def test_odd_but_proper_requests_are_served(self):
+    def test_unusual_but_valid_requests_are_served(self):
         self.start_siege()
         for what, status, data in [
                 ("a body in chunks", 202, chunked(b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY))),
@@ -231,7 +231,7 @@ class Framing(Siege):
                 ("spaces around the length", 202, with_length(f" \t{len(BODY)} \t")),
                 ("an empty line before", 200, b"\r\n" + get_with()),
                 ("a field without value", 200, get_with("A:")),
-                ("bytes beyond ASCII in a value", 200, get_with("A: \xff\xfe")),
+                ("non-ASCII bytes in a value", 200, get_with("A: \xff\xfe")),
                 ("64 headers", 200, get_with(*["A: b"] * 63)),
                 ("a Host with a port", 200, request("GET", "/livez", host="Host: x:8080")),
                 ("an IPv6 Host", 200, request("GET", "/livez", host="Host: [::1]:80")),
@@ -248,7 +248,7 @@ class Framing(Siege):
                 outcome = wire.talk(self.daemon, data, half_close=True)
                 self.assertEqual((outcome.statuses, outcome.end), ([status], wire.CLOSED), outcome)
 
-    def test_what_ends_too_early_is_told_so(self):
+    def test_incomplete_requests_are_refused(self):
         self.start_siege()
         for what, data in [("in the request line", b"GET /livez"), ("HTTP/0.9", b"GET /livez\r\n"),
                            ("in the head", b"GET /livez HTTP/1.1\r\nHost: x"),
@@ -261,7 +261,7 @@ class Framing(Siege):
 
 
 class Methods(Siege):
-    def test_methods_are_answered_as_the_contract_says(self):
+    def test_methods_are_answered_as_documented(self):
         self.start_siege()
         for method, target, status in [
                 ("HEAD", "/livez", 200), ("HEAD", "/v1/jobs", 200), ("HEAD", "/nothing", 404),
@@ -281,34 +281,34 @@ class Methods(Siege):
 
 
 class Expectations(Siege):
-    def test_expect_100_continue_in_odd_places(self):
+    def test_expect_100_continue_is_answered_in_unusual_requests(self):
         self.start_siege()
         expect = "Expect: 100-continue"
         for what, statuses, data in [
                 ("without a body", [200], get_with(expect)),
                 ("with an empty body", [400], post_with(expect, "Content-Length: 0", body=b"")),
-                ("in other letters", [202],
+                ("in another case", [202],
                  post_with("eXPECT: 100-Continue", f"Content-Length: {len(BODY)}")),
                 ("with its body at once", [202], post_with(expect, f"Content-Length: {len(BODY)}")),
                 ("with too long a body", [413], post_with(expect, "Content-Length: 1048577",
                                                           body=b"")),
                 ("twice", [202], post_with(expect, expect, f"Content-Length: {len(BODY)}")),
-                ("with a second request behind", [200, 200], get_with(expect) + get_with()),
-                ("for a method that is not there", [405],
+                ("with a second request after it", [200, 200], get_with(expect) + get_with()),
+                ("for an unsupported method", [405],
                  request("PUT", "/v1/jobs", BODY, JSON, expect))]:
             with self.subTest(what):
                 outcome = wire.talk(self.daemon, data, half_close=True)
                 self.assertEqual((outcome.statuses, outcome.end), (statuses, wire.CLOSED), outcome)
 
-    def test_http_1_0_is_never_told_to_continue(self):
+    def test_an_http_1_0_client_never_gets_a_100(self):
         self.start_siege()
         head = request("POST", "/v1/jobs", b"", JSON, "Expect: 100-continue",
                        f"Content-Length: {len(BODY)}", version="HTTP/1.0")
         early = wire.talk(self.daemon, head, until=lambda answers: answers, patience_s=0.3)
-        self.assertEqual(early.statuses, [], "an HTTP/1.0 client does not know 100")
+        self.assertEqual(early.statuses, [], "an HTTP/1.0 client does not understand 100")
         self.assertEqual(wire.talk(self.daemon, head + BODY, half_close=True).statuses, [202])
 
-    def test_who_expects_and_never_sends_is_told_so(self):
+    def test_a_client_that_expects_100_and_never_sends_gets_a_408(self):
         self.start_siege(body_timeout_ms=300)
         outcome = wire.talk(self.daemon, post_with("Expect: 100-continue", "Content-Length: 9",
                                                    body=b""))

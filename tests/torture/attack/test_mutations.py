@@ -1,6 +1,6 @@
-"""Proper requests with random changes, over many connections at once.
+"""Valid requests with random mutations, over many connections at once.
 
-`CELLD_MUTATION_SECONDS` says for how long (default 8), `CELLD_MUTATION_SEED` from which seed.
+`CELLD_MUTATION_SECONDS` sets the duration (default 8), `CELLD_MUTATION_SEED` the seed.
 """
 
 import os
@@ -15,7 +15,7 @@ SEED = os.environ.get("CELLD_MUTATION_SEED", "1")
 
 
 class Mutations(Siege):
-    def test_no_mutant_of_a_request_is_answered_wrongly_or_does_harm(self):
+    def test_no_mutated_request_gets_a_wrong_answer_or_does_harm(self):
         self.start_siege(head_timeout_ms=700, body_timeout_ms=700, idle_timeout_ms=1000,
                          write_timeout_ms=1000)
         with self.siege():
@@ -23,7 +23,7 @@ class Mutations(Siege):
             print(f"{count} conversations, answers: {statuses}", file=sys.stderr)
         self.assertEqual(faults, [])
         self.assertGreater(count, 100)
-        self.assertGreater(len(statuses), 8, "most kinds of answers are seen")
+        self.assertGreater(len(statuses), 8, "most kinds of answers occur")
 
 
 if __name__ == "__main__":

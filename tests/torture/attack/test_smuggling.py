@@ -1,4 +1,4 @@
-"""Requests within requests, many in one segment, and headers that lie."""
+"""Smuggled requests, pipelined requests, and forged headers."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ class Pipelining(Siege):
                          [f"e-{i}" for i in range(100)])
         self.assertEqual(len(self.client.get("/v1/jobs", limit=1000).json["items"]), 100)
 
-    def test_pipelining_may_be_cut_anywhere(self):
+    def test_pipelined_requests_may_be_split_anywhere(self):
         self.start_siege()
         data = LIVENESS + submission("cut") + LIVENESS
         for size in (1, 7, 64):
@@ -39,7 +39,7 @@ class Pipelining(Siege):
             outcome = wire.talk(self.daemon, *pieces, half_close=True)
             self.assertEqual(outcome.statuses, [200, 202, 200], f"pieces of {size}")
 
-    def test_nothing_behind_a_close_is_executed(self):
+    def test_nothing_after_a_close_is_executed(self):
         self.start_siege()
         for first, status in (
                 (request("GET", "/livez", b"", "Connection: close"), 200),
@@ -50,7 +50,7 @@ class Pipelining(Siege):
         self.assert_no_jobs()
 
     def test_a_client_that_pipelines_without_reading_is_held_back(self):
-        """It gets its answers when it reads; what it sends meanwhile costs no memory here."""
+        """It gets its answers when it reads; what it sends meanwhile takes no memory in celld."""
         self.start_siege(write_timeout_ms=2000)
         with self.siege():
             outcome = wire.talk(self.daemon, LIVENESS * 20_000, half_close=True, patience_s=30)
@@ -61,7 +61,7 @@ class Pipelining(Siege):
                 for _ in range(200):  # 6 MB of requests.
                     greedy.sendall(LIVENESS * 1000)
             except OSError:
-                pass  # Nobody takes it any more, or the connection is gone.
+                pass  # celld has stopped reading, or the connection is closed.
             greedy.close()
 
     def test_a_client_that_is_always_in_the_middle_of_its_next_request_takes_one_buffer(self):
@@ -78,7 +78,7 @@ class Pipelining(Siege):
                     self.assertEqual(self.read_answer(answers), 200)
 
     def read_answer(self, file):
-        """The status of one that has a Content-Length."""
+        """Reads an answer that has a Content-Length; returns its status."""
         status = int(file.readline().split()[1])
         length = 0
         while (line := file.readline()) != b"\r\n":
@@ -90,7 +90,7 @@ class Pipelining(Siege):
 
 
 class Smuggling(Siege):
-    def test_a_body_is_never_taken_for_a_request(self):
+    def test_a_body_is_never_parsed_as_a_request(self):
         self.start_siege()
         for method, target, status in (
                 ("GET", "/livez", 200), ("HEAD", "/livez", 200), ("GET", "/nothing", 404),
@@ -106,7 +106,7 @@ class Smuggling(Siege):
                     self.assertEqual(outcome.statuses, [status, 200], outcome)
         self.assert_no_jobs()
 
-    def test_what_comes_after_a_refusal_is_never_executed(self):
+    def test_nothing_after_a_refusal_is_ever_executed(self):
         self.start_siege()
         for refused in (with_both_framings(), request("GET", "/livez", b"", "Host: y"),
                         b"GET /livez\r\n\r\n",
@@ -116,21 +116,21 @@ class Smuggling(Siege):
                 received = b""
                 while b"}" not in received:
                     received += connection.recv(65536)
-                for _ in range(20):  # The other side has only half closed the connection.
+                for _ in range(20):  # celld has closed only its own side of the connection.
                     connection.sendall(SMUGGLED)
                 self.assertEqual(connection.recv(65536), b"")
         self.assert_no_jobs()
 
-    def test_an_early_answer_does_not_free_the_body(self):
-        """413 is answered before the body has come; the body stays a body."""
+    def test_the_body_of_a_request_answered_early_is_never_executed(self):
+        """celld answers 413 before the body has arrived, and still reads it as a body."""
         self.start_siege()
         head = request("POST", "/v1/jobs", b"", JSON, "Content-Length: 3000000")
         outcome = wire.talk(self.daemon, head, *[SMUGGLED * 50] * 100, half_close=True)
         self.assert_refused(outcome, 413)
         self.assert_no_jobs()
 
-    def test_a_request_for_another_connection_is_not_found_in_this_one(self):
-        """Answers go to who asked: a thousand pipelined requests over twenty connections."""
+    def test_no_answer_reaches_another_connection(self):
+        """A thousand pipelined requests over twenty connections each get their own answer."""
         self.start_siege()
         for i in range(20):
             data = b"".join(request("GET", f"/v1/jobs?customer=c-{i}&x-{i}-{j}=1")
@@ -147,15 +147,15 @@ def with_both_framings():
                    "Transfer-Encoding: chunked") + b"0\r\n\r\n"
 
 
-class LyingHeaders(Siege):
-    def test_headers_about_addresses_change_nothing(self):
+class ForgedHeaders(Siege):
+    def test_headers_that_name_addresses_are_ignored(self):
         self.start_siege()
-        lies = [f"{name}: 203.0.113.77" for name in (
+        forged = [f"{name}: 203.0.113.77" for name in (
             "REMOTE_ADDR", "REMOTE_PORT", "LOCAL_ADDR", "LOCAL_PORT", "X-Forwarded-For",
             "X-Real-IP", "X-Forwarded-Host", "Forwarded", "X-Original-URL", "X-Rewrite-URL",
             "X-HTTP-Method-Override", "EXCEPTION_WHAT")]
-        outcome = wire.talk(self.daemon, submission("honest", *lies) + request(
-            "GET", "/v1/jobs", b"", *lies), half_close=True)
+        outcome = wire.talk(self.daemon, submission("honest", *forged) + request(
+            "GET", "/v1/jobs", b"", *forged), half_close=True)
         self.assertEqual(outcome.statuses, [202, 200])
         for answer in outcome.answers:
             self.assertNotIn(b"203.0.113.77", answer.body)
@@ -177,7 +177,7 @@ class LyingHeaders(Siege):
                                 half_close=True)
             self.assertIn(outcome.statuses, ([400], [403], [415]), field)
 
-    def test_an_escape_in_a_token_does_not_make_it_another(self):
+    def test_an_escape_in_a_token_is_never_decoded(self):
         token = "t-" + "a" * 30
         digest = hashlib.sha256(token.encode()).hexdigest()
         self.start({"services": {"demo": {"type": "simulated"}}, "cells": [{}],
@@ -190,8 +190,8 @@ class LyingHeaders(Siege):
         twice = request("GET", "/v1/jobs", b"", *[f"Authorization: Bearer {token}"] * 2)
         self.assertEqual(wire.talk(self.daemon, twice, half_close=True).statuses, [401])
 
-    def test_what_is_shown_again_is_escaped(self):
-        """Odd text of a request, in the problem that speaks of it, or in its job."""
+    def test_quoted_text_of_a_request_is_escaped(self):
+        """A problem or a job quotes unusual text from its request."""
         self.start_siege()
         odd = '"}\r\nX-Injected: 1\r\n\r\n\u2028<script>\x7f'
         refused = self.client.post("/v1/jobs", {odd: 1})
@@ -203,7 +203,7 @@ class LyingHeaders(Siege):
 
 
 class Halves(Siege):
-    def test_a_client_that_has_said_all_gets_its_answer(self):
+    def test_a_client_that_closes_its_sending_side_gets_its_answer(self):
         self.start_siege()
         slow = json.dumps({"customer": "acme", "product": "dns", "action": "create",
                            "entity": {"type": "zone", "id": "h"}, "services": ["demo"],
@@ -215,7 +215,7 @@ class Halves(Siege):
             outcome = wire.talk(self.daemon, data, half_close=True)
             self.assertEqual((outcome.statuses, outcome.end), (statuses, wire.CLOSED), outcome)
 
-    def test_resets_in_the_middle_leave_nothing_behind(self):
+    def test_resets_in_the_middle_of_an_exchange_leave_nothing_behind(self):
         self.start_siege()
         with self.siege():
             for i in self.waves():
@@ -226,7 +226,7 @@ class Halves(Siege):
                     connection.recv(20)
                 wire.reset(connection)
 
-    def test_a_connection_that_goes_takes_its_waiting_answer_with_it(self):
+    def test_a_reset_connection_frees_its_waiting_answer(self):
         self.start_siege()
         before = self.descriptors()
         body = json.dumps({"customer": "acme", "product": "dns", "action": "create",

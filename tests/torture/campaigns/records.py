@@ -1,19 +1,21 @@
-"""How far the campaigns have come: docs/campaigns.json.
+"""The campaigns' records in build/campaigns.json, which stays on this machine.
 
-By campaign: `what`, `unit` and `goal`, for people; `done`, the units of all runs; `next`, the first
-unit of the next run; `seconds`; `figures`, added up; `failures`, all that there ever were;
-`failing`, those that have not been repeated with success on another commit; and `commits`, which
-did how many units, with or without changes beside the commit.
+The file maps a campaign's name to its record. `what`, `unit` and `goal` describe the campaign.
+`done`, `seconds`, `failures` and `figures` are totals over all runs, and `next` is the first unit
+of the next run. `failing` lists the failures that have not yet passed on another version of the
+program. `commits` has `units`, `seconds`, `failures` and `figures` for each commit, separately for
+runs with uncommitted changes (`clean` is false).
 """
 
 import json
 import os
 
 NUMBERS = ("done", "next", "seconds", "failures")
+NUMBERS_OF_COMMIT = ("units", "seconds", "failures")
 
 
 class Invalid(Exception):
-    """The file cannot be used; says where and why."""
+    """The file is unusable. The text says where and why."""
 
 
 def _expect(condition, where, what):
@@ -45,8 +47,12 @@ def _check_commits(commits, where):
     _expect(isinstance(commits, list), where, "must be an array")
     for index, each in enumerate(commits):
         _expect(isinstance(each, dict) and isinstance(each.get("commit"), str) and
-                isinstance(each.get("clean"), bool) and is_count(each.get("units")),
-                f"{where}/{index}", "must have `commit`, `clean` and `units`")
+                isinstance(each.get("clean"), bool), f"{where}/{index}",
+                "must have `commit` and `clean`")
+        for name in NUMBERS_OF_COMMIT:
+            _expect(is_count(each.get(name)), f"{where}/{index}/{name}",
+                    "must be an integer of at least 0")
+        check_figures(each.get("figures"), f"{where}/{index}/figures")
 
 
 def _check_failing(failing, where):
@@ -69,7 +75,8 @@ def _check_record(record, where):
 
 
 def load(path, campaigns):
-    """By name, those of `campaigns` at least. Raises Invalid."""
+    """The records by name, with an empty one for each of `campaigns` that has none yet. Raises
+    Invalid."""
     try:
         with open(path, encoding="utf-8") as file:
             records = json.load(file)
@@ -88,8 +95,9 @@ def load(path, campaigns):
 
 
 def save(path, records):
-    """Whole or not at all."""
+    """Replaces the file atomically."""
     text = json.dumps(records, indent=1, sort_keys=True) + "\n"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -97,25 +105,50 @@ def save(path, records):
     os.replace(path + ".new", path)
 
 
-def add(record, summary, seconds, commit):
-    """Counts a slice that began at `next`."""
-    record["done"] += summary["units"]
-    record["next"] += summary["units"]
-    record["seconds"] += round(seconds)
-    for name, value in summary["figures"].items():
-        record["figures"][name] = record["figures"].get(name, 0) + value
+def _of_commit(record, commit):
+    """The entry of `commit`, added if it is missing."""
     for each in record["commits"]:
         if (each["commit"], each["clean"]) == (commit.name, commit.clean):
-            each["units"] += summary["units"]
-            return
+            return each
     record["commits"].append({"commit": commit.name, "clean": commit.clean,
-                              "units": summary["units"]})
+                              **dict.fromkeys(NUMBERS_OF_COMMIT, 0), "figures": {}})
+    return record["commits"][-1]
+
+
+def _sum(into, figures):
+    for name, value in figures.items():
+        into[name] = into.get(name, 0) + value
+
+
+def add(record, summary, seconds, commit):
+    """Counts a slice that began at `next`. Its failures are counted by add_failure()."""
+    entry = _of_commit(record, commit)
+    record["done"] += summary["units"]
+    record["next"] += summary["units"]
+    entry["units"] += summary["units"]
+    for part in record, entry:
+        part["seconds"] += round(seconds)
+        _sum(part["figures"], summary["figures"])
 
 
 def add_failure(record, first, count, why, commit):
-    """Counts it, and keeps it to be repeated."""
+    """Counts the failure, and keeps it to be repeated."""
     record["failures"] += 1
+    _of_commit(record, commit)["failures"] += 1
     known = [each for each in record["failing"] if (each["from"], each["count"]) == (first, count)]
     if not known:
         record["failing"].append({"from": first, "count": count, "why": why,
                                   "commit": commit.name, "clean": commit.clean})
+
+
+def of_version(record, is_part):
+    """The entries of `commits` for which `is_part(commit, clean)` holds, added up: `units`,
+    `seconds`, `failures`, `figures`, and the names of the commits."""
+    total = {**dict.fromkeys(NUMBERS_OF_COMMIT, 0), "figures": {}, "names": []}
+    for each in record["commits"]:
+        if is_part(each["commit"], each["clean"]):
+            for name in NUMBERS_OF_COMMIT:
+                total[name] += each[name]
+            _sum(total["figures"], each["figures"])
+            total["names"].append(each["commit"])
+    return total

@@ -15,56 +15,57 @@ import time
 import records
 from program import COUNT_MAX
 
-LOGS = os.path.join("build", "campaigns")  # Below the tree's root.
-ROUND_S = 600             # Each campaign gets its turn about that often.
-END_S = 300               # For what a program does after its time: a drain, an audit.
+LOGS = os.path.join("build", "campaigns")  # Relative to the tree's root.
+RECORDS = os.path.join("build", "campaigns.json")
+ROUND_S = 600             # Each campaign gets a turn about this often.
+END_S = 300               # What a program may take after its time is up, to drain and audit.
 TAIL_LINES = 40
 REPEAT_S = 3600
-INTERRUPTED_S = 30        # For what a program does when it is told to end early.
-# How it ends then, unless it has something to tell: it is killed at last, or ends with the signal.
+INTERRUPTED_S = 30        # What a program may take to end when it is interrupted.
+# Exit codes of an interrupted program that found nothing; None: it had to be killed.
 INTERRUPTED_CODES = (None, 130, -signal.SIGINT, -signal.SIGTERM)
+# Changes of documentation do not make another version of the program.
+PROGRAM = (".", ":(exclude)docs", ":(exclude)*.md")
 
 
 @dataclasses.dataclass(frozen=True)
 class Commit:
     name: str
-    clean: bool  # Nothing is changed beside it.
+    clean: bool  # No uncommitted changes, except to documentation.
 
     def __str__(self):
-        return self.name if self.clean else f"{self.name} with changes"
+        return self.name if self.clean else f"{self.name} with uncommitted changes"
 
 
-def commit_of(root, records_path):
-    """What is tried. The records themselves do not count as a change. Raises records.Invalid."""
+def commit_of(root):
+    """The commit that is checked out. Raises records.Invalid."""
     def git(*arguments):
         try:
             return subprocess.run(["git", "-C", root, *arguments], check=True, text=True,
                                   capture_output=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError) as error:
             why = getattr(error, "stderr", None) or error
-            raise records.Invalid(f"counts are kept by commit, and git says: {why}") from None
-    changes = git("status", "--porcelain", "--", ".",
-                  f":(exclude){os.path.relpath(records_path, root)}")
+            raise records.Invalid(f"figures belong to a commit, but git failed: {why}") from None
+    changes = git("status", "--porcelain", "--", *PROGRAM)
     return Commit(git("rev-parse", "--short", "HEAD"), not changes)
 
 
-def same_tree(root, records_path, one, other):
-    """Whether two commits differ in nothing but the records. One that is gone is another."""
-    done = subprocess.run(["git", "-C", root, "diff", "--quiet", one, other, "--", ".",
-                           f":(exclude){os.path.relpath(records_path, root)}"],
+def same_program(root, one, other):
+    """Whether two commits differ in documentation at most. False if either no longer exists."""
+    done = subprocess.run(["git", "-C", root, "diff", "--quiet", one, other, "--", *PROGRAM],
                           check=False, capture_output=True)
     return done.returncode == 0
 
 
 class Interruption:
-    """SIGINT or SIGTERM: comes as KeyboardInterrupt while it is waited for, and else is noted, so
-    that what a program has found is kept before this ends."""
+    """Handles SIGINT and SIGTERM. Inside `awaited()` a signal raises KeyboardInterrupt. Elsewhere
+    it is only counted, so that the results in hand are saved before the run ends."""
 
     def __init__(self):
-        self.came, self.waited_for = 0, False
+        self.received, self.raises = 0, False
 
     def __enter__(self):
-        self.before = [(number, signal.signal(number, self.come))
+        self.before = [(number, signal.signal(number, self.receive))
                        for number in (signal.SIGINT, signal.SIGTERM)]
         return self
 
@@ -72,21 +73,21 @@ class Interruption:
         for number, handler in self.before:
             signal.signal(number, handler)
 
-    def come(self, *_):
-        self.came += 1
-        if self.waited_for:
+    def receive(self, *_):
+        self.received += 1
+        if self.raises:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
-    def awaited(self, known=0):
-        """`known`: so many have been taken care of."""
-        self.waited_for = True
+    def awaited(self, handled=0):
+        """`handled`: how many signals the caller has already handled."""
+        self.raises = True
         try:
-            if self.came > known:
+            if self.received > handled:
                 raise KeyboardInterrupt
             yield
         finally:
-            self.waited_for = False
+            self.raises = False
 
 
 class Slice:
@@ -96,7 +97,7 @@ class Slice:
         self.campaign, self.first, self.count, self.seconds = campaign, first, count, seconds
         self.log = log
         self.summary = None
-        self.why = None       # What went wrong, but for the failures in the summary.
+        self.why = None       # What went wrong, apart from the failures in the summary.
         self.took_s = 0.0
         self.interrupted = False
 
@@ -110,14 +111,15 @@ class Slice:
                     process = subprocess.Popen(command, cwd=root, stdout=log, env=environment,
                                                stderr=subprocess.STDOUT, start_new_session=True)
                 except OSError as error:
-                    self.why = f"it cannot be started: {error}"
+                    self.why = f"the program could not be started: {error}"
                     return
                 code = self._wait(process, interruption)
             self.took_s = time.monotonic() - began_at
             self._read(path, code)
 
     def _wait(self, process, interruption):
-        """The exit code, or None: it had to be killed. Nothing of its session is left."""
+        """The exit code, or None if the program had to be killed. Leaves no process of its
+        session."""
         try:
             with interruption.awaited():
                 return process.wait(self.seconds + END_S)
@@ -127,7 +129,7 @@ class Slice:
             self.interrupted = True
             process.send_signal(signal.SIGINT)
             try:
-                with interruption.awaited(known=1):
+                with interruption.awaited(handled=1):
                     return process.wait(INTERRUPTED_S)
             except (subprocess.TimeoutExpired, KeyboardInterrupt):
                 return None
@@ -143,22 +145,22 @@ class Slice:
             with open(path, encoding="utf-8") as file:
                 self.summary = checked(json.load(file))
         except FileNotFoundError:
-            self.why = "it left no summary"
+            self.why = "the program left no summary"
         except (ValueError, records.Invalid) as error:
-            self.why = f"its summary is unusable: {error}"
+            self.why = f"the summary is invalid: {error}"
         if self.interrupted and code in INTERRUPTED_CODES:
-            self.why = None  # Whoever interrupted it knows. The summary counts, if there is one.
+            self.why = None  # The interruption is no failure. A summary still counts.
             return
         if code is None:
-            self.why = "it did not end"
+            self.why = "the program did not end in time"
         elif code < 0:
-            self.why = f"it was ended by {signal.Signals(-code).name}"
+            self.why = f"{signal.Signals(-code).name} ended the program"
         elif self.summary is None:
-            self.why += f", and it exited with {code}"
+            self.why += f"; it exited with {code}"
         elif self.summary["units"] == 0 and not (self.summary["failures"] or self.interrupted):
-            self.why = "it tried nothing"
+            self.why = "the program tried no unit"
         elif code != (1 if self.summary["failures"] else 0):
-            self.why = f"it exited with {code} after {self.summary['failures']} failures"
+            self.why = f"the program exited with {code} after {self.summary['failures']} failures"
         if self.why is not None:
             self.summary = None
 
@@ -167,9 +169,9 @@ class Slice:
 
 
 def checked(summary):
-    """The summary, if it is one. Raises records.Invalid."""
+    """The summary. Raises records.Invalid if it is malformed."""
     if not isinstance(summary, dict):
-        raise records.Invalid("it is no object")
+        raise records.Invalid("must be an object")
     for name in ("units", "failures"):
         if not records.is_count(summary.get(name)):
             raise records.Invalid(f"/{name} must be an integer of at least 0")
@@ -179,39 +181,39 @@ def checked(summary):
 
 
 class Runner:
-    def __init__(self, campaigns, root, path, commit, tell=print, clock=time.monotonic):
+    def __init__(self, campaigns, root, path, commit, report=print, clock=time.monotonic):
         self.campaigns = campaigns
         self.root = root
         self.path = path
         self.commit = commit
-        self.tell = tell
+        self.report = report
         self.clock = clock
         self.records = records.load(path, campaigns)
         self.logs = os.path.join(root, LOGS)
         self.environment = {**os.environ, "CELLD_BINARY": os.path.join(root, "build", "celld"),
                             "PYTHONDONTWRITEBYTECODE": "1"}
         self.interruption = Interruption()
-        self.failures = []  # Of this run: what to tell at its end.
+        self.failures = []  # Of this run, as reported at its end.
 
     def missing(self):
-        """What has to be built first: (campaign, file)."""
+        """The (campaign, file) pairs of files that are not built."""
         return [(campaign.name, name) for campaign in self.campaigns for name in campaign.needs
                 if not os.path.exists(os.path.join(self.root, name))]
 
     def run(self, seconds):
-        """Whether all went well; None when it was interrupted."""
+        """True without failures, False with some, None if interrupted."""
         os.makedirs(self.logs, exist_ok=True)
         slice_s = self._slice_s(seconds)
-        self.tell(f"{len(self.campaigns)} campaigns for {seconds / 60:g} minutes, in turns of "
-                  f"{slice_s} s, at commit {self.commit}. Whatever fails is told with the command "
-                  f"that repeats it, kept in {os.path.relpath(self.path, self.root)}, and ends "
-                  "this run with 1.")
+        self.report(f"{len(self.campaigns)} campaigns for {seconds / 60:g} minutes, in turns of "
+                    f"{slice_s} s, at commit {self.commit}. Each failure is printed with the "
+                    "command that repeats it and recorded in "
+                    f"{os.path.relpath(self.path, self.root)}; a run with failures exits with 1.")
         for campaign in self.campaigns:
-            self.tell(f"  {campaign.name}: {campaign.what} ({campaign.promises}); "
-                      f"{self._progress(campaign)}")
+            self.report(f"  {campaign.name}: {campaign.what} ({campaign.promises}); "
+                        f"{self._progress(campaign)}")
         with self.interruption:
             interrupted = not (self._repeat_failures() and self._take_turns(seconds, slice_s))
-        self._tell_end(interrupted)
+        self._report_end(interrupted)
         return None if interrupted else not self.failures
 
     def _slice_s(self, seconds):
@@ -219,7 +221,7 @@ class Runner:
         return max(1, int(seconds / turns / len(self.campaigns)))
 
     def _take_turns(self, seconds, slice_s):
-        """False when it was interrupted. Every campaign gets at least one whole turn."""
+        """False if interrupted. Every campaign gets at least one whole turn."""
         ends_at = self.clock() + seconds
         for turn in itertools.count():
             for campaign in self.campaigns:
@@ -234,19 +236,19 @@ class Runner:
     def _take_turn(self, campaign, seconds):
         record = self.records[campaign.name]
         first = record["next"]
-        self.tell(f"== {campaign.name}: {campaign.unit} from {first} on, for {seconds} s")
+        self.report(f"== {campaign.name}: {campaign.unit} from {first} on, for {seconds} s")
         this = self._run_slice(campaign, first, COUNT_MAX, seconds)
         if this.summary is not None:
             records.add(record, this.summary, this.took_s, self.commit)
-            self._tell_slice(campaign, this)
+            self._report_slice(campaign, this)
             self._keep_failures(campaign, this)
         elif this.why is not None:
             self._keep(campaign, first, COUNT_MAX, this)
         else:
-            self.tell("   it left no summary when it was interrupted: what it did is not counted; "
-                      f"its output: {os.path.relpath(this.log, self.root)}")
+            self.report("   the program left no summary when interrupted, so this turn does not "
+                        f"count; its output: {os.path.relpath(this.log, self.root)}")
         records.save(self.path, self.records)
-        return not self.interruption.came
+        return not self.interruption.received
 
     def _run_slice(self, campaign, first, count, seconds):
         this = Slice(campaign, first, count, seconds,
@@ -259,15 +261,15 @@ class Runner:
         if this.summary["failures"] and not failed:
             failed = [{"from": this.first, "count": max(1, this.summary["units"])}]
         for each in failed:
-            this.why = "it fails"
+            this.why = "failed"
             self._keep(campaign, each["from"], each["count"], this)
 
     def _keep(self, campaign, first, count, this):
         records.add_failure(self.records[campaign.name], first, count, this.why, self.commit)
-        self._tell_failure(campaign, first, count, this)
+        self._report_failure(campaign, first, count, this)
 
     def _repeat_failures(self):
-        """What failed in earlier runs, first of all. False when it was interrupted."""
+        """Repeats what failed in earlier runs. False if interrupted."""
         for campaign in self.campaigns:
             record = self.records[campaign.name]
             for failure in list(record["failing"]):
@@ -275,16 +277,16 @@ class Runner:
                 if self._repeated_well(this):
                     self._passed(campaign, failure)
                 elif this.failed() or not this.interrupted:
-                    this.why = this.why or "it still fails"
-                    self._tell_failure(campaign, failure["from"], failure["count"], this)
+                    this.why = this.why or "still fails"
+                    self._report_failure(campaign, failure["from"], failure["count"], this)
                 records.save(self.path, self.records)
-                if self.interruption.came:
+                if self.interruption.received:
                     return False
         return True
 
     def _repeat(self, campaign, failure):
-        self.tell(f"== {campaign.name}: again what failed at {failure['commit']}: "
-                  f"{self._units(campaign, failure['from'], failure['count'])}")
+        self.report(f"== {campaign.name}: repeating what failed at {failure['commit']}: "
+                    f"{self._units(campaign, failure['from'], failure['count'])}")
         return self._run_slice(campaign, failure["from"], failure["count"],
                                self._seconds_to_repeat(failure["count"], 60))
 
@@ -294,28 +296,27 @@ class Runner:
         return this.count == COUNT_MAX or this.summary["units"] >= this.count
 
     def _seconds_to_repeat(self, count, otherwise):
-        """What has a known end may take its time to get there."""
+        """A bounded range may take as long as it needs."""
         return REPEAT_S if count < COUNT_MAX else otherwise
 
     def _passed(self, campaign, failure):
         if not self.commit.clean:
-            self.tell("   it passes now, with changes: it stays in the list until it passes on a "
-                      "commit without any")
+            self.report("   passes now, with uncommitted changes: stays open until it passes "
+                        "without any")
         elif failure["clean"] and self._is_same(failure["commit"]):
-            self.tell("   it passes now, and nothing has changed: it stays in the list until it "
-                      "passes where something has")
+            self.report("   passes now, but the program has not changed: stays open until it "
+                        "passes on another version")
             self.failures.append(f"{campaign.name}: {failure['from']} failed at "
-                                 f"{failure['commit']}, and passes now, at {self.commit}, which is "
-                                 "the same")
+                                 f"{failure['commit']} and passes at {self.commit}, which is the "
+                                 "same program")
         else:
-            self.tell("   it passes now")
+            self.report("   passes now")
             self.records[campaign.name]["failing"].remove(failure)
 
     def _is_same(self, commit):
-        return commit == self.commit.name or same_tree(self.root, self.path, commit,
-                                                       self.commit.name)
+        return commit == self.commit.name or same_program(self.root, commit, self.commit.name)
 
-    # What people read.
+    # Output.
 
     def _progress(self, campaign):
         record = self.records[campaign.name]
@@ -330,37 +331,38 @@ class Runner:
         if count == COUNT_MAX:
             return f"{campaign.unit} from {first} on"
         if count == 1:
-            return f"number {first} of the {campaign.unit}"
+            return f"number {first} ({campaign.unit})"
         return f"{campaign.unit} {first} to {first + count - 1}"
 
-    def _tell_slice(self, campaign, this):
-        self.tell(f"   {this.summary['units']:,} {campaign.unit} in {this.took_s:.0f} s, "
-                  f"{this.summary['failures']} failures; {self._progress(campaign)}")
+    def _report_slice(self, campaign, this):
+        self.report(f"   {this.summary['units']:,} {campaign.unit} in {this.took_s:.0f} s, "
+                    f"{this.summary['failures']} failures; {self._progress(campaign)}")
         figures = ", ".join(f"{value:,} {name}" for name, value in this.summary["figures"].items())
         if figures:
-            self.tell(f"   in them: {figures}")
+            self.report(f"   figures: {figures}")
 
-    def _tell_failure(self, campaign, first, count, this):
-        kept = os.path.join(self.logs, f"{campaign.name}-{first}.log")  # The next turn has its own.
+    def _report_failure(self, campaign, first, count, this):
+        # The next turn overwrites this turn's log.
+        kept = os.path.join(self.logs, f"{campaign.name}-{first}.log")
         shutil.copyfile(this.log, kept)
         with open(kept, encoding="utf-8", errors="replace") as log:
             tail = log.read().splitlines()[-TAIL_LINES:]
-        self.tell("\n".join("   | " + line for line in tail))
+        self.report("\n".join("   | " + line for line in tail))
         seconds = self._seconds_to_repeat(count, this.seconds)
         again = campaign.command_line(first, count, seconds, "/dev/stdout")
         text = (f"{campaign.name}: {self._units(campaign, first, count)}: {this.why}\n"
-                f"   again: CELLD_BINARY=build/celld {shlex.join(again)}\n"
-                f"   its output: {os.path.relpath(kept, self.root)}")
-        self.tell(f"   FAILURE: {text}")
+                f"   repeat: CELLD_BINARY=build/celld {shlex.join(again)}\n"
+                f"   output: {os.path.relpath(kept, self.root)}")
+        self.report(f"   FAILURE: {text}")
         self.failures.append(text)
 
-    def _tell_end(self, interrupted):
-        self.tell("interrupted; what was counted is kept" if interrupted else "== the end")
+    def _report_end(self, interrupted):
+        self.report("interrupted; the figures so far are saved" if interrupted else "== the end")
         for campaign in self.campaigns:
-            self.tell(f"  {campaign.name}: {self._progress(campaign)}")
+            self.report(f"  {campaign.name}: {self._progress(campaign)}")
         if self.failures:
-            self.tell(f"{len(self.failures)} FAILURES:")
+            self.report(f"{len(self.failures)} FAILURES:")
             for text in self.failures:
-                self.tell("  " + text)
+                self.report("  " + text)
         elif not interrupted:
-            self.tell("nothing failed")
+            self.report("nothing failed")

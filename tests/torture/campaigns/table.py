@@ -1,4 +1,4 @@
-"""The campaigns of the tree. One more is one more entry."""
+"""The campaigns of the tree. To add one, add an entry."""
 
 import os
 
@@ -6,54 +6,55 @@ from campaign import Campaign
 
 LIMITS = ("--from", "{from}", "--count", "{count}", "--seconds", "{seconds}",
           "--summary", "{summary}")
-# Units that do not mind each other are shared by processes. Most of their time, they wait.
+# For units that tolerate each other's load. Their processes wait most of the time.
 SHARED = (*LIMITS, "--workers", str(2 * (os.cpu_count() or 1)))
 
 CAMPAIGNS = (
     Campaign(
         name="simulation", promises="P2-P6, P8, P10, P11",
-        what="the engine on a virtual clock, under schedules, faults and crashes of a seed",
+        what="the engine on a virtual clock, with schedules, faults and crashes drawn from a seed",
         unit="seeds", goal=1_000_000,
         command=("build/celld_simulation", *LIMITS), needs=("build/celld_simulation",)),
     Campaign(
         name="crash", promises="P1-P6, P11, P12",
-        what="a celld under load that is killed or stopped at random moments and started again",
+        what="a celld under load, killed or stopped at random moments and restarted",
         unit="cycles", goal=10_000,
         command=("tests/torture/crash/cycles.py", *SHARED), needs=("build/celld",)),
     Campaign(
         name="power-cuts", promises="P1, P2",
-        what="the store, and at times a whole celld, on disks as power cuts may leave them behind",
+        what="the store, and sometimes a whole celld, on disks as a power cut can leave them",
         unit="disks", goal=100_000,
         command=("tests/torture/disk/power_cuts.py", *SHARED),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
     Campaign(
         name="failing-disks", promises="P1, P2",
-        what="a celld whose N-th call to its disk fails, and what it has when it is started again",
+        what="a celld whose N-th disk call fails, and the same celld after a restart",
         unit="runs", goal=11_132,
         command=("tests/torture/disk/failing_disk.py", *SHARED),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
     Campaign(
         name="hostile", promises="P5, P8, P9",
-        what="providers that do their worst, many at once, beside good ones",
-        unit="meetings", goal=1000,
-        command=("tests/torture/hostile/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60),
+        what="many hostile providers at once, alongside well-behaved ones",
+        unit="rounds", goal=1000,
+        command=("tests/torture/hostile/campaign.py", *LIMITS), needs=("build/celld",),
+        slice_min_s=60),
     Campaign(
         name="storms", promises="P4, P9, P12",
-        what="resizes, reloads and overload in turn, ten minutes each or what time there is",
+        what="resizes, reloads and overload in turn, for up to ten minutes each",
         unit="seconds of storms", goal=1800,
-        command=("tests/torture/storms/campaign.py", *LIMITS), needs=("build/celld",), slice_min_s=60,
-        slice_whole_s=610),
+        command=("tests/torture/storms/campaign.py", *LIMITS), needs=("build/celld",),
+        slice_min_s=60, slice_whole_s=610),
     Campaign(
         name="fuzz", promises="P9, P12",
-        what="each of the fuzzers, from where the corpus has got to",
+        what="each of the fuzzers, continuing from the corpus so far",
         unit="seconds", goal=7 * 3600,
         command=("tests/torture/fuzz/campaign.py", *LIMITS), needs=("build-fuzz/fuzz_json",),
         slice_min_s=10),
     Campaign(
         name="mutations", promises="P9",
-        what="mutants of proper requests over many connections, while others go on working",
+        what="mutated requests over many connections, while other clients keep working",
         unit="seconds", goal=3600,
         command=("tests/torture/attack/campaign.py", *LIMITS), needs=("build/celld",),
         slice_min_s=10),

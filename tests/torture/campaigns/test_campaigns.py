@@ -1,6 +1,8 @@
-"""The runner of the campaigns, with campaigns that are a few lines of Python."""
+"""Tests of the campaign runner, with fake campaigns of a few lines of Python each."""
 
 import dataclasses
+import importlib.machinery
+import importlib.util
 import itertools
 import json
 import os
@@ -12,17 +14,18 @@ import tempfile
 import unittest
 import unittest.mock
 
+import figures
 import records
 from campaign import Campaign
 from daemon import wait_until
-from runner import Commit, Interruption, Runner, commit_of, same_tree
+from runner import Commit, Interruption, Runner, commit_of, same_program
 from table import CAMPAIGNS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMMIT = Commit("aaaaaaa", True)
 NEWER = Commit("bbbbbbb", True)
 
-# What each fake is run with: `first`, `count`, `path` of the summary; `write` writes it.
+# Precedes each fake: `first`, `count`, the summary's `path`, and `write`, which writes it.
 PRELUDE = """
 import json, os, signal, sys
 first, count, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[4]
@@ -52,17 +55,17 @@ class Campaigns(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp(prefix="celld-campaigns-")
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
-        self.path = os.path.join(self.root, "campaigns.json")
-        self.told = []
+        self.path = os.path.join(self.root, "build", "campaigns.json")
+        self.reported = []
 
     def campaign(self, text, name="fake"):
         return fake(self.root, text, name)
 
     def runner(self, *campaigns, commit=COMMIT):
-        return Runner(campaigns, self.root, self.path, commit, self.told.append)
+        return Runner(campaigns, self.root, self.path, commit, self.reported.append)
 
     def run_once(self, *texts, commit=COMMIT):
-        """One turn of each."""
+        """One turn of each campaign."""
         campaigns = [self.campaign(text, f"fake{i or ''}") for i, text in enumerate(texts)]
         return self.runner(*campaigns, commit=commit).run(0.001)
 
@@ -70,56 +73,67 @@ class Campaigns(unittest.TestCase):
         with open(self.path, encoding="utf-8") as file:
             return json.load(file)[name]
 
-    def assert_told(self, *texts):
-        told = "\n".join(self.told)
+    def assert_reported(self, *texts):
+        reported = "\n".join(self.reported)
         for text in texts:
-            self.assertIn(text, told)
+            self.assertIn(text, reported)
 
 
 class Counting(Campaigns):
-    def test_a_campaign_goes_on_where_it_stopped_and_adds_up(self):
+    def test_a_campaign_resumes_where_it_stopped_and_sums_its_figures(self):
         self.assertTrue(self.run_once(GOOD))
         self.assertTrue(self.run_once("write(10 if first == 10 else 0)", commit=NEWER))
         record = self.record()
         self.assertEqual((record["done"], record["next"], record["failures"]), (20, 20, 0))
         self.assertEqual(record["figures"], {"jobs": 14})
-        self.assertEqual(record["commits"],
-                         [{"commit": "aaaaaaa", "clean": True, "units": 10},
-                          {"commit": "bbbbbbb", "clean": True, "units": 10}])
-        self.assert_told("20 of 100 units done (20.0 %)", "nothing failed")
+        self.assert_reported("20 of 100 units done (20.0 %)", "nothing failed")
 
-    def test_who_needs_long_turns_gets_them_in_a_run_of_ten_times_that(self):
+    def test_units_failures_and_figures_are_also_recorded_by_commit(self):
+        self.run_once(FAILS)
+        self.run_once("write(10)", commit=Commit("aaaaaaa", False))
+        self.run_once("write(20)", commit=NEWER)
+        self.run_once("write(30)", commit=NEWER)
+        self.assertEqual(
+            self.record()["commits"],
+            [{"commit": "aaaaaaa", "clean": True, "units": 10, "seconds": 0, "failures": 1,
+              "figures": {"jobs": 7}},
+             {"commit": "aaaaaaa", "clean": False, "units": 10, "seconds": 0, "failures": 0,
+              "figures": {"jobs": 7}},
+             {"commit": "bbbbbbb", "clean": True, "units": 50, "seconds": 0, "failures": 0,
+              "figures": {"jobs": 14}}])
+
+    def test_a_campaign_gets_full_turns_in_a_run_ten_times_as_long(self):
         for seconds, turn in (499, "45"), (500, "50"):
             campaigns = [self.campaign(GOOD, f"fake{i}") for i in range(11)]
             campaigns[0] = dataclasses.replace(campaigns[0], slice_whole_s=50)
             times = itertools.chain([0], itertools.repeat(seconds))
-            Runner(campaigns, self.root, self.path, COMMIT, self.told.append,
+            Runner(campaigns, self.root, self.path, COMMIT, self.reported.append,
                    lambda: next(times)).run(seconds)
-            self.assertRegex("\n".join(self.told), f"fake0: units from [0-9]+ on, for {turn} s")
-            self.assertNotRegex("\n".join(self.told), "fake1: units from [0-9]+ on, for 50 s")
+            self.assertRegex("\n".join(self.reported), f"fake0: units from [0-9]+ on, for {turn} s")
+            self.assertNotRegex("\n".join(self.reported), "fake1: units from [0-9]+ on, for 50 s")
 
-    def test_campaigns_take_turns_until_the_time_is_over(self):
-        looks = itertools.count()  # The clock goes on by a second whenever it is looked at.
+    def test_campaigns_take_turns_until_the_time_is_up(self):
+        seconds = itertools.count()  # Each look at the clock takes a second.
         runner = Runner([self.campaign(GOOD), self.campaign(GOOD, "other")], self.root, self.path,
-                        COMMIT, self.told.append, clock=lambda: next(looks))
+                        COMMIT, self.reported.append, clock=lambda: next(seconds))
         self.assertTrue(runner.run(6))
         self.assertEqual([self.record(name)["done"] for name in ("fake", "other")], [40, 30])
-        self.assertIn("== fake: units from 10 on, for 3 s", self.told)
-        self.assertIn("== fake: units from 30 on, for 1 s", self.told)
+        self.assertIn("== fake: units from 10 on, for 3 s", self.reported)
+        self.assertIn("== fake: units from 30 on, for 1 s", self.reported)
 
-    def test_what_is_tried_is_told_before_it_is_tried(self):
+    def test_each_turn_is_announced_before_it_starts(self):
         self.run_once(GOOD)
-        self.assertIn("fake: something (P1); 0 of 100 units done", self.told[1])
-        self.assertEqual(self.told[2], "== fake: units from 0 on, for 1 s")
+        self.assertIn("fake: something (P1); 0 of 100 units done", self.reported[1])
+        self.assertEqual(self.reported[2], "== fake: units from 0 on, for 1 s")
 
-    def test_a_program_that_is_not_built_is_missing(self):
+    def test_a_program_that_is_not_built_is_reported_as_missing(self):
         there = Campaign("a", "P1", "x", "units", 1, (), needs=("there",))
         with open(os.path.join(self.root, "there"), "w", encoding="utf-8"):
             pass
-        gone = Campaign("b", "P1", "x", "units", 1, (), needs=("there", "gone"))
-        self.assertEqual(self.runner(there, gone).missing(), [("b", "gone")])
+        absent = Campaign("b", "P1", "x", "units", 1, (), needs=("there", "absent"))
+        self.assertEqual(self.runner(there, absent).missing(), [("b", "absent")])
 
-    def test_the_table_names_programs_that_are_there_or_are_built(self):
+    def test_the_table_names_programs_that_exist_or_are_built(self):
         root = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
         self.assertEqual(len({campaign.name for campaign in CAMPAIGNS}), len(CAMPAIGNS))
         for campaign in CAMPAIGNS:
@@ -131,53 +145,53 @@ class Counting(Campaigns):
 
 
 class Failing(Campaigns):
-    def test_a_failure_is_told_and_kept_and_the_others_go_on(self):
+    def test_a_failure_is_reported_and_recorded_and_other_campaigns_continue(self):
         self.assertFalse(self.run_once(FAILS, GOOD))
         record = self.record()
         self.assertEqual((record["done"], record["next"], record["failures"]), (10, 10, 1))
-        self.assertEqual(record["failing"], [{"from": 3, "count": 1, "why": "it fails",
+        self.assertEqual(record["failing"], [{"from": 3, "count": 1, "why": "failed",
                                               "commit": "aaaaaaa", "clean": True}])
         self.assertEqual(self.record("fake1")["done"], 10)
-        self.assert_told("   | number 3 went wrong",
-                         "FAILURE: fake: number 3 of the units: it fails",
-                         "again: CELLD_BINARY=build/celld ", " 3 1 3600 ", "1 FAILURES:")
+        self.assert_reported("   | number 3 went wrong",
+                             "FAILURE: fake: number 3 (units): failed",
+                             "repeat: CELLD_BINARY=build/celld ", " 3 1 3600 ", "1 FAILURES:")
 
-    def test_a_failure_without_a_unit_is_the_whole_slice(self):
+    def test_a_failure_without_a_unit_is_recorded_for_the_whole_slice(self):
         self.assertFalse(self.run_once("write(10, 1); sys.exit(1)"))
         [failing] = self.record()["failing"]
         self.assertEqual((failing["from"], failing["count"]), (0, 10))
 
-    def test_an_open_failure_is_repeated_first_and_kept_while_it_fails(self):
+    def test_an_open_failure_is_repeated_first_and_stays_open_while_it_fails(self):
         self.run_once(FAILS)
         self.assertFalse(self.run_once(FAILS, commit=NEWER))
-        self.assert_told("again what failed at aaaaaaa: number 3 of the units", "it still fails")
+        self.assert_reported("repeating what failed at aaaaaaa: number 3 (units)", "still fails")
         self.assertEqual(len(self.record()["failing"]), 1)
         self.assertEqual(self.record()["failures"], 1)
 
-    def test_a_failure_is_closed_when_it_passes_on_another_commit(self):
+    def test_a_failure_is_closed_when_it_passes_on_another_version(self):
         self.run_once(FAILS)
         self.assertTrue(self.run_once("write(min(count, 10))", commit=NEWER))
         record = self.record()
         self.assertEqual((record["failing"], record["failures"], record["done"]), ([], 1, 20))
 
-    def test_a_failure_that_passes_on_the_same_commit_stays(self):
+    def test_a_failure_that_passes_on_the_same_commit_stays_open(self):
         self.run_once(FAILS)
         self.assertFalse(self.run_once("write(min(count, 10))"))
         self.assertEqual(len(self.record()["failing"]), 1)
-        self.assert_told("3 failed at aaaaaaa, and passes now, at aaaaaaa, which is the same")
+        self.assert_reported("3 failed at aaaaaaa and passes at aaaaaaa, which is the same program")
 
-    def test_a_failure_that_passes_where_only_the_records_differ_stays(self):
+    def test_a_failure_that_passes_where_only_documentation_differs_stays_open(self):
         self.run_once(FAILS)
-        with unittest.mock.patch("runner.same_tree", return_value=True) as same:
+        with unittest.mock.patch("runner.same_program", return_value=True) as same:
             self.assertFalse(self.run_once("write(min(count, 10))", commit=NEWER))
-        same.assert_called_once_with(self.root, self.path, "aaaaaaa", "bbbbbbb")
+        same.assert_called_once_with(self.root, "aaaaaaa", "bbbbbbb")
         self.assertEqual(len(self.record()["failing"]), 1)
 
-    def test_a_failure_that_passes_with_changes_beside_the_commit_stays(self):
+    def test_a_failure_that_passes_with_uncommitted_changes_stays_open(self):
         self.run_once(FAILS)
         self.assertTrue(self.run_once("write(min(count, 10))", commit=Commit("bbbbbbb", False)))
         self.assertEqual(len(self.record()["failing"]), 1)
-        self.assert_told("it stays in the list until it passes on a commit without any")
+        self.assert_reported("stays open until it passes without any")
 
 
 class Dying(Campaigns):
@@ -186,30 +200,30 @@ class Dying(Campaigns):
         record = self.record()
         self.assertEqual((record["done"], record["next"], record["failures"]), (0, 0, 1))
         self.assertIn(why, record["failing"][0]["why"])
-        self.assert_told("FAILURE: fake: units from 0 on: ", why)
+        self.assert_reported("FAILURE: fake: units from 0 on: ", why)
 
     def test_a_program_that_is_killed_is_a_failure(self):
         self.assert_dies("write(10); os.kill(os.getpid(), signal.SIGKILL)",
-                         "it was ended by SIGKILL")
+                         "SIGKILL ended the program")
 
     def test_a_program_without_a_summary_is_a_failure(self):
-        self.assert_dies("", "it left no summary")
+        self.assert_dies("", "the program left no summary")
 
-    def test_a_program_that_tries_nothing_is_a_failure(self):
-        self.assert_dies("write(0)", "it tried nothing")
+    def test_a_program_that_tries_no_unit_is_a_failure(self):
+        self.assert_dies("write(0)", "the program tried no unit")
 
     def test_a_program_that_cannot_be_started_is_a_failure(self):
         campaign = Campaign("fake", "P1", "x", "units", 1, ("/nothing",), slice_min_s=1)
         self.assertFalse(self.runner(campaign).run(0.001))
-        self.assert_told("it cannot be started: ")
+        self.assert_reported("the program could not be started: ")
 
-    def test_a_program_that_fails_before_it_has_done_a_unit_is_a_failure(self):
+    def test_a_program_that_fails_before_its_first_unit_ends_is_a_failure(self):
         failed = "[{'from': 0, 'count': 5}]"
         self.assertFalse(self.run_once(f"write(0, 1, failed={failed}); sys.exit(1)"))
-        self.assertEqual(self.record()["failing"][0]["why"], "it fails")
+        self.assertEqual(self.record()["failing"][0]["why"], "failed")
 
-    def test_a_summary_that_is_garbage_is_a_failure(self):
-        self.assert_dies("open(path, 'w').write('{')", "its summary is unusable: ")
+    def test_a_summary_that_is_not_json_is_a_failure(self):
+        self.assert_dies("open(path, 'w').write('{')", "the summary is invalid: ")
 
     def test_a_summary_with_wrong_numbers_is_a_failure(self):
         self.assert_dies("write(-1)", "/units must be an integer of at least 0")
@@ -218,13 +232,13 @@ class Dying(Campaigns):
         self.assert_dies("write(1, figures={'jobs': '7'})", "/figures/jobs: must be an integer")
 
     def test_an_exit_code_that_hides_a_failure_is_a_failure(self):
-        self.assert_dies("write(1, 1)", "it exited with 0 after 1 failures")
+        self.assert_dies("write(1, 1)", "the program exited with 0 after 1 failures")
 
     def test_a_program_that_does_not_end_is_a_failure(self):
         with unittest.mock.patch("runner.END_S", 1):
-            self.assert_dies("import time; time.sleep(600)", "it did not end")
+            self.assert_dies("import time; time.sleep(600)", "the program did not end in time")
 
-    def test_a_failure_that_has_no_count_is_closed_by_a_run_that_passes(self):
+    def test_a_failure_without_a_count_is_closed_by_a_run_that_passes(self):
         self.run_once("")
         self.assertTrue(self.run_once(GOOD, commit=NEWER))
         self.assertEqual(self.record()["failing"], [])
@@ -241,7 +255,7 @@ campaigns = [fake(root, GOOD, "good"), fake(root, text, "slow")]
 this = runner.Runner(campaigns, root, path, COMMIT, lambda text: print(text, flush=True))
 sys.exit({True: 0, False: 1, None: 130}[this.run(600)])
 """
-    # A program as the real ones are, to which something happens within its third unit.
+    # Like the real programs. The test interrupts it within its third unit.
     PROGRAM = f"""
 sys.argv[1:] = ["--from", sys.argv[1], "--seconds", "60", "--summary", path]
 import time
@@ -257,7 +271,7 @@ program.run(program.options("a fake"), work)
 """
 
     def interrupt(self, text, number=signal.SIGINT):
-        """Ctrl-C while the second campaign runs; returns what was said."""
+        """Sends the signal while the second campaign runs. Returns the output."""
         process = subprocess.Popen(
             [sys.executable, "-c", self.DRIVER, self.root, self.path, text], cwd=HERE,
             stdout=subprocess.PIPE, text=True)
@@ -266,7 +280,7 @@ program.run(program.options("a fake"), work)
         process.send_signal(number)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, output)
-        self.assertIn("interrupted; what was counted is kept", output)
+        self.assertIn("interrupted; the figures so far are saved", output)
         self.assertEqual(self.record("good")["done"], 10)
         return output
 
@@ -276,39 +290,39 @@ program.run(program.options("a fake"), work)
         self.assertEqual([(each["from"], each["count"]) for each in record["failing"]], [failing])
         self.assertIn("1 FAILURES:", output)
 
-    def test_what_was_counted_before_an_interruption_is_kept(self):
+    def test_turns_before_an_interruption_stay_counted(self):
         output = self.interrupt("open('ready', 'w').close(); import time; time.sleep(600)")
         self.assertEqual((self.record("slow")["done"], self.record("slow")["failing"]), (0, []))
-        self.assertIn("it left no summary when it was interrupted", output)
+        self.assertIn("the program left no summary when interrupted", output)
 
-    def test_a_program_counts_and_keeps_what_it_found_before_it_was_interrupted(self):
+    def test_an_interrupted_program_reports_its_units_and_failures_so_far(self):
         output = self.interrupt("FAILS = 1\n" + self.PROGRAM)
         self.assert_kept(output, done=2, failing=(1, 1))
         self.assertEqual(self.record("slow")["figures"], {"jobs": 14})
 
-    def test_sigterm_interrupts_as_sigint_does(self):
+    def test_sigterm_interrupts_like_sigint(self):
         output = self.interrupt("FAILS = 1\n" + self.PROGRAM, signal.SIGTERM)
         self.assert_kept(output, done=2, failing=(1, 1))
 
-    def test_a_program_without_failures_is_counted_when_it_is_interrupted(self):
+    def test_an_interrupted_program_without_failures_is_counted(self):
         self.interrupt("FAILS = None\n" + self.PROGRAM)
         self.assertEqual((self.record("slow")["done"], self.record("slow")["failing"]), (2, []))
 
-    def test_a_failure_is_kept_of_a_program_that_has_to_be_killed_when_interrupted(self):
+    def test_a_failure_is_kept_when_an_interrupted_program_has_to_be_killed(self):
         output = self.interrupt("FAILS = 1\n" + self.PROGRAM.replace(
             "open('ready'", "signal.signal(signal.SIGINT, signal.SIG_IGN); open('ready'"))
         self.assert_kept(output, done=1, failing=(1, 1))
 
-    def test_a_failure_without_a_summary_is_kept_of_a_program_that_is_interrupted(self):
+    def test_an_interrupted_program_that_fails_without_a_summary_is_a_failure(self):
         output = self.interrupt("""
 signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
 open('ready', 'w').close()
 while True: signal.pause()
 """)
-        self.assertIn("it left no summary, and it exited with 1", output)
+        self.assertIn("the program left no summary; it exited with 1", output)
         self.assertEqual(len(self.record("slow")["failing"]), 1)
 
-    def test_a_program_that_leaves_its_summary_with_130_is_counted(self):
+    def test_an_interrupted_program_that_exits_with_130_is_counted(self):
         output = self.interrupt("""
 def end(*_):
     write(5, 1, failed=[{"from": 4, "count": 1}])
@@ -319,18 +333,18 @@ while True: signal.pause()
 """)
         self.assert_kept(output, done=5, failing=(4, 1))
 
-    def test_an_interruption_waits_until_it_is_waited_for(self):
+    def test_an_interruption_is_raised_only_where_it_is_awaited(self):
         with Interruption() as interruption:
             os.kill(os.getpid(), signal.SIGINT)
-            self.assertEqual(interruption.came, 1)
+            self.assertEqual(interruption.received, 1)
             with self.assertRaises(KeyboardInterrupt), interruption.awaited():
-                self.fail("it has come before")
-            with self.assertRaises(KeyboardInterrupt), interruption.awaited(known=1):
+                self.fail("the earlier signal was not raised")
+            with self.assertRaises(KeyboardInterrupt), interruption.awaited(handled=1):
                 os.kill(os.getpid(), signal.SIGTERM)
                 signal.pause()
         self.assertEqual(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
-    def test_a_program_that_ends_well_when_interrupted_is_counted(self):
+    def test_an_interrupted_program_that_exits_with_0_is_counted(self):
         self.interrupt("""
 signal.signal(signal.SIGINT, lambda *_: (write(5), sys.exit(0)))
 open('ready', 'w').close()
@@ -341,6 +355,7 @@ while True: signal.pause()
 
 class Records(Campaigns):
     def assert_invalid(self, text, *parts):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(text)
         with self.assertRaises(records.Invalid) as caught:
@@ -355,63 +370,131 @@ class Records(Campaigns):
         change(everything["fake"])
         return json.dumps(everything)
 
-    def test_records_that_are_no_json_say_where(self):
+    def test_the_error_for_records_that_are_not_json_names_the_line(self):
         self.assert_invalid('{\n<<<<<<< HEAD\n}', "line 2")
 
-    def test_records_of_the_wrong_shape_say_what_and_where(self):
+    def test_the_error_for_records_of_the_wrong_shape_names_the_member(self):
         self.assert_invalid("[]", "must be an object")
         self.assert_invalid('{"fake": {}}', "/fake/what: must be a string")
 
-    def test_records_with_a_wrong_number_say_which(self):
+    def test_the_error_for_a_wrong_number_names_it(self):
         self.assert_invalid(self.changed(lambda record: record.update(done=-1)),
                             "/fake/done: must be an integer of at least 0")
 
-    def test_records_with_a_wrong_failure_say_which(self):
+    def test_the_error_for_a_wrong_failure_names_it(self):
         self.assert_invalid(self.changed(lambda record: record["failing"].append({"from": 1})),
                             "/fake/failing/0/count: must be an integer of at least 1")
+
+    def test_the_error_for_wrong_figures_of_a_commit_names_them(self):
+        text = self.changed(lambda record: record["commits"][0]["figures"].update(jobs="7"))
+        self.assert_invalid(text, "/fake/commits/0/figures/jobs: must be an integer of at least 0")
 
     def test_records_of_unknown_campaigns_are_kept(self):
         self.run_once(GOOD)
         self.assertTrue(self.runner(self.campaign(GOOD, "another")).run(0.001))
         self.assertEqual(self.record("fake")["done"], 10)
 
+
+class Figures(Campaigns):
+    def table(self, *campaigns, commit=COMMIT, same=lambda name: False):
+        everything = records.load(self.path, campaigns)
+        return figures.table(campaigns, everything, commit, same)
+
+    def test_the_table_has_the_figures_of_one_version(self):
+        fake_one, other = self.campaign(GOOD), self.campaign(GOOD, "other")
+        self.run_once(GOOD)
+        self.run_once("write(1234, figures={'jobs': 5678, 'calls': 9})", commit=NEWER)
+        self.assertEqual(self.table(fake_one, other, commit=NEWER), """\
+At commit bbbbbbb:
+
+| campaign | tried | goal | time | failures | still open |
+|---|---|---|---|---|---|
+| fake | 1,234 units: 9 calls, 5,678 jobs | 100 | 0 min | 0 | 0 |
+| other | 0 units | 100 | 0 min | 0 | 0 |""")
+
+    def test_the_table_counts_failures_of_the_version_and_all_that_are_open(self):
+        self.run_once(FAILS)
+        self.assertIn("| 1 | 1 |", self.table(self.campaign(FAILS)))
+        self.run_once(FAILS, commit=NEWER)
+        self.assertIn("| 0 | 1 |", self.table(self.campaign(FAILS), commit=NEWER))
+
+    def test_commits_of_the_same_program_are_added_up(self):
+        self.run_once(GOOD)
+        self.run_once(GOOD, commit=NEWER)
+        table = self.table(self.campaign(GOOD), commit=NEWER, same=lambda name: name == "aaaaaaa")
+        self.assertIn("At commits aaaaaaa, bbbbbbb, which differ only in documentation:", table)
+        self.assertIn("| 20 units: 14 jobs |", table)
+
+    def test_runs_with_uncommitted_changes_do_not_count_for_their_commit(self):
+        dirty = Commit("aaaaaaa", False)
+        self.run_once(GOOD, commit=dirty)
+        self.assertIn("No campaign has run at commit aaaaaaa.", self.table(self.campaign(GOOD)))
+        table = self.table(self.campaign(GOOD), commit=dirty)
+        self.assertIn("At commit aaaaaaa with uncommitted changes:", table)
+        self.assertIn("| 10 units: 7 jobs |", table)
+
+    def test_a_run_without_records_yet_has_an_empty_table(self):
+        self.assertIn("| fake | 0 units | 100 | 0 min | 0 | 0 |", self.table(self.campaign(GOOD)))
+
+
+class Versions(Campaigns):
     def git(self, *arguments):
         subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b",
                         *arguments], check=True, capture_output=True)
 
+    def write(self, name):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("changed")
+
     def commit(self):
         self.git("add", ".")
         self.git("commit", "--allow-empty", "-m", "another")
-        return commit_of(self.root, self.path).name
+        return commit_of(self.root).name
 
-    @unittest.skipUnless(shutil.which("git"), "counts are kept where there is git")
-    def test_commits_are_the_same_when_only_the_records_differ(self):
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_commits_that_differ_only_in_documentation_are_the_same_program(self):
         self.git("init")
         self.campaign(GOOD)
         first = self.commit()
-        records.save(self.path, {})
+        for name in "README.md", "cells/README.md", "docs/celld.svg":
+            self.write(name)
         second = self.commit()
         self.campaign(FAILS)
         third = self.commit()
         self.assertNotEqual(first, second)
-        self.assertTrue(same_tree(self.root, self.path, first, second))
-        self.assertFalse(same_tree(self.root, self.path, second, third))
-        self.assertFalse(same_tree(self.root, self.path, "1234567", third))
+        self.assertTrue(same_program(self.root, first, second))
+        self.assertFalse(same_program(self.root, second, third))
+        self.assertFalse(same_program(self.root, "1234567", third))
 
-    @unittest.skipUnless(shutil.which("git"), "counts are kept where there is git")
-    def test_a_commit_has_changes_when_more_than_the_records_is_changed(self):
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_a_commit_is_clean_until_more_than_documentation_changes(self):
         self.git("init")
         self.git("commit", "--allow-empty", "-m", "first")
-        records.save(self.path, {})
-        clean = commit_of(self.root, self.path)
+        self.write("docs/evidence.md")
+        clean = commit_of(self.root)
         self.assertTrue(clean.clean)
         self.assertRegex(str(clean), "^[0-9a-f]{7,}$")
         self.campaign(GOOD)
-        self.assertEqual(str(commit_of(self.root, self.path)), f"{clean.name} with changes")
+        self.assertEqual(str(commit_of(self.root)), f"{clean.name} with uncommitted changes")
 
-    def test_where_there_is_no_commit_the_error_says_so(self):
-        with self.assertRaisesRegex(records.Invalid, "counts are kept by commit, and git says: "):
-            commit_of(self.root, self.path)
+    def test_the_error_for_a_tree_without_git_says_why(self):
+        with self.assertRaisesRegex(records.Invalid, "belong to a commit, but git failed: "):
+            commit_of(self.root)
+
+
+class Locking(Campaigns):
+    def test_a_second_run_in_the_same_tree_is_refused(self):
+        loader = importlib.machinery.SourceFileLoader("run", os.path.join(HERE, "run"))
+        run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+        loader.exec_module(run)
+        with run.alone(self.root):
+            with self.assertRaisesRegex(SystemExit, "another run is in progress"):
+                with run.alone(self.root):
+                    self.fail("two runs at once")
+        with run.alone(self.root):
+            pass
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Units that processes share, with a program that is a few lines of Python."""
+"""Tests of processes that share units, with a fake program of a few lines of Python."""
 
 import json
 import os
@@ -44,11 +44,11 @@ class Workers(unittest.TestCase):
             cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def end(self, process):
-        """(exit code, what it said, summary)."""
+        """(exit code, output, summary)."""
         try:
             output, _ = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGABRT)  # It says where it is.
+            process.send_signal(signal.SIGABRT)  # faulthandler prints its stack.
             self.fail("does not end:\n" + process.communicate(timeout=5)[0])
         with open(self.summary, encoding="utf-8") as file:
             return process.returncode, output, json.load(file)
@@ -64,32 +64,32 @@ class Workers(unittest.TestCase):
             self.assertEqual(sorted(int(line.split()[1]) for line in output.splitlines()),
                              list(range(3, 23)))
 
-    def test_a_failure_is_named_as_one_process_names_it(self):
+    def test_a_failure_is_reported_as_by_a_single_process(self):
         for workers in "1", "3":
             code, _, found = self.run_to_its_end("outcome.fail(number)", "--count", "20",
                                                  "--workers", workers)
             self.assertEqual((code, found["units"], found["failed"]),
                              (1, 20, [{"from": 12, "count": 1}]))
 
-    def test_a_process_that_dies_fails_with_all_its_units(self):
+    def test_all_units_of_a_process_that_dies_fail(self):
         code, output, found = self.run_to_its_end("os._exit(7)", "--count", "20", "--workers", "2")
         self.assertEqual((code, found["units"], found["failed"]),
                          (1, 20, [{"from": 10, "count": 5}]))
         self.assertIn("units 10 to 14: their process ended with 7", output)
 
-    def test_what_was_tried_behind_a_gap_is_not_counted(self):
+    def test_units_tried_behind_a_gap_are_not_counted(self):
         code, output, found = self.run_to_its_end("break", "--count", "20", "--workers", "2")
         self.assertEqual((code, found["units"], found["failed"]), (0, 9, []))
         self.assertEqual(found["figures"], {"sum": sum(range(3, 12))})
         self.assertIn("tried 22", output)
 
-    def test_no_chunk_is_begun_after_the_time_and_one_that_was_is_tried_whole(self):
+    def test_no_chunk_starts_after_the_time_limit_and_a_started_one_is_completed(self):
         code, _, found = self.run_to_its_end("time.sleep(6)", "--seconds", "5", "--workers", "2")
-        self.assertEqual((code, found["units"] % 5), (0, 2))  # From 3 on to a multiple of 5.
+        self.assertEqual((code, found["units"] % 5), (0, 2))  # From unit 3 to a multiple of 5.
         self.assertGreater(found["units"], 11)
 
     def interrupt(self, unit_12):
-        """Once it is within unit 12."""
+        """Interrupts the program within unit 12. Returns the failed units."""
         process = self.begin(unit_12 + "; open('ready', 'w').close(); time.sleep(600)",
                              "--from", "10", "--count", "5", "--workers", "2")
         ready = os.path.join(self.directory, "ready")
@@ -100,13 +100,13 @@ class Workers(unittest.TestCase):
         self.assertEqual((code, found["units"]), (1 if found["failed"] else 0, 2))
         return found["failed"]
 
-    def test_what_was_tried_before_an_interruption_is_counted(self):
+    def test_units_tried_before_an_interruption_are_counted(self):
         self.assertEqual(self.interrupt("pass"), [])
 
     def test_a_failure_before_an_interruption_is_kept(self):
         self.assertEqual(self.interrupt("outcome.fail(number)"), [{"from": 12, "count": 1}])
 
-    def test_a_failure_is_kept_of_a_process_that_has_to_be_killed_when_interrupted(self):
+    def test_a_failure_is_kept_when_an_interrupted_process_has_to_be_killed(self):
         self.program = self.program.replace("import program", "import program, workers\n"
                                             "workers.GIVE_UP_S = 1")
         self.assertEqual(self.interrupt(

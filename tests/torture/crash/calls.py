@@ -1,4 +1,4 @@
-"""One call of a provider, as the provider saw it: an HTTP request, or the run of a command."""
+"""A call as its provider saw it: an HTTP request or the run of a command."""
 
 import dataclasses
 import time
@@ -6,18 +6,18 @@ import time
 
 @dataclasses.dataclass
 class Call:
-    """Times are of CLOCK_MONOTONIC, which all processes share."""
+    """Times are from CLOCK_MONOTONIC, which all processes share."""
     job: str
     service: str
     attempt: int
     cell: str
     entity: str
-    life: int                       # Which celld made it: what its configuration says.
+    life: int                       # The life of celld that made the call, by its configuration.
     began_at: float
-    ended_at: "float | None" = None  # Before the answer left; None: it never did.
-    broken: bool = False            # celld went away before the answer.
+    ended_at: "float | None" = None  # Just before the answer left; None: never ended.
+    broken: bool = False            # celld hung up before the answer.
     succeeded: bool = False
-    key: "str | None" = None        # The Idempotency-Key; a command gets none.
+    key: "str | None" = None        # The Idempotency-Key header; None for a command.
 
 
 def began(document, life, key):

@@ -1,4 +1,4 @@
-"""A client of celld: keep-alive connections for asyncio, and what more than one test asks."""
+"""An asyncio client of celld with keep-alive connections, and queries that several tests need."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ BROKEN = (OSError, asyncio.IncompleteReadError, ValueError, IndexError)
 
 
 class Connection:
-    """One keep-alive connection to whichever celld runs now."""
+    """One keep-alive connection to the celld that is running."""
 
     def __init__(self, daemon, on_sent=lambda: None):
         self.daemon = daemon
@@ -15,8 +15,8 @@ class Connection:
         self.reader = self.writer = None
 
     async def request(self, method, path, body=None, header=""):
-        """(status, document). `header` is a line with its end. Raises one of BROKEN when the
-        outcome is unknown."""
+        """(status, document). `header` is a whole line, CRLF included. Raises one of BROKEN when
+        the outcome is unknown."""
         try:
             if self.writer is None:
                 self.reader, self.writer = await asyncio.open_connection(
@@ -53,7 +53,7 @@ class Connection:
 
 
 async def all_jobs(daemon, **query):
-    """Every job that celld lists, by id."""
+    """All jobs, by id."""
     connection, jobs, cursor = Connection(daemon), {}, None
     while True:
         parameters = {"limit": 1000, **query, **({"cursor": cursor} if cursor else {})}
@@ -85,7 +85,7 @@ async def unfinished(daemon):
 
 
 async def events(connection):
-    """The job of each event, until the connection breaks."""
+    """Yields the job of each event until the connection breaks."""
     connection.reader, connection.writer = await asyncio.open_connection(
         "127.0.0.1", connection.daemon.port, limit=16 << 20)
     connection.writer.write(b"GET /v1/events HTTP/1.1\r\nHost: celld\r\n\r\n")

@@ -1,5 +1,5 @@
-"""The clients of one round of crash cycles: they submit, cancel, retry, resize and reload, and
-write into a journal what they are told. What they ask for follows from a seed.
+"""The clients of one round of crash cycles. They submit, cancel, retry, resize and reload, as a
+seed determines, and record every answer in a journal.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from client import BROKEN, Connection
 from ledger import ENDED
 
 SUBMITTERS = 6
-# No reload touches these cells. Their pools are resized, between what is configured and twice
-# that, so that one of them that is passed can be told although calls are noted late.
+# No reload changes these cells. Resizes keep each pool between its configured size and twice that,
+# so that a breach shows although providers note calls late.
 FIXED_CELLS = {f"c{i}/*": i + 1 for i in range(4)}
 CUSTOMERS = [f"c{i}" for i in range(6)]
 SERVICES = [["one"], ["one", "two"], ["tool"], ["one", "tool"], ["tool", "two"]]
 OUTCOMES = {"ok": 66, "slow": 10, "flaky": 8, "busy": 6, "reject": 6, "hang": 4}
 HANG_TIMEOUT_MS = 150
-# Files that celld has to refuse.
+# Configurations that celld must refuse.
 INVALID = ["{", '{"services": {}, "cells": [], "listen": 1}',
            '{"services": {"x": {"type": "command", "argv": ["/nothing"]}}, "cells": [{}]}',
            '{"services": {"x": {"type": "simulated"}}, "cells": [{"pool": {"size": 0}}]}',
@@ -33,18 +33,18 @@ class Clients:
         self.configure = configure  # (variant) -> a valid configuration of this life.
         self.random = None          # Of the cycle.
         self.keys = 0
-        self.open = []              # Requests whose outcome is not known: (key, job).
+        self.open = []              # Submissions with an unknown outcome: (key, job).
         self.on_sent = lambda: None
         self.on_answered = lambda: None
-        self.watching = None        # The connection of the stream of events.
+        self.watching = None        # The connection of the event stream.
         self.tasks = []
         self.figures = {"answers": 0, "commands": 0, "resizes": 0, "reloads": 0, "invalid": 0}
 
     def begin(self, random, budget):
-        """Until the daemon dies, or `budget` jobs are submitted."""
+        """Starts the load, which ends when the daemon dies or `budget` jobs are submitted."""
         self.random = random
 
-        def connection():  # What is to be done then is said later.
+        def connection():  # `on_sent` is set later.
             return Connection(self.daemon, lambda: self.on_sent())  # pylint: disable=W0108
         jobs = self._jobs(budget)
         work = [self._submit(connection(), jobs) for _ in range(SUBMITTERS)]
@@ -53,7 +53,7 @@ class Clients:
         self.tasks = [asyncio.create_task(self._until_broken(each)) for each in work]
 
     async def end(self):
-        """After the daemon's death: waits until all have noticed."""
+        """Waits until every client has noticed the daemon's death."""
         if self.watching is not None:
             self.watching.close()
         for task in self.tasks[SUBMITTERS:]:
@@ -72,16 +72,16 @@ class Clients:
     async def _ask(self, connection, method, path, body=None, expected=(), header=""):
         status, answer = await connection.request(method, path, body, header)
         self.figures["answers"] += 1
-        # A celld that stops refuses with 503.
+        # A celld that is shutting down answers 503.
         self.journal.ledger.faults.expect(status in (*expected, 503),
-                                          "an answer no client should get", method, path, status,
+                                          "an unexpected answer", method, path, status,
                                           json.dumps(answer)[:500])
         return status, answer
 
     # Jobs.
 
     def _jobs(self, budget):
-        """Those whose outcome is open first."""
+        """Yields submissions with an unknown outcome again, then new ones."""
         again, self.open = self.open, []
         yield from again
         for _ in range(budget):
@@ -108,7 +108,7 @@ class Clients:
         for key, job in jobs:
             self.journal.note("submitting", key=key, job=job)
             self.open.append((key, job))
-            # Some wait for the end of their job.
+            # Some requests wait for the job to end.
             header = "Prefer: wait=1\r\n" if self.random.random() < 0.1 else ""
             status, answer = await self._ask(connection, "POST", "/v1/jobs",
                                              {**job, "idempotency_key": key}, (200, 202), header)
@@ -120,7 +120,7 @@ class Clients:
         connection.close()
 
     async def submit_open(self):
-        """Asks again until all is answered."""
+        """Repeats the submissions with an unknown outcome until all are answered."""
         connection = Connection(self.daemon)
         while self.open:
             await self._submit(connection, iter([self.open.pop(0)]))
@@ -129,24 +129,24 @@ class Clients:
 
     async def _command(self, connection):
         while True:
-            # Never twice within the millisecond by which ends are told apart.
+            # The ledger identifies an end by its millisecond, so never send two commands in one.
             await asyncio.sleep(0.002 + self.random.random() * 0.03)
             entries = list(self.journal.ledger.by_id.values())
             if not entries:
                 continue
-            # Young jobs are more likely to be under way.
+            # Recent jobs are more likely to be running.
             entry = entries[-min(self.random.randint(1, 40), len(entries))]
-            end = entry.ends.get(entry.settled)
+            end = entry.ends.get(entry.final)
             if end is None:
-                await self._tell(connection, entry, "cancel", (200, 409))
+                await self._send(connection, entry, "cancel", (200, 409))
             elif end["state"] != "succeeded":
-                await self._tell(connection, entry, "retry", (202,))
+                await self._send(connection, entry, "retry", (202,))
 
-    async def _tell(self, connection, entry, what, expected):
-        self.journal.note("asking", id=entry.id, what=what)
+    async def _send(self, connection, entry, what, expected):
+        self.journal.note("requesting", id=entry.id, what=what)
         status, job = await self._ask(connection, "POST", f"/v1/jobs/{entry.id}/{what}", {},
                                       expected)
-        self.journal.note("told", id=entry.id, what=what, status=status)
+        self.journal.note("answered", id=entry.id, what=what, status=status)
         if status in (200, 202):
             self.journal.note("saw", job=job)
             self.figures["commands"] += 1
@@ -185,7 +185,8 @@ class Clients:
     # Events.
 
     async def _watch(self, connection):
-        """Notes each change that is on disk: all but that a job runs."""
+        """Notes each event that implies a durable state: an end, or a succeeded step. A job that
+        only started may not be on disk yet."""
         self.watching = connection
         async for event in client.events(connection):
             if event["state"] in ENDED or event["steps"][0]["state"] == "succeeded":
@@ -193,7 +194,7 @@ class Clients:
 
 
 def replace(path, text):
-    """Nobody reads half a file."""
+    """Replaces the file atomically."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(path + ".new", path)

@@ -1,9 +1,8 @@
-"""The `command` service of the crash cycles: one script, which notes each begin and end.
+"""The `command` service of the crash cycles: one script that logs when each run begins and ends.
 
-It holds a lock for its entity as long as it or any process that it left behind lives; who finds
-the lock taken notes an overlap. `parameters.outcome` says what it does, as for the HTTP provider:
-`slow` takes long and leaves a child behind, `hang` ignores SIGTERM and never ends, nor does its
-child.
+The script and the processes it leaves behind hold a lock on the job's entity. A run that finds the
+lock taken logs an overlap. `parameters.outcome` means the same as for the HTTP provider, except
+that `slow` also leaves a child behind, and `hang` ignores SIGTERM and, like its child, never ends.
 """
 
 import os
@@ -12,9 +11,9 @@ import time
 
 from calls import Call
 
-TICK_S = 0.01  # What a shell can read a clock by without a process.
+TICK_S = 0.01  # Resolution of /proc/uptime, the clock a shell can read without a process.
 
-# Nothing but flock and sleep is a process of its own: a run takes a millisecond or two.
+# Only flock and sleep are processes of their own, so a run takes a millisecond or two.
 SCRIPT = r'''#!/bin/sh
 member() {  # member NAME: the first text or number of that name in the document.
   value=${document#*\"$1\":}
@@ -49,7 +48,7 @@ echo "{\"properties\": {\"tool\": \"$job\"}}"
 
 
 def install(directory):
-    """The script's path."""
+    """Writes the script. Returns its path."""
     os.mkdir(os.path.join(directory, "locks"))
     path = os.path.join(directory, "command")
     with open(path, "w", encoding="utf-8") as file:
@@ -65,8 +64,8 @@ def service(directory, run, life):
 
 
 def read_log(faults, directory):
-    """The calls that the commands have noted, none longer than it was. One without an end counts as
-    over at once: what it does to others, its lock says."""
+    """The calls that the commands logged, never longer than they were. A call without a logged end
+    counts as ended at once: its lock detects overlaps."""
     try:
         with open(os.path.join(directory, "commands"), encoding="utf-8") as file:
             lines = [line[:-1] for line in file if line.endswith("\n")]
@@ -78,7 +77,7 @@ def read_log(faults, directory):
         note, now, job, attempt, cell, kind, entity, life = line.split()
         at = float(now) - since_boot
         if note == "overlap":
-            faults.expect(False, "a command began while one for its entity had not gone", line)
+            faults.expect(False, "a command began while another for its entity was alive", line)
         elif note == "begin":
             call = Call(job, "tool", int(attempt), cell, f"{cell}/{kind}/{entity}",
                         int(life), at + TICK_S, ended_at=at, broken=True)

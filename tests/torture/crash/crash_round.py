@@ -1,5 +1,5 @@
-"""One data directory through some lives of celld, from empty to drained: audited at the beginning
-of each life, and whole at the end.
+"""One data directory through several lives of celld, until all jobs have ended. An audit follows
+each start, and a more thorough one the end.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from recording_provider import Provider
 
 DRAIN_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
-LONG_LIFE = 25  # One in so many.
+LONG_LIFE = 25  # One life in this many is long.
 BUDGET_OF_LONG_LIFE = 1000
 HOWS = {"kill": 60, "kill, and again at the start": 15, "stop": 15, "stop, then kill": 10}
 
 
 class Round:
-    """`begin` once, `cycle` as often as you like, `finish`; and `close` in any case."""
+    """Call `begin` once, `cycle` any number of times, then `finish`; and `close` in any case."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -46,8 +46,8 @@ class Round:
         self.clients = Clients(self.daemon, self.journal, self.configuration)
 
     def configuration(self, variant):
-        """The bits of `variant`, 0 to 7: which cells there are beside the fixed ones, and a detail.
-        A reload from one to the other moves jobs between cells."""
+        """`variant`, 0 to 7: two bits add cells to the fixed ones, one sets the backoff. A
+        reload from one variant to another moves jobs between cells."""
         url = f"http://127.0.0.1:{self.provider.port}/"
         life = {"X-Life": str(self.life)}
         cells = [{"customer": name[:-2], "pool": {"size": size}}
@@ -69,17 +69,17 @@ class Round:
     # One life.
 
     async def cycle(self, seed):
-        """A life from its start to its end, as the seed has it."""
+        """A life from start to end, determined by the seed."""
         chance = random.Random(seed)
         how = chance.choices(list(HOWS), HOWS.values())[0]
         await self.start(chance.randrange(8))
-        await self.audit_standing()
-        if seed % LONG_LIFE == 5:  # Longer than an answer may take to come to the disk.
+        await self.audit_state()
+        if seed % LONG_LIFE == 5:  # Longer than an answer may take to reach the disk.
             self.clients.begin(random.Random(seed), BUDGET_OF_LONG_LIFE)
             await asyncio.sleep(2 * audit.ON_THE_WAY_S)
         else:
             self.clients.begin(chance, chance.randint(20, 120))
-        await self.strike_at_a_moment(chance, "stop" if how.startswith("stop") else "kill")
+        await self.signal_at_a_random_moment(chance, "stop" if how.startswith("stop") else "kill")
         await self.wait_for_death(how, chance)
         await self.clients.end()
         if how == "kill, and again at the start":
@@ -96,29 +96,29 @@ class Round:
         await asyncio.to_thread(self.daemon.start)
         audit.audit_processes(self.journal.ledger, audit.processes_of(self.run), self.life)
 
-    async def strike_at_a_moment(self, chance, how):
-        """Anywhere in the load; often just when a request has been sent, or was answered."""
-        struck = asyncio.Event()
+    async def signal_at_a_random_moment(self, chance, how):
+        """During the load; often just after a request was sent or answered."""
+        sent = asyncio.Event()
 
-        def strike():
-            if not struck.is_set():
-                struck.set()
-                self.journal.note("struck", life=self.life, how=how)
+        def send():
+            if not sent.is_set():
+                sent.set()
+                self.journal.note("signalled", life=self.life, how=how)
                 self.daemon.signal(signal.SIGKILL if how == "kill" else signal.SIGTERM)
 
-        def at(count):
+        def after(count):
             left = iter(range(count))
 
             def one_more():
                 if next(left, None) is None:
-                    strike()
+                    send()
             return one_more
         count = chance.randint(1, 150)
         kind = chance.choice(("sent", "answered", "time"))
-        self.clients.on_sent = at(count) if kind == "sent" else lambda: None
-        self.clients.on_answered = at(count) if kind == "answered" else lambda: None
-        latest = asyncio.get_running_loop().call_later(chance.uniform(0.01, 0.4), strike)
-        await struck.wait()
+        self.clients.on_sent = after(count) if kind == "sent" else lambda: None
+        self.clients.on_answered = after(count) if kind == "answered" else lambda: None
+        latest = asyncio.get_running_loop().call_later(chance.uniform(0.01, 0.4), send)
+        await sent.wait()
         latest.cancel()
 
     async def wait_for_death(self, how, chance):
@@ -134,30 +134,30 @@ class Round:
             self.died("kill", -signal.SIGKILL, *([0] if how == "stop, then kill" else []))
 
     def died(self, how, *codes):
-        """It has ended with one of these codes, or by itself."""
+        """Notes the death. Any exit code but these is a fault."""
         self.journal.note("died", life=self.life, how=how)
         self.figures["stops" if how == "stop" else "kills"] += 1
         code = self.daemon.process.returncode
-        self.faults.expect(code in codes, "celld did not end as it was told to", how, code,
+        self.faults.expect(code in codes, "celld exited with an unexpected code", how, code,
                            self.daemon.log())
 
     async def kill_while_starting(self, chance):
         self.new_life(chance.randrange(8))
         self.daemon.spawn()
         await asyncio.sleep(chance.uniform(0, 0.06))
-        self.journal.note("struck", life=self.life, how="kill")
+        self.journal.note("signalled", life=self.life, how="kill")
         await asyncio.to_thread(self.daemon.kill)
         self.died("kill", -signal.SIGKILL)
 
-    # What is looked at.
+    # Audits.
 
-    async def audit_standing(self, whole=False):
-        """While no client asks for anything."""
+    async def audit_state(self, whole=False):
+        """To be called while no client sends requests."""
         ledger = self.journal.ledger
         jobs = await all_jobs(self.daemon)
         for job in jobs.values():
             self.journal.note("saw", job=job)
-        ledger.check_standing(jobs)
+        ledger.check_state(jobs)
         audit.audit_database(ledger, os.path.join(self.daemon.data, "celld.db"), jobs, whole)
         audit.audit_sizes(ledger, await self.pool_sizes(), FIXED_CELLS, time.monotonic())
         return jobs
@@ -172,18 +172,18 @@ class Round:
         return {name: sizes[name] for name in FIXED_CELLS}
 
     async def finish(self):
-        """A last life, in which everything ends."""
+        """A last life, in which all jobs end."""
         await self.start(0)
-        await self.audit_standing()
+        await self.audit_state()
         await self.clients.submit_open()
         await self.drain()
-        jobs = await self.audit_standing(whole=True)
-        self.journal.note("struck", life=self.life, how="stop")
+        jobs = await self.audit_state(whole=True)
+        self.journal.note("signalled", life=self.life, how="stop")
         self.daemon.signal(signal.SIGTERM)
         await self.wait_for_death("stop", random)
-        # What clients were told is what the file has.
+        # The journal's file must hold the same as the ledger in memory.
         ledger = journal.read(self.journal.file.name)
-        ledger.check_standing(jobs)
+        ledger.check_state(jobs)
         ledger.check_ends(jobs)
         calls = self.provider.log + commands.read_log(ledger.faults, self.directory)
         audit.audit_calls(ledger, calls, FIXED_CELLS)
@@ -198,7 +198,7 @@ class Round:
             await asyncio.sleep(0.02)
 
     async def still_unfinished(self):
-        """By the counts, which are of what is decided, and then by what is on disk."""
+        """The counts may be ahead of the disk, so when they reach zero the listed jobs decide."""
         try:
             count = await unfinished(self.daemon)
             if count == 0:
@@ -211,7 +211,7 @@ class Round:
             return 1
 
     def close(self):
-        """Leaves no process."""
+        """Leaves no process behind."""
         if self.daemon is not None and self.daemon.running():
             self.daemon.kill()
         if self.server is not None:

@@ -2,9 +2,9 @@
 
     crash_test.py [--jobs N] [--cells N] [--cycles N] [--seed N]
 
-One cycle is a kill -9 and a SIGTERM, in the middle of the load. Afterwards every job that was
-answered with 202 must have ended once, as the provider answered; no pool may have been passed, no
-entity called twice at once, and no ended job changed. `CELLD_BINARY` names the program.
+One cycle is a kill -9 and a SIGTERM under load. Afterwards every job answered with 202 must have
+ended once and as the provider answered. No pool's size may have been exceeded, no entity may have
+had two calls at once, and no ended job may have changed. `CELLD_BINARY` names the program.
 """
 
 import argparse
@@ -34,7 +34,7 @@ POOL_SIZE = 3
 CLIENTS = 24
 RESIZES_PER_S = 10
 CELLS_PER_RESIZE = 10
-# Between celld's decision to start a call and the provider's note of it.
+# The longest time from celld's decision to start a call until the provider notes it.
 ON_THE_WAY_S = 1.0
 DRAIN_DEADLINE_S = 240.0
 EXPECTED = {"ok": ("succeeded", None), "flaky": ("succeeded", None), "busy": ("succeeded", None),
@@ -50,7 +50,7 @@ class RecordingProvider:
         self.port = int(self.process.stdout.readline())
 
     def stop(self):
-        """Its log."""
+        """Returns its log."""
         output, _ = self.process.communicate()
         return [Call(*json.loads(line)) for line in output.splitlines()]
 
@@ -68,7 +68,7 @@ def config(provider, cells):
 
 
 def descriptors(daemon, provider):
-    """How many celld holds, its kept connections to the provider not counted."""
+    """How many descriptors celld holds, without its idle connections to the provider."""
     base = f"/proc/{daemon.process.pid}"
     kept = set()
     with open(f"{base}/net/tcp", encoding="ascii") as table:
@@ -99,7 +99,7 @@ class Run:
         self.load = Load(self.daemon, options.jobs, options.cells, options.seed)
         self.options = options
         self.killed_at = []
-        self.ended = {}  # Jobs as they were once they had been seen to have ended.
+        self.ended = {}  # By id: each job as it was when first seen ended.
 
     async def whole(self):
         await asyncio.to_thread(self.daemon.start)
@@ -122,7 +122,7 @@ class Run:
         return len(calls)
 
     async def interrupt(self):
-        """The kills and stops, spread evenly over the load."""
+        """Kills and stops celld, spread evenly over the load."""
         turns = 2 * self.options.cycles
         for turn in range(turns):
             target = self.options.jobs * (turn + 1) // (turns + 1)
@@ -136,7 +136,7 @@ class Run:
                 self.daemon.kill()
             else:
                 code = await asyncio.to_thread(self.daemon.stop)
-                self.faults.expect(code == 0, "a stop did not end with 0", code)
+                self.faults.expect(code == 0, "a stopped celld did not exit with 0", code)
             await asyncio.to_thread(self.daemon.start)
 
     async def note_ended(self):
@@ -154,7 +154,7 @@ class Run:
         await until(idle, "every job has ended", DRAIN_DEADLINE_S)
 
     async def check_descriptors(self):
-        """After more of the same load, celld holds no more descriptors than before."""
+        """More of the same load must not make celld hold more descriptors."""
         await all_jobs(self.daemon, customer="c0")
         few = await self.fewest_descriptors()
         self.load.count += 1000
@@ -165,7 +165,7 @@ class Run:
         self.faults.expect(still_few <= few, "descriptors leaked", few, still_few)
 
     async def fewest_descriptors(self):
-        """Once it has had the time to close what its clients have left."""
+        """The fewest within half a second, in which celld closes what its clients left open."""
         fewest = descriptors(self.daemon, self.provider)
         until_at = time.monotonic() + 0.5
         while time.monotonic() < until_at:
@@ -179,20 +179,20 @@ class Run:
             [(verdict,)] = database.execute("PRAGMA integrity_check").fetchall()
             states = dict(database.execute(
                 "SELECT state, count(*) FROM jobs_for_people GROUP BY state"))
-        self.faults.expect(verdict == "ok", "the database is damaged", verdict)
+        self.faults.expect(verdict == "ok", "the database is corrupt", verdict)
         listed = dict(collections.Counter(job["state"] for job in jobs.values()))
         self.faults.expect(states == listed, "database and API disagree", states, listed)
 
     def check_jobs(self, jobs):
         for answer in self.load.unexpected:
-            self.faults.expect(False, "an answer no client should get", *answer)
+            self.faults.expect(False, "an unexpected answer", *answer)
         for job_id in self.load.accepted:
             self.faults.expect(job_id in jobs, "an accepted job is lost", job_id)
         for job_id, job in jobs.items():
             state, code = EXPECTED[job["parameters"]["outcome"]]
             got = (job["state"], job["error"] and job["error"]["code"])
-            self.faults.expect(got == (state, code), "a job did not end as the provider answered",
-                               json.dumps(job))
+            self.faults.expect(got == (state, code),
+                               "a job's end contradicts its provider's answer", json.dumps(job))
             if state == "succeeded":
                 expected = {service: job_id for service in job["services"]}
                 self.faults.expect(job["properties"] == expected, "properties are missing",
@@ -203,15 +203,15 @@ class Run:
         for job_id, sent in self.load.accepted.items():
             job = jobs.get(job_id, {})
             for name, value in sent.items():
-                self.faults.expect(job.get(name) == value, "a job is not what was sent", job_id,
-                                   name)
+                self.faults.expect(job.get(name) == value, "a job differs from its submission",
+                                   job_id, name)
 
     def check_calls(self, jobs, calls):
-        """Each step was called; more often than its outcome explains only around a kill."""
+        """Each step must have been called; only a kill explains more calls than it needs."""
         of_step = collections.defaultdict(list)
         for call in calls:
             of_step[call.job, call.service].append(call)
-            self.faults.expect(call.job in jobs, "a call for a job that is not there", call)
+            self.faults.expect(call.job in jobs, "a call for an unknown job", call)
             self.faults.expect(not call.broken or self.near_a_kill(call), "a call was cut short",
                                call)
         for job_id, job in jobs.items():
@@ -226,13 +226,15 @@ class Run:
                                    job_id, made)
 
     def near_a_kill(self, call):
-        """The call ran at a kill, or ended so shortly before that its end was not on disk."""
+        """Whether the call ran at a kill, or ended so shortly before it that the end may not have
+        been on disk."""
         return any(call.began_at <= at + ON_THE_WAY_S and
                    (call.ended_at is None or call.ended_at >= at - ON_THE_WAY_S)
                    for at in self.killed_at)
 
     def end_of(self, call):
-        """A killed celld has no calls any more, even if the provider hears of it later."""
+        """When the call ended: at the latest with its celld, although the provider may notice
+        later."""
         ends = [at for at in self.killed_at if call.broken and at >= call.began_at]
         return min(ends + ([call.ended_at] if call.ended_at is not None else [float("inf")]))
 
@@ -245,7 +247,7 @@ class Run:
             last[call.entity] = call
 
     def check_pools(self, calls):
-        """At the start of a call, it and those that run are no more than the pool may hold."""
+        """When a call starts, the calls of its cell must not exceed the pool's size."""
         of_cell = collections.defaultdict(list)
         for call in calls:
             of_cell[call.cell].append(call)
@@ -256,7 +258,7 @@ class Run:
                 running = [r for r in running if self.end_of(r) > call.began_at] + [call]
                 allowed = max(self.load.sizes_in_force(
                     cell, POOL_SIZE, call.began_at - ON_THE_WAY_S, call.began_at))
-                self.faults.expect(len(running) <= allowed, "a pool was passed", name,
+                self.faults.expect(len(running) <= allowed, "a pool's size was exceeded", name,
                                    f"{len(running)} > {allowed} at {call.began_at}")
 
 

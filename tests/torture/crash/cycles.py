@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Crash cycles: clients load a celld, which is killed or stopped at a random moment and started
-again; then everything that it told is held against what it has.
+"""Crash cycles: clients load a celld, which is killed or stopped at a random moment and restarted.
+Then an audit compares its state with every answer it gave.
 
-A cycle is one life of celld; its number is the seed of the load and of the moment of its end. Some
-cycles make a round: they share a data directory, and at its end everything drains and is audited
-once more. What ends early, after S seconds or by SIGINT or SIGTERM, drains and is audited as well.
-`CELLD_BINARY` names the program.
+A cycle is one life of celld, from its start to its end. The cycle's number seeds the load and the
+moment of the end. Several cycles form a round: they share a data directory, and at the end of the
+round all jobs finish and a last audit follows, also when the time limit or a signal (SIGINT,
+SIGTERM) ends the round early. `CELLD_BINARY` names the program.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ FAILED_ROUNDS_MAX = 3
 
 
 class Deadline:
-    """Comes after some seconds, or with the first SIGINT or SIGTERM."""
+    """Passes after the given time, or at the first SIGINT or SIGTERM."""
 
     def __init__(self, seconds):
         self.at = time.monotonic() + seconds
         self.interrupted = False
         for number in signal.SIGINT, signal.SIGTERM:
-            asyncio.get_running_loop().add_signal_handler(number, self.come)
+            asyncio.get_running_loop().add_signal_handler(number, self.interrupt)
 
-    def come(self):
+    def interrupt(self):
         self.at, self.interrupted = 0, True
 
     def passed(self):
@@ -55,7 +55,7 @@ async def run_round(first, count, deadline, outcome):
         if not this.faults.found:
             await this.finish()
     except Exception:  # pylint: disable=broad-except
-        # From a terminal, SIGINT reaches celld, too.
+        # Ctrl-C in a terminal interrupts celld too.
         given_up = deadline.interrupted
         wrong = not given_up
         if wrong:
@@ -67,9 +67,9 @@ async def run_round(first, count, deadline, outcome):
             shutil.rmtree(directory, ignore_errors=True)
     if wrong:
         outcome.fail(first, done)
-        print(f"cycle {first + done - 1} failed; again: {sys.argv[0]} --from {first} "
+        print(f"cycle {first + done - 1} failed; repeat: {sys.argv[0]} --from {first} "
               f"--count {done}\n"
-              f"its journal, its data and celld's log are in {directory}", flush=True)
+              f"journal, data directory and celld's log: {directory}", flush=True)
     outcome.add(0 if given_up else done, this.figures)
 
 
@@ -94,7 +94,7 @@ def work(options, outcome):
 def main():
     options = program.options(__doc__, chunk=CYCLES_OF_A_ROUND)
     if "CELLD_BINARY" not in os.environ:
-        sys.exit("CELLD_BINARY has to name the program")
+        sys.exit("CELLD_BINARY must name the program")
     program.run(options, lambda outcome: work(options, outcome))
 
 

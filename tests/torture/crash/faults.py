@@ -1,11 +1,11 @@
-"""What a test has found to be wrong."""
+"""The faults that a test has found."""
 
 import collections
 import sys
 
 
 class Faults:
-    """Collects what is wrong; the first few of each kind are told."""
+    """Collects faults by kind. A report shows the first five of each kind."""
 
     def __init__(self):
         self.found = collections.defaultdict(list)
@@ -19,7 +19,7 @@ class Faults:
             self.found[kind] += all_details
 
     def report(self):
-        """Whether there are any."""
+        """Prints the faults. Returns whether there are any."""
         for kind, all_details in self.found.items():
             print(f"FAULT: {kind}: {len(all_details)} times", file=sys.stderr)
             for details in all_details[:5]:

@@ -1,12 +1,13 @@
-"""What clients were told by celld, written down as it comes: one JSON object a line, in a file.
+"""A journal of what clients sent and celld answered: one JSON object per line.
 
-- `began` (life), `struck`, `died` (life, how): a celld starts; it is ended by us; it has ended.
-- `submitting` (key, job), `accepted` (key, id): a job under an idempotency key; its 202 or 200.
-- `asking`, `told` (id, what, status): a cancel or retry of a job; its answer.
-- `resizing`, `resized` (cell, size): a new size for a pool; its 202.
-- `saw` (job): the job, in any answer or event, so that celld has it on disk.
+- `began` (life): a celld is started. `signalled` (life, how): the test sends it a signal. `died`
+  (life, how): it has ended.
+- `submitting` (key, job): a job is sent with an idempotency key. `accepted` (key, id): 202 or 200.
+- `requesting` (id, what): a cancel or retry is sent. `answered` (id, what, status): its answer.
+- `resizing` (cell, size): a pool size is sent. `resized` (cell, size): 202.
+- `saw` (job): a job in an answer or event, which celld therefore has on disk.
 
-Each has `at`, of CLOCK_MONOTONIC. What has no answer is what a crash has left open.
+Each note has `at`, a time from CLOCK_MONOTONIC. A crash leaves requests without an answer.
 """
 
 import json
@@ -16,7 +17,7 @@ from ledger import Ledger
 
 
 class Journal:
-    """Writes each note, and keeps a ledger of them."""
+    """Enters notes in a ledger, and writes those that are news to the file."""
 
     def __init__(self, path):
         self.ledger = Ledger()
@@ -33,7 +34,7 @@ class Journal:
 
 
 def read(path):
-    """The ledger of a journal that was written earlier."""
+    """The ledger of an existing journal."""
     ledger = Ledger()
     with open(path, encoding="utf-8") as file:
         for line in file:

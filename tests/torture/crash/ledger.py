@@ -1,7 +1,7 @@
-"""What celld owes its clients, after what it has told them.
+"""What celld owes its clients, given the answers they received.
 
-Knows neither celld nor the clock: it is fed the notes of a journal, in order, and asked whether the
-jobs that celld shows are what they have to be. What is wrong is in `faults`.
+The ledger knows neither celld nor the clock. It takes the notes of a journal in order and checks
+the jobs that celld shows against them. `faults` collects what is wrong.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ import dataclasses
 from faults import Faults
 
 ENDED = ("succeeded", "failed", "cancelled")
-# By the outcome that a provider gives: how the job ends when nobody cancels it.
+# The job's state and error code by the provider's outcome, unless a client cancels the job.
 EXPECTED = {"ok": ("succeeded", None), "slow": ("succeeded", None), "flaky": ("succeeded", None),
             "busy": ("succeeded", None), "reject": ("failed", "provider_rejected"),
             "hang": ("failed", "timeout")}
@@ -18,23 +18,23 @@ INTERRUPTIONS_MAX = 3
 
 @dataclasses.dataclass
 class Entry:
-    """One request for a job, and all that was told about the job."""
+    """One submission, and all that celld reported about its job."""
     key: str
     sent: dict
     id: "str | None" = None
     accepted: bool = False
     deaths_before: int = 0
-    ends: dict = dataclasses.field(default_factory=dict)    # By finished_at: the job as it ended.
-    deaths_until: dict = dataclasses.field(default_factory=dict)  # By finished_at, as first seen.
-    doubtful: set = dataclasses.field(default_factory=set)  # Ends before the last retry.
-    void: set = dataclasses.field(default_factory=set)      # Ends that an answered retry undid.
-    settled: "str | None" = None    # The end that stands, since no retry was asked for after it.
-    settled_at: float = 0.0         # When that was told.
-    steps_done: dict = dataclasses.field(default_factory=dict)  # By service: when it was told.
-    cancels: list = dataclasses.field(default_factory=list)  # When asked for, answered or not.
+    ends: dict = dataclasses.field(default_factory=dict)    # By finished_at: the ended job.
+    deaths_until: dict = dataclasses.field(default_factory=dict)  # By finished_at: deaths so far.
+    doubtful: set = dataclasses.field(default_factory=set)  # Ends seen before the last retry.
+    void: set = dataclasses.field(default_factory=set)  # Ends undone by an acknowledged retry.
+    final: "str | None" = None      # The end that no later retry request can have undone.
+    final_at: float = 0.0           # When it was first seen.
+    steps_done: dict = dataclasses.field(default_factory=dict)  # By service: when first seen.
+    cancels: list = dataclasses.field(default_factory=list)  # When requested, answered or not.
     retries: int = 0
-    must_cancel: bool = False       # An answered cancel that no retry followed.
-    must_have_ended: bool = False   # A cancel was refused since the job had ended.
+    must_cancel: bool = False       # A cancellation was acknowledged, and no retry followed.
+    must_have_ended: bool = False   # A cancellation was refused because the job had ended.
 
 
 class Ledger:
@@ -42,21 +42,21 @@ class Ledger:
         self.faults = Faults()
         self.entries = {}   # By key.
         self.by_id = {}
-        self.lives = {}     # By number: how it ends (None: not yet), when it was struck, and died.
-        self.deaths = 0
-        self.sizes = {}     # By cell: [asked for at, answered at, size].
+        self.lives = {}     # By number: how it ends (None: not yet), when signalled, when dead.
+        self.deaths = 0     # Lives that ended other than by a stop.
+        self.sizes = {}     # By cell: [requested at, answered at, size].
 
     def enter(self, note):
-        """Whether the note says anything new."""
+        """Returns whether the note is news."""
         return getattr(self, "_" + note["note"])(note) is not False
 
-    # The notes.
+    # Notes.
 
     def _began(self, note):
-        self.lives[note["life"]] = {"how": None, "struck": None, "died": None}
+        self.lives[note["life"]] = {"how": None, "signalled": None, "died": None}
 
-    def _struck(self, note):
-        self.lives[note["life"]].update(how=note["how"], struck=note["at"])
+    def _signalled(self, note):
+        self.lives[note["life"]].update(how=note["how"], signalled=note["at"])
 
     def _died(self, note):
         self.lives[note["life"]].update(how=note["how"], died=note["at"])
@@ -73,16 +73,16 @@ class Ledger:
         self._identify(entry, note["id"])
         entry.accepted = True
 
-    def _asking(self, note):
+    def _requesting(self, note):
         entry = self.by_id[note["id"]]
         if note["what"] == "cancel":
             entry.cancels.append(note["at"])
         else:
             entry.retries += 1
             entry.doubtful = set(entry.ends)
-            entry.settled, entry.must_cancel, entry.must_have_ended = None, False, False
+            entry.final, entry.must_cancel, entry.must_have_ended = None, False, False
 
-    def _told(self, note):
+    def _answered(self, note):
         entry = self.by_id[note["id"]]
         if note["what"] == "cancel":
             entry.must_cancel |= note["status"] == 200
@@ -100,7 +100,7 @@ class Ledger:
         job = note["job"]
         entry = self.entries.get(job["labels"].get("key"))
         if entry is None:
-            self.faults.expect(False, "a job that nobody submitted", job)
+            self.faults.expect(False, "a job that no client submitted", job)
             return True
         news = entry.id != job["id"]
         if news:
@@ -117,7 +117,7 @@ class Ledger:
         end = job["finished_at"]
         known = entry.ends.get(end)
         if known is not None:
-            # One that still keeps its entity goes with the line to another cell.
+            # An ended job that still keeps its entity moves to another cell with the line.
             changes = {name: (known.get(name), job.get(name)) for name in {**known, **job}
                        if known.get(name) != job.get(name) and name != "cell"}
             self.faults.expect(not changes, "an ended job changed", job["id"], changes)
@@ -126,7 +126,7 @@ class Ledger:
         entry.deaths_until[end] = self.deaths
         self.faults.expect(len(entry.ends) <= 1 + entry.retries, "a job ended twice",
                            list(entry.ends.values()))
-        entry.settled, entry.settled_at = end, at
+        entry.final, entry.final_at = end, at
         return True
 
     def _identify(self, entry, job_id):
@@ -135,10 +135,10 @@ class Ledger:
         entry.id = job_id
         self.by_id[job_id] = entry
 
-    # The questions.
+    # Checks.
 
-    def check_standing(self, jobs):
-        """`jobs`: all that celld has, by id, while no request is under way."""
+    def check_state(self, jobs):
+        """`jobs`: all of celld's jobs, by id, while no request is in flight."""
         for entry in self.entries.values():
             job = jobs.get(entry.id)
             if job is None:
@@ -146,36 +146,37 @@ class Ledger:
                                    entry.key)
                 continue
             self._check_sent(entry, job)
-            self._check_standing(entry, job)
+            self._check_job(entry, job)
 
     def _check_sent(self, entry, job):
         for name, value in entry.sent.items():
             self.faults.expect(job.get(name) == value or name == "retry",
-                               "a job is not what was sent", entry.id, name, value, job.get(name))
+                               "a job differs from its submission", entry.id, name, value,
+                               job.get(name))
 
-    def _check_standing(self, entry, job):
+    def _check_job(self, entry, job):
         ended = job["state"] in ENDED
-        if entry.settled is not None:
-            self.faults.expect(ended and job["finished_at"] == entry.settled,
-                               "an ended job goes on", entry.ends[entry.settled], job)
+        if entry.final is not None:
+            self.faults.expect(ended and job["finished_at"] == entry.final,
+                               "an ended job is unfinished again", entry.ends[entry.final], job)
         elif ended:
-            # An unanswered retry came to nothing; when the end was told first counts no more.
-            entry.settled, entry.settled_at = job["finished_at"], float("inf")
+            # An unanswered retry had no effect. Later calls are not checked against this end.
+            entry.final, entry.final_at = job["finished_at"], float("inf")
         self.faults.expect(not ended or job["finished_at"] not in entry.void,
-                           "an answered retry is lost", job)
+                           "an acknowledged retry is lost", job)
         self.faults.expect(ended or not entry.must_have_ended,
-                           "a job goes on that had ended when its cancellation was refused", job)
+                           "a job is unfinished whose cancellation was refused as too late", job)
         if entry.must_cancel:
             self.faults.expect(job["state"] == "cancelled" or
                                not ended and job["cancel_requested"],
-                               "an answered cancellation is lost", job)
+                               "an acknowledged cancellation is lost", job)
         for step in job["steps"]:
             self.faults.expect(step["state"] == "succeeded" or
                                step["service"] not in entry.steps_done,
-                               "a step that had succeeded is undone", step, job)
+                               "a succeeded step is undone", step, job)
 
     def check_ends(self, jobs):
-        """`jobs` as for check_standing, once all is over."""
+        """`jobs` as for check_state, when all of them have ended."""
         for job_id, job in jobs.items():
             entry = self.by_id[job_id]
             got = (job["state"], job["error"] and job["error"]["code"])
@@ -185,7 +186,7 @@ class Ledger:
             deaths = entry.deaths_until[job["finished_at"]] - entry.deaths_before
             if deaths >= INTERRUPTIONS_MAX:
                 allowed.add(("failed", "interrupted"))
-            self.faults.expect(got in allowed, "a job did not end as its provider answered",
+            self.faults.expect(got in allowed, "a job's end contradicts its provider's answer",
                                got, job)
             done = [step["service"] for step in job["steps"] if step["state"] == "succeeded"]
             self.faults.expect(job["properties"] == {service: job_id for service in done},
@@ -194,12 +195,13 @@ class Ledger:
                                "a job succeeded without all of its steps", job)
 
     def sizes_in_force(self, cell, first, since, until):
-        """The sizes that the pool of `cell` may have had in a span of time."""
+        """The sizes that the pool of `cell` may have had between `since` and `until`. `first` is
+        the configured size."""
         sizes, possible = set(), [(float("-inf"), first)]
-        for asked_at, answered_at, size in self.sizes.get(cell, []):
+        for requested_at, answered_at, size in self.sizes.get(cell, []):
             if answered_at is not None:
-                # From its answer on, none of the earlier ones is in force.
+                # Once this resize is answered, no earlier size is in force.
                 sizes |= {s for b, s in possible if b <= until and answered_at >= since}
                 possible = []
-            possible.append((asked_at, size))
+            possible.append((requested_at, size))
         return sizes | {s for b, s in possible if b <= until}

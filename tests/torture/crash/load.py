@@ -1,7 +1,7 @@
-"""The clients of the crash test: many that submit, and one that resizes pools.
+"""The clients of the crash test: many that submit jobs, and one that resizes pools.
 
-Each keeps a journal of what celld has answered. A request whose connection breaks has an unknown
-outcome, and is asked again.
+Each records celld's answers. When a connection breaks, the outcome is unknown: a submission is
+repeated, a resize is not.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from client import BROKEN, Connection
 
 
 class Load:
-    """Submits `count` jobs over `cells` cells, and keeps the journals."""
+    """Submits `count` jobs over `cells` cells and records the answers."""
 
     def __init__(self, daemon, count, cells, seed):
         self.daemon = daemon
@@ -20,8 +20,8 @@ class Load:
         self.cells = cells
         self.random = random.Random(seed)
         self.next = 0
-        self.accepted = {}    # By id: the job as it was sent.
-        self.unexpected = []  # Answers that no client should get.
+        self.accepted = {}    # By id: the job as submitted.
+        self.unexpected = []  # Answers that no client should receive.
         self.resizes = {cell: [] for cell in range(cells)}  # [sent_at, answered_at, size]
         self.done = False
 
@@ -60,7 +60,7 @@ class Load:
         return status == 202
 
     async def resize(self, per_second, cells_each):
-        """Changes some pools `per_second` times a second, until `done`."""
+        """Resizes `cells_each` pools `per_second` times a second until `done`."""
         connection = Connection(self.daemon)
         due_at = time.monotonic()
         while not self.done:
@@ -84,12 +84,13 @@ class Load:
             self.unexpected.append((status, answer))
 
     def sizes_in_force(self, cell, first, since, until):
-        """The sizes that the pool of `cell` may have had in a span of time."""
+        """The sizes that the pool of `cell` may have had between `since` and `until`. `first` is
+        the configured size."""
         sizes, begun_at, size = set(), float("-inf"), first
         possible = [(begun_at, size)]
         for sent_at, answered_at, size in self.resizes[cell]:
             if answered_at is not None:
-                # From its answer on, none of the earlier ones is in force.
+                # Once this resize is answered, no earlier size is in force.
                 sizes |= {s for b, s in possible if b <= until and answered_at >= since}
                 possible = []
             possible.append((sent_at, size))

@@ -1,12 +1,12 @@
-"""A fast HTTP provider that writes down when each call began and ended.
+"""A fast HTTP provider that records when each call began and ended.
 
-What it answers follows from the document alone, so that a test knows how each job must end:
+The document alone determines the answer, so that a test knows how each job must end.
 `parameters.outcome` is `ok` or `slow` (200), `reject` (422), `flaky` (500 at the first attempt),
-`busy` (429 at the first call of a step) or `hang` (no answer). `parameters.latency_ms` is how long
-a call takes. The header `X-Life`, if there is one, says which celld makes the call.
+`busy` (429 at the first call of a step) or `hang` (no answer). `parameters.latency_ms` is the
+duration of a call. The optional header `X-Life` names the life of celld that makes the call.
 
-As a program of its own it prints its port, serves until its standard input closes, and then prints
-its log: one JSON array a line, the members of a Call.
+Run as a program, it prints its port, serves until its standard input closes, and then prints its
+log: one JSON array per line with the members of a Call.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
     def begin(self, document, life, key):
         self.call = calls.began(document, life, key)
         self.provider.log.append(self.call)
-        if self.hung_up():  # Before it was read: it was no call beside those of now.
+        if self.hung_up():  # Over before it was read, so it overlaps no other call.
             self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None
             return
         if document["parameters"]["outcome"] != "hang":
@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
             return
         status = self.provider.status_of(document)
         body = json.dumps({"properties": {document["service"]: document["job"]}}).encode()
-        # Before the answer leaves: celld may start its next call the moment it has read it.
+        # Before the answer leaves: celld may start its next call as soon as it has read the answer.
         call.succeeded = status == 200
         self.end(broken=False)
         self.transport.write(b"HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s" % (

@@ -1,4 +1,4 @@
-"""The crash cycles as a whole: they find a celld that does not keep what it has promised."""
+"""Tests of the crash cycles as a whole: they detect a celld that breaks its promises."""
 
 import json
 import os
@@ -18,7 +18,8 @@ class Cycles(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def run_cycles(self, before_celld, count):
-        """Of a celld before each start of which a shell does something: the output and summary."""
+        """Runs cycles of a celld before each start of which a shell runs `before_celld`. Returns
+        the output and the summary."""
         program = os.path.join(self.directory, "celld")
         with open(program, "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\n{before_celld}\nexec {os.environ['CELLD_BINARY']} \"$@\"\n")
@@ -34,19 +35,19 @@ class Cycles(unittest.TestCase):
         self.assertEqual(done.returncode, 1 if found["failures"] else 0, done.stdout)
         return done.stdout, found
 
-    def test_the_cycles_find_a_celld_that_loses_what_it_wrote_last(self):
+    def test_the_cycles_detect_a_celld_that_loses_its_last_writes(self):
         output, found = self.run_cycles("rm -f data/celld.db-wal data/celld.db-shm", 8)
         self.assertGreater(found["failures"], 0, output)
         self.assertIn("FAULT: an accepted job is lost", output)
-        self.assertIn("again: ", output)
+        self.assertIn("repeat: ", output)
 
-    def test_the_cycles_find_a_celld_that_leaves_a_process_behind(self):
+    def test_the_cycles_detect_a_celld_that_leaves_a_process_behind(self):
         output, found = self.run_cycles("sleep 20 >/dev/null 2>&1 &", 2)
         self.assertGreater(found["failures"], 0, output)
         self.assertIn("FAULT: a process outlived its celld", output)
 
-    def test_the_cycles_find_a_celld_that_ends_by_itself(self):
-        # While it starts, serves or is told to end: each of them is found.
+    def test_the_cycles_detect_a_celld_that_crashes_by_itself(self):
+        # At startup, while serving, or at shutdown.
         output, found = self.run_cycles("(sleep 0.15; kill -ABRT $$) >/dev/null 2>&1 &", 12)
         self.assertGreater(found["failures"], 0, output)
 

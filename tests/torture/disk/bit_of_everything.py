@@ -1,19 +1,19 @@
-"""What a celld on a failing disk is asked to do, and the old data directory it may start with."""
+"""The requests to a celld on a failing disk, and the old data directory that it may start with."""
 
 import os
 import time
 
 from shimmed import BROKEN, ENDED, Daemon, a_config
 
-# A checkpoint is made at 4,000 pages; a frame of the log has a page and 24 bytes.
+# A checkpoint runs at 4,000 pages. A frame of the log is a page and 24 bytes.
 PREPARED_LOG_BYTES = 3930 * (4096 + 24)
 EXIT_DEADLINE_S = 30.0
 RETENTION_MS = 86_400_000
 
 
 def prepare(directory):
-    """The data directory of a celld that was killed, with a write-ahead log that is nearly full,
-    and the ids of its jobs."""
+    """Returns the data directory of a killed celld, whose write-ahead log is nearly full, and the
+    ids of its jobs."""
     os.mkdir(directory)
     daemon = Daemon(a_config(RETENTION_MS), directory)
     daemon.start()
@@ -39,19 +39,19 @@ def a_small_job(entity, service, **changes):
 
 
 class Script:
-    """What one celld is asked to do, one request after the other. What is answered with success is
-    the shim's to write down; here only that no answer is one that should not be."""
+    """Sends requests to one celld, one after the other, and collects answers that celld should
+    never give. The shim logs the successful answers."""
 
     def __init__(self, daemon):
         self.daemon = daemon
         self.client = daemon.quick_client(timeout_s=EXIT_DEADLINE_S)
         self.jobs = []
-        self.retried = set()  # Perhaps, if that was not answered.
+        self.retried = set()  # Includes retries without an answer.
         self.unexpected = []
         self.refused = 0
 
     def ask(self, method, path, body=None, statuses=(200, 202)):
-        """The answer's document, or nothing when there is none."""
+        """Returns the JSON document of the answer, or None without a successful answer."""
         try:
             status, document = self.client.request(method, path, body)
         except BROKEN:

@@ -1,6 +1,6 @@
-// The log that the shim writes of a celld's disk, and that the replayer reads: one record after the
-// other, in the order in which celld saw the operations happen. For one machine: numbers are as the
-// processor has them.
+// The log of celld's disk operations, which the shim writes and the replayer reads. Its records are
+// in the order in which celld saw the operations happen. Numbers are in the byte order of the
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 namespace celld::disk {
 
 enum class RecordKind : std::uint32_t {
-  start,  ///< Another celld; the objects of the one before are forgotten. `value`: its pid.
-  open,   ///< `object` stands for a file from now on; payload: its path. `value`: created.
-  open_directory,  ///< The same for a directory, which was there.
+  start,  ///< A new celld process; objects of the previous one are invalid. `value`: its pid.
+  open,   ///< `object` is a file from now on. Payload: its path. `value`: 1 if it was created.
+  open_directory,  ///< The same for a directory, which existed before.
   make_directory,  ///< Payload: its path.
-  write,           ///< `value`: the offset. Payload: what was written.
+  write,           ///< `value`: the offset. Payload: the bytes.
   truncate,        ///< `value`: the new size.
   unlink,          ///< Payload: the path.
   rename,          ///< Payload: the old path, a NUL, the new path.
-  sync_begin,      ///< `value`: a number that the end repeats.
-  sync_end,        ///< It succeeded: what was done to the object before its begin is on disk.
-  answer,          ///< An HTTP answer is about to leave. Payload: its bytes.
-  fault,           ///< A call was made to fail. Payload: which, for people.
+  sync_begin,      ///< `value`: a number that sync_end repeats.
+  sync_end,        ///< Success: everything done to the object before sync_begin is on disk.
+  answer,          ///< celld is about to send an HTTP answer. Payload: its bytes.
+  fault,           ///< The shim made a call fail. Payload: a description.
 };
 
-/// Paths are relative to the watched directory. Followed by `bytes` bytes of payload.
+/// `bytes` bytes of payload follow. Paths are relative to the watched directory.
 struct RecordHead {
   RecordKind kind = RecordKind::start;
-  std::uint32_t object = 0;  ///< Of open and what follows it; greater than 0.
+  std::uint32_t object = 0;  ///< The open file or directory, greater than 0; 0: none.
   std::int64_t value = 0;
   std::int64_t wall_ms = 0;  ///< Since 1970.
   std::uint64_t bytes = 0;

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Failing disks: a celld does a bit of everything while the N-th call to its disk fails, for all N.
+"""Failing disks: celld does a bit of everything while the N-th call to its disk fails, for every N.
 
     failing_disk.py [--from N] [--count N] [--seconds S] [--summary FILE] [--plan NAME]
 
-A unit is one run: a plan (what fails, from which directory celld starts) and the number of the call
-that fails. The plans take turns, and even a few units come from all that celld does; when each was
-tried once, that was a pass, and they begin anew. With --plan, unit N is call N + 1 of that plan.
+A unit is one run: a plan (what fails, and the directory that celld starts with) and the number of
+the call that fails. The plans take turns, and even a few units sample every phase of celld's work.
+Once each unit has run, the pass is complete and the next one begins. With --plan, unit N is call
+N + 1 of that plan.
 
-After a failure, nothing may be answered with success that was not on disk before; celld ends with 3
-and says why; and started again on the same directory, it has everything that it had answered for.
-`CELLD_BINARY` names the program.
+After a failure, celld must not answer with success unless the result was on disk before; it must
+exit with 3 and name the reason; and after a restart on the same directory, it must have everything
+that it acknowledged. `CELLD_BINARY` names the program.
 """
 
 import calendar
@@ -32,12 +33,12 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
 import program  # noqa: E402
 
-CHUNK = 50  # Runs that begin with the same old directory.
+CHUNK = 50  # Runs that start with the same old directory.
 FAULT_RECORD = 11
 RECORD = struct.Struct("<IIqqQ")
 
-# More calls than a celld makes in which nothing fails, from a new directory and from an old one, so
-# that the last units of each plan are beyond the last call, and the whole passes without a fault.
+# More calls than a celld without faults makes, from a new directory and from an old one. So the
+# last units of each plan are beyond the last call, and their runs must pass without a fault.
 CALLS = {"new": {"write": 560, "sync": 54, "any": 650, "read": 120},
          "old": {"write": 490, "sync": 42, "any": 560, "read": 4200}}
 Plan = collections.namedtuple("Plan", "name prepared fault calls")
@@ -49,7 +50,7 @@ PLANS = [Plan(f"{start}, {kind} {error} {span}", start == "old", f"{kind}:{{}}:{
                                    ("sync", "EIO", "once"), ("sync", "EIO", "on"),
                                    ("any", "EIO", "on"), ("any", "ENOSPC", "once"),
                                    ("read", "EIO", "once"))]
-# What may go wrong with the store before it is open, or in it, is told in one of these ways.
+# A failure while opening or using the store must be reported in one of these ways.
 REASONS = re.compile(r"disk I/O error|database or disk is full|unable to open database file|"
                      r"attempt to write a readonly database|database disk image is malformed|"
                      r"Input/output error|No space left on device|locking protocol|"
@@ -57,22 +58,22 @@ REASONS = re.compile(r"disk I/O error|database or disk is full|unable to open da
 
 
 def spread(size):
-    """The numbers below `size`, in an order in which any few that follow each other are from
-    everywhere: that of the multiples of the golden section, without their whole parts."""
+    """The numbers below `size`, ordered by the fractional parts of multiples of the golden ratio.
+    Any few consecutive ones are spread evenly over the whole range."""
     golden = (math.sqrt(5) - 1) / 2
     turns = sorted(range(size), key=lambda turn: (turn + 1) * golden % 1)
     return sorted(range(size), key=turns.__getitem__)
 
 
 def all_units():
-    """Every (plan, N), the plans in turn."""
+    """Every (plan, N), taking turns between the plans."""
     calls = {plan: [(plan, place + 1) for place in spread(plan.calls)] for plan in PLANS}
     turns = itertools.zip_longest(*calls.values())
     return [unit for turn in turns for unit in turn if unit is not None]
 
 
 def faults_of(log):
-    """What the shim has let fail: (time in ms, text)."""
+    """The faults that the shim injected, as (time in ms, text)."""
     with open(log, "rb") as file:
         data = file.read()
     at, found = 0, []
@@ -86,7 +87,7 @@ def faults_of(log):
 
 
 def stopped_at_ms(log):
-    """When celld had stopped in good order and was about to close its store."""
+    """The time at which celld had stopped cleanly and was about to close its store."""
     for line in log.splitlines():
         if '"stopped"' in line:
             text = json.loads(line)["time"]
@@ -95,10 +96,10 @@ def stopped_at_ms(log):
     return None
 
 
-def may_go_on(faults, stopped_ms):
-    """Whether celld may do without all that failed: the copy of a backup, a look by a reader, the
-    removal of a file, another sync of the directory after its own, or the tidying up after
-    everything was stopped in good order."""
+def may_continue(faults, stopped_ms):
+    """Whether celld may continue despite these faults. It may for a write to a backup, a read, the
+    removal of a file, SQLite's own sync of the directory (celld repeats it), and anything after a
+    clean stop."""
     return all("celld-backup.partial" in text
                or text.startswith(("read ", "open ", "unlink ", f"sync {DATA} "))
                or (stopped_ms is not None and wall_ms >= stopped_ms - 1)
@@ -106,7 +107,7 @@ def may_go_on(faults, stopped_ms):
 
 
 class Run:
-    """One celld with one fault, and what becomes of it; `wrong` says what should not be."""
+    """One celld with one fault. `wrong` lists what was not as it should be."""
 
     def __init__(self, plan, at, prepared):
         self.plan, self.at = plan, at
@@ -121,14 +122,14 @@ class Run:
             shutil.copytree(prepared[0], self.daemon.data)
         self.wrong = []
         self.code = None
-        self.faults = []  # What has failed.
+        self.faults = []
         self.served = False
         self.retried, self.refused = set(), 0
 
     def whole(self):
         try:
             self.each_step()
-        except (AssertionError, *BROKEN) as error:  # It hangs, or breaks off what it should answer.
+        except (AssertionError, *BROKEN) as error:  # celld hangs or breaks off an answer.
             self.wrong.append(repr(error))
         finally:
             if self.daemon.running():
@@ -160,35 +161,35 @@ class Run:
         log = self.daemon.whole_log()
         if not self.faults:
             if self.code != 0:
-                self.wrong.append(f"nothing failed, and the exit code is {self.code}")
+                self.wrong.append(f"nothing failed, but the exit code is {self.code}")
             elif self.refused:
-                self.wrong.append(f"nothing failed, and {self.refused} requests were refused")
+                self.wrong.append(f"nothing failed, but {self.refused} requests were refused")
             return
         if self.code == 0:
-            if not may_go_on(self.faults, stopped_at_ms(log)):
-                self.wrong.append("celld went on, and ended with 0")
+            if not may_continue(self.faults, stopped_at_ms(log)):
+                self.wrong.append("celld continued, and ended with 0")
             return
         if self.code != 3:
             self.wrong.append(f"the exit code is {self.code}")
         if '"critical"' not in log and "did not complete" not in log:
-            self.wrong.append("no critical line says that celld ends")
+            self.wrong.append("no critical log line reports that celld ends")
         if not REASONS.search(log):
             self.wrong.append("standard error does not name what failed")
 
     def check_promises(self):
-        """What was answered is on disk even if all is lost that was not synced; what was answered
-        after the failure was on disk before it."""
+        """Every acknowledged result is on disk, even if everything unsynced is lost. What celld
+        acknowledged after the failure was on disk before it."""
         where = "--at-end" if self.code == 0 else "--at-fault"
-        code, said = replay(self.daemon.disk_log, os.path.join(self.directory, "worst"), where,
-                            "--base", self.base)
+        code, output = replay(self.daemon.disk_log, os.path.join(self.directory, "worst"), where,
+                              "--base", self.base)
         if code != 0:
-            self.wrong.append(said)
+            self.wrong.append(output)
 
     def check_restart(self):
         owed = self.owed()
         self.daemon.environment = {}
         if not self.daemon.try_start():
-            self.wrong.append("it does not start again")
+            self.wrong.append("celld does not start again")
             return
         client = self.daemon.quick_client()
         for job, ended in owed.items():
@@ -200,16 +201,17 @@ class Run:
         client.close()
         code = self.daemon.stop()
         if code != 0:
-            self.wrong.append(f"started again, it ends with {code}")
+            self.wrong.append(f"after a restart, celld ends with {code}")
 
     def owed(self):
-        code, said = replay(self.daemon.disk_log, os.path.join(self.directory, "worst"), "--owed")
+        """The jobs that celld must have: id to final state, or to "" if any state will do."""
+        code, output = replay(self.daemon.disk_log, os.path.join(self.directory, "worst"), "--owed")
         if code != 0:
-            self.wrong.append(said)
+            self.wrong.append(output)
             return {}
         owed = {job: "" for job in self.old_jobs}
         owed.update({job: "" if ended == "-" or job in self.retried else ended
-                     for job, ended in (line.split() for line in said.splitlines())})
+                     for job, ended in (line.split() for line in output.splitlines())})
         return owed
 
 
@@ -234,14 +236,14 @@ class Campaign:
                 self.judge(run, number)
         finally:
             shutil.rmtree(directory)
-        print(f"{self.outcome.units} runs ({len(self.units)} are a pass): " +
+        print(f"{self.outcome.units} runs ({len(self.units)} make a pass): " +
               ", ".join(f"{value} {name}" for name, value in self.outcome.figures.items()) +
               f"; {len(self.outcome.failed)} failures")
 
     def judge(self, run, number):
         if run.wrong:
             self.outcome.fail(number)
-            self.tell(run, number)
+            self.report(run, number)
         self.outcome.add(1, {
             "calls that failed": int(bool(run.faults)),
             "runs beyond the last call": int(not run.faults),
@@ -249,7 +251,7 @@ class Campaign:
             "ends with 3 while starting": int(run.code == 3 and not run.served),
             "failures that celld could do without": int(run.code == 0 and bool(run.faults))})
 
-    def tell(self, run, number):
+    def report(self, run, number):
         failed = run.faults[0][1] if run.faults else "nothing"
         print(f"FAILURE: unit {number}: {run.plan.name}, call {run.at} ({failed} failed), kept in "
               f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' "
@@ -260,7 +262,7 @@ class Campaign:
 
 def add_options(parser):
     parser.add_argument("--plan", choices=[plan.name for plan in PLANS],
-                        help="only this, its calls in their order")
+                        help="run only this plan, with its calls in order")
 
 
 def main():

@@ -1,9 +1,11 @@
-"""Asks /livez of some ports as a process of its own: nobody else's work is in its times.
+"""Requests /livez on some ports. It is a process of its own, so that the work of the test does not
+distort its times.
 
     livez_probe.py PORT...
 
-Connects and prints a line; then, for each number of seconds on its standard input, asks one port
-after the other for so long, and prints for each how long the longest answer took, in seconds.
+Connects and prints a line. Then, for each number of seconds on its standard input, requests /livez
+from one port after the other for this long, and prints the longest response time of each port in
+seconds.
 """
 
 import http.client

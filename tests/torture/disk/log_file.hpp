@@ -1,4 +1,4 @@
-// A log of the shim, in memory.
+// A log of the shim, loaded into memory.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace celld::disk {
 
 struct Record {
   RecordHead head;
-  std::string_view payload;  ///< Lives as long as the log.
+  std::string_view payload;  ///< Valid as long as the LogFile.
 };
 
 class LogFile {
  public:
-  /// Throws std::runtime_error when it cannot be read or ends within a record.
+  /// Throws std::runtime_error if the file is unreadable or ends within a record.
   explicit LogFile(const std::string& path);
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
@@ -29,7 +29,7 @@ class LogFile {
   std::vector<Record> records_;
 };
 
-/// The content of a file. Throws std::runtime_error when it cannot be read.
+/// Throws std::runtime_error if the file is unreadable.
 std::string read_file(const std::string& path);
 
 }  // namespace celld::disk

@@ -1,12 +1,12 @@
 // celld_power_cuts --log FILE --scratch DIR [--from N] [--count N] [--retention-ms N]
 //                  [--base DIR] [--export N | --owed | --at-fault | --at-end] [--summary FILE]
 //
-// Follows a log of the shim, cuts the power at points of it, and opens the store on what may then
-// be on disk. Disks are numbered: four for each cut, the first of them with nothing lost; the
-// number decides where the cut is and what is lost. With --at-fault or --at-end there is one cut,
-// at the first call that failed or at the end, with all lost that was not synced, and it is held to
-// what was promised anywhere in the log. --export only leaves the disk of that number in DIR. Exits
-// with 1 when a promise is broken.
+// Follows a log of the shim, cuts the power at some points, and opens the store on what may then be
+// on disk. Disks are numbered: four for each cut, the first of which has lost nothing. The number
+// determines the point of the cut and the losses. With --at-fault or --at-end there is one cut, at
+// the first failed call or at the end. It loses everything unsynced, but must keep the promises of
+// the whole log. --export writes the disk of that number to DIR and prints the jobs that it must
+// have; --owed only prints those of the whole log. Exits with 1 if a promise is broken.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -33,8 +33,8 @@ namespace {
 using namespace celld::disk;
 
 constexpr std::uint64_t disks_per_cut = 4;
-constexpr std::size_t faults_told_max = 5;
-constexpr std::int64_t look_every_ms = 200;  ///< Much less than ended jobs are kept.
+constexpr std::size_t faults_printed_max = 5;
+constexpr std::int64_t check_interval_ms = 200;  ///< Much less than the retention time.
 /// Where celld keeps its data below the watched directory.
 constexpr const char* data_directory = "var/data";
 
@@ -88,7 +88,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   return !arguments.log.empty() && !arguments.scratch.empty();
 }
 
-/// Where to cut: anywhere, or where something has just been promised or synced.
+/// Chooses cuts: anywhere, just after an answer, or just after the begin of a sync.
 class CutPoints {
  public:
   explicit CutPoints(const std::vector<Record>& log) : size_(log.size()) {
@@ -97,7 +97,7 @@ class CutPoints {
       if (log[i].head.kind == RecordKind::sync_begin) at_syncs_.push_back(i + 1);
     }
   }
-  /// So many records have happened.
+  /// The number of records before the cut.
   std::size_t of_cut(std::uint64_t cut) const {
     std::mt19937_64 random{cut};
     const auto kind = random() % 4;
@@ -120,7 +120,7 @@ struct Planned {
   std::size_t at = 0;
 };
 
-/// In the order of the log, so that one walk over it does.
+/// The cuts in log order, so that one pass over the log suffices.
 std::vector<Planned> plan(const std::vector<Record>& log, std::uint64_t first, std::uint64_t end) {
   const CutPoints points{log};
   std::vector<Planned> planned;
@@ -134,7 +134,7 @@ Cut cut_of(std::uint64_t number) {
   return number % disks_per_cut == 0 ? Cut{} : Cut::of_seed(number);
 }
 
-/// The log, walked along.
+/// A pass over the log, with the disk and the promises at the current record.
 class Walk {
  public:
   Walk(const Arguments& arguments, const std::vector<Record>& log) : log_(log), promises_(log) {
@@ -144,18 +144,18 @@ class Walk {
   void to(std::size_t at) {
     while (done_ < at) step();
   }
-  /// As `to`, but only until the next look at the disk is due, which it tells.
-  bool to_look(std::size_t at) {
+  /// Like `to`, but stops at the next time to check the disk. True: it stopped for that.
+  bool to_check(std::size_t at) {
     while (done_ < at) {
       step();
-      if (looked_ms_ == 0) looked_ms_ = wall_ms_;
-      if (wall_ms_ < looked_ms_ + look_every_ms) continue;
-      looked_ms_ = wall_ms_;
+      if (checked_ms_ == 0) checked_ms_ = wall_ms_;
+      if (wall_ms_ < checked_ms_ + check_interval_ms) continue;
+      checked_ms_ = wall_ms_;
       return true;
     }
     return false;
   }
-  /// Takes in what is promised in the rest of the log, and no more of the disk.
+  /// Adds the promises of the rest of the log, but leaves the disk as it is.
   void promise_all() {
     for (auto i = done_; i < log_.size(); ++i) {
       if (log_[i].head.kind == RecordKind::answer) promises_.take(log_[i]);
@@ -190,14 +190,14 @@ class Walk {
   Promises promises_;
   std::size_t done_ = 0;
   std::int64_t wall_ms_ = 0;
-  std::int64_t looked_ms_ = 0;
+  std::int64_t checked_ms_ = 0;
 };
 
-/// Goes on to `at`, and looks at the disk on the way; what is wrong with it. A job may go only
-/// once it was seen to have ended.
-std::vector<std::string> go_on(Walk& walk, StateCheck& check, std::size_t at) {
+/// Advances to `at` and checks the disk on the way, which records the jobs that have ended: only
+/// these may disappear. Returns the faults.
+std::vector<std::string> advance(Walk& walk, StateCheck& check, std::size_t at) {
   std::vector<std::string> faults;
-  while (walk.to_look(at)) {
+  while (walk.to_check(at)) {
     const auto found = check.check(walk.disk().after({}), walk.promises(), true, walk.wall_ms());
     faults.insert(faults.end(), found.begin(), found.end());
   }
@@ -207,21 +207,21 @@ std::vector<std::string> go_on(Walk& walk, StateCheck& check, std::size_t at) {
 struct Tally {
   std::uint64_t disks = 0;
   std::uint64_t failures = 0;
-  std::uint64_t promised = 0;  ///< Jobs that were looked for, over all disks.
+  std::uint64_t promised = 0;  ///< Jobs looked for, summed over all disks.
   std::uint64_t losers = 0;    ///< Disks on which an accepted job is missing.
 };
 
-void tell(const std::vector<std::string>& faults, const std::string& where) {
+void report(const std::vector<std::string>& faults, const std::string& where) {
   std::printf("FAILURE: %s\n", where.c_str());
-  for (std::size_t i = 0; i < std::min(faults.size(), faults_told_max); ++i) {
+  for (std::size_t i = 0; i < std::min(faults.size(), faults_printed_max); ++i) {
     std::printf("    %s\n", faults[i].c_str());
   }
-  if (faults.size() > faults_told_max) {
-    std::printf("    and %zu more\n", faults.size() - faults_told_max);
+  if (faults.size() > faults_printed_max) {
+    std::printf("    and %zu more\n", faults.size() - faults_printed_max);
   }
 }
 
-void tell_how_to_repeat(const Arguments& arguments, std::uint64_t number) {
+void print_how_to_repeat(const Arguments& arguments, std::uint64_t number) {
   std::printf(
       "    again: celld_power_cuts --log %s --scratch DIR --retention-ms %lld --from %llu"
       " --count 1\n",
@@ -242,10 +242,10 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
   const auto first = arguments.from / disks_per_cut;
   const auto end = (arguments.from + arguments.count + disks_per_cut - 1) / disks_per_cut;
   for (const auto& planned : plan(log, first, end)) {
-    if (const auto faults = go_on(walk, check, planned.at); !faults.empty()) {
+    if (const auto faults = advance(walk, check, planned.at); !faults.empty()) {
       ++tally.failures;
-      tell(faults, "before record " + std::to_string(planned.at) + ", with no cut at all");
-      tell_how_to_repeat(arguments, planned.cut * disks_per_cut);
+      report(faults, "before record " + std::to_string(planned.at) + ", without a cut");
+      print_how_to_repeat(arguments, planned.cut * disks_per_cut);
     }
     for (auto number = planned.cut * disks_per_cut; number < (planned.cut + 1) * disks_per_cut;
          ++number) {
@@ -257,16 +257,16 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
       if (faults.empty()) continue;
       ++tally.failures;
       tally.losers += misses_job(faults) ? 1 : 0;
-      tell(faults, "disk " + std::to_string(number) + ": cut after record " +
-                       std::to_string(planned.at) + " of " + std::to_string(log.size()) + ", " +
-                       to_string(cut));
-      tell_how_to_repeat(arguments, number);
+      report(faults, "disk " + std::to_string(number) + ": cut after record " +
+                         std::to_string(planned.at) + " of " + std::to_string(log.size()) + ", " +
+                         to_string(cut));
+      print_how_to_repeat(arguments, number);
     }
   }
   return tally;
 }
 
-/// The worst that can have happened where a call failed, or at the end.
+/// Checks the worst case at the first failed call, or at the end.
 Tally check_one(const Arguments& arguments, const std::vector<Record>& log) {
   Walk walk{arguments, log};
   const auto fault = std::find_if(log.begin(), log.end(), [](const Record& record) {
@@ -277,22 +277,22 @@ Tally check_one(const Arguments& arguments, const std::vector<Record>& log) {
   StateCheck check{arguments.scratch, data_directory, arguments.retention_ms};
   const auto faults = check.check(walk.disk().after({Loss::everything, Grown::not_at_all, 0}),
                                   walk.promises(), false, walk.wall_ms());
-  if (!faults.empty()) tell(faults, "with all lost that was not synced");
+  if (!faults.empty()) report(faults, "with everything unsynced lost");
   return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size(), misses_job(faults) ? 1U : 0U};
 }
 
-/// A line each: id and, where it was told, the state at the end.
+/// Prints a line for each job: its id, and its final state if an answer reported one.
 void print_owed(const std::map<cells::JobId, PromisedJob>& jobs) {
   for (const auto& [id, job] : jobs) {
     std::printf("%s %s\n", cells::format_job_id(id).c_str(), job.ended.value_or("-").c_str());
   }
 }
 
-/// And prints the jobs that must be on it.
+/// Writes a disk and prints the jobs that must be on it.
 void export_disk(const Arguments& arguments, const std::vector<Record>& log) {
   Walk walk{arguments, log};
   StateCheck check{arguments.scratch, data_directory, arguments.retention_ms};
-  go_on(walk, check, CutPoints{log}.of_cut(*arguments.exported / disks_per_cut));
+  advance(walk, check, CutPoints{log}.of_cut(*arguments.exported / disks_per_cut));
   check.check(walk.disk().after({}), walk.promises(), true, walk.wall_ms());
   check.write(walk.disk().after(cut_of(*arguments.exported)));
   print_owed(walk.promises().jobs());

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Power cuts: a celld works under a shim that logs what it does to its disk; the replayer makes up
-disks that a cut may leave behind, opens the store on each, and looks for every job that was
-answered with 202. On some of them, the whole celld is started.
+"""Power cuts: celld runs under a shim that logs what it does to its disk. The replayer constructs
+disks that a power cut may leave behind, opens the store on each, and looks for every job that was
+answered with 202. On some of the disks, the whole celld is started.
 
-A unit is a disk. A load gives a log, from which five hundred disks are made. --lost-syncs is the
-control: each N-th sync of the database and its write-ahead log has not happened (1: none has, as
-with `synchronous=OFF`), and it is a failure when no accepted job is found to be lost.
+A unit is a disk. Each load produces a log, from which five hundred disks are made. --lost-syncs is
+the control experiment: every N-th sync of the database and its write-ahead log is ignored (1: all
+of them, as with `synchronous=OFF`), and the run fails unless some accepted job is found missing.
 `CELLD_BINARY` names the program.
 """
 
@@ -25,11 +25,11 @@ import program  # noqa: E402
 DISKS_OF_A_LOAD = 500
 LOAD_S = 2.0
 RETENTION_MS = 1000
-BLOCK = 250  # Disks that are made at once; on one of them the whole celld is started.
+BLOCK = 250  # Disks per call of the replayer; the whole celld is started on one of them.
 
 
 def make_log(daemon, seed):
-    """A celld under load, stopped and started again in the middle: (jobs it accepted, faults)."""
+    """Puts celld under load and restarts it halfway. Returns (accepted jobs, faults)."""
     accepted, faults = 0, []
     for half in range(2):
         daemon.start()
@@ -44,27 +44,28 @@ def make_log(daemon, seed):
 
 
 def start_on(directory, daemon, number):
-    """Starts the whole celld on a disk, and asks it for every job that it owes; what is wrong."""
+    """Starts the whole celld on a disk and requests every job that must be there. Returns the
+    faults."""
     disk = os.path.join(directory, "whole")
     shutil.rmtree(disk, ignore_errors=True)
     code, owed = replay(daemon.disk_log, disk, "--export", number,
                         "--retention-ms", RETENTION_MS)
     if code != 0:
         return [owed]
-    # Nothing is removed while we look.
+    # A long retention, so that celld removes no job during the check.
     os.makedirs(disk, exist_ok=True)
     started = Daemon(a_config(retention_ms=86_400_000), disk)
     started.data = os.path.join(disk, DATA)
     try:
-        return look_into(started, owed)
+        return check_jobs(started, owed)
     except AssertionError as error:
-        return [f"the whole celld is at fault on disk {number}: {error}"]
+        return [f"the whole celld fails on disk {number}: {error}"]
     finally:
         if started.running():
             started.kill()
 
 
-def look_into(started, owed):
+def check_jobs(started, owed):
     started.start()
     client = started.client()
     faults = []
@@ -74,7 +75,7 @@ def look_into(started, owed):
         if answer.status != 200:
             faults.append(f"the whole celld has no job {job}: {answer.status}")
         elif ended not in ("-", answer.json["state"]):
-            faults.append(f"job {job} is {answer.json['state']} and was told to be {ended}")
+            faults.append(f"job {job} is {answer.json['state']} but was reported as {ended}")
     client.close()
     code = started.stop()
     return faults if code == 0 else [*faults, f"exit code {code}: {started.log()[-500:]}"]
@@ -89,22 +90,22 @@ class Campaign:
     def next_disk(self):
         return self.options.first + self.outcome.units
 
-    def goes_on(self):
+    def continues(self):
         return self.outcome.units < self.options.count and time.monotonic() < self.ends_at
 
     def run(self):
-        while self.goes_on():
+        while self.continues():
             self.load(self.next_disk() // DISKS_OF_A_LOAD)
         if self.options.lost_syncs:
             self.judge_control()
         figures = self.outcome.figures
         print(f"{self.outcome.units} disks after {figures['loads']} loads with "
               f"{figures['jobs accepted']} accepted jobs: {figures['times a job was looked for']} "
-              f"times a job was looked for, {figures['starts of a whole celld']} times the whole "
-              f"celld was started, {len(self.outcome.failed)} failures")
+              f"checks of a job, {figures['starts of a whole celld']} starts of the whole celld, "
+              f"{len(self.outcome.failed)} failures")
 
     def load(self, number):
-        """One load, and the disks that are made from it, as long as there is time."""
+        """Runs one load and checks the disks made from it, until the time is up."""
         directory = scratch_directory()
         settings = {"SYNC_LOST": self.options.lost_syncs} if self.options.lost_syncs else {}
         daemon = ShimmedDaemon(a_config(RETENTION_MS), directory, **settings)
@@ -113,7 +114,7 @@ class Campaign:
             accepted, faults = make_log(daemon, number)
             self.outcome.figures.update({"loads": 1, "jobs accepted": accepted})
             self.block(directory, daemon, faults)
-            while self.goes_on() and self.next_disk() // DISKS_OF_A_LOAD == number:
+            while self.continues() and self.next_disk() // DISKS_OF_A_LOAD == number:
                 self.block(directory, daemon, [])
         finally:
             if daemon.running():
@@ -124,13 +125,14 @@ class Campaign:
                 print(f"the log of this load is kept in {directory}")
 
     def block(self, directory, daemon, faults):
-        """Some of the disks of a load, in which `faults` were found."""
+        """Checks the next disks of a load. `faults` are those of the load itself."""
         first = self.next_disk()
         count = min(BLOCK - first % BLOCK, self.options.count - self.outcome.units)
         summary = os.path.join(directory, "summary.json")
-        code, said = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
-                            "--count", count, "--retention-ms", RETENTION_MS, "--summary", summary)
-        print(said, end="", flush=True)
+        code, output = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
+                              "--count", count, "--retention-ms", RETENTION_MS,
+                              "--summary", summary)
+        print(output, end="", flush=True)
         if code not in (0, 1):
             raise SystemExit(code)
         with open(summary, encoding="utf-8") as file:
@@ -148,21 +150,21 @@ class Campaign:
 
     def judge_control(self):
         if self.losers:
-            print(f"accepted jobs are missing on {self.losers} disks, as they must be")
+            print(f"accepted jobs are missing on {self.losers} disks, as expected")
         else:
-            print("FAILURE: syncs were lost, and no accepted job is found to be")
+            print("FAILURE: syncs were lost, but no accepted job was found missing")
             self.outcome.fail(self.options.first, self.outcome.units)
 
 
 def add_options(parser):
     parser.add_argument("--lost-syncs", type=int, default=0, metavar="N",
-                        help="the control: each N-th sync has not happened")
+                        help="control experiment: ignore every N-th sync")
 
 
 def main():
     options = program.options(__doc__, add_options, chunk=DISKS_OF_A_LOAD)
     if options.lost_syncs:
-        options.workers = 1  # It is judged by all its disks.
+        options.workers = 1  # One process has to see all the disks to judge the control.
     program.run(options, lambda outcome: Campaign(options, outcome).run())
 
 

@@ -11,11 +11,11 @@ namespace {
 constexpr const char* pool_size = "pool.size";
 
 struct Answer {
-  bool accepted = false;  ///< 202, else another success.
+  bool accepted = false;  ///< 202; otherwise another success.
   json::Value document;
 };
 
-/// Nothing when it is not a whole answer with a JSON object.
+/// None unless the bytes are a complete answer with a JSON object.
 std::optional<Answer> read_answer(std::string_view bytes) {
   const auto head = bytes.find("\r\n\r\n");
   if (head == std::string_view::npos) return std::nullopt;

@@ -1,5 +1,5 @@
-// What celld has told its clients, and so must be true of every disk that a power cut leaves
-// behind.
+// The promises that celld's answers made to its clients. Every disk after a power cut must keep
+// them.
 #pragma once
 
 #include <cstdint>
@@ -19,40 +19,39 @@ namespace celld::disk {
 
 /// A job that was answered with 202.
 struct PromisedJob {
-  json::Value spec;                  ///< What was asked for, as the answer had it.
-  std::optional<std::string> ended;  ///< The state at its end, once that was told.
-  bool seen_ended = false;           ///< On a disk that had lost nothing.
+  json::Value spec;                  ///< The specification, as in the answer.
+  std::optional<std::string> ended;  ///< The final state, once an answer reported it.
+  bool seen_ended = false;           ///< Ended on a disk that had lost nothing.
 };
 
-/// Cell by (customer, product), and the size that an administrator gave its pool.
+/// (Customer, product) of a cell.
 using CellName = std::pair<std::string, std::string>;
 
 class Promises {
  public:
-  /// Looks at the whole log first: what will be retried may be so before that is answered, and so
-  /// may a size that is given later.
+  /// Scans the whole log for retries and pool sizes: either may be on disk before it is answered.
   explicit Promises(const std::vector<Record>& log);
 
-  /// Takes in an answer, at its place in the log.
+  /// Adds the promise of an answer. Call this in log order.
   void take(const Record& answer);
 
   const std::map<cells::JobId, PromisedJob>& jobs() const { return jobs_; }
   std::size_t accepted() const { return accepted_; }
   void see(cells::JobId id, bool ended) { jobs_.at(id).seen_ended = ended; }
-  /// The job need not be there any more, from here on.
+  /// From now on, the job may be missing.
   void forget(cells::JobId id) { jobs_.erase(id); }
-  /// Whether the pool of this cell may have that size now.
+  /// The pool sizes that each cell may have now.
   std::map<CellName, std::set<std::int64_t>> sizes() const;
 
  private:
   struct Sizes {
-    std::vector<std::int64_t> all;  ///< Of the whole log, as they were answered.
-    std::size_t answered = 0;       ///< So many of them, by now.
+    std::vector<std::int64_t> all;  ///< Of the whole log, in the order of the answers.
+    std::size_t answered = 0;       ///< How many of them are answered by now.
   };
   void take_job(const json::Value& job, bool accepted);
 
   std::map<cells::JobId, PromisedJob> jobs_;
-  std::set<std::string> retried_;  ///< Ids of the jobs that are, somewhere in the log.
+  std::set<std::string> retried_;  ///< Ids of jobs that are retried anywhere in the log.
   std::map<CellName, Sizes> sizes_;
   std::size_t accepted_ = 0;
 };

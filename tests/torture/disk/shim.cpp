@@ -1,6 +1,6 @@
-// A preloaded library that stands between celld and its disk. It looks only at files below one
-// directory and at answers on sockets; every other call goes straight to the kernel. What it can do
-// is said in shim_state.hpp.
+// A preloaded library between celld and its disk. It handles only files below one directory and
+// answers on sockets; every other call goes straight to the kernel. shim_state.hpp lists its
+// settings.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,18 +20,18 @@ namespace {
 using namespace celld::disk;
 using Lock = std::lock_guard<std::mutex>;
 
-/// As a libc function says it.
+/// Reports an error like a libc function.
 int failed_with(int error) {
   errno = error;
   return -1;
 }
 
-bool is_there(const char* path) {
+bool exists(const char* path) {
   struct stat status{};
   const int error = errno;
-  const bool there = ::syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0;
+  const bool found = ::syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0;
   errno = error;
-  return there;
+  return found;
 }
 
 bool is_directory(int descriptor) {
@@ -48,7 +48,7 @@ int opening(int directory, const char* path, int flags, mode_t mode) {
   if (!name) return open();
   const Lock lock{state.mutex()};
   if (const int error = state.fault(CallKind::open, *name)) return failed_with(error);
-  const bool created = (flags & O_CREAT) != 0 && !is_there(path);
+  const bool created = (flags & O_CREAT) != 0 && !exists(path);
   if ((flags & O_TRUNC) != 0) give_up("O_TRUNC");
   const int descriptor = open();
   if (descriptor >= 0) state.opened(descriptor, *name, is_directory(descriptor), created);
@@ -85,21 +85,23 @@ ssize_t reading(int descriptor, void* to, std::size_t bytes, std::int64_t offset
   return ::syscall(SYS_pread64, descriptor, to, bytes, offset);
 }
 
-int cutting(int descriptor, std::int64_t size) {
+int truncating(int descriptor, std::int64_t size) {
   auto& state = ShimState::get();
   const auto file = state.watched(descriptor);
-  const auto cut = [&] { return static_cast<int>(::syscall(SYS_ftruncate, descriptor, size)); };
-  if (file.object == 0) return cut();
+  const auto truncate = [&] {
+    return static_cast<int>(::syscall(SYS_ftruncate, descriptor, size));
+  };
+  if (file.object == 0) return truncate();
   const Lock lock{state.mutex()};
   if (const int error = state.fault(CallKind::truncate, state.name(file))) {
     return failed_with(error);
   }
-  const int code = cut();
+  const int code = truncate();
   if (code == 0 && file.logged) state.log(RecordKind::truncate, file.object, size);
   return code;
 }
 
-/// The begin is logged before, the end after: what is written meanwhile may be on disk or not.
+/// Logs the begin and the end separately: writes in between may be on disk or not.
 int syncing(long call, int descriptor) {
   auto& state = ShimState::get();
   const auto file = state.watched(descriptor);
@@ -113,7 +115,7 @@ int syncing(long call, int descriptor) {
     lost = state.loses_sync(state.name(file));
     state.log(RecordKind::sync_begin, file.object, ticket);
   }
-  // As a disk that takes its time.
+  // Simulates a slow disk.
   if (const auto delay = state.sync_delay(); delay.count() > 0) {
     ::poll(nullptr, 0, static_cast<int>(delay.count()));
   }
@@ -125,7 +127,7 @@ int syncing(long call, int descriptor) {
   return code;
 }
 
-/// A call that takes one path.
+/// Handles a call that takes one path.
 template <class Call>
 int naming(CallKind kind, RecordKind record, const char* path, Call call) {
   auto& state = ShimState::get();
@@ -144,7 +146,7 @@ bool is_success(std::string_view answer) {
 
 }  // namespace
 
-// What follows has the names and the types of the C library.
+// These functions have the names and types of the C library.
 // NOLINTBEGIN
 extern "C" {
 
@@ -200,10 +202,10 @@ ssize_t pread64(int descriptor, void* to, size_t bytes, off64_t offset) {
   return reading(descriptor, to, bytes, offset);
 }
 int ftruncate(int descriptor, off_t size) noexcept {
-  return cutting(descriptor, size);
+  return truncating(descriptor, size);
 }
 int ftruncate64(int descriptor, off64_t size) noexcept {
-  return cutting(descriptor, size);
+  return truncating(descriptor, size);
 }
 int fsync(int descriptor) {
   return syncing(SYS_fsync, descriptor);
@@ -241,7 +243,7 @@ ssize_t send(int socket, const void* data, size_t bytes, int flags) {
   return ::syscall(SYS_sendto, socket, data, bytes, flags, nullptr, 0);
 }
 
-// What celld does not do to its files.
+// celld does not use these on its files.
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   if (ShimState::get().watched(descriptor).object != 0) give_up("writev");
   return ::syscall(SYS_writev, descriptor, parts, count);

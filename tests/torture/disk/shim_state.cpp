@@ -19,7 +19,7 @@
 namespace celld::disk {
 namespace {
 
-/// The top bit of an object's number says that its calls are not logged.
+/// The top bit of an object's number: do not log its calls.
 constexpr std::uint32_t unlogged_bit = 1U << 31;
 
 constexpr std::array<std::string_view, 7> kind_names{"open",   "mkdir", "write", "truncate",
@@ -34,7 +34,7 @@ std::int64_t number_of(const char* variable) {
   return std::strtoll(std::string{text_of(variable)}.c_str(), nullptr, 10);
 }
 
-/// Not through open(), which is the shim's own.
+/// Avoids open(), which is the shim's own.
 int open_outside(const char* variable, int flags) {
   const auto path = text_of(variable);
   if (path.empty()) return -1;
@@ -42,7 +42,7 @@ int open_outside(const char* variable, int flags) {
 }
 
 [[noreturn]] void refuse(const char* variable) {
-  std::fprintf(stderr, "disk shim: %s is not understood\n", variable);
+  std::fprintf(stderr, "disk shim: %s is invalid\n", variable);
   std::_Exit(70);
 }
 
@@ -57,7 +57,7 @@ void give_up(const char* call) {
   std::_Exit(70);
 }
 
-// Never destroyed: calls come until the very end of the process.
+// Never destroyed: calls arrive until the very end of the process.
 ShimState& ShimState::get() {
   static auto* const state = new ShimState;
   return *state;
@@ -85,8 +85,8 @@ void ShimState::parse_fault(const char* text) {
   fault_.kind = static_cast<CallKind>(kind - kind_names.begin());
   fault_.at = std::strtoull(parts[1].c_str(), nullptr, 10);
   fault_.error = parts[2] == "EIO" ? EIO : ENOSPC;
-  fault_.in_half = parts[2] == "SHORT";
-  fault_.goes_on = parts[3] == "on";
+  fault_.halves_write = parts[2] == "SHORT";
+  fault_.persists = parts[3] == "on";
 }
 
 std::optional<std::string> ShimState::watched_path(int directory, const char* path) const {
@@ -112,14 +112,14 @@ int ShimState::fault(CallKind kind, std::string_view name) {
   if (!counts) return 0;
   count(++calls_);
   const bool hit =
-      fault_.at != 0 && (calls_ == fault_.at || (fault_.goes_on && calls_ > fault_.at));
+      fault_.at != 0 && (calls_ == fault_.at || (fault_.persists && calls_ > fault_.at));
   if (!hit) return 0;
   const auto what = std::string{kind_names[static_cast<std::size_t>(kind)]} + " " +
                     std::string{name} + " " + std::strerror(fault_.error);
   log(RecordKind::fault, 0, fault_.error, what);
-  if (fault_.in_half && kind == CallKind::write && calls_ == fault_.at) {
+  if (fault_.halves_write && kind == CallKind::write && calls_ == fault_.at) {
     halves_next_ = true;
-    if (!fault_.goes_on) ++fault_.at;  // What is left of it comes next, and finds no room.
+    if (!fault_.persists) ++fault_.at;  // The next call, for the second half, fails with ENOSPC.
     return 0;
   }
   return fault_.error;
@@ -154,7 +154,7 @@ std::size_t ShimState::grant(const Watched& file, std::size_t bytes, std::int64_
   const auto granted = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(bytes) + room - end + size, 0, static_cast<std::int64_t>(bytes));
   size = std::max(size, end - static_cast<std::int64_t>(bytes) + granted);
-  if (granted == 0) log(RecordKind::fault, 0, ENOSPC, "write: the room is used up");
+  if (granted == 0) log(RecordKind::fault, 0, ENOSPC, "write: no space left");
   return static_cast<std::size_t>(granted);
 }
 

@@ -1,7 +1,7 @@
-"""A celld under the disk shim, and a client that is quick and checks nothing.
+"""celld under the disk shim, and a fast client that checks nothing.
 
-`CELLD_BINARY` names the program, `CELLD_DISK_SHIM` the shim and `CELLD_POWER_CUTS` the replayer;
-they are beside each other where they are built.
+`CELLD_BINARY` names the program, `CELLD_DISK_SHIM` the shim and `CELLD_POWER_CUTS` the replayer.
+The last two default to the directory of the first.
 """
 
 import http.client
@@ -23,10 +23,10 @@ from daemon import Daemon  # noqa: E402
 BESIDE = os.path.dirname(os.environ["CELLD_BINARY"])
 SHIM = os.environ.get("CELLD_DISK_SHIM", os.path.join(BESIDE, "celld_disk_shim.so"))
 POWER_CUTS = os.environ.get("CELLD_POWER_CUTS", os.path.join(BESIDE, "celld_power_cuts"))
-# A sanitizer's runtime has to be the first library of all.
+# A sanitizer's runtime must be the first preloaded library.
 RUNTIMES = re.findall(r"=> (\S*/lib[at]san\S*)", subprocess.run(
     ["ldd", os.environ["CELLD_BINARY"]], check=True, capture_output=True, text=True).stdout)
-# Below the watched directory; it takes two new directories to get there.
+# Below the watched directory. celld has to create two directories for it.
 DATA = os.path.join("var", "data")
 BROKEN = (OSError, http.client.HTTPException)
 TEXT_BYTES = (0, 10, 10, 10, 100, 100, 100, 500, 500, 6000)
@@ -34,15 +34,15 @@ ENDED = ("succeeded", "failed", "cancelled")
 
 
 def scratch_directory():
-    """In memory where there is room: what happens to a disk here is made up anyway."""
+    """In memory if there is room: these tests simulate the disk anyway."""
     memory = "/dev/shm"
     roomy = os.path.isdir(memory) and shutil.disk_usage(memory).free > 2 << 30
     return os.path.realpath(tempfile.mkdtemp(prefix="celld-disk-", dir=memory if roomy else None))
 
 
 class ShimmedDaemon(Daemon):
-    """celld watched by the shim. `settings` are variables of the shim without their prefix; a file
-    named `log` is kept beside the directory that is watched."""
+    """celld under the shim. `settings` are variables of the shim without their prefix. The shim's
+    log and the log of celld lie beside the watched directory."""
 
     def __init__(self, config, directory, **settings):
         self.watched = os.path.join(directory, "disk")
@@ -54,14 +54,14 @@ class ShimmedDaemon(Daemon):
         self.shim(**settings)
 
     def shim(self, **settings):
-        """For the next start."""
+        """Sets the variables for the next start."""
         self.environment = {"LD_PRELOAD": ":".join([*RUNTIMES, SHIM]),
                             "CELLD_DISK_ROOT": self.watched, "CELLD_DISK_LOG": self.disk_log}
         self.environment.update({f"CELLD_DISK_{name}": str(value)
                                  for name, value in settings.items()})
 
     def try_start(self):
-        """Whether it serves; else it has ended."""
+        """True if celld serves, False if it has ended."""
         try:
             self.start()
         except AssertionError:
@@ -101,14 +101,14 @@ class QuickClient:
 
 
 def replay(log, scratch, *arguments):
-    """Runs the replayer; (exit code, what it said)."""
+    """Runs the replayer. Returns (exit code, output)."""
     done = subprocess.run([POWER_CUTS, "--log", log, "--scratch", scratch, *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout
 
 
 def a_config(retention_ms=1000, **changes):
-    """Three cells, and services that answer by themselves, some of them badly."""
+    """Three cells and simulated services, one of which often fails."""
     config = {
         "services": {"quick": {"type": "simulated", "latency_ms": {"min": 0, "max": 5}},
                      "slow": {"type": "simulated", "latency_ms": {"min": 20, "max": 300}},
@@ -140,7 +140,7 @@ def a_job(chance: random.Random):
 
 
 def end(daemon):
-    """Ends a celld that may have ended already; its exit code."""
+    """Ends celld unless it has ended already. Returns its exit code."""
     if daemon.running():
         daemon.signal(signal.SIGTERM)
     return daemon.wait()

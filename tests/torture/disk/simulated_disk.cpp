@@ -40,8 +40,8 @@ Cut Cut::of_seed(std::uint64_t seed) {
 
 std::string to_string(const Cut& cut) {
   constexpr std::array losses{"nothing is lost",
-                              "all that was not synced is lost",
-                              "all after a point is lost",
+                              "everything unsynced is lost",
+                              "everything unsynced after a point is lost",
                               "some operations are lost",
                               "some sectors are lost",
                               "one operation is lost",
@@ -51,7 +51,7 @@ std::string to_string(const Cut& cut) {
          ways[static_cast<std::size_t>(cut.grown)];
 }
 
-// --- What of the pending operations is there ---------------------------------------------------
+// --- Which pending operations are on disk ------------------------------------------------------
 
 class SimulatedDisk::Chooser {
  public:
@@ -60,7 +60,7 @@ class SimulatedDisk::Chooser {
     if (!pending.empty()) chosen_ = pending[random_() % pending.size()];
   }
 
-  /// Asked once for each sector of an operation that is kept in part.
+  /// Call this once for each sector of a torn operation.
   bool keeps_sector() { return chance(share_); }
 
   enum class Fate : std::uint8_t { there, lost, torn };
@@ -84,7 +84,7 @@ class SimulatedDisk::Chooser {
     }
     return Fate::there;
   }
-  /// The same for what is there or not.
+  /// The same for a change that cannot be torn.
   bool keeps(std::uint64_t number) {
     const auto decided = fate(number);
     return decided == Fate::there || (decided == Fate::torn && keeps_sector());
@@ -167,7 +167,7 @@ std::string SimulatedDisk::content(const Node& node, Chooser& chooser, Grown gro
 DiskState SimulatedDisk::after(const Cut& cut) const {
   Chooser chooser{cut, pending()};
   DiskState state;
-  for (const auto& [path, changes] : names_) {  // A directory comes before what is in it.
+  for (const auto& [path, changes] : names_) {  // A directory comes before its entries.
     auto node = changes.front().node;
     for (auto change = std::next(changes.begin()); change != changes.end(); ++change) {
       if (!chooser.keeps(change->number)) break;
@@ -222,14 +222,14 @@ void SimulatedDisk::open(const Record& record) {
   }
   if (record.head.value != 0) name(path, make_node(false));
   auto node = find(path);
-  if (!node) {  // It was there before, and is nobody's of those that matter.
+  if (!node) {  // It existed before the log, and its content does not matter.
     add_file(path, "");
     node = find(path);
   }
   objects_[record.head.object] = *node;
 }
 
-/// What was done before the sync began is durable now.
+/// Makes everything done before the sync began durable.
 void SimulatedDisk::finish(const Sync& sync) {
   if (!sync.node) {
     for (auto& [path, changes] : names_) {

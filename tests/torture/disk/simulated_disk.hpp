@@ -1,10 +1,10 @@
-// A disk that may lose what was not synced. It follows a log, and can say at each point of it what
-// a power cut there may leave behind.
+// A disk that may lose unsynced operations. It follows a log and shows, at each point of it, what a
+// power cut may leave behind.
 //
-// What it takes for granted, and nothing else: a sync that has returned covers all that was done to
-// that file (data and size) or in that directory (names) before the sync began; a sector of 512
-// bytes is written whole or not at all. What was not synced is on disk, or not, or in part, in any
-// order.
+// It assumes only that a sync that has returned covers everything done to that file (data and size)
+// or in that directory (names) before the sync began, and that a sector of 512 bytes is written
+// completely or not at all. Unsynced operations are on disk completely, partly or not at all, in
+// any order.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@
 
 namespace celld::disk {
 
-/// What happens to what was not synced.
+/// What a cut does to unsynced operations.
 enum class Loss : std::uint8_t {
-  nothing,        ///< All of it got there in time.
-  everything,     ///< None of it did.
-  after_a_point,  ///< All until some operation, which is torn.
+  nothing,        ///< All of them are on disk.
+  everything,     ///< None of them is.
+  after_a_point,  ///< All before some operation are; that one is torn.
   some_operations,
   some_sectors,
-  all_but_one_operation,
+  all_but_one_operation,  ///< All but one are on disk.
   one_operation_only_is_there,
 };
 
-/// How a file looks where it was enlarged, and what was written there is lost.
+/// What a file that a lost write enlarged contains there.
 enum class Grown : std::uint8_t { not_at_all, with_zeros, with_garbage };
 
-/// A cut, as a seed decides it.
+/// A power cut, derived from a seed.
 struct Cut {
   Loss loss = Loss::nothing;
   Grown grown = Grown::not_at_all;
@@ -52,18 +52,19 @@ struct DiskState {
 
 class SimulatedDisk {
  public:
-  /// Something that was there before the log, and durable.
+  // These existed before the log began, and are durable.
   void add_directory(const std::string& path);
   void add_file(const std::string& path, std::string bytes);
 
-  /// Takes in the next record; its payload must outlive the disk.
+  /// Applies the next record, whose payload must outlive the disk.
   void apply(const Record& record);
 
+  /// The state that a cut at this point leaves behind.
   DiskState after(const Cut& cut) const;
 
  private:
   struct Operation {
-    std::uint64_t number = 0;  ///< Ascending over the whole disk.
+    std::uint64_t number = 0;  ///< Ascending over all operations of the disk.
     std::int64_t at = 0;       ///< The offset, or the new size.
     std::string_view data;
     bool truncates = false;
@@ -73,15 +74,16 @@ class SimulatedDisk {
     std::string durable;
     std::vector<Operation> pending;
   };
-  /// What a name has stood for since its directory was last synced; the first of them is durable.
+  /// A meaning of a name. The list for a name has those since the last sync of its directory; the
+  /// first one is durable.
   struct Change {
     std::uint64_t number = 0;
     std::optional<std::size_t> node;
   };
   struct Sync {
-    std::optional<std::size_t> node;  ///< None: of a directory.
+    std::optional<std::size_t> node;  ///< None: the sync of a directory.
     std::string directory;
-    std::uint64_t number = 0;  ///< Of the last operation before it.
+    std::uint64_t number = 0;  ///< Of the last operation before the sync.
   };
   class Chooser;
 
@@ -96,8 +98,8 @@ class SimulatedDisk {
   std::uint64_t numbers_ = 0;
   std::vector<Node> nodes_;
   std::map<std::string, std::vector<Change>> names_;
-  std::map<std::uint32_t, std::size_t> objects_;      ///< The node that each object stands for.
-  std::map<std::uint32_t, std::string> directories_;  ///< The path of each object that is one.
+  std::map<std::uint32_t, std::size_t> objects_;      ///< The node of each object.
+  std::map<std::uint32_t, std::string> directories_;  ///< The path of each directory.
   std::map<std::int64_t, Sync> syncs_;
 };
 

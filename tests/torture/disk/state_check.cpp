@@ -28,7 +28,7 @@ constexpr const char* select_rows =
 constexpr int spec_from = 2;
 constexpr int spec_until = 18;
 
-/// Over the file that is there, so that its memory is used again.
+/// Overwrites an existing file, so that a file system in memory reuses its pages.
 void write_file(const std::string& path, const std::string& bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0 ||
@@ -82,7 +82,7 @@ std::vector<std::string> StateCheck::check(const DiskState& state, Promises& pro
     check_jobs(read_rows(), promises, complete, wall_ms);
     check_sizes(promises);
     reads_.reset();
-  } catch (const std::exception& failure) {  // Of any kind, where the database is damaged.
+  } catch (const std::exception& failure) {  // A damaged database can cause any exception.
     reads_.reset();
     faults_.push_back(std::string{"the store cannot be read: "} + failure.what());
   }
@@ -126,7 +126,7 @@ void StateCheck::check_jobs(const Rows& rows, Promises& promises, bool complete,
     const auto state = name_of_state(row->second.state);
     if (promised.ended && *promised.ended != state) {
       faults_.push_back("job " + cells::format_job_id(id) + " is " + state +
-                        ", and was told to be " + *promised.ended);
+                        " but was reported as " + *promised.ended);
     }
   }
   for (const auto id : pruned) promises.forget(id);
@@ -152,7 +152,7 @@ void StateCheck::check_spec(cells::JobId id, const Row& row, const PromisedJob& 
   if (spec == promised.spec) {
     known_specs_[id] = row.spec;
   } else {
-    faults_.push_back("job " + cells::format_job_id(id) + " is not as it was answered: " +
+    faults_.push_back("job " + cells::format_job_id(id) + " differs from its answer: " +
                       json::dump(spec) + " instead of " + json::dump(promised.spec));
   }
 }
@@ -166,7 +166,7 @@ void StateCheck::check_sizes(const Promises& promises) {
     select.bind(1, cell.first).bind(2, cell.second);
     const bool there = select.step();
     if (there && sizes.contains(select.integer(0))) continue;
-    faults_.push_back("lost: the size of the pool of " + cell.first + "/" + cell.second);
+    faults_.push_back("lost: the pool size of " + cell.first + "/" + cell.second);
   }
 }
 

@@ -1,4 +1,4 @@
-// Opens celld's store on a disk that a power cut left behind, and holds it to what was promised.
+// Opens celld's store on a disk that a power cut left behind, and checks it against the promises.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace celld::disk {
 
 class StateCheck {
  public:
-  /// States are written below `scratch`, which is emptied; the store is at `data` in each.
-  /// Ended jobs are kept for `retention_ms`.
+  /// Writes each state to `scratch`, whose other content it removes; `data` is the store's
+  /// directory in it. Retention keeps ended jobs for `retention_ms`.
   StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms);
 
-  /// How the fault begins that an accepted job is not there.
+  /// The prefix of the fault that an accepted job is missing.
   static constexpr std::string_view lost_job = "lost: job ";
 
-  /// What is wrong. `complete`: nothing was lost, so that jobs that were seen to have ended, and
-  /// are not there, have been removed for their age; they are forgotten.
+  /// Returns the faults. `complete`: the disk has lost nothing, so retention must have removed an
+  /// ended job that is missing; the promises then forget it.
   std::vector<std::string> check(const DiskState& state, Promises& promises, bool complete,
                                  std::int64_t wall_ms);
 
-  /// Only puts the state there.
+  /// Writes the state without checking it.
   void write(const DiskState& state);
 
  private:
@@ -48,10 +48,10 @@ class StateCheck {
   std::string data_;
   std::string database_;
   std::int64_t retention_ms_;
-  /// Rows whose specification was found to be the promised one: as it is never changed, others are
-  /// compared with them, which is quick.
+  /// Specifications that were found to be the promised ones. They never change, so that later rows
+  /// need only be compared with these, which is fast.
   std::unordered_map<cells::JobId, std::string> known_specs_;
-  std::optional<store::SqliteReads> reads_;  ///< Of the disk that is looked at, when needed.
+  std::optional<store::SqliteReads> reads_;  ///< Of the current disk, opened when needed.
   std::vector<std::string> faults_;
 };
 

@@ -1,11 +1,11 @@
-"""What the runs with failing disks are made of."""
+"""Tests of failing_disk.py itself."""
 
 import os
 import shutil
 import unittest
 
 from bit_of_everything import RETENTION_MS, Script, prepare
-from failing_disk import CALLS, PLANS, all_units, may_go_on
+from failing_disk import CALLS, PLANS, all_units, may_continue
 from shimmed import DATA, ShimmedDaemon, a_config, scratch_directory
 
 STOPPED_MS = 5000
@@ -21,7 +21,7 @@ class Units(unittest.TestCase):
         self.assertEqual({at for plan, at in units if plan == PLANS[0]},
                          set(range(1, PLANS[0].calls + 1)))
 
-    def test_a_few_units_come_from_each_plan_and_all_of_what_celld_does(self):
+    def test_a_few_units_sample_every_plan_from_start_to_end(self):
         for first in (0, 360):
             few = all_units()[first:first + 10 * len(PLANS)]
             for plan in PLANS:
@@ -33,7 +33,7 @@ class Units(unittest.TestCase):
 
 
 class Calls(unittest.TestCase):
-    """That about as many calls are made as are tried: how many depends on the machine."""
+    """The plans cover about as many calls as celld makes, which depends on the machine."""
 
     def setUp(self):
         self.directory = scratch_directory()
@@ -60,29 +60,29 @@ class Calls(unittest.TestCase):
         for kind, tried in CALLS[start].items():
             self.assertTrue(0.5 * tried <= made[kind] < tried, f"{kind}: {made}")
 
-    def test_more_calls_are_tried_than_a_new_celld_makes(self):
+    def test_the_plans_reach_beyond_the_last_call_of_a_new_celld(self):
         self.compare("new")
 
-    def test_more_calls_are_tried_than_an_old_celld_makes(self):
+    def test_the_plans_reach_beyond_the_last_call_of_an_old_celld(self):
         self.compare("old", prepare(os.path.join(self.directory, "prepared"))[0])
 
 
-class GoingOn(unittest.TestCase):
-    def test_celld_may_do_without_a_look_a_backup_and_a_removal(self):
+class Continuing(unittest.TestCase):
+    def test_celld_may_continue_after_a_failed_read_backup_or_removal(self):
         for text in (READ[1], f"open {DATA}/celld.db EIO", f"unlink {DATA}/celld.db-wal EIO",
                      f"write {DATA}/celld-backup.partial EIO", f"sync {DATA} EIO"):
-            self.assertTrue(may_go_on([(100, text)], None), text)
+            self.assertTrue(may_continue([(100, text)], None), text)
 
-    def test_celld_may_not_do_without_a_sync_of_its_store(self):
-        self.assertFalse(may_go_on([SYNC], None))
-        self.assertFalse(may_go_on([SYNC], STOPPED_MS))
+    def test_celld_may_not_continue_after_a_failed_sync_of_its_store(self):
+        self.assertFalse(may_continue([SYNC], None))
+        self.assertFalse(may_continue([SYNC], STOPPED_MS))
 
-    def test_celld_may_tidy_up_in_vain_once_all_is_stopped(self):
-        self.assertTrue(may_go_on([SYNC], SYNC[0]))
+    def test_a_sync_may_fail_once_celld_has_stopped(self):
+        self.assertTrue(may_continue([SYNC], SYNC[0]))
 
-    def test_celld_may_not_do_without_a_call_that_fails_after_a_harmless_one(self):
-        self.assertFalse(may_go_on([READ, SYNC], None))
-        self.assertFalse(may_go_on([READ, SYNC, READ], STOPPED_MS))
+    def test_celld_may_not_continue_after_a_serious_fault_among_harmless_ones(self):
+        self.assertFalse(may_continue([READ, SYNC], None))
+        self.assertFalse(may_continue([READ, SYNC, READ], STOPPED_MS))
 
 
 if __name__ == "__main__":

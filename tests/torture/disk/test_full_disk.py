@@ -1,5 +1,5 @@
-"""A disk that fills up: celld ends with 3, says so, and has all that it answered for once there is
-room again."""
+"""A disk that fills up: celld ends with 3 and reports why. With space again, it has everything that
+it acknowledged."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ class FullDisk(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def fill(self, daemon):
-        """Submits until celld ends; the ids of the jobs that were answered with 202."""
+        """Submits jobs until celld ends. Returns the ids of those answered with 202."""
         daemon.start()
         self.addCleanup(lambda: daemon.running() and daemon.kill())
         client = daemon.quick_client()
@@ -36,10 +36,10 @@ class FullDisk(unittest.TestCase):
                     self.assertEqual(status, 503, document)
                     refused += 1
         except BROKEN:
-            pass  # It has ended.
+            pass  # celld has ended.
         client.close()
         self.assertEqual(daemon.wait(), 3)
-        self.assertIn("the store failed, nothing more is accepted", daemon.log())
+        self.assertIn("the store failed; celld accepts nothing more", daemon.log())
         self.assertRegex(daemon.log(), "full|disk I/O error")
         self.assertTrue(accepted)
         return accepted
@@ -64,13 +64,13 @@ class FullDisk(unittest.TestCase):
         mount = ["mount", "-t", "tmpfs", "-o", f"size={ROOM_BYTES}", "celld-test", mounted]
         done = subprocess.run(mount, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            self.skipTest("a file system cannot be mounted here: " + done.stderr.strip())
+            self.skipTest("this user cannot mount a file system: " + done.stderr.strip())
         self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=True)
         daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory)
         daemon.environment = {}
         daemon.data = os.path.join(mounted, "data")
         accepted = self.fill(daemon)
-        # What was not committed has left some room, so it may start, or not.
+        # The rolled-back transaction may have left enough space to start.
         code = end(daemon) if daemon.try_start() else daemon.process.returncode
         self.assertIn(code, (0, 3), daemon.log())
         subprocess.run(["mount", "-o", "remount,size=200m", mounted], check=True)

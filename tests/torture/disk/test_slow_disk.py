@@ -1,4 +1,5 @@
-"""A disk that takes its time for each sync: nobody else waits for it, and what waits is bounded."""
+"""A disk with slow syncs delays only the clients that wait for a commit, and memory stays
+bounded."""
 
 import json
 import os
@@ -19,18 +20,18 @@ CLIENTS = 80
 PAUSE_S = 0.4
 BODY_BYTES = 20_000
 LIVEZ_S_MAX = 0.05 * SLOWDOWN
-LIVEZ_TRIES = 3  # Late each time: who is late once may have been waiting for the processor.
+LIVEZ_TRIES = 3  # A single late answer may have waited for the processor.
 FAST_S = 0.7
 COMMIT_PATIENCE_S = 5.0
-# 60 requests of 20 kB wait, each in some copies (received, read, to be written); and the heaps of
-# the threads grow with the first load that they see.
+# 60 requests of 20 kB wait, each in several copies (received, parsed, to be written), and the heaps
+# of the threads grow under their first load.
 MEMORY_BYTES_MAX = 48 << 20
 RETENTION_MS = 86_400_000
 
 
 def is_in_time(longest_s, elsewhere_s):
-    """`elsewhere_s`: of a celld that has nothing to do. It waits for the machine alone, and which
-    of the two does so longer is chance."""
+    """`elsewhere_s` is the time of an idle celld, which waits only for the machine. Which of the
+    two waits longer for the machine is chance, hence the factor."""
     return longest_s < max(LIVEZ_S_MAX, 4 * elsewhere_s)
 
 
@@ -38,9 +39,9 @@ class SlowDisk(unittest.TestCase):
     def setUp(self):
         self.directory = scratch_directory()
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.bystander = Daemon(a_config(), self.directory)
-        self.bystander.start()
-        self.addCleanup(self.bystander.kill)
+        self.idle_daemon = Daemon(a_config(), self.directory)
+        self.idle_daemon.start()
+        self.addCleanup(self.idle_daemon.kill)
         self.delay_path = os.path.join(self.directory, "delay")
         self.delay(0)
         config = a_config(RETENTION_MS, limits={"max_connections": CONNECTIONS_MAX})
@@ -49,17 +50,17 @@ class SlowDisk(unittest.TestCase):
         self.addCleanup(lambda: self.daemon.running() and self.daemon.kill())
         self.accepted, self.statuses, self.problems = [], [], set()
         self.lock = threading.Lock()
-        self.late_ones, self.ends = threading.Event(), threading.Event()
+        self.second_half, self.ends = threading.Event(), threading.Event()
 
     def delay(self, ms):
         with open(self.delay_path, "w", encoding="ascii") as file:
             file.write(f"{ms}                   "[:19])
 
     def submit(self, number):
-        """As a client that comes again with a new connection when it is refused. Half of them come
+        """A client that opens a new connection after each refusal. Half of the clients start
         late."""
         if number % 2:
-            self.late_ones.wait()
+            self.second_half.wait()
         client = self.daemon.quick_client(timeout_s=DEADLINE_S * 2)
         job = {"customer": "acme", "product": "dns", "action": "create", "services": ["quick"],
                "entity": {"type": "zone", "id": f"e{number}"},
@@ -90,20 +91,20 @@ class SlowDisk(unittest.TestCase):
         raise AssertionError("no VmRSS")
 
     def start_probe(self):
-        """Before the clients take all connections."""
-        ports = [str(daemon.port) for daemon in (self.daemon, self.bystander)]
+        """Connects; call this before the clients use up all connections."""
+        ports = [str(daemon.port) for daemon in (self.daemon, self.idle_daemon)]
         probe = subprocess.Popen([sys.executable, PROBE, *ports],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(probe.communicate)
-        self.assertTrue(probe.stdout.readline(), "/livez has failed")
+        self.assertTrue(probe.stdout.readline(), "/livez failed")
         return probe
 
     def livez_s(self, probe, seconds):
-        """The longest time of /livez for that long, here and elsewhere."""
+        """The longest time of /livez during this many seconds, for the daemon and the idle one."""
         probe.stdin.write(f"{seconds}\n")
         probe.stdin.flush()
         line = probe.stdout.readline()
-        self.assertTrue(line, "/livez has failed")
+        self.assertTrue(line, "/livez failed")
         return [float(text) for text in line.split()]
 
     def check_livez(self, probe, seconds):
@@ -112,7 +113,7 @@ class SlowDisk(unittest.TestCase):
             seen.append(self.livez_s(probe, seconds))
             if is_in_time(*seen[-1]):
                 return
-        self.fail(f"the longest /livez, and that of a celld without any work: {seen} s")
+        self.fail(f"the longest /livez, and that of an idle celld: {seen} s")
 
     def under_load(self, delay_ms, seconds):
         probe = self.start_probe()
@@ -120,29 +121,29 @@ class SlowDisk(unittest.TestCase):
                    for number in range(CLIENTS)]
         for thread in clients:
             thread.start()
-        # Who comes while somebody waits for that long is told that nothing can be stored.
-        late_ones = threading.Timer(min(delay_ms / 1000, COMMIT_PATIENCE_S + 1.5),
-                                    self.late_ones.set)
+        # Clients that arrive while another has waited for COMMIT_PATIENCE_S are refused with 503.
+        second_half = threading.Timer(min(delay_ms / 1000, COMMIT_PATIENCE_S + 1.5),
+                                      self.second_half.set)
         memory_before = self.memory_bytes()
         try:
             self.livez_s(probe, FAST_S)
             self.problems.clear()
             self.delay(delay_ms)
-            late_ones.start()
+            second_half.start()
             self.check_livez(probe, seconds)
             memory = self.memory_bytes()
         finally:
             self.ends.set()
-            self.late_ones.set()
-            late_ones.cancel()
-            self.delay(0)  # Who waits has to wait for one more sync of the slow ones.
+            self.second_half.set()
+            second_half.cancel()
+            self.delay(0)  # Waiting clients still have to wait for one more slow sync.
             for thread in clients:
                 thread.join()
         if not RUNTIMES:  # Instrumented programs need several times the memory.
             self.assertLess(memory - memory_before, MEMORY_BYTES_MAX)
         self.assertLessEqual(set(self.statuses), {202, 503, 429})
 
-    def all_there(self):
+    def check_accepted(self):
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.start()
         client = self.daemon.quick_client()
@@ -154,23 +155,23 @@ class SlowDisk(unittest.TestCase):
     def check(self, delay_ms, seconds):
         self.under_load(delay_ms, seconds)
         self.assertTrue(self.accepted)
-        self.assertIn(503, self.statuses, "more clients than connections, and none was refused")
-        self.all_there()
+        self.assertIn(503, self.statuses, "more clients than connections, but none was refused")
+        self.check_accepted()
 
-    def test_a_sync_of_1_ms_keeps_nobody_waiting_but_its_clients(self):
+    def test_a_sync_of_1_ms_delays_only_clients_that_wait_for_it(self):
         self.check(1, 1.5)
 
-    def test_a_sync_of_100_ms_keeps_nobody_waiting_but_its_clients(self):
+    def test_a_sync_of_100_ms_delays_only_clients_that_wait_for_it(self):
         self.check(100, 2.0)
 
-    def test_a_sync_of_1_s_keeps_nobody_waiting_but_its_clients(self):
+    def test_a_sync_of_1_s_delays_only_clients_that_wait_for_it(self):
         self.check(1000, 3.0)
 
-    def test_a_sync_of_10_s_keeps_nobody_waiting_but_its_clients(self):
+    def test_a_sync_of_10_s_delays_only_clients_that_wait_for_it(self):
         self.check(10_000, COMMIT_PATIENCE_S + 3.5)
         self.assertIn("/problems/store-unavailable", self.problems)
 
-    def test_nobody_is_kept_waiting_behind_a_commit_that_takes_seconds(self):
+    def test_a_client_behind_a_commit_that_takes_seconds_is_refused_at_once(self):
         job = {"customer": "acme", "product": "dns", "action": "create", "services": ["quick"],
                "entity": {"type": "zone", "id": "e"}}
         answers = []
@@ -192,16 +193,16 @@ class SlowDisk(unittest.TestCase):
         submit()
         self.assertEqual([status for status, _ in answers], [503, 202, 202])
 
-    def test_an_answer_that_is_late_once_in_a_while_is_found(self):
+    def test_the_probe_detects_occasional_late_answers(self):
         probe = self.start_probe()
         ends = threading.Event()
 
-        def hold_up():
+        def stop_now_and_then():
             while not ends.wait(0.3):
                 self.daemon.signal(signal.SIGSTOP)
                 time.sleep(20 * LIVEZ_S_MAX)
                 self.daemon.signal(signal.SIGCONT)
-        thread = threading.Thread(target=hold_up)
+        thread = threading.Thread(target=stop_now_and_then)
         thread.start()
         try:
             with self.assertRaisesRegex(AssertionError, "the longest /livez"):
@@ -210,7 +211,7 @@ class SlowDisk(unittest.TestCase):
             ends.set()
             thread.join()
 
-    def test_a_stop_on_a_slow_disk_ends_in_its_time(self):
+    def test_a_shutdown_on_a_slow_disk_ends_in_time(self):
         client = self.daemon.quick_client()
         self.delay(300)
         job = {"customer": "acme", "product": "dns", "action": "create", "services": ["slow"],

@@ -1,6 +1,6 @@
-"""A load that makes celld do to its disk all that it ever does: jobs that are submitted, run, fail,
-are cancelled, retried and removed; pools that are resized, cells that are paused; reloads; backups;
-and enough of it that the write-ahead log begins anew more than once.
+"""A load that makes celld use its disk in every way: submit, run, fail, cancel, retry and remove
+jobs; resize pools; pause cells; reload; back up. It writes enough that the write-ahead log restarts
+more than once.
 """
 
 import random
@@ -15,13 +15,13 @@ RESIZED = (("acme", "*"), ("evil", "dns"), ("*", "*"))
 
 
 class Workload:
-    """Puts load on a daemon that runs until told to end; unexpected answers are collected."""
+    """Puts load on a daemon for a given time and collects unexpected answers."""
 
     def __init__(self, daemon, seed):
         self.daemon = daemon
         self.seed = seed
         self.ends = threading.Event()
-        self.recent = []  # Ids of jobs.
+        self.recent = []  # Job ids.
         self.accepted = 0
         self.unexpected = []
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The fuzzers as a campaign: a unit is a second of one of them, which take turns of half a minute.
+"""The fuzzers as a campaign; a unit is one second of one fuzzer. They take turns of half a minute.
 
-First of all, what earlier runs have found is tried again. Needs the fuzz preset built.
+Each turn first repeats the inputs that earlier runs have found. Needs a build of the fuzz preset.
 """
 
 import os
@@ -26,7 +26,7 @@ def fuzzers():
 
 
 def still_broken(name):
-    """The inputs, found earlier, that break the fuzzer's promise even now."""
+    """The inputs found by earlier runs that still break the fuzzer's promise."""
     finds = os.path.join(BUILD, "finds", name)
     names = sorted(os.listdir(finds)) if os.path.isdir(finds) else []
     return [path for path in (os.path.join(finds, each) for each in names)
@@ -35,7 +35,7 @@ def still_broken(name):
 
 
 def fuzz(name, seconds):
-    """(seconds it was fuzzed, inputs tried, whether all went well)"""
+    """Runs a fuzzer; returns (seconds, inputs tried, whether no promise broke)."""
     for path in still_broken(name):
         print(f"{name}: found earlier, and still broken: {BUILD}/fuzz_{name} {path}", flush=True)
         return 0, 0, False
@@ -49,7 +49,7 @@ def fuzz(name, seconds):
 
 
 def work(options, outcome):
-    """A fuzzer that is broken is not run again."""
+    """Runs the fuzzers in turn. A fuzzer with a broken promise does not run again."""
     names, broken = fuzzers(), set()
     ends_at, first = time.monotonic() + options.seconds, options.first
     left = min(options.count, round(min(options.seconds, options.count)))

@@ -1,4 +1,4 @@
-// A configuration file: a configuration within every documented bound, or faults that quote no
+// A configuration file: a configuration within every documented bound, or faults that reveal no
 // secret.
 #include <algorithm>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view secret = "hunter2-AbCdEf";
 
-/// Variables and files of which some hold a secret, some nothing, and some what no header may.
+/// Variables and files. Some have a secret, some nothing, and some a value that no header may have.
 config::Environment environment() {
   const auto read = [](const std::string& name) -> std::optional<std::string> {
     if (name.find("KEY") != std::string::npos) return std::string(secret) + "\r\n";
@@ -38,12 +38,12 @@ void check_service(const config::Service& service) {
   must(config::is_name(service.name), "a service has a name");
   must(in(service.settle.count(), 0, 86'400'000), "a service settles within a day");
   if (const auto* http = std::get_if<config::HttpService>(&service.kind)) {
-    must(config::url_fault(http->url).empty() && http->url.size() <= 2048, "a URL can be called");
+    must(config::url_fault(http->url).empty() && http->url.size() <= 2048, "a URL is valid");
     must(http->headers.size() <= 32, "a service has at most 32 headers");
     std::set<std::string> names;
     for (const auto& [name, value] : http->headers) {
-      must(config::header_name_fault(name).empty(), "a header has a name");
-      must(names.insert(config::lower_case(name)).second, "no header comes twice");
+      must(config::header_name_fault(name).empty(), "a header has a valid name");
+      must(names.insert(config::lower_case(name)).second, "no two headers have the same name");
       must(in(static_cast<std::int64_t>(value.value.size()), 1, 8192), "a header has a value");
       must(value.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,
            "a header is one line");
@@ -58,8 +58,8 @@ void check_service(const config::Service& service) {
     const auto& simulated = std::get<config::SimulatedService>(service.kind);
     must(in(simulated.latency_min.count(), 0, simulated.latency_max.count()) &&
              simulated.latency_max.count() <= 3'600'000,
-         "a latency is a range");
-    must(simulated.failure_rate >= 0 && simulated.failure_rate <= 1, "a rate is a share");
+         "a latency is a bounded range");
+    must(simulated.failure_rate >= 0 && simulated.failure_rate <= 1, "a rate is from 0 to 1");
   }
 }
 
@@ -69,7 +69,7 @@ void check_cell(const cells::CellRule& rule) {
   must(!rule.per_customer || rule.customer == "*", "a template is for any customer");
   must(!rule.per_product || rule.product == "*", "a template is for any product");
   const cells::CellSettings& settings = rule.settings;
-  must(in(settings.pool_size, 1, 100'000), "a pool has a size");
+  must(in(settings.pool_size, 1, 100'000), "a pool size is within its bounds");
   must(in(settings.timeout.count(), 1, settings.timeout_max.count()),
        "a timeout is below its maximum");
   must(settings.timeout_max.count() <= 604'800'000, "a timeout is at most a week");
@@ -82,32 +82,33 @@ void check_cell(const cells::CellRule& rule) {
 
 void check_config(const config::Config& config) {
   must(config::is_loopback(config.listen.host) || !config.tokens.empty(),
-       "without tokens celld listens to this machine alone");
+       "without tokens celld listens on the loopback only");
   must(in(static_cast<std::int64_t>(config.store.path.size()), 1, 4095), "a store has a path");
   must(config.services.size() <= 1000, "there are at most 1000 services");
   std::set<std::string> names;
   for (const config::Service& service : config.services) {
     check_service(service);
-    must(names.insert(service.name).second, "no service comes twice");
+    must(names.insert(service.name).second, "no two services have the same name");
   }
   must(std::is_sorted(config.services.begin(), config.services.end(),
                       [](const auto& a, const auto& b) { return a.name < b.name; }),
-       "services come in order of name");
+       "services are sorted by name");
   must(config.cells.size() <= 100'000, "there are at most 100000 cells");
   for (const cells::CellRule& rule : config.cells) check_cell(rule);
-  must(cells::Routing(config.cells).rules().size() == config.cells.size(), "no cell comes twice");
-  must(in(config.shutdown_grace.count(), 0, 3'600'000), "a stop has an end");
+  must(cells::Routing(config.cells).rules().size() == config.cells.size(),
+       "no two cells are the same");
+  must(in(config.shutdown_grace.count(), 0, 3'600'000), "the shutdown grace is bounded");
 }
 
 void check_faults(const std::vector<json::Fault>& faults, std::string_view text) {
-  must(!faults.empty(), "what is refused has a fault");
-  const bool told_before =
+  must(!faults.empty(), "a refused file has a fault");
+  const bool in_text =
       text.find("hunter2") != std::string_view::npos || text.find('\\') != std::string_view::npos;
   for (const json::Fault& fault : faults) {
-    must(!fault.detail.empty() && fuzz::is_clean_text(fault.detail), "a fault says what");
-    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault says where");
-    must(told_before || (fault.detail.find("hunter2") == std::string::npos),
-         "a secret is a secret");
+    must(!fault.detail.empty() && fuzz::is_clean_text(fault.detail), "a fault has a detail");
+    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault has a pointer");
+    must(in_text || (fault.detail.find("hunter2") == std::string::npos),
+         "a fault reveals no secret");
   }
 }
 
@@ -127,7 +128,7 @@ void check_listen(std::string_view text) {
       (six ? "[" + listen->host + "]" : listen->host) + ":" + std::to_string(listen->port);
   const auto again = config::parse_listen(written);
   must(again && again->host == listen->host && again->port == listen->port,
-       "what says where to listen can be written");
+       "a listen address survives formatting and parsing");
 }
 
 }  // namespace
@@ -137,11 +138,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto plain = config::parse_config(text, environment());
   check_outcome(plain, text);
 
-  // A flag replaces the section, and cannot mend the rest of the file.
+  // A flag replaces its section, and leaves faults in the rest of the file.
   const auto overridden = config::parse_config(text, environment(), {.listen = "[::1]:0"});
   check_outcome(overridden, text);
   if (std::holds_alternative<config::Config>(plain))
-    must(std::get<config::Config>(overridden).listen.host == "::1", "a flag wins");
+    must(std::get<config::Config>(overridden).listen.host == "::1", "a flag overrides the file");
   check_outcome(config::parse_config(text, environment(), {.listen = std::string(text)}), text);
   check_listen(text);
   return 0;

@@ -1,5 +1,5 @@
-// The framing of HTTP: what a connection reads does not depend on how its bytes are cut, and what
-// is accepted has one reading, even for somebody who reads less strictly than celld does.
+// The framing of HTTP. What a connection reads does not depend on how its bytes are split, and an
+// accepted request has one reading, even for a parser that is less strict than celld's.
 #include <algorithm>
 #include <optional>
 #include <regex>
@@ -39,7 +39,7 @@ bool same(const Accepted& a, const Accepted& b) {
          a.head_begin == b.head_begin && a.body_begin == b.body_begin && a.end == b.end;
 }
 
-/// Reads requests off a stream of bytes, one behind the other, as a connection does.
+/// Reads one request after another from a stream of bytes, as a connection does.
 class Reader {
  public:
   explicit Reader(const http::Limits& limits) : limits_(limits), scanner_(limits) {}
@@ -51,7 +51,7 @@ class Reader {
   }
 
   const std::vector<Accepted>& accepted() const { return accepted_; }
-  int refused() const { return refused_; }  ///< The status; 0: not yet.
+  int refused() const { return refused_; }  ///< The status, or 0.
 
  private:
   std::string_view pending() const { return std::string_view(bytes_).substr(taken_); }
@@ -78,7 +78,7 @@ class Reader {
     must(current_.body.size() <= limits_.body_bytes_max, "a body is within its limit");
     taken_ = bytes_.size() - rest.size();
     if (status == BodyDecoder::Status::more) {
-      must(rest.empty(), "a body that needs more has taken all there is");
+      must(rest.empty(), "a body that needs more has consumed all input");
       return false;
     }
     if (status != BodyDecoder::Status::complete)
@@ -91,7 +91,7 @@ class Reader {
   }
 
   bool refuse(const http::Refusal& refusal) {
-    must(refusal.status >= 400 && !refusal.detail.empty(), "a refusal says why");
+    must(refusal.status >= 400 && !refusal.detail.empty(), "a refusal has a detail");
     refused_ = refusal.status;
     return false;
   }
@@ -106,7 +106,7 @@ class Reader {
   int refused_ = 0;
 };
 
-/// Reads `bytes` in pieces of at most `piece_max`; 0: in one.
+/// Reads `bytes` in pieces of at most `piece_max`; 0: in one piece.
 Reader read(std::string_view bytes, const http::Limits& limits, std::size_t piece_max) {
   fuzz::Dice dice(bytes);
   Reader reader(limits);
@@ -126,11 +126,11 @@ bool is_too_long(int status) {
 void check_same(const Reader& one, const Reader& other) {
   must(std::equal(one.accepted().begin(), one.accepted().end(), other.accepted().begin(),
                   other.accepted().end(), same),
-       "the same requests are read however the bytes are cut");
-  // A head that is too long as well as malformed may be called either.
+       "the same requests are read however the bytes are split");
+  // A head that is both too long and malformed may be refused as either.
   must(one.refused() == other.refused() || (one.refused() == 400 && is_too_long(other.refused())) ||
            (other.refused() == 400 && is_too_long(one.refused())),
-       "the same is refused however the bytes are cut");
+       "the same request is refused however the bytes are split");
 }
 
 bool is_token(std::string_view text) {
@@ -163,7 +163,7 @@ void check_fields(const http::RequestHead& head, const http::Limits& limits) {
   std::size_t hosts = 0;
   must(head.request.headers.size() <= limits.headers_max, "there are not too many fields");
   for (const auto& [name, value] : head.request.headers) {
-    must(is_token(name), "a field has a name");
+    must(is_token(name), "a field's name is a token");
     must(std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; }),
          "a field's name is in lower case");
     must(std::none_of(value.begin(), value.end(),
@@ -184,7 +184,7 @@ void check_target(const http::RequestHead& head) {
   must(head.request.path.empty() || head.request.path.starts_with('/'), "a path is absolute");
   must(fuzz::is_clean_text(head.request.path), "a path is text");
   must(http::percent_decode(head.match_path) == head.request.path,
-       "a request is routed by the path it names");
+       "a request is matched by the path that it names");
   for (const auto& [name, value] : head.request.query)
     must(fuzz::is_clean_text(name) && fuzz::is_clean_text(value), "a query is text");
 }
@@ -200,8 +200,8 @@ void check_accepted(std::string_view bytes, const Accepted& accepted, const http
   const std::size_t size = accepted.end - accepted.head_begin;
   for (const auto& habit : fuzz::lenient_habits) {
     const auto reading = fuzz::read_leniently(message, habit);
-    must(reading && reading->size == size, "everybody sees a request end at the same byte");
-    must(reading->body == accepted.body, "everybody sees the same body");
+    must(reading && reading->size == size, "all parsers see a request end at the same byte");
+    must(reading->body == accepted.body, "all parsers see the same body");
   }
 }
 
@@ -228,12 +228,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_limits(bytes, {});
   check_limits(bytes, tight_limits());
 
-  // Tighter limits refuse earlier, and read nothing else.
+  // Tighter limits refuse earlier, and change nothing before that.
   const Reader wide = read(bytes, {}, 0);
   const Reader tight = read(bytes, tight_limits(), 0);
   must(tight.accepted().size() <= wide.accepted().size() &&
            std::equal(tight.accepted().begin(), tight.accepted().end(), wide.accepted().begin(),
                       same),
-       "a limit changes nothing but what is refused");
+       "a limit only changes what is refused");
   return 0;
 }

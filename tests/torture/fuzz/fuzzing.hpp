@@ -1,5 +1,5 @@
-// What the fuzzers share. A broken promise aborts the program: libFuzzer keeps the input then, and
-// prints the stack.
+// What the fuzzers share. A broken promise aborts the program, so that libFuzzer keeps the input
+// and prints the stack.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ inline void must(bool kept, const char* promise) {
 }
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
-  // An empty input may come without an address.
+  // The address of an empty input may be null.
   return size == 0 ? std::string_view()
                    : std::string_view(reinterpret_cast<const char*>(data), size);
 }
 
-/// Choices that the input alone decides, without bytes of it set aside: seeds stay plain texts.
+/// Choices that depend on the input alone. No bytes are set aside for them: seeds stay plain texts.
 class Dice {
  public:
   explicit Dice(std::string_view input) {
@@ -44,7 +44,7 @@ class Dice {
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
 
-/// Valid UTF-8 without a NUL; told apart by decoding, where celld's own checks compare ranges.
+/// Valid UTF-8 without a NUL. Decodes code points, whereas celld's own checks compare byte ranges.
 inline bool is_clean_text(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at++]);

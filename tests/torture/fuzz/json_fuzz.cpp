@@ -1,4 +1,4 @@
-// The JSON front. nlohmann's own parser is asked for a second opinion.
+// The JSON parser, compared with nlohmann's own.
 #include <algorithm>
 #include <variant>
 #include <vector>
@@ -18,7 +18,7 @@ struct Extent {
   std::size_t depth = 0;
 };
 
-/// Counts the values, and looks at every text on the way.
+/// Counts the values, and checks every string on the way.
 void measure(const Value& value, std::size_t depth, Extent& extent) {
   ++extent.nodes;
   if (value.is_structured()) extent.depth = std::max(extent.depth, ++depth);
@@ -44,21 +44,21 @@ bool within(const Extent& extent, const json::ParseLimits& limits) {
   return extent.nodes <= limits.nodes_max && extent.depth <= limits.depth_max;
 }
 
-/// Why a text that is JSON may be refused all the same.
+/// Whether the detail names one of the rules that valid JSON can break.
 bool is_own_rule(const std::string& detail) {
-  const std::vector<std::string_view> rules = {"NUL", "comes twice", "nested deeper", "values"};
+  const std::vector<std::string_view> rules = {"NUL", "duplicate key", "nested deeper", "values"};
   return std::any_of(rules.begin(), rules.end(),
                      [&](std::string_view rule) { return detail.find(rule) != std::string::npos; });
 }
 
 void check_refused(std::string_view text, const json::SyntaxError& error) {
-  must(!error.detail.empty() && fuzz::is_clean_text(error.detail), "a syntax error says what");
-  must(error.detail.size() <= text.size() * 6 + 200, "a syntax error is not endless");
-  must(error.offset <= text.size(), "a syntax error is somewhere in the text");
-  must(!Value::accept(text) || is_own_rule(error.detail), "what is JSON is read");
+  must(!error.detail.empty() && fuzz::is_clean_text(error.detail), "a syntax error has a detail");
+  must(error.detail.size() <= text.size() * 6 + 200, "a syntax error is bounded");
+  must(error.offset <= text.size(), "a syntax error is within the text");
+  must(!Value::accept(text) || is_own_rule(error.detail), "valid JSON is accepted");
 }
 
-/// Counts what nlohmann's parser sees, and keeps nothing.
+/// Counts the values that nlohmann's parser reports, and keeps none.
 struct Counter {
   bool null() { return count(); }
   bool boolean(bool) { return count(); }
@@ -88,8 +88,9 @@ void check_number_faults(const Document& document) {
   must(document.number_faults.size() <= 100, "faults are bounded");
   for (const json::Fault& fault : document.number_faults) {
     const Value::json_pointer pointer(fault.pointer);
-    must(document.value.contains(pointer) || fault.pointer.empty(), "a fault is at a member");
-    must(document.value.at(pointer).is_null(), "a number that cannot be kept reads as null");
+    must(document.value.contains(pointer) || fault.pointer.empty(), "a fault points to a value");
+    must(document.value.at(pointer).is_null(),
+         "a number that cannot be represented is read as null");
   }
 }
 
@@ -101,28 +102,29 @@ void check_read(std::string_view text, const Document& document) {
   if (Value::sax_parse(text, &counter)) {
     must(counter.nodes == extent.nodes, "no value of the text is lost");
   } else {
-    must(!document.number_faults.empty(), "what is read is JSON");
+    must(!document.number_faults.empty(), "an accepted text is JSON");
   }
   check_number_faults(document);
 
   const std::string written = json::dump(document.value);
   const auto again = json::parse(written);
   const auto* second = std::get_if<Document>(&again);
-  must(second != nullptr && second->number_faults.empty(), "what is written is a document");
-  must(second->value == document.value, "what is written reads as the same");
-  must(json::dump(second->value) == written, "the same is written the same");
+  must(second != nullptr && second->number_faults.empty(), "written text is a document");
+  must(second->value == document.value, "written text is read as the same document");
+  must(json::dump(second->value) == written, "a document is always written the same way");
 }
 
-/// Lower limits refuse exactly what is beyond them.
+/// Checks that lower limits refuse exactly the documents that exceed them.
 void check_limits(std::string_view text, const Document& document, fuzz::Dice& dice) {
   const json::ParseLimits limits{.depth_max = dice.roll(5), .nodes_max = dice.roll(20)};
   const auto parsed = json::parse(text, limits);
   const auto* limited = std::get_if<Document>(&parsed);
-  must((limited != nullptr) == within(extent_of(document.value), limits), "a limit is a limit");
+  must((limited != nullptr) == within(extent_of(document.value), limits),
+       "a limit refuses exactly what exceeds it");
   if (limited != nullptr) must(limited->value == document.value, "a limit changes nothing else");
 }
 
-/// Reads one member in some way: it is within the bounds asked for, or a fault tells why not.
+/// Reads one member in some way. It must be within the requested bounds, or have a fault.
 void check_member(json::ObjectReader& reader, const std::string& name, std::size_t way,
                   const std::vector<json::Fault>& faults) {
   const bool present = reader.has(name);
@@ -130,7 +132,7 @@ void check_member(json::ObjectReader& reader, const std::string& name, std::size
   if (way == 0) {
     const auto text = reader.string(name, 1, 8);
     good = text.has_value();
-    must(!text || (!text->empty() && text->size() <= 8), "a string is as long as asked for");
+    must(!text || (!text->empty() && text->size() <= 8), "a string has a length within its bounds");
   } else if (way == 1) {
     const auto number = reader.integer(name, -3, 1000);
     good = number.has_value();
@@ -149,19 +151,20 @@ void check_member(json::ObjectReader& reader, const std::string& name, std::size
     good = member != nullptr && member->is_array();
   } else {
     good = reader.any(name) != nullptr;
-    must(good == present, "any member can be had");
+    must(good == present, "any member can be read");
   }
   const std::string pointer = reader.pointer_of(name);
-  const bool told = std::any_of(faults.begin(), faults.end(),
-                                [&](const json::Fault& fault) { return fault.pointer == pointer; });
-  must(good ? present : present == told, "a member is read, absent, or at fault");
+  const bool faulty = std::any_of(faults.begin(), faults.end(), [&](const json::Fault& fault) {
+    return fault.pointer == pointer;
+  });
+  must(good ? present : present == faulty, "a member is read, absent, or at fault");
 }
 
 void check_reader(const Document& document, fuzz::Dice& dice) {
   std::vector<json::Fault> faults = document.number_faults;
   json::ObjectReader reader(document.value, "", faults);
-  must(reader.is_object() == document.value.is_object(), "a reader knows an object");
-  must(reader.is_object() || !faults.empty(), "what is no object is a fault");
+  must(reader.is_object() == document.value.is_object(), "a reader recognises an object");
+  must(reader.is_object() || !faults.empty(), "anything but an object is a fault");
 
   std::size_t unread = 0;
   if (reader.is_object()) {
@@ -177,20 +180,21 @@ void check_reader(const Document& document, fuzz::Dice& dice) {
   }
   const std::size_t before = faults.size();
   reader.finish();
-  must(faults.size() - before == std::min<std::size_t>(unread, 100), "the unread is unknown");
+  must(faults.size() - before == std::min<std::size_t>(unread, 100),
+       "unread members are faults, up to 100");
   for (const json::Fault& fault : faults) {
-    must(!fault.detail.empty() && fuzz::is_clean_text(fault.detail), "a fault says what");
-    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault says where");
+    must(!fault.detail.empty() && fuzz::is_clean_text(fault.detail), "a fault has a detail");
+    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault has a pointer");
   }
 }
 
-/// Whatever the bytes, quoting them gives a JSON string.
+/// Checks that quoting any bytes gives a JSON string.
 void check_quoting(std::string_view text) {
   const auto parsed = json::parse(json::quote(text));
   const auto* document = std::get_if<Document>(&parsed);
   if (text.find('\0') != std::string_view::npos) return;
-  must(document != nullptr && document->value.is_string(), "what is quoted is a string");
-  if (fuzz::is_clean_text(text)) must(document->value == text, "what is quoted stays the same");
+  must(document != nullptr && document->value.is_string(), "quoted text is a string");
+  if (fuzz::is_clean_text(text)) must(document->value == text, "quoted text stays the same");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How somebody else may read a request: a proxy in front that is less strict than celld. Written
-// apart from celld's own reading, and as forgiving as such programs have been.
+// How a proxy in front of celld, less strict than celld, may read a request. Written independently
+// of celld's parser, and as lenient as such programs have been.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace celld::fuzz {
 
 struct LenientHabit {
   bool first_length_wins;  ///< Of several; otherwise the last.
-  bool length_wins;        ///< Over a Transfer-Encoding; otherwise that.
+  bool length_wins;        ///< Over a Transfer-Encoding; otherwise that wins.
   bool bare_cr_ends_line;
 };
 
@@ -29,7 +29,7 @@ struct LenientReading {
 
 namespace lenient {
 
-/// Takes one line off the front; its end may be CR LF, LF, or a bare CR where that is the habit.
+/// Removes one line from the front. It ends with CR LF, LF, or, if `bare_cr`, with a bare CR.
 inline std::optional<std::string_view> take_line(std::string_view& rest, bool bare_cr) {
   const std::size_t end = bare_cr ? rest.find_first_of("\r\n") : rest.find('\n');
   if (end == std::string_view::npos) return std::nullopt;

@@ -1,5 +1,4 @@
-// What a provider answers. An input is its status, a blank, its Retry-After, the end of the line,
-// and its body.
+// The answer of a provider. An input is a status, a space, a Retry-After, a newline, and a body.
 #include <algorithm>
 #include <charconv>
 #include <variant>
@@ -30,7 +29,7 @@ HttpResult result_of(std::string_view input) {
   return result;
 }
 
-/// The kinds that the table allows for a status, whatever the body.
+/// Whether the table allows the kind for this status, whatever the body.
 bool is_allowed(Kind kind, int status) {
   if (status >= 200 && status < 300) return kind == Kind::succeeded || kind == Kind::retryable;
   if (status == 429) return kind == Kind::throttled;
@@ -50,7 +49,7 @@ bool is_code(std::string_view text) {
 void check_words(const std::string& text) {
   must(text.size() <= providers::text_bytes_max, "a text has at most 4 KiB");
   must(fuzz::is_clean_text(text), "a text is UTF-8 without a NUL");
-  must(text.find(secret) == std::string::npos, "a secret is blanked");
+  must(text.find(secret) == std::string::npos, "a text reveals no secret");
 }
 
 void check_success(const CallOutcome& outcome) {
@@ -68,7 +67,7 @@ void check_success(const CallOutcome& outcome) {
 
 void check_failure(const CallOutcome& outcome) {
   must(is_code(outcome.code), "a failure has a code");
-  must(!outcome.message.empty(), "a failure says why");
+  must(!outcome.message.empty(), "a failure has a message");
   check_words(outcome.message);
   must(outcome.properties.empty(), "a failure has no result");
 }
@@ -78,7 +77,7 @@ void check_failure(const CallOutcome& outcome) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const HttpResult result = result_of(fuzz::text_of(data, size));
   const CallOutcome outcome = providers::interpret("dns", result, now, {secret});
-  must(is_allowed(outcome.kind, result.status), "a status means what the table says");
+  must(is_allowed(outcome.kind, result.status), "a status has an outcome that the table allows");
   if (outcome.kind == Kind::succeeded) {
     check_success(outcome);
   } else {
@@ -86,8 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (outcome.retry_after)
     must(outcome.retry_after->count() >= 0 && *outcome.retry_after <= std::chrono::hours(366 * 24),
-         "a wait has an end");
+         "a wait is bounded");
   const std::string cut = providers::truncate_text(result.body, 7);
-  must(cut.size() <= 7 && result.body.starts_with(cut), "a text is cut at its end");
+  must(cut.size() <= 7 && result.body.starts_with(cut), "a text is truncated at its end");
   return 0;
 }

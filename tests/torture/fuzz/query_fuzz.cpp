@@ -1,4 +1,4 @@
-// The query of a request for a list: the list, within its bounds, or faults.
+// The query of a list request: a list within its bounds, or faults.
 #include <algorithm>
 #include <variant>
 
@@ -14,18 +14,18 @@ using fuzz::must;
 namespace {
 
 void check_faults(const api::Faults& faults, const api::Query& query) {
-  must(!faults.empty(), "what is refused has a fault");
-  must(faults.size() <= query.size(), "a parameter has one fault");
+  must(!faults.empty(), "a refused query has a fault");
+  must(faults.size() <= query.size(), "a parameter has at most one fault");
   for (const json::Fault& fault : faults) {
-    must(fault.pointer.empty(), "a query has no pointers");
-    must(fuzz::is_clean_text(fault.detail) && !fault.detail.empty(), "a fault says what");
+    must(fault.pointer.empty(), "a fault of a query has no pointer");
+    must(fuzz::is_clean_text(fault.detail) && !fault.detail.empty(), "a fault has a detail");
   }
   const auto parsed = json::parse(api::to_response(api::invalid_request(faults)).body);
   must(std::holds_alternative<json::Document>(parsed), "a problem is JSON");
 }
 
 void check_name(const std::optional<std::string>& name) {
-  must(!name || config::is_name(*name), "a name is a name");
+  must(!name || config::is_name(*name), "a name is valid");
 }
 
 void check_text(const std::optional<std::string>& text) {
@@ -46,10 +46,11 @@ void check_jobs(const cells::ListJobs& list, const api::Query& query) {
   const bool has_cursor = std::any_of(query.begin(), query.end(), [](const auto& parameter) {
     return parameter.first == "cursor";
   });
-  must(has_cursor == (list.before != 0), "a cursor goes on somewhere");
+  must(has_cursor == (list.before != 0), "a cursor gives a place to continue");
   if (!has_cursor) return;
   const auto again = api::parse_job_query({{"cursor", api::job_cursor(list.before)}});
-  must(std::get<cells::ListJobs>(again).before == list.before, "a cursor means one place");
+  must(std::get<cells::ListJobs>(again).before == list.before,
+       "a cursor survives formatting and parsing");
 }
 
 void check_cells(const cells::ListCells& list) {
@@ -58,7 +59,8 @@ void check_cells(const cells::ListCells& list) {
   for (const std::string& part : {list.after->customer, list.after->product})
     must(part == "*" || config::is_name(part), "a cell's parts are names");
   const auto again = api::parse_cell_query({{"cursor", api::cell_cursor(*list.after)}});
-  must(std::get<cells::ListCells>(again).after == list.after, "a cursor means one place");
+  must(std::get<cells::ListCells>(again).after == list.after,
+       "a cursor survives formatting and parsing");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ bool is_key(std::string_view text) {
   });
 }
 
-/// Clean text of so many bytes.
+/// Clean text of `min` to `max` bytes.
 bool is_text(const std::string& text, std::size_t min, std::size_t max) {
   return text.size() >= min && text.size() <= max && fuzz::is_clean_text(text);
 }
@@ -71,7 +71,7 @@ void check_words(const cells::JobSpec& spec) {
   for (const std::string& service : spec.services)
     must(rules().services.contains(service), "a service is configured");
   must(std::set(spec.services.begin(), spec.services.end()).size() == spec.services.size(),
-       "no service comes twice");
+       "a job names no service twice");
   must(spec.labels.size() <= 16, "a job has at most 16 labels");
   for (const auto& [name, text] : spec.labels)
     must(is_text(name, 1, 256) && is_text(text, 0, 256), "a label has at most 256 bytes");
@@ -79,7 +79,9 @@ void check_words(const cells::JobSpec& spec) {
 }
 
 void check_time(const std::optional<cells::WallTime>& time) {
-  if (time) must(api::parse_time(api::format_time(*time)) == time, "a time can be written");
+  if (time)
+    must(api::parse_time(api::format_time(*time)) == time,
+         "a time survives formatting and parsing");
 }
 
 void check_accepted(const cells::JobRequest& request) {
@@ -90,8 +92,8 @@ void check_accepted(const cells::JobRequest& request) {
   const auto route = rules().routing->find(spec.customer, spec.product);
   must(route.has_value(), "a cell serves the job");
   must(spec.timeout.count() >= 0 && spec.timeout <= route->rule->settings.timeout_max,
-       "a timeout is at most the cell's");
-  must(!request.delay || !request.run_at, "not both a delay and a time");
+       "a timeout is at most the cell's maximum");
+  must(!request.delay || !request.run_at, "a job has a delay or a time, not both");
   must(!request.delay || (request.delay->count() >= 0 && *request.delay <= ten_years),
        "a delay is at most ten years");
   check_time(request.run_at);
@@ -102,27 +104,28 @@ void check_refused(const api::Problem& problem, std::size_t body_bytes) {
   using Kind = api::ProblemKind;
   must(problem.kind == Kind::malformed_json || problem.kind == Kind::invalid_request ||
            problem.kind == Kind::no_cell,
-       "a body is refused for what it says");
-  must(!problem.detail.empty(), "a problem says what");
-  must(problem.errors.empty() == (problem.kind != Kind::invalid_request), "faults are told");
+       "a body is refused because of its content");
+  must(!problem.detail.empty(), "a problem has a detail");
+  must(problem.errors.empty() == (problem.kind != Kind::invalid_request),
+       "an invalid request has faults, and nothing else does");
   for (const json::Fault& fault : problem.errors) {
-    must(!fault.detail.empty(), "a fault says what");
-    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault says where");
+    must(!fault.detail.empty(), "a fault has a detail");
+    must(fault.pointer.empty() || fault.pointer.front() == '/', "a fault has a pointer");
   }
 
   const http::Response response = api::to_response(problem);
-  must(response.status == api::status_of(problem.kind), "a problem has its status");
-  must(response.body.size() <= 6 * body_bytes * 10 + 400'000, "an answer is not endless");
+  must(response.status == api::status_of(problem.kind), "a problem has the status of its kind");
+  must(response.body.size() <= 6 * body_bytes * 10 + 400'000, "an answer is bounded");
   const auto parsed = json::parse(response.body);
   const auto* document = std::get_if<json::Document>(&parsed);
   must(document != nullptr && document->value.is_object(), "a problem is a JSON object");
   must(document->value.at("status") == response.status, "a problem names its status");
-  must(document->value.contains("errors") == !problem.errors.empty(), "its faults are shown");
+  must(document->value.contains("errors") == !problem.errors.empty(), "a problem shows its faults");
 }
 
-/// The same job is meant however it was written, and wherever its key stood.
+/// A job stays the same however its body is formatted, and wherever its key is given.
 void check_idempotency(std::string_view body, const cells::JobRequest& request) {
-  must(!request.idempotency || is_key(request.idempotency->key), "a key is a key");
+  must(!request.idempotency || is_key(request.idempotency->key), "a key is valid");
   auto parsed = json::parse(body);
   json::Value job = std::get<json::Document>(std::move(parsed)).value;
   must(job.contains("idempotency_key") == request.idempotency.has_value(), "a key is kept");
@@ -131,27 +134,28 @@ void check_idempotency(std::string_view body, const cells::JobRequest& request) 
   job.erase("idempotency_key");
   const auto result = api::parse_submission(json::dump(job), rules(), {.idempotency_key = key});
   const auto* submission = std::get_if<api::Submission>(&result);
-  must(submission != nullptr && !submission->refusal_if_new, "a key refuses nothing");
+  must(submission != nullptr && !submission->refusal_if_new, "a key causes no refusal");
   const cells::JobRequest* moved = &submission->request;
   must(moved->spec == request.spec, "a key changes nothing else");
   must(moved->idempotency && moved->idempotency->key == key, "a header's key is kept");
   must(!request.idempotency || moved->idempotency == request.idempotency,
-       "white space, order, and where the key stood do not count");
+       "white space, order and the place of the key do not matter");
 }
 
 void check_customer(std::string_view body, const cells::JobRequest& request) {
   const auto result = api::parse_submission(body, rules(), {.only_customer = "acme"});
   const auto* problem = std::get_if<api::Problem>(&result);
-  must((problem == nullptr) == (request.spec.customer == "acme"), "one customer's is one's alone");
+  must((problem == nullptr) == (request.spec.customer == "acme"),
+       "a caller bound to a customer submits for that customer only");
   must(problem == nullptr || problem->kind == api::ProblemKind::not_found,
-       "another customer is not found");
+       "a job for another customer is not found");
 }
 
 void check_earlier_fault(std::string_view body) {
   const json::Fault fault{"", "is refused already"};
   const auto result = api::parse_submission(body, rules(), {.faults = {fault}});
   must(std::get<api::Problem>(result).errors == std::vector{fault},
-       "a fault from elsewhere counts");
+       "a fault found earlier is kept");
 }
 
 }  // namespace
@@ -163,7 +167,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (submission == nullptr) {
     check_refused(std::get<api::Problem>(result), size);
   } else if (submission->refusal_if_new) {
-    must(submission->request.idempotency.has_value(), "only a key makes a refusal wait");
+    must(submission->request.idempotency.has_value(),
+         "only a job with a key has its refusal deferred");
     check_refused(*submission->refusal_if_new, size);
   } else {
     check_accepted(submission->request);
@@ -173,6 +178,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (api::is_traceparent(body))
     must(size >= 55 && size <= 255 && body.find_first_of("\r\n \t") == std::string_view::npos,
-         "a traceparent can be sent on");
+         "a traceparent can be passed on");
   return 0;
 }

@@ -1,4 +1,4 @@
-// Times of the API: what reads as one is written as the same one.
+// Times of the API: a text that is read as a time is written as the same time.
 #include <algorithm>
 
 #include "src/http/api/time_text.hpp"
@@ -15,11 +15,11 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// "2026-11-20T22:42:56", the fraction, and how it ends; by the eye, not by the calendar.
+/// Checks "2026-11-20T22:42:56", the fraction and the suffix as text, without a calendar.
 void check_accepted(std::string_view text, cells::WallTime time) {
   const std::string written = api::format_time(time);
   must(written.size() == 24, "a time is written with milliseconds");
-  must(api::parse_time(written) == time, "what was written reads as the same time");
+  must(api::parse_time(written) == time, "a written time is read as the same time");
   must(text.size() >= 20 && text.substr(0, 19) == written.substr(0, 19),
        "a time is written with the seconds it was read with");
   must(text.ends_with("Z") || text.ends_with("+00:00"), "only UTC is read");
@@ -34,13 +34,13 @@ void check_accepted(std::string_view text, cells::WallTime time) {
   must(written.substr(20, 3) == kept, "milliseconds are kept, and not rounded");
 }
 
-/// Every moment that can be written reads back; the text is a number of digits then.
+/// Checks that a time survives formatting and parsing. The text is hashed to make the time.
 void check_moment(std::string_view text) {
   std::uint64_t ms = 0;
   for (const char c : text) ms = ms * 31 + static_cast<unsigned char>(c);
   const cells::WallTime time{
       cells::milliseconds(static_cast<std::int64_t>(ms % ms_before_year_10000))};
-  must(api::parse_time(api::format_time(time)) == time, "any moment reads as it is written");
+  must(api::parse_time(api::format_time(time)) == time, "any time is read as it was written");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Answers over HTTP that no provider should give, each made new from a Random."""
+"""Bad HTTP answers, each made from a Random."""
 
 import gzip
 import json
@@ -6,8 +6,8 @@ import socket
 import struct
 import time
 
-from hostility import (BROKEN, NOT_HTTP, NOT_JSON, OUT_OF_TIME, SUCCESS, TOO_LARGE, Hostility,
-                       status)
+from hostility import (BROKEN, NOT_HTTP, NOT_JSON, OUT_OF_TIME, SUCCESS, TOO_LARGE,
+                       HostileBehaviour, status)
 from provider import answer, drip, hang, hung_up, raw, response
 
 FLOOD_BYTES = 256 << 20
@@ -15,11 +15,11 @@ OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-# --- Behaviours: how the bytes of an answer come -------------------------------------------------
+# --- Behaviours: how the bytes of an answer arrive -----------------------------------------------
 
 
 def flood(begin, piece, end=b""):
-    """Sends `piece` over and over, until celld hangs up or it was 256 MB."""
+    """Sends `piece` repeatedly, until celld closes the connection or 256 MB are sent."""
     piece *= max(1, (1 << 16) // len(piece))
 
     def behave(call, connection):
@@ -33,7 +33,7 @@ def flood(begin, piece, end=b""):
 
 
 def trickle(begin, piece, gap_s):
-    """The same slowly, without end."""
+    """Sends `piece` slowly, without end."""
     def behave(call, connection):
         connection.sendall(begin)
         while not hung_up(connection):
@@ -46,11 +46,11 @@ def trickle(begin, piece, gap_s):
 
 
 def cut(data, with_reset):
-    """Sends these bytes and ends the connection."""
+    """Sends these bytes and closes the connection."""
     def behave(call, connection):
         connection.sendall(data)
         if with_reset:
-            time.sleep(0.02)  # A reset overtakes what was not read yet.
+            time.sleep(0.02)  # A reset discards what has not been read yet.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         call.end()
         return False
@@ -58,7 +58,7 @@ def cut(data, with_reset):
 
 
 def stall(data):
-    """Sends these bytes and no more."""
+    """Sends these bytes, then nothing."""
     def behave(call, connection):
         connection.sendall(data)
         return hang()(call, connection)
@@ -66,7 +66,7 @@ def stall(data):
 
 
 def afterwards(data, pause_s):
-    """Answers well, and later says more on the kept connection without having been asked."""
+    """Answers correctly, and later sends more on the kept connection, unasked."""
     def behave(call, connection):
         connection.sendall(response(200, b"{}"))
         call.end()
@@ -79,7 +79,7 @@ def afterwards(data, pause_s):
 # --- Bodies --------------------------------------------------------------------------------------
 
 
-# 256 MB of JSON: a text without end, in sixteen members of a gzip file.
+# 256 MB of JSON: one long string, in sixteen members of a gzip file.
 GZIP_BOMB = (gzip.compress(b'{"properties": {"x": "') +
              gzip.compress(b"a" * (16 << 20)) * (FLOOD_BYTES >> 24) +
              gzip.compress(b'"}}'))
@@ -97,7 +97,7 @@ def garbage(rng):
 
 
 def not_http(rng):
-    """Random bytes that cannot be a status line, however much is read of them."""
+    """Random bytes that cannot be a status line, however many of them are read."""
     return raw(b"\x16\x03" + rng.randbytes(rng.choice((10, 1000, 100_000))))
 
 
@@ -118,7 +118,7 @@ ANYTHING = (SUCCESS, OUT_OF_TIME, BROKEN, NOT_HTTP, TOO_LARGE, NOT_JSON, PROVIDE
             ("provider_rejected", ".*"), status(r"\d+"))
 
 
-ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for fields in (
+ANSWERS = [HostileBehaviour(*row[:3], **(row[3] if len(row) > 3 else {})) for row in (
     # Time.
     ("hangs", lambda rng: hang(), (OUT_OF_TIME,)),
     ("drips-its-body", lambda rng: drip(rng.choice((0.001, 0.02, 0.1))), (OUT_OF_TIME,)),
@@ -181,7 +181,7 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
         (b"-2", b"zz", b"", b"ffffffffffffffffff", b"0x2")) + b"\r\n{}\r\n0\r\n\r\n"),
      (BROKEN, NOT_HTTP, TOO_LARGE)),
 
-    # What is not meant.
+    # Protocol violations.
     ("is-not-http", not_http, (NOT_HTTP,)),
     ("is-garbage", lambda rng: raw(garbage(rng)), ANYTHING),
     ("speaks-http-9", lambda rng: raw(b"HTTP/9.9 200 OK\r\n\r\n{}"), (NOT_HTTP, BROKEN)),
@@ -193,10 +193,10 @@ ANSWERS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for 
     ("redirects", redirect, (ANY_REDIRECT, BROKEN)),
     ("never-wants-to-be-asked-again", lambda rng: answer(
         503, b"", ["Retry-After: 99999999999999999999"]), (PROVIDER_ERROR,)),
-    ("answers-what-nobody-asked", lambda rng: afterwards(
+    ("answers-unasked", lambda rng: afterwards(
         response(500, b"{}"), rng.choice((0, 0.02))), (SUCCESS,)),
 
-    # Connections that end too soon, after the request was read.
+    # Connections that end early, after the request was read.
     ("closes-before-it-answers", lambda rng: cut(b"", False), (BROKEN,)),
     ("closes-in-its-head", lambda rng: cut(OK + b"Content-Ty", False), (BROKEN,)),
     ("closes-in-its-body", lambda rng: cut(OK + b"Content-Length: 9\r\n\r\n{}", False), (BROKEN,)),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Meetings with hostile providers that chance puts together.
+"""Rounds of random hostile providers.
 
     campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
 
-In one meeting a job each meets 16 hostilities at once, drawn and varied by the meeting's number:
-HTTP answers, connections and commands. Each job has to end with the documented error at its
-deadline at the latest, celld has to be what it was before, and jobs of three good services must not
-come to harm meanwhile. `CELLD_BINARY` names the program.
+In each round, 16 jobs run at once, each against a hostile behaviour of its own: an HTTP answer, a
+connection or a command, drawn and varied by the number of the round. Each job must end with the
+documented error, at its deadline at the latest; celld must then be in the same state as before; and
+jobs of three good services must succeed meanwhile. `CELLD_BINARY` names the program.
 """
 
 import os
@@ -18,64 +18,64 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
 import program  # noqa: E402
-from ground import HOSTILITIES, Ground  # noqa: E402
+from ground import BEHAVIOURS, TestBed  # noqa: E402
 
 AT_ONCE = 16
-# Until then celld comes to have in its caches and arenas what it will keep there.
-WARM_UP_MEETINGS = 10
+# By then, celld's caches and arenas have their lasting size.
+WARM_UP_ROUNDS = 10
 
 
 def draw(number):
-    return random.Random(f"hostilities {number}").sample(HOSTILITIES, AT_ONCE)
+    return random.Random(f"hostilities {number}").sample(BEHAVIOURS, AT_ONCE)
 
 
-def tell(number, hostilities, faults):
-    print(f"FAULT in meeting {number} with {', '.join(h.name for h in hostilities)}:")
+def report(number, behaviours, faults):
+    print(f"FAULT in round {number} with {', '.join(h.name for h in behaviours)}:")
     for fault in faults:
         print("   ", fault)
-    print(f"  again: CELLD_BINARY={os.environ['CELLD_BINARY']} "
+    print(f"  repeat: CELLD_BINARY={os.environ['CELLD_BINARY']} "
           f"tests/torture/hostile/campaign.py --from {number} --count 1", flush=True)
 
 
-def meet(ground, hostilities, number):
+def run_round(bed, behaviours, number):
     try:
-        return ground.meet(hostilities, number)
-    except Exception as error:  # Most likely celld is gone: that is to be told like any other.
-        return [f"{error!r}; celld's log:\n{ground.daemon.log()}"]
+        return bed.run_round(behaviours, number)
+    except Exception as error:  # Most likely celld has died: report that like any other fault.
+        return [f"{error!r}; celld's log:\n{bed.daemon.log()}"]
 
 
-def run(ground, options, outcome):
+def run(bed, options, outcome):
     until = time.monotonic() + options.seconds
     while outcome.units < options.count and time.monotonic() < until:
         number = options.first + outcome.units
-        hostilities = draw(number)
-        faults = meet(ground, hostilities, number)
+        behaviours = draw(number)
+        faults = run_round(bed, behaviours, number)
         if faults:
             outcome.fail(number)
-            tell(number, hostilities, faults)
-        outcome.add(1, {"hostilities met": AT_ONCE})
-        if outcome.units == WARM_UP_MEETINGS:
-            ground.note_memory()
-        if not ground.daemon.running():
+            report(number, behaviours, faults)
+        outcome.add(1, {"hostile behaviours": AT_ONCE})
+        if outcome.units == WARM_UP_ROUNDS:
+            bed.note_memory()
+        if not bed.daemon.running():
             break
 
 
 def work(options, outcome):
-    ground = Ground()
+    bed = TestBed()
     try:
-        ground.settle()
-        run(ground, options, outcome)
-        ends = ground.end()
+        bed.warm_up()
+        run(bed, options, outcome)
+        ends = bed.end()
     finally:
-        ground.close()
-        outcome.add(0, {"good jobs beside them": ground.good_jobs,
-                        "attempts repeated because they were late": ground.lateness.repeated})
+        bed.close()
+        outcome.add(0, {"good jobs meanwhile": bed.good_jobs,
+                        "late attempts repeated": bed.lateness.repeated})
     if ends:
-        print("FAULT over all meetings:", *ends, sep="\n    ")
+        print("FAULT over all rounds:", *ends, sep="\n    ")
         outcome.fail(options.first, outcome.units)
-    print(f"{outcome.units} meetings with {AT_ONCE} hostilities each, {len(outcome.failed)} with "
-          f"faults; {ground.lateness}; memory grew by {ground.grown / (1 << 20):.1f} MB at most; "
-          f"{ground.good_jobs} good jobs went on")
+    print(f"{outcome.units} rounds with {AT_ONCE} hostile behaviours each, "
+          f"{len(outcome.failed)} with faults; {bed.lateness}; memory grew by at most "
+          f"{bed.grown / (1 << 20):.1f} MB; {bed.good_jobs} good jobs ran meanwhile")
 
 
 def main():

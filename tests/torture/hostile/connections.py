@@ -6,14 +6,14 @@ import threading
 import time
 
 from hostility import (BROKEN, LARGE_BYTES, NOT_HTTP, NOT_REACHED, OUT_OF_TIME, SUCCESS,
-                       TOO_LARGE, Hostility)
+                       TOO_LARGE, HostileBehaviour)
 from provider import hung_up
 
 PATIENCE_S = 30.0
 
 
-class Ambush:
-    """A port of its own; what happens to each connection is `act(connection)`."""
+class HostileServer:
+    """A server on a port of its own that runs `act(connection)` for each connection."""
 
     def __init__(self):
         self.act = end
@@ -28,9 +28,9 @@ class Ambush:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._meet, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _meet(self, connection):
+    def _serve(self, connection):
         self.connections.add(connection)
         with connection:
             try:
@@ -60,7 +60,7 @@ def wait_for_hangup(connection):
 
 
 def swallow_and_wait(connection):
-    """Reads without end, and says nothing."""
+    """Reads everything and answers nothing."""
     connection.settimeout(PATIENCE_S)
     while connection.recv(1 << 16):
         pass
@@ -73,7 +73,7 @@ def read_some(count, then):
     return act
 
 
-def say(data, then=swallow_and_wait):
+def send(data, then=swallow_and_wait):
     def act(connection):
         connection.sendall(data)
         then(connection)
@@ -86,17 +86,17 @@ def flood(connection):
 
 
 def end(connection):
-    """Leaves it to the end of _meet, which closes."""
+    """Does nothing: _serve closes the connection."""
 
 
-# Beginnings of a TLS record: a handshake that never is whole, an alert, and nonsense.
+# Starts of TLS records: a handshake that is never complete, an alert, and nonsense.
 TLS_WORDS = (b"\x16\x03\x03\x40\x00", b"\x15\x03\x03\x00\x02\x02\x28", b"\x00" * 100,
              b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 UNREACHED = (NOT_REACHED,)
 LARGE = {"parameter_bytes": LARGE_BYTES}
 TLS = {"tls": True}
-CONNECTIONS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) for fields in (
+CONNECTIONS = [HostileBehaviour(*row[:3], **(row[3] if len(row) > 3 else {})) for row in (
     ("resets-at-once", lambda rng: reset, (NOT_REACHED, BROKEN)),
     ("closes-at-once", lambda rng: end, (BROKEN, NOT_REACHED)),
     ("resets-in-the-request", lambda rng: read_some(rng.randrange(1, 200), reset), (BROKEN,)),
@@ -106,14 +106,14 @@ CONNECTIONS = [Hostility(*fields[:3], **(fields[3] if len(fields) > 3 else {})) 
     ("never-reads", lambda rng: wait_for_hangup, (OUT_OF_TIME,)),
     ("never-reads-a-large-request", lambda rng: wait_for_hangup, (OUT_OF_TIME,), LARGE),
     ("reads-and-says-nothing", lambda rng: swallow_and_wait, (OUT_OF_TIME,), LARGE),
-    ("answers-before-it-is-asked", lambda rng: say(
+    ("answers-before-it-is-asked", lambda rng: send(
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), (SUCCESS, BROKEN)),
     ("floods-before-it-is-asked", lambda rng: flood, (NOT_HTTP, BROKEN, TOO_LARGE)),
     ("hangs-in-its-handshake", lambda rng: swallow_and_wait, (OUT_OF_TIME,), TLS),
     ("resets-in-its-handshake", lambda rng: read_some(rng.randrange(1, 300), reset), UNREACHED,
      TLS),
     ("closes-in-its-handshake", lambda rng: read_some(rng.randrange(1, 300), end), UNREACHED, TLS),
-    ("garbles-its-handshake", lambda rng: say(rng.choice(TLS_WORDS)),
+    ("garbles-its-handshake", lambda rng: send(rng.choice(TLS_WORDS)),
      (NOT_REACHED, OUT_OF_TIME), TLS),
     ("floods-its-handshake", lambda rng: flood, UNREACHED, TLS),
 )]

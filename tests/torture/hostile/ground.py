@@ -1,4 +1,4 @@
-"""A daemon whose providers are all hostile but for three, and what may not happen to these."""
+"""A daemon with hostile providers and three good ones, and what must not happen to it."""
 
 import contextlib
 import json
@@ -15,89 +15,90 @@ import lateness
 import leftovers
 from answers import ANSWERS
 from commands import COMMANDS
-from connections import CONNECTIONS, Ambush
+from connections import CONNECTIONS, HostileServer
 from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
 from provider import Provider, slow
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 from watch import Watch
 
-HOSTILITIES = ANSWERS + CONNECTIONS + COMMANDS
+BEHAVIOURS = ANSWERS + CONNECTIONS + COMMANDS
 GOOD_SERVICES = ("good", "fine", "demo")
-ANSWER_BYTES = 1 << 20  # Of one answer, at most.
-WARM_UP_JOBS = 20  # Of each good service.
+ANSWER_BYTES = 1 << 20  # The most that one answer takes.
+WARM_UP_JOBS = 20  # For each good service.
 WARM_UP_BYTES = 900_000
-# How long what celld should have let go of is waited for, to say how late it is.
+# How long to wait for connections that celld should have closed, to measure how late it is.
 RELEASE_S = 0.5 * SLOWDOWN
 KINDS = {True: ("commands", "their processes"), False: ("HTTP attempts", "their connections")}
 
 
-class Neighbour(threading.Thread):
-    """Has one job after the other done by a good service."""
+class GoodClient(threading.Thread):
+    """Has a good service run one job after another."""
 
-    def __init__(self, ground, service):
+    def __init__(self, bed, service):
         super().__init__(daemon=True)
-        self.ground = ground
+        self.bed = bed
         self.service = service
         self.ending = threading.Event()
         self.jobs = []
         self.start()
 
     def run(self):
-        client = self.ground.daemon.client()
+        client = self.bed.daemon.client()
         while not self.ending.wait(0.05):
-            job = self.ground.job(self.service, "good", 20000)
+            job = self.bed.job(self.service, "good", 20000)
             answer = client.post("/v1/jobs", job, Prefer="wait=30").json
             self.jobs.append((answer.get("state"), answer.get("id"), answer.get("error")))
         client.close()
 
-    def leave(self):
-        """What harm its jobs came to."""
+    def finish(self):
+        """Stops, and returns what went wrong with its jobs."""
         self.ending.set()
         self.join(DEADLINE_S)
         if self.is_alive():
-            return [f"the good service {self.service}: a job does not end"]
-        return [f"the good service {self.service}: harm came to {job}" for job in self.jobs
+            return [f"the good service {self.service}: a job has not ended"]
+        return [f"the good service {self.service}: job failed: {job}" for job in self.jobs
                 if job[0] != "succeeded"]
 
 
-class Ground:
-    """Each hostility is a service of its own, in one cell with all the others; the good services
-    have another."""
+class TestBed:
+    """Each hostile behaviour is a service of its own, in one cell with all the others; the good
+    services have another cell."""
 
-    def __init__(self, hostilities=HOSTILITIES):
-        self.hostilities = list(hostilities)
+    def __init__(self, behaviours=BEHAVIOURS):
+        self.behaviours = list(behaviours)
         self.directory = tempfile.mkdtemp(prefix="celld-hostile-")
         self.provider = Provider()
         self.provider.always("/", slow(0.01))
-        # Each has a server of its own: what one says too late, no other must hear.
-        self.hostile_providers = {hostility.name: Provider() for hostility in self.hostilities
-                                  if hostility in ANSWERS}
-        self.ambushes = {hostility.name: Ambush() for hostility in self.hostilities
-                         if hostility in CONNECTIONS}
+        # Each has a server of its own, so that late data from one never reaches another.
+        self.hostile_providers = {behaviour.name: Provider() for behaviour in self.behaviours
+                                  if behaviour in ANSWERS}
+        self.hostile_servers = {behaviour.name: HostileServer() for behaviour in self.behaviours
+                                if behaviour in CONNECTIONS}
         self.ports = {server.port: name for name, server in
-                      [*self.hostile_providers.items(), *self.ambushes.items()]}
+                      [*self.hostile_providers.items(), *self.hostile_servers.items()]}
         self.numbers = iter(range(1 << 62))
         self.lateness = lateness.Lateness()
-        self.memory = self.grown = 0  # Bytes: before, and more than that, at most.
+        self.memory = self.grown = 0  # Bytes: the baseline, and the most above it.
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()
         self.client = self.daemon.client()
-        self.descriptors = self.supervisor = None  # As settle() found them.
+        self.descriptors = self.supervisor = None  # As warm_up() found them.
 
     def config(self):
         services = {"good": {"type": "http", "url": self.provider.url + "/"},
                     "fine": self.command("fine", "echo '{}'"),
                     "demo": {"type": "simulated", "latency_ms": {"min": 0, "max": 20}}}
-        services |= {hostility.name: self.service(hostility) for hostility in self.hostilities}
+        services |= {behaviour.name: self.service(behaviour) for behaviour in self.behaviours}
         return {"services": services, "shutdown_grace_ms": 2000,
                 "cells": [{"customer": "hostile", "pool": {"size": 64}}, {"customer": "good"}]}
 
-    def service(self, hostility):
-        if hostility in COMMANDS:
-            return self.command(hostility.name, hostility.act)
-        if hostility in ANSWERS:
-            return {"type": "http", "url": self.hostile_providers[hostility.name].url + "/"}
-        scheme, port = "https" if hostility.tls else "http", self.ambushes[hostility.name].port
+    def service(self, behaviour):
+        if behaviour in COMMANDS:
+            return self.command(behaviour.name, behaviour.act)
+        if behaviour in ANSWERS:
+            return {"type": "http", "url": self.hostile_providers[behaviour.name].url + "/"}
+        scheme = "https" if behaviour.tls else "http"
+        port = self.hostile_servers[behaviour.name].port
         return {"type": "http", "url": f"{scheme}://127.0.0.1:{port}/"}
 
     def command(self, name, script):
@@ -113,15 +114,15 @@ class Ground:
                 "services": [service], "parameters": {"text": "x" * parameter_bytes},
                 "timeout_ms": timeout_ms, "retry": {"max_attempts": 1}}
 
-    def settle(self):
-        """Notes what celld is like that has called each kind of service, and has as much in its
-        caches as large jobs bring there."""
+    def warm_up(self):
+        """Calls each kind of service, fills celld's caches with large jobs, and notes the state of
+        celld."""
         for service in GOOD_SERVICES * WARM_UP_JOBS:
             self.submit(service, "good", 60000, WARM_UP_BYTES)
         wait_until(lambda: not self.unfinished(), "good jobs end")
-        wait_until(lambda: not leftovers.marked(self.directory), "their commands have gone")
+        wait_until(lambda: not leftovers.marked(self.directory), "their commands are gone")
         self.supervisor = wait_until(self.only_supervisor, "one process is left, the supervisor")
-        self.client.get("/v1/jobs")  # What is opened for the first reader stays open.
+        self.client.get("/v1/jobs")  # The first reader opens files that stay open.
         self.descriptors = self.quiet_descriptors()
         self.note_memory()
 
@@ -134,67 +135,67 @@ class Ground:
         return found if len(found) == 1 else None
 
     def note_memory(self):
-        """Growth counts from here on."""
+        """Sets the baseline for growth."""
         gauge = Gauge(self.daemon.process.pid)
         gauge.end()
         self.memory, self.grown = gauge.peak, 0
 
     def quiet_descriptors(self):
-        """Those that are left when nobody has a connection. celld keeps some to providers, and
-        lets go of what these have closed when it makes its next call."""
+        """The descriptors that are open without connections. celld keeps some connections to
+        providers, and releases those that a provider has closed when it makes its next call."""
         job_id = self.submit("good", "good", 20000)
         wait_until(lambda: self.ended(job_id), "a good job ends")
-        self.hang_up()
+        self.close_connections()
         time.sleep(0.1)
         return leftovers.descriptors(self.daemon.process.pid)
 
-    # --- A meeting --------------------------------------------------------------------------------
+    # --- A round ----------------------------------------------------------------------------------
 
-    def meet(self, hostilities, seed):
-        """A job meets each of them, all at once. Returns what went wrong, in words."""
-        faults, found = self.encounter(hostilities, seed, GOOD_SERVICES)
-        for hostility, late_ms in found.items():
-            def again(hostility=hostility):
-                faults, found = self.encounter([hostility], seed)
-                return faults, found.get(hostility, {})
-            faults += [f"{hostility.name}: {fault}"
+    def run_round(self, behaviours, seed):
+        """Runs a job against each behaviour, all at once. Returns what went wrong, in words."""
+        faults, found = self.run_jobs(behaviours, seed, GOOD_SERVICES)
+        for behaviour, late_ms in found.items():
+            def again(behaviour=behaviour):
+                faults, found = self.run_jobs([behaviour], seed)
+                return faults, found.get(behaviour, {})
+            faults += [f"{behaviour.name}: {fault}"
                        for fault in self.lateness.judge(late_ms, again)]
         return faults
 
-    def encounter(self, hostilities, seed, beside=()):
-        """Returns what went wrong, and by how much each attempt was late."""
-        for hostility in hostilities:
-            self.prepare(hostility, random.Random(f"{seed} {hostility.name}"))
+    def run_jobs(self, behaviours, seed, beside=()):
+        """Returns what went wrong, and how late each attempt was."""
+        for behaviour in behaviours:
+            self.prepare(behaviour, random.Random(f"{seed} {behaviour.name}"))
         for provider in [self.provider, *self.hostile_providers.values()]:
             provider.calls.clear()
         gauge, watch = Gauge(self.daemon.process.pid), Watch(self.ports, self.directory)
-        neighbours = [Neighbour(self, service) for service in beside]
-        submitted = [(hostility, self.submit(hostility.name, "hostile", hostility.timeout_ms,
-                                             hostility.parameter_bytes))
-                     for hostility in hostilities]
-        jobs = {hostility: self.end_of(job_id) for hostility, job_id in submitted}
-        faults = [f"{hostility.name}: {fault}" for hostility, job in jobs.items()
-                  for fault in self.judge(hostility, job)]
-        jobs = {hostility: job for hostility, job in jobs.items() if job}
-        for neighbour in neighbours:
-            faults += neighbour.leave()
-            self.good_jobs += len(neighbour.jobs)
+        good_clients = [GoodClient(self, service) for service in beside]
+        submitted = [(behaviour, self.submit(behaviour.name, "hostile", behaviour.timeout_ms,
+                                             behaviour.parameter_bytes))
+                     for behaviour in behaviours]
+        jobs = {behaviour: self.end_of(job_id) for behaviour, job_id in submitted}
+        faults = [f"{behaviour.name}: {fault}" for behaviour, job in jobs.items()
+                  for fault in self.judge(behaviour, job)]
+        jobs = {behaviour: job for behaviour, job in jobs.items() if job}
+        for good_client in good_clients:
+            faults += good_client.finish()
+            self.good_jobs += len(good_client.jobs)
         gauge.end()
-        faults += self.judge_memory(gauge, len(jobs)) + self.judge_processes()
+        faults += self.check_memory(gauge, len(jobs)) + self.check_processes()
         self.await_release(jobs)
         watch.end()
-        return faults + self.judge_descriptors(), {
-            hostility: self.late_ms(hostility, job, watch) for hostility, job in jobs.items()}
+        return faults + self.check_descriptors(), {
+            behaviour: self.late_ms(behaviour, job, watch) for behaviour, job in jobs.items()}
 
-    def prepare(self, hostility, rng):
-        if hostility in ANSWERS:
-            self.hostile_providers[hostility.name].always("/", hostility.act(rng))
-        elif hostility in CONNECTIONS:
-            self.ambushes[hostility.name].act = hostility.act(rng)
+    def prepare(self, behaviour, rng):
+        if behaviour in ANSWERS:
+            self.hostile_providers[behaviour.name].always("/", behaviour.act(rng))
+        elif behaviour in CONNECTIONS:
+            self.hostile_servers[behaviour.name].act = behaviour.act(rng)
 
     def submit(self, *what):
-        """Not through the test's usual client: that looks closely at all that it gets, and here
-        jobs are large and clocks run."""
+        """Bypasses the usual client, which checks every answer closely: here jobs are large and
+        time matters."""
         connection = self.client.connection
         connection.request("POST", "/v1/jobs", json.dumps(self.job(*what)),
                            {"Content-Type": "application/json"})
@@ -208,42 +209,42 @@ class Ground:
         return job if job["state"] in ENDED else None
 
     def end_of(self, job_id):
-        """The job as it ended; None when it does not."""
+        """The ended job; None if it does not end."""
         with contextlib.suppress(AssertionError):
             return wait_until(lambda: self.ended(job_id), "the job ends")
         return None
 
-    def judge(self, hostility, job):
+    def judge(self, behaviour, job):
         if job is None:
-            return ["its job does not end"]
-        fault = hostility.fault(job)
+            return ["its job has not ended"]
+        fault = behaviour.fault(job)
         faults = [fault] if fault else []
-        if hostility in ANSWERS:
-            calls = len(self.hostile_providers[hostility.name].calls_of(job=job["id"]))
+        if behaviour in ANSWERS:
+            calls = len(self.hostile_providers[behaviour.name].calls_of(job=job["id"]))
             faults += [f"{calls} calls for one attempt"] if calls > 1 else []
         return faults
 
     def await_release(self, jobs):
-        """celld hangs up on whom it has given up."""
-        given_up = {hostility.name for hostility, job in jobs.items() if hostility.given_up(job)}
+        """Waits until celld has closed the connections of the calls that it gave up."""
+        given_up = {behaviour.name for behaviour, job in jobs.items() if behaviour.given_up(job)}
         until = time.monotonic() + RELEASE_S
         while given_up & leftovers.connected(self.ports) and time.monotonic() < until:
             time.sleep(0.01)
 
-    def late_ms(self, hostility, job, watch):
-        command = hostility in COMMANDS
-        held_at = watch.held_at.get(hostility.name) if command or hostility.given_up(job) else None
-        return lateness.of_attempt(job["steps"][0], hostility.timeout_ms, KINDS[command], held_at)
+    def late_ms(self, behaviour, job, watch):
+        command = behaviour in COMMANDS
+        held_at = watch.held_at.get(behaviour.name) if command or behaviour.given_up(job) else None
+        return lateness.of_attempt(job["steps"][0], behaviour.timeout_ms, KINDS[command], held_at)
 
-    def judge_memory(self, gauge, met):
-        """Meanwhile each of them may have had one whole answer in memory."""
+    def check_memory(self, gauge, met):
+        """During the round, each job may have had one whole answer in memory."""
         grown, peak = gauge.memory() - self.memory, gauge.peak - self.memory
         self.grown = max(self.grown, grown)
         if MEASURED and (grown > GROWTH_BYTES_MAX or peak > GROWTH_BYTES_MAX + met * ANSWER_BYTES):
-            return [f"memory grew by {grown >> 20} MB, and by {peak >> 20} MB meanwhile"]
+            return [f"memory grew by {grown >> 20} MB, and by {peak >> 20} MB at its peak"]
         return []
 
-    def judge_processes(self):
+    def check_processes(self):
         celld = self.daemon.process.pid
 
         def all_gone():
@@ -251,16 +252,16 @@ class Ground:
                     <= self.supervisor and
                     set(leftovers.marked(self.directory)) <= set(leftovers.escaped(self.directory)))
         try:
-            wait_until(all_gone, "all are reaped")
+            wait_until(all_gone, "all processes are reaped")
             return []
         except AssertionError:
             left = leftovers.offspring(celld) | set(leftovers.marked(self.directory))
             return [f"processes are left: {leftovers.describe(left)}"]
         finally:
             leftovers.kill(leftovers.escaped(self.directory))
-            wait_until(lambda: not leftovers.marked(self.directory), "the servers have gone")
+            wait_until(lambda: not leftovers.marked(self.directory), "the servers are gone")
 
-    def judge_descriptors(self):
+    def check_descriptors(self):
         left = None
         for _ in range(20):
             left = self.quiet_descriptors() - self.descriptors
@@ -268,8 +269,8 @@ class Ground:
                 return []
         return [f"descriptors are left: {left}"]
 
-    def hang_up(self):
-        """Ends the test's own connection, and those that celld keeps to providers."""
+    def close_connections(self):
+        """Closes the test's own connection, and those that celld keeps to providers."""
         self.client.close()
         for server in self.servers():
             for connection in server.connections.copy():
@@ -277,10 +278,10 @@ class Ground:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def servers(self):
-        return [self.provider, *self.hostile_providers.values(), *self.ambushes.values()]
+        return [self.provider, *self.hostile_providers.values(), *self.hostile_servers.values()]
 
     def end(self):
-        """What went wrong over all of it. celld has to stop in order."""
+        """Stops celld, which must exit with 0. Returns what went wrong over all rounds."""
         faults = self.lateness.faults()
         try:
             code = self.daemon.stop()

@@ -1,55 +1,56 @@
-"""What one hostility is, and how an attempt that meets it has to end."""
+"""One hostile behaviour, and how an attempt that meets it must end."""
 
 import dataclasses
 import re
 
-# What interpret() of src/providers/ says of each end; {} is the service.
-# An attempt at its deadline is ended by its provider or, if that is slower, by its dispatcher; on a
-# busy machine it may not have come far by then.
+# The messages of interpret() in src/providers; {} is the service. An attempt at its deadline is
+# ended by its provider or, if that is slower, by its dispatcher; on a busy machine it may not have
+# come far by then.
 OUT_OF_TIME = ("timeout", r"{} did not answer in time\.|{} could not be reached in time\.|"
                           r"the attempt had not ended after \d+ ms")
 NOT_REACHED = ("communications_error", r"{} could not be reached: .+\.")
 BROKEN = ("communications_error",
           r"The connection to {} ended before its answer was complete(: .+)?\.")
 NOT_HTTP = ("invalid_response", r"{} answered with something that is not HTTP\.")
-TOO_LARGE = ("invalid_response", r"{} answered with more than celld takes\.")
+TOO_LARGE = ("invalid_response", r"{} answered with more than celld accepts\.")
 NOT_JSON = ("invalid_response", r"{} answered with a body that is not a JSON object\.")
-KILLED_IN_TIME = ("timeout", r"{} did not end in time and was killed\.|"
+KILLED_IN_TIME = ("timeout", r"{} did not finish in time and was killed\.|"
                              r"the attempt had not ended after \d+ ms")
-KILLED_TOO_LARGE = ("invalid_response", r"{} answered with more than celld takes and was killed\.")
+KILLED_TOO_LARGE = ("invalid_response",
+                    r"{} wrote more output than celld accepts and was killed\.")
 SUCCESS = (None, "")
-# After these ends celld keeps no connection.
+# After these ends, celld closes the connection.
 GIVEN_UP = (OUT_OF_TIME, NOT_REACHED, BROKEN, NOT_HTTP, TOO_LARGE)
 
-LARGE_BYTES = 300_000  # Of the parameters of a job: more than the buffers of a socket or a pipe.
+LARGE_BYTES = 300_000  # Size of a job's parameters: more than a socket or a pipe can buffer.
 
 
 @dataclasses.dataclass(frozen=True)
-class Hostility:
-    """`act` is what the provider does: for an answer a function of a Random that makes a behaviour
-    of tests/lib/provider.py, for a connection one that makes a function of the connection, for a
-    command the text of a shell script. `ends` are the (code, text) that are right."""
+class HostileBehaviour:
+    """`act` is what the provider does. For an answer, it makes a behaviour of tests/lib/provider.py
+    from a Random; for a connection, it makes a function of the connection from a Random; for a
+    command, it is the text of a shell script. `ends` holds the correct ends, as (code, text)."""
 
     name: str
     act: object
     ends: tuple
-    parameter_bytes: int = 0     # How much its job sends along.
+    parameter_bytes: int = 0     # Size of the job's parameters.
     tls: bool = False            # The service's URL is https.
 
     @property
     def timeout_ms(self):
-        """Short where time is what ends it; otherwise a slow machine must not."""
+        """Short if time ends the attempt; otherwise long enough for a slow machine."""
         return 600 if any(code == "timeout" for code, _ in self.ends) else 20_000
 
     def fault(self, job):
-        """What is wrong with how the job ended; None when nothing is."""
+        """What is wrong with the end of the job; None when nothing is."""
         state = "failed" if job["error"] else "succeeded"
         if job["state"] == state and self._ended_as(job, self.ends):
             return None
         return f"ended {job['state']} with {job['error']}, not as one of {self.ends}"
 
     def given_up(self, job):
-        """Whether the call was aborted, or came to nothing."""
+        """Whether the call was aborted or failed without an answer."""
         return self._ended_as(job, GIVEN_UP)
 
     def _ended_as(self, job, ends):

@@ -1,7 +1,7 @@
-"""How late attempts were over, and when that is a fault.
+"""How late attempts end, and when that is a fault.
 
-A busy machine makes one attempt or the other late. So whatever is late is tried again alone, and
-only what is late each time is celld's fault.
+A busy machine makes single attempts late. So a late attempt is repeated alone, and is a fault of
+celld only if it is late every time.
 """
 
 import collections
@@ -12,7 +12,7 @@ from daemon import SLOWDOWN
 MS_MAX = {"HTTP attempts": 100 * SLOWDOWN, "their connections": 100 * SLOWDOWN,
           "commands": 1000 * SLOWDOWN, "their processes": 1000 * SLOWDOWN}
 REPEATS = 3
-# Those that meet each other are late together; so it takes many to say that most are late.
+# Concurrent attempts are late together, so it takes many of them to say that most are late.
 MANY = 30
 
 
@@ -21,8 +21,8 @@ def moment(text):
 
 
 def of_attempt(step, timeout_ms, kinds, held_at):
-    """{kind: milliseconds} of one attempt. `kinds` are the attempt's own and that of what celld
-    holds for it; `held_at` is when it was last seen to hold that, None when it need not let go."""
+    """The lateness of one attempt, {kind: milliseconds}. `kinds` names the attempt and what celld
+    holds for it; `held_at` is when celld was last seen to hold that, or None if it may keep it."""
     ended_at = moment(step["finished_at"])
     deadline = moment(step["started_at"]) + timeout_ms / 1000
     own, held = kinds
@@ -39,14 +39,14 @@ def late(found):
 class Lateness:
     def __init__(self):
         self.most_ms = dict.fromkeys(MS_MAX, 0.0)
-        self.met = collections.Counter()
+        self.seen = collections.Counter()
         self.late = collections.Counter()
         self.repeated = 0  # Attempts.
 
     def judge(self, found, again):
-        """What is wrong. `again()` makes the same attempt alone, and returns what else is wrong
-        and what was found then."""
-        self.met.update(found.keys())
+        """Returns the faults. `again()` repeats the attempt alone, and returns its other faults and
+        its lateness."""
+        self.seen.update(found.keys())
         self.late.update(late(found))
         faults, tries = [], [found]
         self._note(found)
@@ -65,12 +65,13 @@ class Lateness:
             self.most_ms[kind] = max(self.most_ms[kind], ms)
 
     def faults(self):
-        """Of all together: what is only late beside others must not be so as a rule."""
-        return [f"of {self.met[kind]} {kind} {self.late[kind]} were late"
-                for kind in MS_MAX if self.met[kind] >= MANY and
-                self.late[kind] > self.met[kind] / 2]
+        """The faults of all attempts together: most must be in time, even those that were only late
+        beside others."""
+        return [f"of {self.seen[kind]} {kind} {self.late[kind]} were late"
+                for kind in MS_MAX if self.seen[kind] >= MANY and
+                self.late[kind] > self.seen[kind] / 2]
 
     def __str__(self):
-        return ", ".join(f"{kind} over {ms:.0f} ms late at most"
-                         for kind, ms in self.most_ms.items() if self.met[kind]) + (
-                             f"; {self.repeated} attempts repeated because they were late")
+        return ", ".join(f"{kind} at most {ms:.0f} ms late"
+                         for kind, ms in self.most_ms.items() if self.seen[kind]) + (
+                             f"; {self.repeated} late attempts repeated")

@@ -1,4 +1,4 @@
-"""What celld, its commands and its connections leave on the machine."""
+"""The processes, connections and descriptors of celld and its commands."""
 
 import collections
 import contextlib
@@ -13,8 +13,8 @@ def process_numbers():
 
 
 def service_of(pid, directory):
-    """The service whose command this process is or comes from: the mark in its environment is the
-    service's name below the test's directory. None for others, and for those that have ended."""
+    """The service whose command started this process: the mark in its environment is the service's
+    name below the test's directory. None for other processes and for those that have ended."""
     wanted = f"{MARK}={directory}/".encode()
     with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
         for variable in file.read().split(b"\0"):
@@ -24,12 +24,12 @@ def service_of(pid, directory):
 
 
 def marked(directory):
-    """The processes of commands, and whatever comes of them."""
+    """The processes of commands and their descendants."""
     return [pid for pid in process_numbers() if service_of(pid, directory)]
 
 
 def escaped(directory):
-    """Those of them in a session of their own: celld promises to let them go."""
+    """The marked processes in a session of their own, which celld promises to leave alone."""
     found = []
     for pid in marked(directory):
         with contextlib.suppress(ProcessLookupError):
@@ -39,20 +39,20 @@ def escaped(directory):
 
 
 def stat(pid):
-    """Its state, parent, group, session, and so on; nothing when it is gone."""
+    """State, parent, group, session, and so on; empty when the process is gone."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         return file.read().rpartition(")")[2].split()
     return []
 
 
 def at_work(directory, groups):
-    """The services whose commands have a process in their group, also one that has ended and that
-    nobody has waited for. `groups` keeps what belongs to whom from one look to the next."""
+    """The services whose commands have a process, or a zombie, in their process group. `groups`
+    remembers the service of each group from one call to the next."""
     found = set()
     for pid in process_numbers():
         _, _, group, session, *_ = stat(pid) or [None] * 4
         if group == session:
-            continue  # No command, or one that has escaped.
+            continue  # Not a command, or one that has escaped.
         if group not in groups and (service := service_of(pid, directory)):
             groups[group] = service
         if group in groups:
@@ -61,14 +61,14 @@ def at_work(directory, groups):
 
 
 def connected(ports):
-    """The names of these ports, {port: name}, to which some process holds a connection, whatever
-    the peer knows of it."""
+    """The names of the ports in `ports` ({port: name}) to which some process holds a connection,
+    whether or not the peer still knows it."""
     found = set()
     with open("/proc/net/tcp", encoding="ascii") as file:
         next(file)
         for line in file:
             _, _, remote, _, _, _, _, _, _, inode, *_ = line.split()
-            if inode != "0":  # Nobody's any more, once it was closed.
+            if inode != "0":  # Closed connections have no inode.
                 found.add(ports.get(int(remote.rpartition(":")[2], 16)))
     return found - {None}
 
@@ -80,7 +80,7 @@ def kill(pids):
 
 
 def offspring(ancestor):
-    """All that descends from a process, also what has ended and nobody has waited for."""
+    """All descendants of a process, zombies included."""
     children = collections.defaultdict(set)
     for pid in process_numbers():
         for parent in stat(pid)[1:2]:
@@ -103,7 +103,7 @@ def describe(pids):
 
 
 def descriptors(pid):
-    """What each open one is, counted."""
+    """The targets of a process's open descriptors, counted."""
     names = collections.Counter()
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):

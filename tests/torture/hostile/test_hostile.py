@@ -1,4 +1,5 @@
-"""Each hostility once; campaign.py draws and varies them. And what judges them is judged."""
+"""Each hostile behaviour once (campaign.py draws and varies them), and tests of the tests' own
+measuring."""
 
 import contextlib
 import os
@@ -13,43 +14,43 @@ from answers import ANSWERS
 from commands import COMMANDS
 from connections import CONNECTIONS
 from daemon import wait_until
-from ground import KINDS, Ground
+from ground import KINDS, TestBed
 from lateness import MANY, MS_MAX, REPEATS, Lateness, moment, of_attempt
 
 AT_ONCE = 12
 
 
 class Hostile(unittest.TestCase):
-    def assert_withstood(self, hostilities):
-        ground = Ground(hostilities)
-        self.addCleanup(ground.close)
-        ground.settle()
+    def assert_survives(self, behaviours):
+        bed = TestBed(behaviours)
+        self.addCleanup(bed.close)
+        bed.warm_up()
         faults = []
-        for first in range(0, len(hostilities), AT_ONCE):
-            faults += ground.meet(hostilities[first:first + AT_ONCE], "each once")
-        faults += ground.end()
-        print(f"{ground.lateness}; memory +{ground.grown / (1 << 20):.1f} MB, "
-              f"{ground.good_jobs} good jobs went on", file=sys.stderr)
+        for first in range(0, len(behaviours), AT_ONCE):
+            faults += bed.run_round(behaviours[first:first + AT_ONCE], "each once")
+        faults += bed.end()
+        print(f"{bed.lateness}; memory +{bed.grown / (1 << 20):.1f} MB, "
+              f"{bed.good_jobs} good jobs ran meanwhile", file=sys.stderr)
         self.assertEqual(faults, [])
 
-    def test_no_answer_of_an_http_provider_outlasts_its_deadline_or_harms_others(self):
-        self.assert_withstood(ANSWERS)
+    def test_no_answer_of_an_http_provider_outlasts_its_deadline_or_harms_other_jobs(self):
+        self.assert_survives(ANSWERS)
 
-    def test_no_connection_to_a_provider_outlasts_its_deadline_or_harms_others(self):
-        self.assert_withstood(CONNECTIONS)
+    def test_no_connection_to_a_provider_outlasts_its_deadline_or_harms_other_jobs(self):
+        self.assert_survives(CONNECTIONS)
 
-    def test_no_command_outlasts_its_deadline_leaves_anything_or_harms_others(self):
-        self.assert_withstood(COMMANDS)
+    def test_no_command_outlasts_its_deadline_leaves_processes_or_harms_other_jobs(self):
+        self.assert_survives(COMMANDS)
 
 
-class Judging(unittest.TestCase):
+class LatenessTest(unittest.TestCase):
     STEP = {"started_at": "2026-01-01T00:00:00.000Z", "finished_at": "2026-01-01T00:00:00.650Z"}
     ENDED_AT = moment(STEP["finished_at"])
     LATE = {"HTTP attempts": MS_MAX["HTTP attempts"] + 1}
     IN_TIME = {"HTTP attempts": MS_MAX["HTTP attempts"] - 1}
 
     def judge(self, first, *again):
-        """(faults, how often it was repeated)."""
+        """(faults, number of repeats)."""
         lateness, tries = Lateness(), iter(again)
         return lateness.judge(first, lambda: ([], next(tries))), lateness.repeated
 
@@ -57,24 +58,24 @@ class Judging(unittest.TestCase):
         self.assertEqual({kind.replace(" ", "_"): round(ms) for kind, ms in found.items()},
                          expected)
 
-    def test_an_attempt_is_late_from_its_deadline_on_what_it_holds_from_its_end_on(self):
+    def test_an_attempt_is_late_after_its_deadline_and_what_it_holds_after_its_end(self):
         self.assert_ms(of_attempt(self.STEP, 600, KINDS[False], self.ENDED_AT),
                        HTTP_attempts=50, their_connections=50)
         self.assert_ms(of_attempt(self.STEP, 20_000, KINDS[True], self.ENDED_AT + 2),
                        commands=0, their_processes=2000)
         self.assert_ms(of_attempt(self.STEP, 600, KINDS[False], None), HTTP_attempts=50)
 
-    def test_what_is_late_every_time_is_a_fault(self):
+    def test_an_attempt_that_is_late_every_time_is_a_fault(self):
         faults, repeated = self.judge(self.LATE, *[self.LATE] * REPEATS)
         self.assertIn("HTTP attempts are late each time", faults[0])
         self.assertEqual(repeated, REPEATS)
 
-    def test_what_is_late_by_chance_is_repeated_and_is_none(self):
+    def test_an_attempt_that_is_late_by_chance_is_repeated_and_is_no_fault(self):
         self.assertEqual(self.judge(self.LATE, self.LATE, self.IN_TIME), ([], 2))
         self.assertEqual(self.judge(self.IN_TIME), ([], 0))
         self.assertEqual(self.judge(self.LATE, {}), ([], 1))
 
-    def test_what_is_only_late_beside_others_is_a_fault_when_it_is_the_rule(self):
+    def test_attempts_that_are_late_only_beside_others_are_a_fault_if_most_are(self):
         half = MANY // 2
         for late, faults in ((half, []),
                              (half + 1, [f"of {MANY} HTTP attempts {half + 1} were late"])):
@@ -85,8 +86,8 @@ class Judging(unittest.TestCase):
             self.assertEqual(lateness.faults(), faults)
 
 
-class Watching(unittest.TestCase):
-    def test_a_connection_is_seen_until_it_is_closed_even_if_its_peer_cannot_know(self):
+class LeftoversTest(unittest.TestCase):
+    def test_a_connection_is_seen_until_it_is_closed_even_if_its_peer_does_not_know(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             ports = {server.getsockname()[1]: "it"}
             self.assertEqual(leftovers.connected(ports), set())

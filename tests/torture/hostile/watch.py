@@ -1,4 +1,4 @@
-"""Looks all the while at what celld holds for each service, as the kernel knows it."""
+"""Samples what celld holds for each service, according to the kernel."""
 
 import threading
 import time
@@ -6,12 +6,12 @@ import time
 import leftovers
 
 PAUSE_S = 0.025
-PROCESSES_EVERY = 4  # Looks: these take longer, and their bound is wider.
+PROCESSES_EVERY = 4  # Samples: processes take longer to list, and their bound is wider.
 
 
 class Watch(threading.Thread):
-    """`held_at`: when each service was last seen to have a connection or a process. What is missed
-    between two looks, or by a busy machine, makes that earlier, never later."""
+    """`held_at`: when each service was last seen with a connection or a process. Whatever goes
+    unseen between two samples, or on a busy machine, makes this time earlier, never later."""
 
     def __init__(self, ports, directory):
         super().__init__(daemon=True)
@@ -23,17 +23,17 @@ class Watch(threading.Thread):
         self.start()
 
     def run(self):
-        looks = 0
+        samples = 0
         while not self.ending.is_set():
             self._note(leftovers.connected, self.ports)
-            if looks % PROCESSES_EVERY == 0:
+            if samples % PROCESSES_EVERY == 0:
                 self._note(leftovers.at_work, self.directory, self.groups)
-            looks += 1
+            samples += 1
             self.ending.wait(PAUSE_S)
 
-    def _note(self, look, *where):
+    def _note(self, list_held, *where):
         at = time.time()
-        self.held_at.update(dict.fromkeys(look(*where), at))
+        self.held_at.update(dict.fromkeys(list_held(*where), at))
 
     def end(self):
         self.ending.set()

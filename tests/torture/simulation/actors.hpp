@@ -1,4 +1,4 @@
-// The simulated outside: providers that misbehave, a client, and one who watches.
+// The simulated environment: providers that misbehave, a client, and an observer of job changes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace simulation {
 struct ClientSubmit {
   JobRequest request;
 };
-/// As a client who has just read the job.
+/// From a client that has just read the job.
 struct ClientCancel {
   JobPtr job;
 };
@@ -34,18 +34,18 @@ struct ClientReload {
 struct ClientShutDown {
   milliseconds grace{};
 };
-/// List the cells.
+/// Lists the cells.
 struct ClientAudit {};
 struct ProviderTick {
   SteadyTime at{};
 };
 
-/// What the client has seen; read by the driver.
+/// The client's state, which the driver reads.
 struct ClientState {
-  std::uint64_t unanswered = 0;  ///< Questions.
+  std::uint64_t unanswered = 0;  ///< Pending requests.
   bool has_shut_down = false;
   bool reloading = false;
-  bool reloaded = false;                         ///< And not yet noticed by the driver.
+  bool reloaded = false;                         ///< Set by the client, reset by the driver.
   std::optional<std::vector<CellStatus>> cells;  ///< As last listed.
 };
 
@@ -63,13 +63,13 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
 
 namespace simulation {
 
-/// A provider whose calls take 0 to 1.5 times their timeout or for ever, and succeed, fail in every
-/// way, answer nonsense, or are ended by the provider itself; an abort may take a while. In a
-/// gentle world it only succeeds, soon.
+/// A provider whose calls take 0 to 1.5 times their timeout or never end. They succeed, fail in
+/// every way, return garbage, or are aborted by the provider itself; an abort may take a while.
+/// Once the world is gentle, calls only succeed, and quickly.
 Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
                         std::string service);
 
-/// Hears of changes, and passes on of which job the end was told.
+/// Receives job changes and reports to the world which job ends were announced.
 JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world);
 
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,

@@ -19,7 +19,7 @@
 namespace simulation {
 namespace {
 
-constexpr std::uint64_t repeat_every = 100;  ///< Seeds that are run twice, for the same trace.
+constexpr std::uint64_t repeat_every = 100;  ///< Each such seed runs twice, with equal traces.
 
 /// Shared by all workers.
 struct Progress {
@@ -31,14 +31,14 @@ struct Progress {
   std::atomic<std::uint64_t> calls{0};
   std::atomic<std::uint64_t> crashes{0};
   std::atomic<std::uint64_t> stops{0};
-  std::atomic<std::uint64_t> failing_seed{0};  ///< The first that was found.
+  std::atomic<std::uint64_t> failing_seed{0};  ///< The first one found.
   std::atomic<bool> interrupted{false};
   std::array<std::atomic<std::uint64_t>, workers_max> at{};  ///< The seed of each worker.
 };
 
 Progress* progress_to_interrupt = nullptr;
 
-/// Ctrl-C and SIGTERM: no seed is begun any more, and what was done is told.
+/// On Ctrl-C and SIGTERM, no new seed begins, and the campaign still reports its results.
 void interrupt_by_signals(Progress& progress) {
   progress_to_interrupt = &progress;
   struct sigaction action = {};
@@ -82,7 +82,7 @@ class Campaign {
   }
 
  private:
-  /// In processes of their own, so that whatever one dies of, its seed is known.
+  /// The workers are processes, so that the seed that crashes one is known.
   void run_workers() {
     std::fflush(stdout);
     std::vector<pid_t> children;
@@ -102,7 +102,7 @@ class Campaign {
     }
   }
 
-  /// Takes the next seed until none is left, the time is over, or somebody has found something.
+  /// Takes the next seed until none is left, the time is up, or a worker has found a violation.
   void work(std::atomic<std::uint64_t>& seed) {
     while (progress_->failures == 0 && !progress_->interrupted &&
            (!options_.time || elapsed() < *options_.time)) {
@@ -140,7 +140,7 @@ class Campaign {
     return true;
   }
 
-  // --- Telling ---------------------------------------------------------------------------------
+  // --- Reporting -------------------------------------------------------------------------------
 
   void report(std::uint64_t seed, const RunResult& result) const {
     const std::string promise = result.broken_promise();
@@ -152,7 +152,7 @@ class Campaign {
     }
     std::printf("seed %llu violates %s\n", static_cast<unsigned long long>(seed),
                 result.violations.front().c_str());
-    std::fflush(stdout);  // What follows takes a moment.
+    std::fflush(stdout);  // Shrinking takes a while.
     const Caps least = shrink(seed, options_.caps, promise);
     if (!options_.trace) print_trace(run_seed(seed, least, true));
     std::printf("the whole run:   %s\nthis small run:  %s\n", command(seed, options_.caps).c_str(),
@@ -162,7 +162,7 @@ class Campaign {
   void report_death(std::uint64_t seed, int status) {
     is_first_failure(seed);
     const bool by_signal = WIFSIGNALED(status);
-    std::printf("seed %llu ends its process, with %s %d: %s\n",
+    std::printf("seed %llu ends its process with %s %d: %s\n",
                 static_cast<unsigned long long>(seed), by_signal ? "signal" : "code",
                 by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
                 command(seed, options_.caps).c_str());

@@ -1,4 +1,4 @@
-// Many seeds, one after the other or several at a time.
+// Runs many seeds, one after the other or in parallel.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@ namespace simulation {
 inline constexpr std::uint64_t workers_max = 256;
 
 struct CampaignOptions {
-  std::string program;  ///< As the user calls it.
+  std::string program;  ///< As in the user's command line.
   std::uint64_t from = 0;
   std::uint64_t count = 100;
-  std::optional<std::chrono::seconds> time;  ///< No seed begins later.
+  std::optional<std::chrono::seconds> time;  ///< After this time, no seed begins.
   std::uint64_t workers = 1;                 ///< Processes, up to workers_max.
-  std::string summary;                       ///< Where to write one; empty: nowhere.
+  std::string summary;                       ///< A file for the results; empty: none.
   bool trace = false;
-  bool find = false;  ///< A violation is what is wanted.
+  bool find = false;  ///< A violation is the desired outcome.
   Caps caps;
 };
 
-/// Prints what was tried, and the first violation with its trace, shrunk, and how to repeat it.
-/// Returns the exit code: 0 without a violation; when one is to be found, with one.
+/// Prints what was run, and the first violation with its shrunk trace and the commands to repeat
+/// it. Returns the exit code: 0 without a violation, 1 with one; with `find`, the other way round.
 int run_campaign(const CampaignOptions& options);
 
 }  // namespace simulation

@@ -6,7 +6,8 @@
 namespace simulation {
 namespace {
 
-/// Asks what it is told to ask, and passes on what is answered; a daemon that ends answers nothing.
+/// Sends requests for the driver and reports the answers to the world. A daemon that ends leaves
+/// requests unanswered.
 class Client : public caf::event_based_actor {
  public:
   Client(caf::actor_config& config, std::shared_ptr<World> world, CellDispatcher dispatcher,
@@ -32,7 +33,7 @@ class Client : public caf::event_based_actor {
   void on_exit() override { dispatcher_ = nullptr; }
 
  private:
-  /// What is neither answered nor refused stays in `unanswered`.
+  /// `unanswered` keeps counting a request that receives neither an answer nor an error.
   template <class Answer, class Question, class Then, class Refused>
   void ask(Question question, const Then& then, const Refused& refused) {
     state_->unanswered += 1;
@@ -136,7 +137,7 @@ class Client : public caf::event_based_actor {
 
 JobObserver::behavior_type watcher(const std::shared_ptr<World>& world) {
   return {[world](const JobChanged& change) {
-            if (is_ended(change.job->state)) world->end_told(change.job->id);
+            if (is_ended(change.job->state)) world->end_announced(change.job->id);
           },
           [world](const ChangesLost&) { world->changes_lost(); }};
 }

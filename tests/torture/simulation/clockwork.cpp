@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::uint64_t starve_rarity = 60;
 constexpr std::uint64_t starved_events_max = 200;
-constexpr microseconds starved_time_max{
-    40'000};  ///< Longer than a commit; shorter than promise P8.
+/// Longer than a commit, but shorter than the 100 ms of promise P8.
+constexpr microseconds starved_time_max{40'000};
 constexpr microseconds starved_pause_max{2000};
-/// So that a chain of actors is not starved for longer than one.
+/// Keeps starvations apart, so that those of a chain of actors do not add up.
 constexpr microseconds starved_interval{200'000};
 
-/// Actors have the same numbers in each run of a seed, but not the same addresses.
+/// Actors have the same ids in each run of a seed, but not the same addresses.
 caf::actor_id id_of(caf::resumable* job) {
   const auto* actor = dynamic_cast<caf::scheduled_actor*>(job);
   return actor ? actor->id() : 0;
@@ -27,7 +27,7 @@ bool Clockwork::event(Daemon& daemon) {
     world_->check_idle_cells();
     if (!scheduler.has_pending_timeout()) return false;
     scheduler.trigger_timeout();
-    tell_time(daemon);
+    update_time(daemon);
     world_->check_deadlines();
     return true;
   }
@@ -48,8 +48,9 @@ bool Clockwork::event(Daemon& daemon) {
   return true;
 }
 
-/// Anybody; but now and then somebody is passed over for a while, and be it that nobody else has
-/// anything to do, so that what it was told waits longer than chance alone would let it.
+/// Chooses any actor with a message. Now and then it starves one actor for a while, even if no
+/// other actor has anything to do, so that its messages wait longer than random choice would make
+/// them.
 std::size_t Clockwork::choose(Daemon& daemon) {
   const auto& jobs = daemon.scheduler().jobs;
   const std::size_t chosen = world_->dice.below(jobs.size());
@@ -70,10 +71,10 @@ bool Clockwork::is_starved(caf::actor_id id) const {
 
 void Clockwork::advance(Daemon& daemon, microseconds by) {
   daemon.clock().advance_time(by);
-  tell_time(daemon);
+  update_time(daemon);
 }
 
-void Clockwork::tell_time(Daemon& daemon) {
+void Clockwork::update_time(Daemon& daemon) {
   const SteadyTime before = steady_;
   steady_ = daemon.now();
   wall_ += std::chrono::duration_cast<microseconds>(steady_ - before);

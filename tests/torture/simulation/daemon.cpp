@@ -14,7 +14,7 @@ constexpr int kill_rounds_max = 20;
 constexpr std::size_t kill_events_max = 100'000;
 constexpr milliseconds idle_close{2000};
 
-[[noreturn]] void give_up(const char* why) {
+[[noreturn]] void fail(const char* why) {
   std::fprintf(stderr, "%s\n", why);
   std::abort();
 }
@@ -34,7 +34,7 @@ celld::store::MemoryStoreOptions store_options(const std::shared_ptr<World>& wor
   return options;
 }
 
-/// An exit that overtakes everything else in the mailbox.
+/// Sends an exit message that overtakes everything else in the mailbox.
 void kill_first(const caf::actor_addr& address) {
   const auto target = caf::actor_cast<caf::strong_actor_ptr>(address);
   if (!target) return;
@@ -87,7 +87,7 @@ Daemon::~Daemon() {
   clock().cancel_all();
   kill_first(store_);
   for (int round = 0; system_.registry().running() > 0; ++round) {
-    if (round == kill_rounds_max) give_up("an actor waits for ever, and survives its own exit");
+    if (round == kill_rounds_max) fail("an actor survives its own exit");
     kill_first(retention_);
     kill_first(watcher_);
     kill_first(dispatcher_);
@@ -96,7 +96,7 @@ Daemon::~Daemon() {
       for (const auto& actor : actors) kill_first(actor.address);
     }
     if (scheduler_.run(kill_events_max) == kill_events_max) {
-      give_up("actors that were killed go on for ever");
+      fail("killed actors keep running");
     }
     clock().cancel_all();
   }
@@ -104,12 +104,12 @@ Daemon::~Daemon() {
 
 void Daemon::reload(Reconfigure order) {
   client_state_->reloading = true;
-  tell_client(ClientReload{std::move(order)});
+  send_client(ClientReload{std::move(order)});
 }
 
 void Daemon::audit() {
   client_state_->cells.reset();
-  tell_client(ClientAudit{});
+  send_client(ClientAudit{});
 }
 
 caf::actor_system_config& Daemon::configure(caf::actor_system_config& config) {

@@ -16,8 +16,8 @@ namespace simulation {
 ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
                            const std::string& name);
 
-/// Everything in it runs when the driver says so, in the order that the driver says. Its end is a
-/// power cut: nothing more happens, and what was not committed is lost.
+/// The driver decides when and in which order its actors run. Destruction is a power cut: nothing
+/// more happens, and what was not committed is lost.
 class Daemon {
  public:
   Daemon(const std::shared_ptr<World>& world, const Plan& plan, const Configuration& configuration,
@@ -34,12 +34,12 @@ class Daemon {
   }
 
   template <class Message>
-  void tell_client(Message message) {
+  void send_client(Message message) {
     caf::anon_send(client_, std::move(message));
   }
   const ClientState& client_state() const { return *client_state_; }
   void reload(Reconfigure order);
-  /// Whether a reload has come into force since the last call.
+  /// Whether a reload has taken effect since the last call.
   bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
   void audit();
 

@@ -1,4 +1,4 @@
-// Who stands in which entity's line, from committed jobs alone: apart from how the store does it.
+// The entity lines as they follow from committed jobs alone, independent of the store's code.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ inline EntityName entity_of(const Job& job) {
   return {job.spec->customer, job.spec->product, job.spec->entity.type, job.spec->entity.id};
 }
 
-/// The lines of promise P6: whoever heads one does so until it leaves, even if a lower place comes
-/// after it; then the lowest place is next.
+/// The lines of promise P6. The head of a line stays the head until it leaves, even if a job with a
+/// lower place arrives; then the job with the lowest place is next.
 class EntityLines {
  public:
   /// `before` is null for a new job.
@@ -38,7 +38,7 @@ class EntityLines {
     if (line.places.empty()) lines_.erase(entity_of(after));
   }
 
-  /// 0: nobody stands in the line.
+  /// 0: the line is empty.
   JobId head(const EntityName& entity) const {
     const auto found = lines_.find(entity);
     return found == lines_.end() ? 0 : found->second.head;
@@ -52,12 +52,12 @@ class EntityLines {
   std::map<EntityName, Line> lines_;
 };
 
-/// Whether jobs come to their places in the order in which they fell due. Those that another cell
-/// took over, or that are tried anew after their end, take their places when that happens. Times
-/// from before and after a jump of the clock are not compared.
+/// Checks that jobs receive their places in the order in which they fell due. Exempt are jobs that
+/// moved to another cell or were reopened, because these receive their places at that moment, and
+/// pairs of times from before and after a jump of the clock.
 class DueOrder {
  public:
-  /// `before` is null for a new job. `exempt`: its times may be of before a jump.
+  /// `before` is null for a new job. `exempt`: its times may date from before a clock jump.
   void changed(const Job* before, const Job& after, bool exempt) {
     const bool special = before && (is_ended(before->state) || before->cell != after.cell);
     if (special || (exempt && !before)) exempt_.insert(after.id);
@@ -79,8 +79,8 @@ class DueOrder {
     lines_.clear();
   }
 
-  /// (Who went first, who had fallen due before), of all that came to their places since this was
-  /// asked last. What is written at once comes here in any order.
+  /// Pairs of (job that went first, job that had fallen due before it), among the jobs that
+  /// received their places since the last call. Jobs of one commit arrive here in any order.
   std::vector<std::pair<JobId, JobId>> overtaken(WallTime latest) {
     std::vector<std::pair<JobId, JobId>> found;
     const auto came = std::exchange(came_, {});
@@ -105,7 +105,7 @@ class DueOrder {
     std::optional<WallTime> expires_at{};
   };
 
-  /// One that has expired while it waited need not come to a place.
+  /// A job that expired while it waited need not receive a place.
   static bool goes_wrongly_before(const Standing& first, const Standing& other, WallTime latest) {
     const bool before = first.place != 0 && (other.place == 0 || first.place < other.place);
     const bool expired = other.expires_at && *other.expires_at <= latest;

@@ -1,4 +1,4 @@
-// What can go wrong in a run, and how a run is cut down.
+// The faults of a run, and the bounds by which a run is shrunk.
 #pragma once
 
 #include <cstddef>
@@ -11,46 +11,46 @@
 
 namespace simulation {
 
-/// Everything that a seed can do to the engine beyond plain work. Each seed leaves some out, so
-/// that the others meet each other more often.
+/// Everything that a seed can do to the engine besides plain work. Most seeds leave some faults
+/// out, so that the others coincide more often.
 enum class Fault : std::uint8_t {
   crash,             ///< A power cut: what was not committed is lost.
-  store_error,       ///< A commit fails, whether it reached the disk or not; the daemon ends.
-  store_delay,       ///< Commits take their time.
-  kill_dispatcher,   ///< As an exception in one of its handlers; the same below.
+  store_error,       ///< A commit fails and may have reached the disk; the daemon ends.
+  store_delay,       ///< Commits are slow.
+  kill_dispatcher,   ///< An exception in one of its handlers; the same below.
   kill_pool,         ///<
   kill_worker,       ///<
   kill_provider,     ///<
-  kill_cell,         ///< Or a service client: the daemon ends.
+  kill_cell,         ///< A cell or a service client dies; the daemon ends.
   clock_jump,        ///< Of the wall clock, in either direction.
   shut_down,         ///< SIGTERM, and a restart.
   cell_state,        ///< A cell is paused, drained or activated.
   resize,            ///<
-  reload,            ///< Cells and services come, change and go.
+  reload,            ///< Cells and services are added, changed and removed.
   cancel,            ///<
   retry,             ///< Of an ended job.
-  provider_failure,  ///< It says no, or not now, or breaks off.
-  provider_garbage,  ///< Its answer is nonsense.
+  provider_failure,  ///< It rejects, asks to retry, throttles, or breaks off.
+  provider_garbage,  ///< Its answer is garbage.
   provider_hang,     ///< It never answers.
-  slow_abort,        ///< A call that is aborted takes a while to go.
-  starvation,        ///< An actor does not get to run for a while.
+  slow_abort,        ///< An aborted call takes a while to end.
+  starvation,        ///< An actor does not run for a while.
 };
 inline constexpr std::size_t fault_count = 20;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);
-/// The inverse; nothing for an unknown name.
+/// The inverse; none for an unknown name.
 std::optional<Fault> parse_fault(std::string_view name);
 
-/// Bounds on top of what a seed draws; those of a failing seed are made as small as they can be.
+/// Bounds on what a seed draws. Shrinking makes those of a failing seed as small as possible.
 struct Caps {
   std::uint64_t jobs_max = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t fault_events_max = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t cells_max = std::numeric_limits<std::uint64_t>::max();  ///< As configured.
+  std::uint64_t cells_max = std::numeric_limits<std::uint64_t>::max();  ///< Configured cells.
   std::set<Fault> without;
 };
 
-/// The command line's arguments that give these bounds; each begins with a space.
+/// The command line arguments for these bounds, each preceded by a space.
 std::string to_arguments(const Caps& caps);
 
 }  // namespace simulation

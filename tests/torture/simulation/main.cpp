@@ -1,4 +1,4 @@
-// Runs the engine under a virtual clock and a seeded scheduler; docs/simulation.md tells of it.
+// Runs the engine under a virtual clock and a seeded scheduler; see docs/simulation.md.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -13,14 +13,14 @@ namespace {
 constexpr const char* usage = R"(usage: %s [--from SEED] [--count N] [--seconds S] [--workers N]
   [--summary FILE] [--trace] [--find]
   [--jobs-max N] [--fault-events-max N] [--cells-max N] [--without FAULT]...
-Runs N seeds (100) from SEED (0) on, and stops at the first violation of a promise: prints it with
-the trace of a run that is as small as it could be made, and exits with 1.
-  --seconds S    begins no seed after so long
-  --workers N    processes that share the seeds
-  --summary FILE writes what was done there, as JSON
-  --trace        prints every event
-  --find         the other way round: exits with 0 if there is a violation, with 1 if there is none
-The rest bounds what a seed does; so does --without, which can be given several times: )";
+Runs N seeds (default 100), beginning with SEED (default 0). At the first violation of a promise,
+prints it with the trace of the smallest run found that repeats it, and exits with 1.
+  --seconds S    begin no seed after S seconds
+  --workers N    share the seeds among N processes
+  --summary FILE write the results to FILE as JSON
+  --trace        print every event
+  --find         exit with 0 if there is a violation, and with 1 if there is none
+The other options bound what a seed does. --without can be given several times. Faults: )";
 
 int print_usage(const char* program) {
   std::fprintf(stderr, usage, program);
@@ -37,7 +37,7 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// A flag, or what takes a value; false: neither.
+/// False: not a flag.
 bool parse_flag(std::string_view name, simulation::CampaignOptions& options) {
   if (name == "--trace") return options.trace = true;
   if (name == "--find") return options.find = true;

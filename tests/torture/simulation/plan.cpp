@@ -10,7 +10,7 @@ const std::vector<std::string> products = {"dns", "mail"};
 const std::vector<std::string> services = {"alpha", "beta", "gamma"};
 constexpr std::uint64_t entities_max = 4;
 
-/// So long that nothing is repaired by it: whoever relies on it stalls.
+/// Longer than any run, so that an actor that relies on the go-ahead tick stalls.
 constexpr milliseconds go_ahead_never = std::chrono::hours{1};
 
 CellSettings draw_settings(Dice& dice) {
@@ -23,7 +23,7 @@ CellSettings draw_settings(Dice& dice) {
   return settings;
 }
 
-/// One seed in three sees everything.
+/// One seed in three has all faults.
 std::set<Fault> draw_without(Dice& dice) {
   std::set<Fault> without;
   if (dice.one_in(3)) return without;

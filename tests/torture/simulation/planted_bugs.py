@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Mistakes that a programmer could make in the engine, to test the simulation with.
+"""Mistakes that a programmer could make in the engine. They test the simulation.
 
-Each is a change of one source file. The build, with CELLD_PLANTED_BUGS, compiles a changed copy of
-that file for each of them, and links it into a simulation of its own, which must find it; the
-engine's own sources know nothing of this.
+Each bug changes one source file. With CELLD_PLANTED_BUGS, the build compiles a changed copy of that
+file for each bug and links it into a simulation of its own, which must find the bug. The engine's
+own sources contain nothing of this.
 
-  planted_bugs.py list                        prints NAME,SOURCE,SEEN_AS for each, one a line
+  planted_bugs.py list                        prints NAME,SOURCE,SEEN_AS, one bug per line
   planted_bugs.py plant NAME ROOT OUTPUT      writes the changed copy of ROOT's source to OUTPUT
-  planted_bugs.py table                       prints them for the documentation
+  planted_bugs.py table                       prints the bugs as a table for the documentation
 """
 
 import dataclasses
@@ -18,11 +18,11 @@ import sys
 @dataclasses.dataclass(frozen=True)
 class Bug:
     name: str
-    promise: str  # What it breaks.
-    seen_as: str  # What the simulation sees broken first: a regular expression.
+    promise: str  # The promise that the bug breaks.
+    seen_as: str  # The violation that the simulation finds first: a regular expression.
     mistake: str
     source: str
-    changes: tuple[tuple[str, str], ...]  # Text that is there once, or more often, and what replaces it.
+    changes: tuple[tuple[str, str], ...]  # (Text in the source, its replacement at every place).
 
 
 BUGS = (
@@ -30,7 +30,7 @@ BUGS = (
         "no-fencing",
         "P3",
         "P5",
-        "a worker takes whatever answer comes for the end of the attempt that it has",
+        "a worker takes any answer for the end of its current attempt",
         "cells/actors/job_worker.cpp",
         ((
             "    if (lease_ != lease) return;\n    lease_ = {};\n",
@@ -41,7 +41,7 @@ BUGS = (
         "fencing-by-attempt",
         "P3",
         "P3",
-        "a lease is named after the job, the step and the attempt, of which some are not counted",
+        "a lease is derived from the job, the step and the attempt, but some attempts do not count",
         "cells/actors/job_dispatcher.cpp",
         ((
             "  const Lease lease = context_->leases.next();\n",
@@ -53,7 +53,7 @@ BUGS = (
         "idle-worker-race",
         "P5",
         "P5|P11",
-        "a worker that was told to stop is still listed as ready",
+        "a worker that has to stop is still listed as ready",
         "cells/actors/job_dispatcher.cpp",
         (
             ("  workers_.withdraw(worker);\n", ""),
@@ -69,12 +69,12 @@ BUGS = (
         "stale-rescue",
         "P2",
         "P2|P5",
-        "jobs that the store calls running and that have no lease here are queued again, also if "
-        "their end has been written meanwhile",
+        "jobs that are running in the store but have no lease here are queued again, even if their "
+        "end has been written in the meantime",
         "cells/actors/job_dispatcher_time.cpp",
         ((
-            "  tell_dry(at);\n}",
-            "  tell_dry(at);\n"
+            "  report_idle(at);\n}",
+            "  report_idle(at);\n"
             "  request(store(), caf::infinite, LoadCell{key_}).then([this](const CellLoaded& loaded) {\n"
             "    for (const auto& job : loaded.running) {\n"
             "      if (leases_.has_job(job->id)) continue;\n"
@@ -93,7 +93,7 @@ BUGS = (
         "early-release",
         "P6",
         "P5",
-        "an attempt that times out is over for the dispatcher before the abort is confirmed",
+        "the dispatcher ends an attempt that times out before the abort is confirmed",
         "cells/actors/job_dispatcher_time.cpp",
         ((
             "abort(lease, AbortCause::timeout);\n",
@@ -109,7 +109,7 @@ BUGS = (
         "lost-checkpoint",
         "P2",
         "P2",
-        "a job that is tried again begins with its first step",
+        "a retry begins with the first step of the job",
         "cells/model/job_machine.cpp",
         ((
             "  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};\n",
@@ -120,7 +120,7 @@ BUGS = (
         "lost-resize",
         "P4",
         "P4|pause",
-        "a restart starts its cells before it knows what was resized",
+        "a restart starts its cells before it has loaded the resized pools",
         "cells/actors/cell_dispatcher.cpp",
         (
             ("    overrides_ = loaded.overrides;\n", ""),
@@ -135,7 +135,7 @@ BUGS = (
         "cancel-race",
         "P2",
         "P1|P2",
-        "an attempt that succeeds just before it would be aborted wins over the cancellation",
+        "an attempt that succeeds just before its abort wins over the cancellation",
         "cells/model/job_machine.cpp",
         ((
             "  if (next.cancel_requested) {\n",
@@ -146,7 +146,7 @@ BUGS = (
         "drain-forgets-scheduled",
         "liveness",
         "P7",
-        "a cell that drains takes scheduled jobs for new ones",
+        "a draining cell treats its scheduled jobs as new ones and does not run them",
         "cells/actors/job_dispatcher_time.cpp",
         (
             (
@@ -163,7 +163,7 @@ BUGS = (
         "one-too-many",
         "P4",
         "P4",
-        "a job starts while as many run as may",
+        "a job starts although as many jobs are running as allowed",
         "cells/actors/job_dispatcher.cpp",
         (("leases_.size() < running_max_", "leases_.size() <= running_max_"),),
     ),
@@ -171,7 +171,7 @@ BUGS = (
         "two-cells",
         "P6",
         "P6",
-        "a job that a reload moves heads its entity's line in its new cell",
+        "a job that a reload moves becomes the head of its entity's line",
         "src/store/memory_jobs.cpp",
         ((
             "    change(stored, std::move(job), stored.marks);\n    ++answer.moved;\n",
@@ -185,8 +185,8 @@ BUGS = (
         "stalled-window",
         "liveness",
         "P7",
-        "the store looks at so many queued jobs of a customer, and leaves out those that follow "
-        "another one of their entity only then",
+        "the store limits the number of a customer's queued jobs before it leaves out those that "
+        "are followers in their entity lines",
         "src/store/memory_jobs.cpp",
         (
             (
@@ -214,7 +214,7 @@ BUGS = (
         "wall-clock-deadline",
         "P10",
         "P10",
-        "deadlines go by the wall clock",
+        "deadlines use the wall clock",
         "cells/actors/engine_context.cpp",
         (
             ("caf::local_actor& self,", "caf::local_actor&,"),
@@ -228,7 +228,7 @@ BUGS = (
         "hasty-stop",
         "P11",
         "P11",
-        "a stop is told before the cells have handed back what still ran",
+        "a shutdown is reported as complete before the cells have handed back their running jobs",
         "cells/actors/cell_dispatcher.cpp",
         (("  handing_back_cells_ = cells_.size() + 1;\n", "  handing_back_cells_ = 1;\n"),),
     ),
@@ -236,7 +236,7 @@ BUGS = (
         "settle-ignored",
         "P6",
         "P6",
-        "a retry after an unknown outcome waits for its backoff only",
+        "a retry after an unknown outcome waits only for its backoff",
         "cells/model/job_machine.cpp",
         (("  wait_until(job, now + std::max(delay, settle));\n", "  wait_until(job, now + delay);\n"),
          ("  const milliseconds settle = outcome_unknown(end.kind) ? terms.settle : milliseconds{0};\n",
@@ -246,7 +246,7 @@ BUGS = (
         "early-call",
         "P6",
         "P6",
-        "a call begins before it is on disk that its job runs",
+        "a call begins before the disk shows its job as running",
         "cells/actors/job_worker.cpp",
         (("    if (message.after_commit) {\n", "    if (false) {\n"),),
     ),
@@ -254,7 +254,7 @@ BUGS = (
         "newcomer-first",
         "P6",
         "P6",
-        "a new job gets its place before those that are due before it and have none yet",
+        "a new job receives its place before jobs that fell due earlier and have none yet",
         "cells/actors/job_dispatcher_requests.cpp",
         (("at.wall, others_await_places(at.wall)))", "at.wall, false))"),),
     ),
@@ -262,7 +262,7 @@ BUGS = (
         "released-at-the-end",
         "P6",
         "P6",
-        "a job that ends with an unknown outcome does not keep its entity",
+        "a job that ends with an unknown outcome releases its entity at once",
         "cells/model/job_machine.cpp",
         (("  if (unknown && terms.settle > milliseconds{0}) next.settle_until = now + terms.settle;\n",
           ""),
@@ -272,7 +272,7 @@ BUGS = (
         "one-attempt-less",
         "P2",
         "P2",
-        "a job fails one attempt before its last",
+        "a job fails one attempt too early",
         "cells/model/job_machine.cpp",
         (("counted(end.kind) && attempts >= job.spec->max_attempts",
           "counted(end.kind) && attempts + 1 >= job.spec->max_attempts"),),
@@ -281,7 +281,7 @@ BUGS = (
         "rejection-retried",
         "P2",
         "P2",
-        "a step that its provider rejects is tried again",
+        "a step that its provider rejects is retried",
         "cells/model/job_machine.cpp",
         (("  if (last || end.kind == AttemptEnd::Kind::rejected) {\n", "  if (last) {\n"),),
     ),
@@ -289,7 +289,7 @@ BUGS = (
         "hand-back-counted",
         "P2",
         "P2",
-        "an attempt that a stop cuts short counts like one whose call broke off",
+        "an attempt that a shutdown cuts short counts like one whose connection broke",
         "cells/actors/attempt_end.cpp",
         (("      end.kind = AttemptEnd::Kind::handed_back;\n",
           "      end.kind = AttemptEnd::Kind::unknown;\n"),),
@@ -298,7 +298,7 @@ BUGS = (
         "first-service",
         "P2",
         "P2",
-        "each step is called for at the service of the first",
+        "every step calls the service of the first step",
         "cells/actors/job_dispatcher.cpp",
         (("find(job.spec->services[job.step]);\n", "find(job.spec->services.front());\n"),),
     ),
@@ -306,7 +306,7 @@ BUGS = (
         "late-timer",
         "P8",
         "P8",
-        "the timer is not armed for the deadline of a job that is handed out",
+        "handing out a job does not arm the timer for its deadline",
         "cells/actors/job_dispatcher.cpp",
         (("  tell(*context_, running);\n  arm(at);\n", "  tell(*context_, running);\n"),
          ("->spec->timeout);\n  arm(now());\n", "->spec->timeout);\n")),
@@ -315,11 +315,11 @@ BUGS = (
         "window-runs-empty",
         "P7",
         "P7",
-        "the store is not asked for more of a customer's jobs when few of them are left in memory",
+        "the dispatcher does not fetch more of a customer's jobs when few are left in memory",
         "cells/model/dispatch_queue.cpp",
         ((
-            "  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) "
-            "feed(name, customer);\n}",
+            "  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4)\n"
+            "    request_fetch(name, customer);\n}",
             "}",
         ),),
     ),
@@ -327,7 +327,7 @@ BUGS = (
         "large-instances",
         "P4",
         "P4",
-        "a cell of a template gets a worker more than the template has",
+        "an instance has one worker more than its template",
         "cells/actors/cell_dispatcher.cpp",
         (("pool_size.value_or(settings.pool_size);", "pool_size.value_or(settings.pool_size) + 1;"),),
     ),
@@ -335,7 +335,7 @@ BUGS = (
         "forgotten-call",
         "P5",
         "P5",
-        "what a provider that died has left of a call is not asked for",
+        "a call that a dead provider left behind is not aborted",
         "cells/actors/service_client.cpp",
         ((
             "    const auto provider = found == calls_.end() ? providers_.begin() : "
@@ -348,7 +348,7 @@ BUGS = (
         "silent-successor",
         "events",
         "liveness",
-        "what a dispatcher that died had written down and not told is told by nobody",
+        "changes that a dead dispatcher had stored but not announced are never announced",
         "cells/actors/cell.cpp",
         (("              tell_changes_lost(*context_);\n", ""),),
     ),
@@ -356,7 +356,7 @@ BUGS = (
         "unanswered-cancel",
         "liveness",
         "liveness",
-        "a cancellation that comes while the job is being written is forgotten",
+        "a cancellation that arrives while the job is being written is forgotten",
         "cells/actors/job_dispatcher.cpp",
         (("  if (cancelling_.contains(id)) begin_cancel(id);\n", ""),),
     ),
@@ -364,7 +364,7 @@ BUGS = (
         "success-unheard",
         "P2",
         "P2",
-        "a success that comes with properties is taken for an invalid answer",
+        "a success with properties is treated as an invalid answer",
         "cells/actors/attempt_end.cpp",
         ((
             "  AttemptEnd end;\n  end.kind = kind_of(outcome.kind);\n",
@@ -376,10 +376,10 @@ BUGS = (
         "expired-is-cancelled",
         "P2",
         "P2",
-        "a job that expires while it waits is cancelled",
+        "a job that expires while it waits is cancelled instead of failed",
         "cells/model/job_machine.cpp",
         ((
-            '  fail(next, {"expired", "the job had not ended when it expired", ""}, now);\n',
+            '  fail(next, {"expired", "the job expired before it ended", ""}, now);\n',
             "  cancel(next, now);\n",
         ),),
     ),
@@ -387,7 +387,7 @@ BUGS = (
         "stop-unheard",
         "P11",
         "P11",
-        "a cell that is to stop goes on as before until the grace is over",
+        "a cell ignores the shutdown until the grace period is over",
         "cells/actors/cell.cpp",
         ((
             "    request(dispatcher_, caf::infinite, StopDispatching{})\n"
@@ -400,7 +400,7 @@ BUGS = (
         "no-grace",
         "P11",
         "P11",
-        "a stop hands back what still runs after a quarter of the grace",
+        "a shutdown hands back running jobs after a quarter of the grace period",
         "cells/actors/cell_dispatcher.cpp",
         (("  delayed_send(this, grace, Tick{});\n", "  delayed_send(this, grace / 4, Tick{});\n"),),
     ),
@@ -408,7 +408,7 @@ BUGS = (
         "late-admission",
         "P11",
         "P11",
-        "a stop does not keep a job from starting the cell that it needs",
+        "a shutdown does not keep a new job from starting the cell that it needs",
         "cells/actors/cell_dispatcher_jobs.cpp",
         (("  if (shutting_down_) return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};\n", ""),),
     ),
@@ -416,7 +416,7 @@ BUGS = (
         "lost-hand-back",
         "P11",
         "P11",
-        "a dispatcher that dies while it is to hand back what runs has a successor that is not asked",
+        "the successor of a dispatcher that dies while handing back its jobs does not continue",
         "cells/actors/cell.cpp",
         (("ask_dispatcher<HandedBack>(message)", "delegate(dispatcher_, message)"),),
     ),
@@ -427,15 +427,15 @@ def find(name):
     for bug in BUGS:
         if bug.name == name:
             return bug
-    sys.exit(f"planted_bugs.py: there is no bug {name}")
+    sys.exit(f"planted_bugs.py: unknown bug {name}")
 
 
 def plant(bug, root):
     text = (pathlib.Path(root) / bug.source).read_text()
     for before, after in bug.changes:
         if before not in text:
-            sys.exit(f"planted_bugs.py: {bug.name}: {bug.source} does not have this any more, "
-                     f"so the bug needs another change:\n{before}")
+            sys.exit(f"planted_bugs.py: {bug.name}: {bug.source} no longer contains this text, so "
+                     f"the bug must be adapted:\n{before}")
         text = text.replace(before, after)
     return text
 

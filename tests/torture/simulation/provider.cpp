@@ -8,12 +8,12 @@
 namespace simulation {
 namespace {
 
-/// The rest of what promise P8 gives: one who hears late that a call has begun may be followed by
-/// one who hears late that it is to end, see starved_time_max.
+/// Fits into the 100 ms of promise P8 together with two starvations (starved_time_max): one actor
+/// may be late to see that a call has begun, and another that it has to end.
 constexpr std::uint64_t abort_us_max = 10'000;
-constexpr std::size_t garbage_bytes = 300 << 10;  ///< More than a job may keep.
+constexpr std::size_t garbage_bytes = 300 << 10;  ///< More than a job may hold.
 
-/// Ends calls by their due times; owns nothing that the engine knows of but leases.
+/// Ends calls at their due times. It identifies them by their leases.
 class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>::base {
  public:
   using Base = Provider::extend<caf::reacts_to<ProviderTick>>::base;
@@ -31,7 +31,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
   void on_exit() override {
     if (world_) world_->provider_ended(id());
-    for (auto& [lease, asked] : left_over_) {
+    for (auto& [lease, asked] : orphan_waiters_) {
       asked.deliver(caf::make_error(caf::sec::request_receiver_down));
     }
     for (auto& [lease, call] : calls_) {
@@ -41,7 +41,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
       }
     }
     calls_.clear();
-    left_over_.clear();
+    orphan_waiters_.clear();
   }
 
  private:
@@ -73,7 +73,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
 
   caf::result<CallAborted> abort(Lease lease) {
     const auto found = calls_.find(lease);
-    if (found == calls_.end()) return await_left_over(lease);
+    if (found == calls_.end()) return await_orphan(lease);
     if (!world_->may(Fault::slow_abort) || dice().one_in(2)) {
       end(lease, aborted());
       return CallAborted{lease};
@@ -84,12 +84,12 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     return promise;
   }
 
-  /// What a provider before this one may have left: confirmed when that is gone.
-  caf::result<CallAborted> await_left_over(Lease lease) {
-    const auto gone_at = world_->left_over_until(lease);
+  /// Confirms the end of a call that a previous provider may have left behind, once it is over.
+  caf::result<CallAborted> await_orphan(Lease lease) {
+    const auto gone_at = world_->orphaned_until(lease);
     if (!gone_at) return CallAborted{lease};
     auto promise = make_response_promise<CallAborted>();
-    left_over_.emplace(lease, promise);
+    orphan_waiters_.emplace(lease, promise);
     schedule({lease, true}, std::max(*gone_at - world_->now_steady, microseconds{0}));
     return promise;
   }
@@ -105,8 +105,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
       const Due due = due_.begin()->second;
       due_.erase(due_.begin());
       if (calls_.contains(due.lease)) end(due.lease, due.abort ? aborted() : outcome());
-      if (auto asked = left_over_.extract(due.lease)) {
-        world_->left_over_ended(due.lease);
+      if (auto asked = orphan_waiters_.extract(due.lease)) {
+        world_->orphan_ended(due.lease);
         asked.mapped().deliver(CallAborted{due.lease});
       }
     }
@@ -119,9 +119,9 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     for (auto& asked : ended.mapped().aborting) asked.deliver(CallAborted{lease});
   }
 
-  // --- Behaviour -------------------------------------------------------------------------------
+  // --- Outcomes --------------------------------------------------------------------------------
 
-  /// Many end at once, and many close to their deadline, where ends race with aborts.
+  /// Many calls end at once, and many close to their deadline, where ends race with aborts.
   microseconds duration(milliseconds timeout) {
     if (world_->gentle) return milliseconds{dice().below(10)};
     if (dice().one_in(4)) return microseconds{0};
@@ -156,7 +156,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     return CallOutcome::Kind::unknown;
   }
 
-  /// What no provider of ours should say, but might.
+  /// Outcomes that a correct provider never returns.
   CallOutcome garbage() {
     garbage_ = true;
     CallOutcome result;
@@ -165,7 +165,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
         result.kind = CallOutcome::Kind::succeeded;
         result.properties["result"] = std::string(garbage_bytes, '1');
         break;
-      case 1:  // Nobody had asked for it.
+      case 1:  // An abort without a request for it.
         result.kind = CallOutcome::Kind::aborted;
         break;
       case 2:
@@ -192,9 +192,9 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   const std::string service_;
   std::map<Lease, Call> calls_;
   std::multimap<SteadyTime, Due> due_;
-  /// Who asks for the end of calls of a provider before this one.
-  std::multimap<Lease, caf::typed_response_promise<CallAborted>> left_over_;
-  bool garbage_ = false;  ///< The last outcome was.
+  /// Requests that wait for the end of calls of a previous provider.
+  std::multimap<Lease, caf::typed_response_promise<CallAborted>> orphan_waiters_;
+  bool garbage_ = false;  ///< Whether the last outcome was garbage.
 };
 
 }  // namespace

@@ -13,20 +13,20 @@
 namespace simulation {
 namespace {
 
-/// After the faults: enough to end all jobs.
+/// After the faults, all jobs must end within these bounds.
 constexpr int quiet_steps_max = 400'000;
 constexpr std::chrono::minutes quiet_time_max{5};
 constexpr int audits_max = 50;
 constexpr int shutdown_steps_max = 50'000;
-constexpr milliseconds shutdown_allowance{1000};  ///< Beyond the grace.
+constexpr milliseconds shutdown_allowance{1000};  ///< In addition to the grace period.
 
-/// So that another plan changes neither the workload nor the faults.
+/// Separate random streams, so that a different plan changes neither the workload nor the faults.
 enum class Stream : std::uint64_t { plan = 1, workload = 2, faults = 3 };
 std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
   return seed * 4 + static_cast<std::uint64_t>(stream);
 }
 
-/// How often each fault is chosen, among those that happen at a moment.
+/// The weights of the faults that happen at a given moment.
 constexpr std::pair<Fault, std::uint64_t> moments[] = {
     {Fault::crash, 4},      {Fault::store_error, 2},  {Fault::kill_dispatcher, 4},
     {Fault::kill_pool, 4},  {Fault::kill_worker, 10}, {Fault::kill_provider, 4},
@@ -64,7 +64,7 @@ class Driver {
   RunResult run() {
     start_daemon();
     while (clockwork_.events() < plan_.fault_events && sound()) {
-      meddle();
+      interfere();
       step(milliseconds{1 + faults_.below(500)});
       restart_if_over();
     }
@@ -72,7 +72,7 @@ class Driver {
       submit();
       step(milliseconds{1});
     }
-    come_to_rest();
+    finish_all_jobs();
     RunResult result{world_->trace_hash, clockwork_.events(),
                      world_->calls,      world_->accepted_jobs.size(),
                      crashes_,           stops_,
@@ -87,27 +87,28 @@ class Driver {
 
   void start_daemon() {
     daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
-    clockwork_.tell_time(*daemon_);
+    clockwork_.update_time(*daemon_);
     over_in_.reset();
     stopping_ = false;
   }
 
-  /// One event; when nothing is to come, some time passes.
+  /// Runs one event; without one, lets some time pass.
   void step(microseconds pause) {
     if (!clockwork_.event(*daemon_)) clockwork_.advance(*daemon_, pause);
   }
 
-  /// Now and then a client asks for something, or something goes wrong.
-  void meddle() {
+  /// Now and then sends a client request or injects a fault.
+  void interfere() {
     if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
-    if (workload_.one_in(100)) change_mind();
+    if (workload_.one_in(100)) cancel_or_retry();
     if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
   }
 
   // --- The end ---------------------------------------------------------------------------------
 
-  /// The faults are over. Every job ends, also in cells that drain, and nothing is left behind.
-  void come_to_rest() {
+  /// The faults are over. Checks that every job ends, even in cells that drain, and that nothing is
+  /// left behind.
+  void finish_all_jobs() {
     world_->gentle = true;
     world_->commit_fails = false;
     if (is_ending()) restart();
@@ -117,33 +118,33 @@ class Driver {
     for (const auto& cell : overridable_cells()) {
       change_state(cell, faults_.one_in(4) ? CellState::draining : CellState::active);
     }
-    const SteadyTime latest = latest_rest();
-    for (int i = 0; sound() && !at_rest(); ++i) {
+    const SteadyTime latest = latest_finish();
+    for (int i = 0; sound() && !all_ended(); ++i) {
       if (i == quiet_steps_max || clockwork_.steady() > latest) break;
       step(milliseconds{100});
     }
     if (sound()) world_->check_all_ended();
     for (int i = 1; sound(); ++i) {
-      const std::string complaint = audit();
-      if (complaint.empty()) break;
-      if (i == audits_max) world_->violated("liveness", complaint);
+      const std::string problem = audit();
+      if (problem.empty()) break;
+      if (i == audits_max) world_->violated("liveness", problem);
       for (int j = 0; j < 100; ++j) step(milliseconds{10});
     }
     for (int i = 0; sound() && daemon_->client_state().unanswered > 0; ++i) {
-      if (i == quiet_steps_max) world_->violated("liveness", "a client gets no answer");
+      if (i == quiet_steps_max) world_->violated("liveness", "a client receives no answer");
       step(milliseconds{100});
     }
   }
 
-  /// Every job has ended, as far as the disk knows.
-  bool at_rest() const {
+  /// Whether every job on the disk has ended.
+  bool all_ended() const {
     const auto& jobs = world_->disk->jobs();
     return std::all_of(jobs.begin(), jobs.end(),
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }
 
-  /// What is due later because the wall clock went back may take longer.
-  SteadyTime latest_rest() const {
+  /// Allows more time if the wall clock has jumped back, since jobs are then due later.
+  SteadyTime latest_finish() const {
     return clockwork_.steady() + quiet_time_max + (world_->latest_wall - world_->now_wall);
   }
 
@@ -152,19 +153,19 @@ class Driver {
     for (int i = 0; i < quiet_steps_max && !daemon_->client_state().cells; ++i) {
       step(milliseconds{100});
     }
-    if (!daemon_->client_state().cells) return "the cells are not listed";
-    return world_->complaint_about(*daemon_->client_state().cells);
+    if (!daemon_->client_state().cells) return "the list of cells is missing";
+    return world_->problem_in(*daemon_->client_state().cells);
   }
 
   // --- Workload --------------------------------------------------------------------------------
 
   void submit() {
     submitted_ += 1;
-    daemon_->tell_client(ClientSubmit{draw_request(plan_, workload_, world_->now_wall)});
+    daemon_->send_client(ClientSubmit{draw_request(plan_, workload_, world_->now_wall)});
   }
 
-  /// Some client cancels some job, or wants it tried again.
-  void change_mind() {
+  /// A client cancels or retries a random job.
+  void cancel_or_retry() {
     const auto& jobs = world_->disk->jobs();
     if (jobs.empty()) return;
     const auto chosen =
@@ -174,9 +175,9 @@ class Driver {
     const bool cancel = is_ended(job->state) ? odd : !odd;
     if (!world_->may(cancel ? Fault::cancel : Fault::retry)) return;
     if (cancel) {
-      daemon_->tell_client(ClientCancel{job});
+      daemon_->send_client(ClientCancel{job});
     } else {
-      daemon_->tell_client(ClientRetry{job});
+      daemon_->send_client(ClientRetry{job});
     }
   }
 
@@ -222,12 +223,12 @@ class Driver {
       case Fault::reload:
         reload(draw_configuration(plan_, faults_));
         break;
-      default:  // The rest happens all the time.
+      default:  // The other faults happen continuously.
         break;
     }
   }
 
-  /// As an exception in a handler ends an actor.
+  /// Ends an actor as an exception in one of its handlers would.
   bool kill_one(const std::string& role) {
     auto& actors = world_->actors[role];
     std::erase_if(actors, [](const LiveActor& actor) {
@@ -249,7 +250,7 @@ class Driver {
     const auto by = std::chrono::seconds{faults_.below(60)} * (faults_.one_in(2) ? 1 : -1);
     world_->clock_jumped(std::to_string(by.count()) + " s");
     clockwork_.jump_wall_clock(by);
-    clockwork_.tell_time(*daemon_);
+    clockwork_.update_time(*daemon_);
   }
 
   void resize() {
@@ -257,18 +258,18 @@ class Driver {
     std::optional<std::uint32_t> size;
     if (!faults_.one_in(5)) size = static_cast<std::uint32_t>(1 + faults_.below(6));
     world_->note("resize " + to_string(cell) + " to " +
-                 (size ? std::to_string(*size) : "what is configured"));
-    daemon_->tell_client(ClientResize{cell, size});
+                 (size ? std::to_string(*size) : "the configured size"));
+    daemon_->send_client(ClientResize{cell, size});
   }
 
   void change_state(const CellKey& cell, CellState state) {
-    world_->note("let " + to_string(cell) + " be " + std::string(to_string(state)));
-    daemon_->tell_client(ClientChangeState{cell, state});
+    world_->note("make " + to_string(cell) + " " + std::string(to_string(state)));
+    daemon_->send_client(ClientChangeState{cell, state});
   }
 
   // --- Restarts --------------------------------------------------------------------------------
 
-  /// Now and then somebody has changed the file meanwhile.
+  /// Now and then the configuration file has changed in the meantime.
   void restart() {
     world_->is_shut_down() ? stops_ += 1 : crashes_ += 1;
     notice_reload();
@@ -283,30 +284,30 @@ class Driver {
 
   bool is_ending() const { return world_->is_dying() || !daemon_->dispatcher_alive(); }
 
-  /// A daemon whose store has failed, or which lost an actor that it cannot replace, refuses what
-  /// it is asked for a while, ends, and is started again.
+  /// A daemon whose store has failed, or that has lost an actor that it cannot replace, refuses
+  /// requests for a while and ends. It is then started again.
   void restart_if_over() {
     if (!is_ending()) return;
-    if (!world_->is_dying()) world_->violated("P5", "the daemon ends by itself");
+    if (!world_->is_dying()) world_->violated("P5", "the daemon ends without a reason");
     if (!over_in_) over_in_ = faults_.below(200);
     if (--*over_in_ <= 0) restart();
   }
 
-  /// SIGTERM: the daemon stops by itself, and nothing may be left running. Clients and faults go on
-  /// meanwhile; a power cut ends it at once.
+  /// SIGTERM: the daemon shuts down, and nothing may be left running. Clients and faults continue
+  /// in the meantime; a power cut ends the shutdown at once.
   void shut_down_and_restart() {
     if (is_ending()) return;
     const milliseconds grace{faults_.below(3000)};
     world_->note("shut down for " + std::to_string(grace.count()) + " ms");
     const SteadyTime latest = clockwork_.steady() + grace + shutdown_allowance;
-    daemon_->tell_client(ClientShutDown{grace});
+    daemon_->send_client(ClientShutDown{grace});
     stopping_ = true;
     const auto incarnation = incarnation_;
     for (int i = 0; !daemon_->client_state().has_shut_down && sound() && !world_->is_dying(); ++i) {
       if (i == shutdown_steps_max || clockwork_.steady() > latest) {
-        world_->violated("P11", "the daemon does not stop");
+        world_->violated("P11", "the daemon does not shut down in time");
       }
-      meddle();
+      interfere();
       if (incarnation_ != incarnation) return;
       step(milliseconds{10});
     }
@@ -315,7 +316,7 @@ class Driver {
 
   // --- Reloads ---------------------------------------------------------------------------------
 
-  /// One at a time, as the daemon does it.
+  /// One reload at a time, as in the real daemon.
   void reload(const Configuration& next) {
     notice_reload();
     if (daemon_->client_state().reloading) return;
@@ -335,12 +336,12 @@ class Driver {
 
   void await_reload() {
     for (int i = 0; sound() && daemon_->client_state().reloading; ++i) {
-      if (i == quiet_steps_max) world_->violated("P12", "a reload does not come to its end");
+      if (i == quiet_steps_max) world_->violated("P12", "a reload does not finish");
       step(milliseconds{100});
     }
   }
 
-  /// What was answered is what the next start finds in the file.
+  /// The next start uses the configuration of the last answered reload.
   void notice_reload() {
     if (daemon_->take_reloaded()) configuration_ = reloading_;
   }
@@ -354,7 +355,7 @@ class Driver {
   Configuration reloading_;
   std::optional<Daemon> daemon_;
   bool stopping_ = false;
-  std::optional<std::int64_t> over_in_;  ///< Steps until a daemon that is ending has ended.
+  std::optional<std::int64_t> over_in_;  ///< Steps until a failing daemon ends.
   std::uint64_t incarnation_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t stops_ = 0;

@@ -1,4 +1,4 @@
-// One simulated life of a daemon, with crashes.
+// One simulated life of a daemon, including crashes.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct RunResult {
   std::uint64_t calls = 0;
   std::uint64_t jobs = 0;     ///< Accepted.
   std::uint64_t crashes = 0;  ///< Power cuts, failed stores, and deaths of the daemon.
-  std::uint64_t stops = 0;    ///< In order.
+  std::uint64_t stops = 0;    ///< Clean shutdowns.
   std::vector<std::string> violations;
-  std::vector<std::string> trace;  ///< Only when asked for.
+  std::vector<std::string> trace;  ///< Empty unless `keep_trace`.
 
-  /// The promise that was broken first; empty: none.
+  /// The promise that was broken first; empty if none was.
   std::string broken_promise() const;
 };
 
-/// Runs the engine's actors from `seed` alone: which actor runs next, every latency, failure and
-/// fault. Returns when every accepted job has ended, or with a violation.
+/// Runs the engine's actors. The seed alone decides which actor runs next, and every latency,
+/// failure and fault. Returns once every accepted job has ended, or at a violation.
 RunResult run_seed(std::uint64_t seed, const Caps& caps, bool keep_trace);
 
 }  // namespace simulation

@@ -25,8 +25,8 @@ class Shrinker {
   }
 
  private:
-  /// A run goes another way as soon as anything is taken from it, so one that keeps the promise by
-  /// chance may hide a smaller one that does not: the smallest found is not the smallest there is.
+  /// A run takes a different course as soon as anything is removed from it. One that keeps the
+  /// promise by chance may hide a smaller one that breaks it, so the result need not be minimal.
   bool take(const Caps& caps) {
     if (run_seed(seed_, caps, false).broken_promise() != promise_) return false;
     caps_ = caps;
@@ -41,7 +41,7 @@ class Shrinker {
     }
   }
 
-  /// The least of a few bounds, each half as much again as the one before.
+  /// Tries bounds that grow by half at a time, and takes the first one that works.
   void lower(std::uint64_t Caps::* bound) {
     constexpr std::uint64_t bound_max = 10'000;
     for (std::uint64_t least = 1; least < std::min(caps_.*bound, bound_max);

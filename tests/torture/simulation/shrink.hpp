@@ -1,4 +1,4 @@
-// Makes a failing run small enough to be read.
+// Makes a failing run small enough to read.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace simulation {
 
-/// Smaller bounds under which the seed still breaks the promise that it breaks under these: no
-/// fault that is not needed, few jobs and cells, and an early end of the faults.
+/// Finds smaller bounds under which the seed still breaks `promise`: no unnecessary fault, few jobs
+/// and cells, and an early end of the faults.
 Caps shrink(std::uint64_t seed, const Caps& caps, const std::string& promise);
 
 }  // namespace simulation

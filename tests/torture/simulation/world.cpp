@@ -7,11 +7,11 @@ namespace simulation {
 namespace {
 
 constexpr milliseconds abort_allowance{100};  // Promise P8.
-constexpr std::uint64_t left_over_us_max = 40'000;
-/// The wall clock is looked at once a second.
+constexpr std::uint64_t orphan_us_max = 40'000;
+/// The engine reads the wall clock once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
 constexpr milliseconds written_within{1000};
-/// For a commit or two, and a look at the wall clock.
+/// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
 
 std::string name(const Job& job) {
@@ -45,24 +45,26 @@ void World::violated(const std::string& promise, const std::string& what) {
   violations.push_back(promise + ": " + what);
 }
 
-// --- Told by the client --------------------------------------------------------------------------
+// --- Reports of the client -----------------------------------------------------------------------
 
-/// What a failed commit would have made durable is not on disk: so this also tells of an
-/// acknowledgement after an error.
+/// Also detects an acknowledgement after a failed commit, since what that commit wrote need not be
+/// on disk.
 void World::accepted(const JobPtr& job, bool too_late) {
   note("accepted " + name(*job));
   accepted_jobs.insert(job->id);
   if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
     violated("P1", name(*job) + " is not on disk");
   }
-  if (too_late) violated("P11", name(*job) + " is accepted after the stop began");
+  if (too_late) violated("P11", name(*job) + " is accepted after the shutdown began");
 }
 
 void World::accepted_under(const Idempotency& idempotency, const Job& job) {
-  if (pruned_jobs.contains(job.id)) return;  // The key may have another holder by now.
+  if (pruned_jobs.contains(job.id)) return;  // Another job may hold the key by now.
   const std::pair made{job.id, idempotency.digest};
   const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
-  if (!first && known->second != made) violated("keys", name(job) + " is a second job under a key");
+  if (!first && known->second != made) {
+    violated("keys", name(job) + " is a second job under one key");
+  }
 }
 
 void World::cancel_accepted(const Job& job) {
@@ -70,7 +72,7 @@ void World::cancel_accepted(const Job& job) {
   if (pruned_jobs.contains(job.id)) return;
   const Job& stored = *disk->jobs().at(job.id).job;
   if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
-    if (!reopened_.contains(job.id)) violated("P1", name(job) + " forgot that it was cancelled");
+    if (!reopened_.contains(job.id)) violated("P1", name(job) + " lost its cancellation");
   } else if (!is_ended(stored.state)) {
     to_be_cancelled_.insert(job.id);
   }
@@ -83,7 +85,7 @@ void World::retry_refused(JobId id) {
 void World::retry_accepted(const Job& job) {
   note("retrying " + name(job));
   if (++retries_accepted_[job.id] > reopened_[job.id]) {
-    violated("P1", name(job) + " is to be tried again, and that is not on disk");
+    violated("P1", name(job) + " has an acknowledged retry that is not on disk");
   }
 }
 
@@ -97,12 +99,12 @@ void World::change_refused(const CellKey& cell) {
   changes_pending_[cell] -= 1;
 }
 
-/// It may be on disk and not in force: so it is until the daemon has ended.
+/// Until the daemon ends, the change may be on disk but not in effect.
 void World::change_unknown(const CellKey& cell) {
-  note("perhaps changed: " + to_string(cell));
+  note("maybe changed: " + to_string(cell));
 }
 
-/// Nothing else was asked of the cell since.
+/// Whether this change is the latest one of the cell.
 bool World::change_stands(const CellKey& cell, std::uint64_t number) {
   note("changed " + to_string(cell));
   changes_pending_[cell] -= 1;
@@ -112,13 +114,13 @@ bool World::change_stands(const CellKey& cell, std::uint64_t number) {
 void World::resize_answered(const CellKey& cell, std::uint64_t number,
                             const std::optional<std::uint32_t>& size) {
   if (change_stands(cell, number) && override_of(cell).pool_size != size) {
-    violated("P1", to_string(cell) + " has a new size, and that is not on disk");
+    violated("P1", to_string(cell) + " has an acknowledged size that is not on disk");
   }
 }
 
 void World::state_answered(const CellKey& cell, std::uint64_t number, CellState state) {
   if (change_stands(cell, number) && override_of(cell).state != state) {
-    violated("P1", to_string(cell) + " has a new state, and that is not on disk");
+    violated("P1", to_string(cell) + " has an acknowledged state that is not on disk");
   }
 }
 
@@ -139,13 +141,13 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
     if (is_ended(job.state) || reopened_.contains(id)) continue;
     for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
       if (order.services_gone.contains(job.spec->services[step])) {
-        violated("P12", name(job) + " needs a service that went");
+        violated("P12", name(job) + " needs a service that was removed");
       }
     }
   }
 }
 
-/// Cells that leave keep the size that they had.
+/// A cell that is no longer configured keeps its last size.
 void World::set_routing(const Routing& routing) {
   if (routing_) {
     for (const auto& [cell, rule] : routing_->rules()) {
@@ -168,7 +170,7 @@ CellOverride World::override_of(const CellKey& cell) const {
   return found == disk->content().overrides.end() ? CellOverride{} : found->second;
 }
 
-/// What it was told to be, as far as that is known here.
+/// The size that the cell should have, if the world knows it.
 std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
   if (const auto size = override_of(cell).pool_size) return size;
   if (const auto size = configured_size(cell)) return size;
@@ -184,15 +186,15 @@ void World::shutdown_asked(milliseconds grace) {
 void World::has_shut_down() {
   note("shut down");
   has_shut_down_ = true;
-  if (!in_flight_.empty()) violated("P11", "a call is in flight after the stop");
+  if (!in_flight_.empty()) violated("P11", "a call is in flight after the shutdown");
   for (const auto& [id, stored] : disk->jobs()) {
     if (stored.job->state == JobState::running) {
-      violated("P11", format_job_id(id) + " is still running after the stop");
+      violated("P11", format_job_id(id) + " is still running after the shutdown");
     }
   }
 }
 
-// --- Told by the providers -----------------------------------------------------------------------
+// --- Reports of the providers --------------------------------------------------------------------
 
 void World::call_started(const StartCall& call, const std::string& service,
                          caf::actor_id provider) {
@@ -203,17 +205,17 @@ void World::call_started(const StartCall& call, const std::string& service,
   for (const auto& [lease, other] : in_flight_) {
     if (other.job->id == job.id) violated("P5", name(job) + " has two calls at once");
     if (entity_of(*other.job) == entity_of(job) && other.job->id != job.id) {
-      violated("P6", name(job) + " and " + name(*other.job) + " call for one entity at once");
+      violated("P6", name(job) + " and " + name(*other.job) + " have calls for one entity at once");
     }
   }
   if (const auto stored = disk->jobs().find(job.id); stored != disk->jobs().end()) {
     if (is_ended(stored->second.job->state)) {
-      violated("P2", name(job) + " is called for after its end");
+      violated("P2", name(job) + " has a call after its end");
     } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
-      violated("P2", name(job) + " repeats a step that had succeeded");
+      violated("P2", name(job) + " repeats a step that has succeeded");
     }
   }
-  if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " went back to an old lease");
+  if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " calls under an old lease");
   last_call_[job.id] = call.lease;
   check_doubt(job);
   begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
@@ -221,10 +223,10 @@ void World::call_started(const StartCall& call, const std::string& service,
   const bool often = made != made_.end() && made->second.step == job.step &&
                      made->second.counted >= job.spec->max_attempts;
   if (often || job.steps[job.step].attempts > job.spec->max_attempts) {
-    violated("P2", name(job) + " is tried too often");
+    violated("P2", name(job) + " has too many attempts");
   }
   if (service != job.spec->services[job.step]) {
-    violated("P2", name(job) + " is called for at " + service);
+    violated("P2", name(job) + " has a call to " + service);
   }
   const SteadyTime deadline = now_steady + call.timeout;
   in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
@@ -232,11 +234,11 @@ void World::call_started(const StartCall& call, const std::string& service,
   if (given != handed_out_.end()) given->second.deadline_latest = deadline;
 }
 
-/// What the engine wrote down about the wait is not asked: a provider doesn't know it either.
+/// Ignores the engine's own records of the wait, since a provider doesn't see them either.
 void World::check_doubt(const Job& job) {
   forget_doubts();
   if (doubts_.contains(entity_of(job))) {
-    violated("P6", name(job) + " is called for while a call from before may go on");
+    violated("P6", name(job) + " has a call while an earlier one may still have its effect");
   }
 }
 
@@ -265,28 +267,28 @@ void World::provider_ended(caf::actor_id provider) {
     if (call->second.provider != provider) {
       ++call;
     } else if (killed && !gentle && dice.one_in(2)) {
-      leave_over(call->second);
+      orphan(call->second);
       ++call;
     } else {
-      if (!killed && !dying_) violated("P5", "a provider is ended while it has calls");
+      if (!killed && !dying_) violated("P5", "a provider is stopped while it has calls");
       call = in_flight_.erase(call);
     }
   }
 }
 
-void World::leave_over(CallInFlight& call) {
-  const auto goes_on = microseconds{dice.below(left_over_us_max)};
+void World::orphan(CallInFlight& call) {
+  const auto remaining = microseconds{dice.below(orphan_us_max)};
   call.provider = 0;
-  call.left_over_until = std::min(now_steady + goes_on, call.deadline + abort_allowance / 2);
+  call.orphaned_until = std::min(now_steady + remaining, call.deadline + abort_allowance / 2);
 }
 
-std::optional<SteadyTime> World::left_over_until(Lease lease) const {
+std::optional<SteadyTime> World::orphaned_until(Lease lease) const {
   const auto call = in_flight_.find(lease);
   if (call == in_flight_.end() || call->second.provider != 0) return std::nullopt;
-  return call->second.left_over_until;
+  return call->second.orphaned_until;
 }
 
-// --- Told by the driver --------------------------------------------------------------------------
+// --- Reports of the driver -----------------------------------------------------------------------
 
 void World::disturbed(const CellKey& cell) {
   disturbed_.insert(cell);
@@ -300,7 +302,7 @@ void World::daemon_started(const Routing& routing, const std::set<std::string>& 
   for (const auto& [id, call] : std::exchange(begun_, {})) {
     doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
   }
-  // How long to wait is said by the service's configuration alone.
+  // The engine knows settle_ms from the configuration alone, so not for a missing service.
   std::erase_if(doubts_, [&](const auto& item) { return !services.contains(item.second.service); });
 }
 
@@ -308,7 +310,7 @@ void World::daemon_crashed() {
   note("daemon ended");
   in_flight_.clear();
   ended_.clear();
-  untold_.clear();
+  unannounced_.clear();
   answers_.clear();
   live_.clear();
   handed_out_.clear();
@@ -332,28 +334,28 @@ void World::clock_jumped(const std::string& how_far) {
 void World::check_deadlines() {
   forget_doubts();
   for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
-    violated("P6", format_job_id(first) + " goes before " + format_job_id(other) +
-                       ", which fell due before it");
+    violated("P6", format_job_id(first) + " goes ahead of " + format_job_id(other) +
+                       ", which fell due earlier");
   }
   std::erase_if(in_flight_, [&](const auto& item) {
-    return item.second.provider == 0 && item.second.left_over_until <= now_steady;
+    return item.second.provider == 0 && item.second.orphaned_until <= now_steady;
   });
   for (const auto& [lease, call] : in_flight_) {
     if (now_steady > call.deadline + abort_allowance) {
-      violated("P8", name(*call.job) + " is still called for after its deadline");
+      violated("P8", name(*call.job) + " still has a call after its deadline");
     }
   }
   if (dying_) return;
   for (auto& [lease, call] : in_flight_) check_expiry(call);
   for (const auto& [lease, given] : handed_out_) {
-    // Twice: a dispatcher that died has to be replaced before its successor can end the attempt.
+    // Twice the allowance: a dead dispatcher must be replaced before the attempt can be ended.
     if (now_steady > given.deadline_latest + 2 * abort_allowance) {
       violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
     }
   }
 }
 
-/// Its time has come, its service is there, and nobody is before it in its entity's line.
+/// The job is due, its service is configured, and it heads its entity's line.
 bool World::is_runnable(const Job& job) const {
   const bool waits = job.state == JobState::queued || job.state == JobState::scheduled ||
                      job.state == JobState::retrying;
@@ -382,7 +384,7 @@ void World::check_idle_cells() {
       idle.insert(job.cell);
       const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
       if (now_steady <= since + idle_max) continue;
-      violated("P7", name(job) + " waits though " + to_string(job.cell) + " could start it");
+      violated("P7", name(job) + " waits although " + to_string(job.cell) + " could start it");
     }
   }
   std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
@@ -395,11 +397,11 @@ void World::check_expiry(CallInFlight& call) {
   } else if (!call.expired_since) {
     call.expired_since = now_steady;
   } else if (now_steady > *call.expired_since + expiry_allowance) {
-    violated("P10", name(*call.job) + " is still called for after it expired");
+    violated("P10", name(*call.job) + " still has a call after it expired");
   }
 }
 
-/// What a job that waits for a time waits for.
+/// For a message: the time until a waiting job is due, if that is known.
 std::string World::when(const Job& job) const {
   const auto at =
       job.state == JobState::scheduled ? job.run_at : job.next_attempt_at.value_or(now_wall);
@@ -417,16 +419,16 @@ void World::check_all_ended() {
       const Job& job = *stored.job;
       violated("liveness", name(job) + " of " + job.spec->customer + "/" + job.spec->product +
                                " is still " + std::string(to_string(job.state)) + " in " +
-                               to_string(job.cell) + (stored.marks.head ? "" : ", behind others") +
+                               to_string(job.cell) + (stored.marks.head ? "" : ", not a head") +
                                (stored.marks.held ? ", held" : "") + when(job));
     }
   }
   for (const auto& [cell, leases] : live_) {
-    if (!leases.empty()) violated("P4", to_string(cell) + " keeps a lease for nothing");
+    if (!leases.empty()) violated("P4", to_string(cell) + " keeps a lease without a running job");
   }
 }
 
-std::string World::complaint_about(const std::vector<CellStatus>& cells) const {
+std::string World::problem_in(const std::vector<CellStatus>& cells) const {
   for (const auto& cell : cells) {
     if (cell.is_template) continue;
     const auto& pool = cell.pool;
@@ -436,16 +438,16 @@ std::string World::complaint_about(const std::vector<CellStatus>& cells) const {
       return to_string(cell.key) + " counts " + std::to_string(static_cast<std::int64_t>(jobs)) +
              " jobs that are " + std::string(to_string(static_cast<JobState>(state)));
     }
-    if (pool.busy + pool.retiring > 0)
-      return to_string(cell.key) + " counts workers that have left";
+    if (pool.busy + pool.retiring > 0) return to_string(cell.key) + " counts busy workers";
     if (pool.ready != pool.target) {
       return to_string(cell.key) + " has " + std::to_string(pool.ready) + " workers of " +
              std::to_string(pool.target);
     }
     const auto size = size_of(cell.key);
-    if (size && pool.target != *size) return to_string(cell.key) + " forgot its size";
+    if (size && pool.target != *size) return to_string(cell.key) + " has the wrong pool size";
   }
-  if (!untold_.empty()) return "nobody is told of the end of " + format_job_id(*untold_.begin());
+  if (!unannounced_.empty())
+    return "no event announced the end of " + format_job_id(*unannounced_.begin());
   return {};
 }
 

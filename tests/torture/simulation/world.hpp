@@ -1,4 +1,5 @@
-// What a simulated run is checked against: everything that happened, seen from outside the engine.
+// The checker of a simulated run: it records what happens, as seen from outside the engine, and
+// judges by that alone.
 #pragma once
 
 #include <cstdint>
@@ -18,61 +19,61 @@
 
 namespace simulation {
 
-/// A call that a provider has been asked to make and that is not over.
+/// A call that a provider has begun and not ended.
 struct CallInFlight {
   JobPtr job;
   SteadyTime deadline{};
-  caf::actor_id provider = 0;  ///< Which incarnation makes it; 0: it is gone.
+  caf::actor_id provider = 0;  ///< The actor that makes the call; 0: the provider has died.
   std::optional<SteadyTime> expired_since{};
-  SteadyTime left_over_until{};  ///< Of one whose provider is gone.
+  SteadyTime orphaned_until{};  ///< When the call of a dead provider ends.
 };
 
-/// What a provider said at the end of a call.
+/// The outcome of a call, as its provider reported it.
 struct CallAnswer {
   CallOutcome::Kind kind{};
   bool garbage = false;
 };
 
-/// A lease as the dispatcher gave it, until the dispatcher says that it is over.
+/// A lease from its hand-out until the dispatcher ends it.
 struct LiveHandOut {
   JobId job = 0;
   SteadyTime at{};
-  SteadyTime deadline{};         ///< At the earliest.
-  SteadyTime deadline_latest{};  ///< Counted from the beginning of its call.
+  SteadyTime deadline{};         ///< The earliest possible.
+  SteadyTime deadline_latest{};  ///< Counted from the start of the call.
 };
 
-/// A call that was made, until its end is on disk.
+/// A call, until its end is on disk.
 struct BegunCall {
   Lease lease;
   EntityName entity;
   std::string service;
 };
 
-/// A call was under way at a crash, or ended without anybody knowing what it did, and may still
-/// have its effect until one of the clocks has gone on for long enough; the wall clock from where
-/// it was lowest since.
+/// A call that was in flight at a crash, or ended with an unknown outcome. It may still have its
+/// effect until `settle` has passed on either clock; on the wall clock, counted from its lowest
+/// value since.
 struct Doubt {
   std::string service;
   SteadyTime until{};
   WallTime lowest_wall{};
 };
 
-/// An attempt that is over and whose end is not on disk yet, judged by its provider alone.
+/// An attempt that is over but whose end is not on disk yet, judged by its provider's answer alone.
 struct EndedAttempt {
   Lease lease;
   std::size_t step = 0;
-  bool counts = false;     ///< Towards the attempts that the job may make, in any case.
-  bool may_count = false;  ///< Its provider had answered, and the answer may have been lost.
+  bool counts = false;     ///< Must count against max_attempts.
+  bool may_count = false;  ///< May count: the provider's answer may have been lost.
   bool cut_short = false;
-  std::optional<Doubt> doubt{};  ///< Nobody knows what its call has done.
+  std::optional<Doubt> doubt{};  ///< Set if the effect of its call is unknown.
 };
 
-/// Attempts at one step of a job whose ends are on disk.
+/// The attempts at one step of a job, as far as their ends are on disk.
 struct AttemptsMade {
   std::size_t step = 0;
   std::uint32_t counted = 0;
-  std::uint32_t perhaps = 0;    ///< Those that may count.
-  std::uint32_t cut_short = 0;  ///< In a row, but for ends that nobody knows of.
+  std::uint32_t perhaps = 0;    ///< Attempts that may count.
+  std::uint32_t cut_short = 0;  ///< Interruptions in a row, ignoring lost ends.
 };
 
 struct LiveActor {
@@ -80,35 +81,35 @@ struct LiveActor {
   caf::actor_addr address;
 };
 
-/// Outlives crashes of the simulated daemon. Single-threaded, as the simulation is. Violations are
-/// texts that begin with the name of the promise and a colon.
+/// Outlives crashes of the simulated daemon. Like the whole simulation, it is single-threaded.
+/// Violations are texts that begin with the name of the promise and a colon.
 class World : public EngineProbe {
  public:
   explicit World(std::uint64_t seed);
 
-  Dice dice;                  ///< Of schedules and providers.
-  std::set<Fault> without;    ///< What does not happen.
-  bool gentle = false;        ///< Faults are over: providers only succeed, and soon.
-  bool commit_fails = false;  ///< The next commit of the store.
+  Dice dice;                  ///< For schedules and providers.
+  std::set<Fault> without;    ///< Faults that do not happen.
+  bool gentle = false;        ///< The faults are over: calls only succeed, and quickly.
+  bool commit_fails = false;  ///< Make the next commit fail.
   std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
   std::vector<std::string> violations;
   std::uint64_t trace_hash = 1469598103934665603ULL;  ///< FNV-1a over the trace.
   bool keep_trace = false;
   std::vector<std::string> trace;
-  milliseconds keep{};    ///< How long ended jobs are kept.
-  milliseconds settle{};  ///< Of every service.
+  milliseconds keep{};    ///< Retention of ended jobs.
+  milliseconds settle{};  ///< settle_ms of every service.
 
   /// Set by the driver before each event.
   SteadyTime now_steady{};
   WallTime now_wall{};
-  WallTime latest_wall{};  ///< Whatever the clock jumped back since.
+  WallTime latest_wall{};  ///< The latest ever, before any jump back.
 
   bool may(Fault fault) const { return !gentle && !without.contains(fault); }
   void note(const std::string& line);
   void violated(const std::string& promise, const std::string& what);
 
-  // --- Told by the client ----------------------------------------------------------------------
-  /// `too_late`: asked for after a stop was.
+  // --- Reports of the client -------------------------------------------------------------------
+  /// `too_late`: the job was submitted after a shutdown had begun.
   void accepted(const JobPtr& job, bool too_late);
   void accepted_under(const Idempotency& idempotency, const Job& job);
   void cancel_asked(JobId id) { cancels_asked_.insert(id); }
@@ -116,7 +117,7 @@ class World : public EngineProbe {
   void retry_asked(JobId id) { retries_asked_[id] += 1; }
   void retry_refused(JobId id);
   void retry_accepted(const Job& job);
-  /// Returns a number to answer with.
+  /// Returns the number of the change, for the report of its answer.
   std::uint64_t change_asked(const CellKey& cell);
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
@@ -127,28 +128,27 @@ class World : public EngineProbe {
   void reload_answered(const Reconfigure& order, bool in_force);
   void has_shut_down();
 
-  // --- Told by whoever watches -----------------------------------------------------------------
-  void end_told(JobId id) { untold_.erase(id); }
-  /// Ends that nobody has told of are on disk, and looked up there.
-  void changes_lost() { untold_.clear(); }
+  // --- Reports of the observer -----------------------------------------------------------------
+  void end_announced(JobId id) { unannounced_.erase(id); }
+  /// The observer has to look up on disk which ends it missed.
+  void changes_lost() { unannounced_.clear(); }
 
-  // --- Told by the providers -------------------------------------------------------------------
+  // --- Reports of the providers ----------------------------------------------------------------
   void call_started(const StartCall& call, const std::string& service, caf::actor_id provider);
   void call_ended(Lease lease, CallAnswer answer);
-  /// Calls of a provider that was killed may go on for a while.
+  /// Calls of a killed provider may continue for a while.
   void provider_ended(caf::actor_id provider);
-  /// Until when a call goes on whose provider is gone; nothing: it is over.
-  std::optional<SteadyTime> left_over_until(Lease lease) const;
-  void left_over_ended(Lease lease) { in_flight_.erase(lease); }
+  /// The end of a call whose provider has died; none: the call is over.
+  std::optional<SteadyTime> orphaned_until(Lease lease) const;
+  void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
-  // --- Told by the driver ----------------------------------------------------------------------
+  // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(const Routing& routing, const std::set<std::string>& services);
   void daemon_crashed();
-  /// An actor of this cell was killed: what ran there may be cut short.
+  /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
   void provider_killed(caf::actor_id provider) { killed_providers_.insert(provider); }
-  /// The daemon is ending, since its store failed, an actor died that it needs, or the power is
-  /// cut.
+  /// The daemon is ending because its store failed, an essential actor died, or the power is cut.
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
   void shutdown_asked(milliseconds grace);
@@ -157,12 +157,12 @@ class World : public EngineProbe {
   bool is_shut_down() const { return has_shut_down_; }
   /// Called after every event.
   void check_deadlines();
-  /// Called when no actor has anything to do before time goes on.
+  /// Called when no actor has anything to do, before time advances.
   void check_idle_cells();
-  /// Called when everything has come to rest.
+  /// Called when everything has ended.
   void check_all_ended();
-  /// What is wrong with the cells of an engine in which everything has ended; empty: nothing.
-  std::string complaint_about(const std::vector<CellStatus>& cells) const;
+  /// Describes a fault in the cells of an engine in which everything has ended; empty: none.
+  std::string problem_in(const std::vector<CellStatus>& cells) const;
 
   // --- EngineProbe -----------------------------------------------------------------------------
   void spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) override;
@@ -175,7 +175,7 @@ class World : public EngineProbe {
   void stale_report(const CellKey&, Lease) override { stale_reports += 1; }
   void cell_restarted(const CellKey& cell) override;
 
-  /// Live actors of one role, by what was told of their birth; for fault injection.
+  /// Actors by role, as the engine reported their spawning; for fault injection.
   std::map<std::string, std::vector<LiveActor>> actors;
   std::set<JobId> accepted_jobs;
   std::uint64_t calls = 0;
@@ -187,7 +187,7 @@ class World : public EngineProbe {
   std::optional<std::uint32_t> configured_size(const CellKey& cell) const;
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
-  void leave_over(CallInFlight& call);
+  void orphan(CallInFlight& call);
   void check_expiry(CallInFlight& call);
   bool is_runnable(const Job& job) const;
   bool may_start_one(const CellKey& cell);
@@ -205,7 +205,7 @@ class World : public EngineProbe {
   EndedAttempt judge(const Job& before, AbortCause cause) const;
   void check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
                      AbortCause cause);
-  bool is_heard(const Job& before, AbortCause cause) const;
+  bool answer_is_certain(const Job& before, AbortCause cause) const;
   void note_attempt_written(const Job& after);
   void note_retry_written(const Job& before, const Job& after);
 
@@ -215,20 +215,20 @@ class World : public EngineProbe {
   void reopened_or_violated(const Job& before, const Job& after);
 
   std::map<Lease, CallInFlight> in_flight_;
-  std::map<Lease, CallAnswer> answers_;  ///< Of leases that are not over.
+  std::map<Lease, CallAnswer> answers_;  ///< For leases that have not ended.
   std::map<JobId, Lease> last_call_;
-  Lease last_lease_;                         ///< Of all that were ever given.
-  std::map<CellKey, std::set<Lease>> live_;  ///< Leases by cell, as handed out and ended.
+  Lease last_lease_;                         ///< The greatest ever given.
+  std::map<CellKey, std::set<Lease>> live_;  ///< Live leases by cell.
   std::map<Lease, LiveHandOut> handed_out_;
   AttemptEnd::Kind last_end_{};
 
-  std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were configured once.
+  std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, std::uint64_t> changes_asked_;
   bool reload_pending_ = false;
   std::optional<Routing> routing_;
   std::set<std::string> services_;
-  /// Cells in which a job could run and does not, and since when.
+  /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
   std::set<CellKey> disturbed_;
   std::set<caf::actor_id> killed_providers_;
@@ -237,22 +237,22 @@ class World : public EngineProbe {
   SteadyTime grace_over_at_{};
   bool has_shut_down_ = false;
 
-  /// By customer and key: the job that was named, and the digest of its request.
+  /// From (customer, key) to (job that holds the key, digest of its request).
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::set<JobId> cancels_asked_;
-  std::set<JobId> to_be_cancelled_;  ///< Accepted, and not yet ended.
+  std::set<JobId> to_be_cancelled_;  ///< Accepted cancellations of jobs that have not ended.
   std::map<JobId, std::uint32_t> retries_asked_;
   std::map<JobId, std::uint32_t> retries_accepted_;
-  std::map<JobId, std::uint32_t> reopened_;  ///< An answer about one may be about its life before.
-  std::map<JobId, std::uint32_t> ends_;      ///< As committed.
-  std::map<JobId, std::uint32_t> ends_told_;
-  std::set<JobId> untold_;  ///< Ends that are on disk, and that whoever watches has not heard of.
-  std::map<JobId, WallTime> not_before_;       ///< The next attempt.
+  std::map<JobId, std::uint32_t> reopened_;  ///< An answer may be about a job's earlier life.
+  std::map<JobId, std::uint32_t> ends_;      ///< Committed ends.
+  std::map<JobId, std::uint32_t> ends_announced_;
+  std::set<JobId> unannounced_;                ///< Jobs whose ends are on disk but not announced.
+  std::map<JobId, WallTime> not_before_;       ///< Of the next attempt.
   std::map<EntityName, WallTime> kept_until_;  ///< After an attempt with an unknown outcome.
   EntityLines lines_;
   DueOrder due_order_;
-  SteadyTime after_jump_{};              ///< When all that was begun before a jump is done.
-  std::map<JobId, EndedAttempt> ended_;  ///< Whose ends are being written.
+  SteadyTime after_jump_{};              ///< By then, writes begun before a clock jump are done.
+  std::map<JobId, EndedAttempt> ended_;  ///< Attempts whose ends are being written.
   std::map<JobId, AttemptsMade> made_;
   std::map<JobId, BegunCall> begun_;
   std::map<EntityName, Doubt> doubts_;

@@ -1,4 +1,4 @@
-// What the world hears from the engine and from the disk.
+// The reports that the world receives from the engine and from the disk.
 #include <algorithm>
 
 #include "tests/torture/simulation/world.hpp"
@@ -6,7 +6,7 @@
 namespace simulation {
 namespace {
 
-/// What a stop takes to come to every dispatcher: some messages, and a commit or two.
+/// The time for a shutdown to reach every dispatcher: some messages and a commit or two.
 constexpr milliseconds stop_allowance{200};
 
 std::string name(const Job& job) {
@@ -31,7 +31,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   handed_out_[job.lease] = {job.id, now_steady, deadline, deadline};
   check_bounds(job, running, max);
   if (shutdown_asked_at_ && now_steady > *shutdown_asked_at_ + stop_allowance) {
-    violated("P11", name(job) + " starts after the stop began");
+    violated("P11", name(job) + " starts after the shutdown began");
   }
 }
 
@@ -43,25 +43,25 @@ void World::check_lease(const Job& job) {
   }
 }
 
-/// The wall clock may have jumped back since the engine looked at it: what counts is whether it has
-/// ever been late enough.
+/// The wall clock may have jumped back since the engine read it, so what counts is the latest time
+/// that it ever showed.
 void World::check_line_and_times(const Job& job) {
   if (const JobId head = lines_.head(entity_of(job)); head != job.id) {
-    violated("P6", name(job) + " starts before " + format_job_id(head) + ", which heads its line");
+    violated("P6", name(job) + " starts before " + format_job_id(head) + ", the head of its line");
   }
   const auto kept = kept_until_.find(entity_of(job));
   if (kept != kept_until_.end() && latest_wall < kept->second) {
-    violated("P6", name(job) + " starts for an entity that is kept");
+    violated("P6", name(job) + " starts for an entity that is still kept");
   }
   if (job.run_at > latest_wall) violated("P10", name(job) + " starts too early");
   const auto next = not_before_.find(job.id);
   if (next != not_before_.end() && latest_wall < next->second) {
-    violated("P10", name(job) + " is tried again too early");
+    violated("P10", name(job) + " is retried too early");
   }
 }
 
 void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
-  if (running > max) violated("P4", to_string(job.cell) + " runs more than its bound");
+  if (running > max) violated("P4", to_string(job.cell) + " runs more jobs than its bound");
   if (changes_pending_[job.cell] > 0 || reload_pending_) return;
   if (override_of(job.cell).state == CellState::paused) {
     violated("pause", to_string(job.cell) + " starts a job while it is paused");
@@ -89,19 +89,20 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   answers_.erase(before.lease);
 }
 
-/// An attempt is over when nothing of it is left, and it achieved what its provider says.
+/// An attempt may only end once its call is over, and its result must be what its provider
+/// reported.
 void World::check_outcome(const Job& before, const Job& after, AbortCause cause) {
   if (in_flight_.contains(before.lease)) {
-    violated("P5", name(before) + " is done with an attempt whose call goes on");
+    violated("P5", name(before) + " ends an attempt whose call continues");
   }
   const auto answer = answers_.find(before.lease);
   const bool succeeded =
       answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
   const bool kept = after.steps[before.step].state == StepState::succeeded;
   if (kept && !succeeded) violated("P2", name(before) + " succeeded without its provider");
-  const bool known = last_end_ == AttemptEnd::Kind::succeeded || is_heard(before, cause);
+  const bool known = last_end_ == AttemptEnd::Kind::succeeded || answer_is_certain(before, cause);
   if (succeeded && known && !answer->second.garbage && !kept) {
-    violated("P2", name(before) + " lost what its provider achieved");
+    violated("P2", name(before) + " lost the success of its provider");
   }
 }
 
@@ -110,25 +111,25 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
   const std::uint32_t attempts = before.steps[before.step].attempts;
   if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
       after.steps[before.step].attempts + 1 != attempts) {
-    violated("P2", name(before) + " counts an attempt that was undone");
+    violated("P2", name(before) + " counts an attempt that must not count");
   }
   const auto given = handed_out_.find(before.lease);
-  if (given == handed_out_.end()) return;  // Of a daemon before this one.
+  if (given == handed_out_.end()) return;  // From an earlier daemon.
   if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
     violated("P10", name(before) + " timed out too early");
   }
   const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   if (cut_short && !is_shutting_down() && !dying_ && !disturbed_.contains(before.cell)) {
-    violated("P5", name(before) + " was cut short, though nothing had died");
+    violated("P5", name(before) + " was cut short although nothing had died");
   }
   if (cause == AbortCause::hand_back && is_shutting_down() && now_steady < grace_over_at_ &&
       !disturbed_.contains(before.cell)) {
-    violated("P11", name(before) + " was handed back before the grace was over");
+    violated("P11", name(before) + " was handed back during the grace period");
   }
 }
 
-/// By what its provider said and what the engine had asked for. An answer that was given before the
-/// attempt was cut short, and lost with who should have told it, may count and may not.
+/// Judges an attempt by its provider's answer and the engine's requests. An attempt may or may not
+/// count if it was cut short after its provider's answer, which may have died with its carrier.
 EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   using Kind = CallOutcome::Kind;
   EndedAttempt end{before.lease, before.step};
@@ -137,11 +138,11 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
   const bool throttled = answered && answer->second.kind == Kind::throttled;
   end.counts = !cut && !throttled;
-  end.may_count = answered && (cut || (throttled && !is_heard(before, cause)));
+  end.may_count = answered && (cut || (throttled && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
-  // How long to wait is said by the service's configuration alone.
+  // The engine knows settle_ms from the configuration alone, so not for a missing service.
   const std::string& service = before.spec->services[before.step];
   const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
   if (unknown && services_.contains(service)) {
@@ -150,14 +151,15 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   return end;
 }
 
-/// Nobody who could have lost its provider's answer has died, or was about to be given up.
-bool World::is_heard(const Job& before, AbortCause cause) const {
+/// Whether the provider's answer must have arrived: no actor on its way has died, and the attempt
+/// was not being aborted.
+bool World::answer_is_certain(const Job& before, AbortCause cause) const {
   return cause == AbortCause::none && !disturbed_.contains(before.cell) &&
          killed_providers_.empty();
 }
 
-/// A job fails when its provider says so, when it has been tried as often as it may, or when it has
-/// been cut short or has expired; and only then.
+/// A job may fail only if its provider rejects it, its attempts are used up, it was interrupted too
+/// often, or it has expired.
 void World::check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
                           AbortCause cause) {
   const auto answer = answers_.find(before.lease);
@@ -168,8 +170,8 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
       after.steps[before.step].attempts + 1 != before.steps[before.step].attempts) {
     violated("P2", name(before) + " counts an attempt that was cut short");
   }
-  if (rejected && is_heard(before, cause) && !is_ended(after.state)) {
-    violated("P2", name(before) + " goes on after it was rejected");
+  if (rejected && answer_is_certain(before, cause) && !is_ended(after.state)) {
+    violated("P2", name(before) + " continues after its provider rejected it");
   }
   if (after.state != JobState::failed || rejected) return;
   AttemptsMade made = made_[before.id];
@@ -183,7 +185,7 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
   }
 }
 
-/// Nothing that was not written counts: a crash forgets it.
+/// Counts an attempt once its end is on disk; a crash forgets the others.
 void World::note_attempt_written(const Job& after) {
   const auto found = ended_.find(after.id);
   if (found == ended_.end()) return;
@@ -201,8 +203,8 @@ void World::note_attempt_written(const Job& after) {
   ended_.erase(found);
 }
 
-/// One that has ended and is reopened in one commit has another place, which no other job gets
-/// before its end.
+/// A job that ends and is reopened within one commit shows it by a new place; no unfinished job
+/// changes its place.
 void World::note_retry_written(const Job& before, const Job& after) {
   const bool other_place = before.place != 0 && before.place != after.place;
   if (!is_ended(after.state) && (is_ended(before.state) || other_place)) made_.erase(after.id);
@@ -215,8 +217,8 @@ void World::cell_restarted(const CellKey& cell) {
 }
 
 void World::job_ended(const Job& job) {
-  if (++ends_told_[job.id] > ends_[job.id]) {
-    violated("P2", name(job) + " is said to have ended, and that is not on disk");
+  if (++ends_announced_[job.id] > ends_[job.id]) {
+    violated("P2", name(job) + " was announced as ended, but that is not on disk");
   }
 }
 
@@ -237,10 +239,10 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
       after.state != JobState::cancelled) {
-    violated("P2", name(after) + " was cancelled and is " + std::string(to_string(after.state)));
+    violated("P2", name(after) + " was cancelled but is " + std::string(to_string(after.state)));
   }
   if (after.state == JobState::cancelled && !cancels_asked_.contains(after.id)) {
-    violated("P2", name(after) + " is cancelled, and nobody asked for that");
+    violated("P2", name(after) + " is cancelled without a request");
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
     kept_until_[entity_of(after)] = *after.settle_until;
@@ -254,7 +256,7 @@ void World::committed(const JobPtr& before, const Job& after) {
   check_checkpoints(*before, after);
   if (is_ended(after.state) && !is_ended(before->state)) {
     ends_[after.id] += 1;
-    untold_.insert(after.id);
+    unannounced_.insert(after.id);
   }
 }
 
@@ -268,7 +270,7 @@ void World::check_checkpoints(const Job& before, const Job& after) {
   }
 }
 
-/// Nobody can tell a job that was pruned too early from one that was lost.
+/// A job pruned too early would look like a lost one.
 void World::pruned(const Job& job) {
   note("pruned " + name(job));
   if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
@@ -282,7 +284,8 @@ void World::pruned(const Job& job) {
   }
 }
 
-/// Only a failed or cancelled job goes on after its end, and only when somebody asked for that.
+/// Only a failed or cancelled job may continue after its end, and only if a client has requested
+/// it.
 void World::reopened_or_violated(const Job& before, const Job& after) {
   auto& asked = retries_asked_[after.id];
   if (asked == 0 || before.state == JobState::succeeded) {

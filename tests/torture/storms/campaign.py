@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Storms, one after the other, each of ten minutes or what is left of the time.
+"""Storms, one after the other, each of ten minutes or the time that is left.
 
     campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE] [--length S]
 
-A unit is a second of a storm. The number of its first second decides which storm it is (resizes,
-reloads, overload) and its chance; --length how many seconds it lasts at most, rounded up so that
-the next storm is another one. A storm that found the machine too busy to be judged does not count,
-and ends the run. `CELLD_BINARY` names the program.
+A unit is one second of a storm. The number of a storm's first second selects its kind (resizes,
+reloads, overload) and seeds its random choices. --length limits a storm, rounded up so that the
+next one is of another kind. A storm on a machine too busy to judge it does not count, and ends the
+run. `CELLD_BINARY` names the program.
 """
 
 import asyncio
@@ -22,31 +22,31 @@ from storms import STORMS, length  # noqa: E402
 
 LENGTH_S = 600
 LOG_LINES = 20
-SECONDS_MIN = 10  # Less time than that is not worth another storm.
+SECONDS_MIN = 10  # A shorter storm shows nothing.
 
 
-def weather(number, seconds):
-    """(the storm, whether it was withstood)."""
+def withstand(number, seconds):
+    """(the storm, whether celld withstood it)."""
     storm = STORMS[number % len(STORMS)](number)
     try:
         faults = asyncio.run(storm.whole(seconds))
-    except Exception as error:  # The other storms are to go on.
+    except Exception as error:  # The other storms continue.
         log = storm.daemon.log().splitlines()[-LOG_LINES:]
         faults = [f"{error!r}; the end of celld's log:", *log]
     finally:
         storm.close()
     if faults:
         print(f"FAULT in storm {number}, {storm.name}:", *faults[:LOG_LINES + 1],
-              f"again: CELLD_BINARY={os.environ['CELLD_BINARY']} tests/torture/storms/campaign.py "
+              f"repeat: CELLD_BINARY={os.environ['CELLD_BINARY']} tests/torture/storms/campaign.py "
               f"--from {number} --count {seconds}", sep="\n    ", flush=True)
     else:
         print(f"storm {number}, {seconds} s: {storm.report()}", flush=True)
     return storm, not faults
 
 
-def figures_of(storm, seconds, counts):
-    return {f"{storm.name} storms": counts, "storms of ten minutes": counts * (seconds >= LENGTH_S),
-            "storms not judged": not counts, "jobs taken": len(storm.load.accepted),
+def figures_of(storm, seconds, judged):
+    return {f"{storm.name} storms": judged, "storms of ten minutes": judged * (seconds >= LENGTH_S),
+            "storms not judged": not judged, "jobs accepted": len(storm.load.accepted),
             "jobs refused": storm.load.statuses[429] + storm.load.statuses[503]}
 
 
@@ -59,7 +59,7 @@ def work(options, outcome):
             break
         number = options.first + outcome.units
         seconds = length(max(1, min(options.length, options.count - outcome.units, left_s)))
-        storm, withstood = weather(number, seconds)
+        storm, withstood = withstand(number, seconds)
         judged = not withstood or not storm.unjudged
         if not withstood:
             outcome.fail(number, seconds)
@@ -69,7 +69,7 @@ def work(options, outcome):
 
 def main():
     options = program.options(__doc__, lambda parser: parser.add_argument(
-        "--length", type=int, default=LENGTH_S, help="of a storm, in seconds, at most"))
+        "--length", type=int, default=LENGTH_S, help="longest storm, in seconds"))
     program.run(options, lambda outcome: work(options, outcome))
 
 

@@ -1,7 +1,7 @@
-"""A celld whose pool is busy all the while, and what is measured of it in a storm.
+"""A celld whose pool is always busy, and the measurements taken of it during a storm.
 
-The jobs take half a second each, so that the pool decides how many end per second, and not the
-machine: POOL / LATENCY_S. There are as many jobs at a time as it does in one and a half seconds.
+Each job takes half a second, so that the pool rather than the machine limits the jobs per second,
+to POOL / LATENCY_S. The queue holds at most the jobs of one and a half seconds.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from submitter import Submitter
 
 POOL = 150
 LATENCY_S = 0.5
-SPREAD_S = 0.1  # Jobs take so much more or less, so that they do not end in waves.
+SPREAD_S = 0.1  # Latencies vary by this much either way, so that jobs do not end in waves.
 CAPACITY_PER_S = POOL / LATENCY_S
 JOBS_MAX = 450
 BUSY_PER_S = 1.5 * CAPACITY_PER_S
 FILL_S = 1.0
 PEAK_S = 4.0
 NORMAL_S_MAX = 5.0 * SLOWDOWN
-# With more processes waiting for each processor, it is the machine that is measured.
+# Above this load average per processor, a measurement shows the machine rather than celld.
 LOAD_MAX = 8
-STORE_CACHE_BYTES = 32 << 20  # What the store keeps of its database, at most.
+STORE_CACHE_BYTES = 32 << 20  # The most that the store caches of its database.
 
 
 def moment(text):
@@ -57,14 +57,14 @@ class Field:
         self.lone = []
         self.faults = []
         self.unjudged = 0
-        self.raging = False
+        self.active = False
 
     def expect(self, good, fault):
         if not good:
             self.faults.append(fault)
 
     def expect_measured(self, good, fault):
-        """For what only a machine can keep that has room for it."""
+        """For bounds that only a machine with spare capacity can meet."""
         if MEASURED and os.getloadavg()[0] <= LOAD_MAX * os.cpu_count():
             self.expect(good, fault)
         else:
@@ -73,16 +73,16 @@ class Field:
     # --- Before ----------------------------------------------------------------------------------
 
     async def fill(self):
-        """celld is busy, and its queue full."""
+        """Keeps celld busy and fills its queue."""
         await self.load.open()
         self.lone_s = min([await self.lone_job() for _ in range(2)])
         self.load.rate = 2 * JOBS_MAX / FILL_S
         await asyncio.sleep(FILL_S)
-        self.load.waits.clear()  # Some have ended by now, so celld can know how many do.
+        self.load.waits.clear()  # Jobs end by now, so celld can compute an honest Retry-After.
         self.load.rate = BUSY_PER_S
 
     async def lone_job(self):
-        """How long one takes from its submission to its end."""
+        """Seconds from the submission of a job to its end."""
         began = time.monotonic()
         answer = await asyncio.to_thread(
             self.client.post, "/v1/jobs",
@@ -94,39 +94,39 @@ class Field:
 
     # --- The storm -------------------------------------------------------------------------------
 
-    async def weather(self, seconds, storm):
-        """`storm()` goes on while it is `raging`, for so long; the load before and after it is the
-        same. Memory must stay."""
+    async def run_storm(self, seconds, storm):
+        """Runs `storm()` for `seconds` under constant load. It must end once `active` is false, and
+        memory must not grow."""
         self.before_at = time.time()
         await asyncio.sleep(PEAK_S)
         gauge = Gauge(self.daemon.process.pid)
         before = gauge.peak
-        self.raging = True
+        self.active = True
         self.began_at, sent = time.time(), self.load.sent
-        raging = asyncio.create_task(storm())
+        task = asyncio.create_task(storm())
         await asyncio.sleep(seconds)
         self.ended_at = time.time()
         self.waits = dict(self.load.waits)
         self.offered_per_s = (self.load.sent - sent) / (self.ended_at - self.began_at)
-        self.raging = False
-        await raging
+        self.active = False
+        await task
         gauge.end()
         self.grown = gauge.peak - before
         stored = sum(os.path.getsize(os.path.join(self.daemon.data, name))
                      for name in ("celld.db", "celld.db-wal"))
         cached = min(STORE_CACHE_BYTES, stored)
         self.expect(self.grown <= GROWTH_BYTES_MAX + cached or not MEASURED,
-                    f"memory grew by {self.grown >> 20} MB, the store's cache by {cached >> 20} MB "
-                    "at most")
+                    f"memory grew by {self.grown >> 20} MB, of which the store's cache accounts "
+                    f"for {cached >> 20} MB at most")
 
     # --- After -----------------------------------------------------------------------------------
 
     async def calm_down(self):
-        """The load of before, for as long as it may take to do as much as before; then none."""
+        """Keeps the load until celld must have recovered, then ends it and waits for the queue."""
         until = self.ended_at + (NORMAL_S_MAX + goodput.CALM_S if MEASURED else 1.0)
         await asyncio.sleep(max(0.0, until - time.time()))
         self.calm_at = time.time()
-        self.client.close()  # Until its next request: celld may have hung up on it in a long storm.
+        self.client.close()  # It reconnects. celld may have closed its connection when idle.
         began = time.monotonic()
         await asyncio.wait_for(self.load.quiet(), DEADLINE_S)
         expected_s = self.unfinished() / CAPACITY_PER_S
@@ -138,7 +138,7 @@ class Field:
         lone_s = min([await self.lone_job() for _ in range(2)])
         self.expect_measured(
             lone_s <= self.lone_s + 0.25 * SLOWDOWN,
-            f"a lone job takes {lone_s:.2f} s, and {self.lone_s:.2f} s before")
+            f"a lone job takes {lone_s:.2f} s; before the storm it took {self.lone_s:.2f} s")
 
     async def drain(self):
         give_up_at = time.monotonic() + DEADLINE_S
@@ -150,24 +150,26 @@ class Field:
                    for state in ("queued", "scheduled", "retrying", "running"))
 
     async def end(self):
-        """Nothing is lost, and nothing was answered that nobody should get."""
-        self.expect(not self.load.strange, f"strange answers: {self.load.strange}")
+        """Checks that no job is lost and that no answer was unexpected, and stops celld."""
+        self.expect(not self.load.unexpected, f"unexpected answers: {self.load.unexpected}")
         await self.load.close()
         jobs = self.all_jobs()
         known = set(self.load.accepted) | set(self.lone)
-        self.expect(len(known) == len(self.load.accepted) + len(self.lone), "an id was given twice")
+        self.expect(len(known) == len(self.load.accepted) + len(self.lone),
+                    "two jobs have the same id")
         self.expect(set(jobs) == known,
                     f"{len(known - set(jobs))} acknowledged jobs are lost, and "
-                    f"{len(set(jobs) - known)} are there that nobody has heard of")
+                    f"{len(set(jobs) - known)} jobs were never acknowledged")
         outcomes = collections.Counter((job.state, job.attempt) for job in jobs.values())
-        self.expect(set(outcomes) == {("succeeded", 1)}, f"jobs ended as {dict(outcomes)}")
+        self.expect(set(outcomes) == {("succeeded", 1)},
+                    f"jobs ended with (state, attempts): {dict(outcomes)}")
         self.judge_goodput(list(jobs.values()))
         self.audit(jobs.values())
         self.client.close()
-        self.expect(self.daemon.stop() == 0, "celld did not stop in order")
+        self.expect(self.daemon.stop() == 0, "celld did not exit with 0")
 
     def all_jobs(self):
-        """By id. Not through the test's usual client, which looks closely at each of them."""
+        """By id. Bypasses the usual client, which checks each answer and would take too long."""
         jobs, cursor = {}, ""
         while cursor is not None:
             self.client.connection.request("GET", f"/v1/jobs?limit=1000{cursor}")
@@ -189,7 +191,8 @@ class Field:
         self.normal_s = goodput.recovery_s(ends, self.ended_at, self.calm_at,
                                            GOODPUT_MIN * self.peak)
         self.expect_measured(self.peak >= GOODPUT_MIN * CAPACITY_PER_S,
-                             f"{self.peak:.0f} jobs/s before the storm, not {CAPACITY_PER_S:.0f}")
+                             f"{self.peak:.0f} jobs/s before the storm instead of "
+                             f"{CAPACITY_PER_S:.0f}")
         self.expect_measured(self.stormy >= GOODPUT_MIN * self.peak,
                              f"{self.stormy:.0f} jobs/s in the storm, {self.peak:.0f} before it")
         self.expect_measured(
@@ -200,14 +203,14 @@ class Field:
                              f"no job ended for {self.gap_s:.2f} s of the storm")
         self.expect_measured(
             self.normal_s is not None,
-            f"fewer than {GOODPUT_MIN * self.peak:.0f} jobs/s until {NORMAL_S_MAX:.0f} s after it")
+            f"still below {GOODPUT_MIN * self.peak:.0f} jobs/s {NORMAL_S_MAX:.0f} s after it")
 
     def sizes(self):
-        """Those of the pools together: (since when, how many)."""
+        """The total size of the pools over time: (since, size)."""
         return [(0.0, POOL)]
 
     def audit(self, jobs):
-        """What else has to be true of them."""
+        """Further checks of the jobs, for a storm to override."""
 
     def close(self):
         if self.daemon.running():

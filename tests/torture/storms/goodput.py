@@ -1,11 +1,11 @@
-"""What the times at which jobs began and ended tell of a storm. Pure functions."""
+"""Pure functions that judge a storm by when its jobs began and ended."""
 
 import bisect
 from typing import NamedTuple
 
 GOODPUT_MIN = 0.9
-GAP_S_MAX = 2.0  # Four times what a job takes.
-CALM_S = 2.0     # Goodput is as before when it is so for that long.
+GAP_S_MAX = 2.0  # Four times the latency of a job.
+CALM_S = 2.0     # Goodput has recovered once it has been normal for this long.
 STEP_S = 0.1
 
 
@@ -17,21 +17,21 @@ class Job(NamedTuple):
 
 
 def rate(ends, began_at, ended_at):
-    """Jobs ended per second; `ends` are in order."""
+    """Jobs ended per second. `ends` is sorted."""
     count = bisect.bisect_left(ends, ended_at) - bisect.bisect_left(ends, began_at)
     return count / (ended_at - began_at)
 
 
 def longest_gap_s(ends, began_at, ended_at):
-    """The longest time in which none ended."""
+    """The longest time without an end."""
     between = ends[bisect.bisect_left(ends, began_at):bisect.bisect_left(ends, ended_at)]
     marks = [began_at, *between, ended_at]
     return max(later - earlier for earlier, later in zip(marks, marks[1:]))
 
 
 def beginnings(jobs):
-    """(when, how many ran then) for each job that began, itself included. In the same millisecond
-    ends come first, as they make room."""
+    """Yields (time, jobs running) at the start of each job, itself included. Within a millisecond
+    ends precede starts, since they free workers."""
     running = 0
     for at, change in edges(jobs):
         running += change
@@ -44,8 +44,8 @@ def edges(jobs):
 
 
 def worker_seconds(jobs, sizes, began_at, ended_at):
-    """How much could have been worked: by as many workers as the pool had, or as ran when these
-    were more, because some were on their way out. `sizes` are (since when, how many), in order."""
+    """The available worker time: the pool's size over time, or the number of running jobs where
+    retiring workers make it larger. `sizes` are (since, size), sorted."""
     marks = sorted([(at, change, None) for at, change in edges(jobs)] +
                    [(at, 0, size) for at, size in sizes] + [(ended_at, 0, None)],
                    key=lambda mark: mark[:2])
@@ -60,14 +60,14 @@ def worker_seconds(jobs, sizes, began_at, ended_at):
 
 
 def use(jobs, ends, sizes, latency_s, began_at, ended_at):
-    """Which part of that was worked: 1 when jobs took no longer than their provider, and no worker
-    ever waited."""
+    """The fraction of the available worker time that was used: 1 if no worker was ever idle and
+    celld added nothing to the provider's latency."""
     worked = rate(ends, began_at, ended_at) * (ended_at - began_at) * latency_s
     return worked / worker_seconds(jobs, sizes, began_at, ended_at)
 
 
 def recovery_s(ends, after, until, enough):
-    """How long after `after` as many jobs as before end per second again; None: not by `until`."""
+    """Seconds from `after` until `enough` jobs end per second; None if not by `until`."""
     for step in range(int((until - after - CALM_S) / STEP_S) + 1):
         began_at = after + step * STEP_S
         if rate(ends, began_at, began_at + CALM_S) >= enough:

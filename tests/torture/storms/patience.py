@@ -1,20 +1,20 @@
-"""Refused clients that come back, once each, when they were told to and no sooner."""
+"""Refused clients that retry once each, exactly when Retry-After says."""
 
 import asyncio
 import collections
 
 from submitter import Submitter
 
-TOO_LONG = 3  # Times what is needed.
+TOO_LONG = 3  # Times the necessary wait.
 
 
 def too_long(waits, needed_s):
-    """Those of the times told, {seconds: how often}, that are far beyond what is needed."""
+    """The subset of `waits`, {seconds: how often}, far above the necessary wait."""
     return {wait_s: count for wait_s, count in waits.items() if wait_s > TOO_LONG * needed_s}
 
 
 class Patience:
-    """At most `most` of them are waiting, the last ones."""
+    """Keeps the `most` clients that were refused last."""
 
     def __init__(self, daemon, most=1_000_000):
         self.submitter = Submitter(daemon)
@@ -30,19 +30,19 @@ class Patience:
             self.waiting[0][1].cancel()
         self.waiting.append((wait_s, self.loop.call_later(wait_s, self.submitter.submit_next)))
 
-    async def all_are_back(self):
+    async def all_retried(self):
         await asyncio.sleep(max((wait_s for wait_s, _ in self.waiting), default=0) + 0.1)
 
     async def close(self):
-        """Who has not come back by now does not."""
-        for _, coming in self.waiting:
-            coming.cancel()
+        """Cancels the retries that are still due."""
+        for _, retry in self.waiting:
+            retry.cancel()
         await self.submitter.quiet()
         await self.submitter.close()
 
     @property
-    def taken_share(self):
+    def accepted_share(self):
         return self.submitter.statuses[202] / max(1, self.submitter.sent)
 
     def __str__(self):
-        return f"{self.submitter.statuses[202]} of {self.submitter.sent} refused clients taken"
+        return f"{self.submitter.statuses[202]} of {self.submitter.sent} retries accepted"

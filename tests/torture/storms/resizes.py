@@ -1,10 +1,10 @@
-"""Which sizes a pool may have had, when several administrators resize it at once."""
+"""The sizes that a pool may have had while several administrators resized it concurrently."""
 
 
 def superseded(resizes):
-    """(sent at, size, when another had surely come after it) of each (sent at, answered at, size):
-    another that was sent after this one was answered, and answered itself. In the order of sending.
-    """
+    """For each (sent at, answered at, size): (sent at, size, superseded at), in the order of
+    sending. A resize is certainly superseded once another that was sent after its answer has been
+    answered too."""
     by_answer = sorted(resizes, key=lambda resize: resize[1], reverse=True)
     later = sorted(resizes, key=lambda resize: resize[0], reverse=True)
     found, first, at = [], float("inf"), 0
@@ -17,12 +17,12 @@ def superseded(resizes):
 
 
 def in_force(resizes, marks, slack_s):
-    """Yields each of `marks`, tuples that begin with a time and are in order, and the sizes that
-    may have been in force then, give or take the slack."""
-    sizes, coming, now = superseded(resizes), 0, []
+    """Yields each of `marks`, sorted tuples that begin with a time, with the sizes that may have
+    been in force then, give or take the slack."""
+    sizes, following, now = superseded(resizes), 0, []
     for mark in marks:
-        while coming < len(sizes) and sizes[coming][0] <= mark[0] + slack_s:
-            now.append(sizes[coming])
-            coming += 1
+        while following < len(sizes) and sizes[following][0] <= mark[0] + slack_s:
+            now.append(sizes[following])
+            following += 1
         now = [each for each in now if each[2] >= mark[0] - slack_s]
         yield mark, [size for _, size, _ in now]

@@ -1,4 +1,4 @@
-"""The storms: resizes, reloads of which half are invalid, and ten times as many jobs as fit."""
+"""The storms: resizes, reloads of which half are invalid, and an overload of ten times capacity."""
 
 import asyncio
 import math
@@ -12,22 +12,23 @@ from patience import Patience, too_long
 from resizes import in_force
 
 RESIZES_PER_S = 100
-ADMINISTRATORS = 4  # One alone waits for a slow disk.
+ADMINISTRATORS = 4  # A single one would be limited by the disk.
 RESIZES_MIN = 0.9
 RELOADS_PER_S = 50
 OVERLOAD = 10
 OVERLOAD_MIN = 9
-# What an administrator may be behind and still make up for.
+# An administrator catches up on at most this delay.
 BEHIND_S = 1.0
-# Between an administrator's answer and the word to whoever hands out jobs; and of two clocks.
+# The longest time from an administrator's answer until the dispatcher applies it, and the greatest
+# difference between the two clocks.
 ON_THE_WAY_S = 0.1 * SLOWDOWN
-# So long, at the end, as many come as in the storm.
+# How long the overload is repeated after the storm.
 CROWD_S = 2.0
-TAKEN_MIN = 0.8
-# In the storm nobody keeps a place for those who come back: nine of ten must be refused. But they
-# must not be worse off than those who just come.
+ACCEPTED_MIN = 0.8
+# During the storm celld reserves no place for retries and must refuse nine requests of ten. But a
+# retry must stand at least this fraction of the chance of all requests.
 CHANCE_MIN = 0.5
-SAMPLE = 30  # One in so many refused clients comes back.
+SAMPLE = 30  # One in this many refused clients retries.
 
 
 def share(pool, jobs_max, **changes):
@@ -35,7 +36,7 @@ def share(pool, jobs_max, **changes):
 
 
 class Storm(Field):
-    """`number` decides what is left to chance."""
+    """`number` seeds the random choices."""
 
     name = what = None
 
@@ -46,23 +47,23 @@ class Storm(Field):
     async def whole(self, seconds):
         """Returns the faults."""
         await self.fill()
-        await self.weather(seconds, self.rage)
+        await self.run_storm(seconds, self.disturb)
         await self.calm_down()
         await self.aftermath()
         await self.end()
         return self.faults
 
-    async def rage(self):
-        """Leaves everything as it was before."""
+    async def disturb(self):
+        """The storm itself. Must restore the initial state before it returns."""
         raise NotImplementedError
 
     async def aftermath(self):
-        """What else has to be true once it is over."""
+        """Further checks after the storm."""
 
     async def every(self, per_second, act):
-        """Acts so often, or as often as celld answers."""
+        """Calls `act` at this rate, or as fast as celld answers."""
         due = time.monotonic()
-        while self.raging:
+        while self.active:
             await act()
             due = max(due + 1 / per_second, time.monotonic() - BEHIND_S)
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -72,14 +73,14 @@ class Storm(Field):
         part = self.stormy / max(1, self.peak)
         return (f"{self.what}; {self.peak:.0f} jobs/s before, {self.stormy:.0f} jobs/s in it "
                 f"({100 * part:.0f} %), {100 * self.use:.0f} % of the workers' time used, "
-                f"{self.gap_s:.2f} s without an end at most; {len(self.load.accepted)} jobs taken, "
-                f"{refused} refused (with Retry-After {self.waits}); as "
-                f"before after {self.normal_s} s, memory +{self.grown / (1 << 20):.1f} MB" +
-                f"; {self.unjudged} bounds missed, the machine is too busy" * bool(self.unjudged))
+                f"longest gap {self.gap_s:.2f} s; {len(self.load.accepted)} jobs accepted, "
+                f"{refused} refused (Retry-After: {self.waits}); recovered in {self.normal_s} s, "
+                f"memory +{self.grown / (1 << 20):.1f} MB" +
+                f"; {self.unjudged} bounds missed on a busy machine" * bool(self.unjudged))
 
 
 class Administrator:
-    """A client of its own, used from another thread."""
+    """A client with its own connection, called from another thread."""
 
     def __init__(self, daemon):
         self.client = daemon.client()
@@ -89,19 +90,19 @@ class Administrator:
 
 
 class Resizes(Storm):
-    """The pool's size goes up and down as a wave, on average it stays the same; and for moments it
-    is much smaller."""
+    """The pool's size follows a sine wave around its normal size, and one resize in twenty shrinks
+    it to a random smaller size."""
 
     name = "resize"
 
-    async def rage(self):
+    async def disturb(self):
         self.resizes = [(0.0, 0.0, POOL)]  # (sent at, answered at, size), by the wall clock.
         administrators = [Administrator(self.daemon) for _ in range(ADMINISTRATORS)]
         await asyncio.gather(*(self.keep_resizing(place, administrator)
                                for place, administrator in enumerate(administrators)))
         per_s = (len(self.resizes) - 1) / (self.ended_at - self.began_at)
         self.what = f"{per_s:.0f} resizes/s"
-        self.expect_measured(per_s >= RESIZES_MIN * RESIZES_PER_S, f"no storm: {self.what}")
+        self.expect_measured(per_s >= RESIZES_MIN * RESIZES_PER_S, f"too weak a storm: {self.what}")
         await self.resize(administrators[0], POOL)
         for administrator in administrators:
             administrator.client.close()
@@ -126,21 +127,22 @@ class Resizes(Storm):
         return sorted((answered, size) for _, answered, size in self.resizes)
 
     def audit(self, jobs):
-        """When a job began, it and those that ran were no more than a size then in force."""
+        """When a job starts, the running jobs must not exceed every size that may be in force."""
         for (at, running), sizes in in_force(self.resizes, beginnings(jobs), ON_THE_WAY_S):
             self.expect(running <= max(sizes),
-                        f"a pool was passed: {running} ran at {at}, sizes were {sizes}")
+                        f"a pool's size was exceeded: {running} ran at {at}, sizes were {sizes}")
 
 
 class Reloads(Storm):
-    """Every other configuration is wrong. A third of the jobs is for a cell that comes and goes."""
+    """Every other configuration is invalid. A third of the jobs is for a cell that appears and
+    disappears."""
 
     name = "reload"
 
     def __init__(self, number):
         super().__init__(number, product_of=lambda i: "own" if i % 3 == 0 else "any")
 
-    async def rage(self):
+    async def disturb(self):
         self.answers = {200: 0, 422: 0}
         self.administrator = Administrator(self.daemon)
         await self.every(RELOADS_PER_S, self.reload)
@@ -167,37 +169,38 @@ class Reloads(Storm):
         else:
             cells = [cell(timeout_ms=self.random.randint(20000, 60000))]
         if self.random.random() < 0.5:
-            cells.append({"customer": "somebody", "pool": {"size": self.random.randint(1, 9)}})
+            cells.append({"customer": "other", "pool": {"size": self.random.randint(1, 9)}})
         changed = config(*cells)
         changed["services"][f"spare-{self.random.randint(1, 3)}"] = {"type": "simulated"}
         return changed
 
     def invalid(self):
-        """Faults of which each alone would end the load, if it were put in force."""
+        """Each of the faults alone would break the load if it took effect."""
         wrong = config(cell(pool={"size": 0}))
         wrong["cells"] += self.random.choice(([cell()], [{"customer": "../etc"}], [{"per": []}]))
         wrong["services"] = {"other": {"type": "simulated"}}
         return wrong
 
     def audit(self, jobs):
-        """While a cell comes or goes its jobs may run beside those of the other's full pool."""
+        """While a cell appears or disappears, its jobs may run alongside the other's full pool."""
         most = max(running for _, running in beginnings(jobs))
-        self.expect(most <= POOL + POOL // 3, f"the pools were passed: {most} ran at once")
+        self.expect(most <= POOL + POOL // 3,
+                    f"the pools' sizes were exceeded: {most} jobs ran at once")
 
 
 class Overload(Storm):
-    """Ten times as many submissions as there can be jobs."""
+    """Ten times as many submissions as celld can run."""
 
     name = "overload"
 
-    async def rage(self):
-        """Of those who are refused, some come back when they were told to."""
+    async def disturb(self):
+        """Some of the refused clients retry when Retry-After says."""
         self.patience = Patience(self.daemon)
         await self.patience.open()
         taken, sent = self.load.statuses[202], self.load.sent
         self.load.refused = self.sample
         self.load.rate = OVERLOAD * CAPACITY_PER_S
-        while self.raging:
+        while self.active:
             await asyncio.sleep(0.02)
         self.load.rate = BUSY_PER_S
         self.load.refused = lambda wait_s: None
@@ -214,47 +217,47 @@ class Overload(Storm):
 
     def judge_storm(self):
         factor = self.offered_per_s / CAPACITY_PER_S
-        self.what = f"{factor:.1f} times as many jobs as can be run"
-        self.expect_measured(factor >= OVERLOAD_MIN, f"no storm: {self.what}")
-        returned = self.patience.taken_share
-        self.expect_measured(returned >= CHANCE_MIN * self.chance,
-                             f"of those who came back in the storm {100 * returned:.1f} % were "
-                             f"taken, of all {100 * self.chance:.1f} %")
-        self.what += (f", {self.patience} in it ({100 * returned:.1f} %, of all "
-                      f"{100 * self.chance:.1f} %)")
+        self.what = f"{factor:.1f} times capacity"
+        self.expect_measured(factor >= OVERLOAD_MIN, f"too weak a storm: {self.what}")
+        share_of_retries = self.patience.accepted_share
+        self.expect_measured(share_of_retries >= CHANCE_MIN * self.chance,
+                             f"in the storm, {100 * share_of_retries:.1f} % of retries and "
+                             f"{100 * self.chance:.1f} % of all submissions were accepted")
+        self.what += (f", {self.patience} in it ({100 * share_of_retries:.1f} %; of all "
+                      f"submissions {100 * self.chance:.1f} %)")
 
     async def crowd(self):
-        """As many again, and then nobody but the last who were refused, as many as the queue has
-        places: each comes back when it was told to."""
+        """Repeats the overload. Then only the clients that were refused last, as many as the queue
+        has places, retry when Retry-After says."""
         crowd = Patience(self.daemon, JOBS_MAX)
         await crowd.open()
         self.load.refused = crowd.refused
         self.load.rate = OVERLOAD * CAPACITY_PER_S
         await asyncio.sleep(CROWD_S)
         await self.load.quiet()
-        await crowd.all_are_back()
+        await crowd.all_retried()
         await self.drain()
         await self.leave(crowd)
-        self.expect_measured(crowd.taken_share >= TAKEN_MIN,
-                             f"only {crowd} when they came back after a storm as told")
+        self.expect_measured(crowd.accepted_share >= ACCEPTED_MIN,
+                             f"only {crowd} after a storm, each sent when Retry-After said")
         self.what += f" and {crowd} after it"
 
     async def leave(self, patience):
         await patience.close()
         self.load.accepted += patience.submitter.accepted
-        self.load.strange += patience.submitter.strange
+        self.load.unexpected += patience.submitter.unexpected
 
     def audit(self, jobs):
         drain_s = JOBS_MAX / max(1, self.stormy)
         self.expect_measured(not too_long(self.waits, drain_s),
-                             f"the queue drains in {drain_s:.1f} s, and clients were told to wait "
-                             f"for so many seconds, so often: {too_long(self.waits, drain_s)}")
+                             f"the queue empties in {drain_s:.1f} s, but clients received these "
+                             f"values of Retry-After this often: {too_long(self.waits, drain_s)}")
 
 
 STORMS = (Resizes, Reloads, Overload)
 
 
 def length(seconds):
-    """Of a storm that lasts about so long, in units: one more than a multiple of the kinds, so that the
-    next storm is of another."""
+    """The length of a storm of about this many seconds, in units: one more than a multiple of the
+    number of kinds, so that the next storm is of another kind."""
     return -(-(round(seconds) - 1) // len(STORMS)) * len(STORMS) + 1

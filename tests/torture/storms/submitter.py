@@ -1,7 +1,7 @@
-"""A client that submits jobs at a rate of its own, whatever it is answered, and costs little.
+"""A cheap client that submits jobs at a fixed rate, whatever celld answers.
 
-Requests are pipelined over a few connections that are kept. Nothing here waits for an answer before
-it asks again; only when celld is far behind does a connection stop asking.
+Requests are pipelined over a few keep-alive connections and do not wait for answers. A connection
+pauses only while celld owes it PIPELINE_MAX answers.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ def submission(number, product="any"):
 
 
 class Connection(asyncio.Protocol):
-    """Tells `answered` of each answer: status, head, body."""
+    """Calls `answered` with each answer: status, head, body."""
 
     def __init__(self, answered):
         self.answered = answered
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
 
 
 class Submitter:
-    """`rate` may be changed at any time; 0 submits nothing."""
+    """`rate`, in jobs per second, may change at any time; 0 submits nothing."""
 
     def __init__(self, daemon, product_of=lambda number: "any", connections=16):
         self.refused = lambda wait_s: None
@@ -71,8 +71,8 @@ class Submitter:
         self.sent = 0
         self.statuses = collections.Counter()
         self.accepted = []  # Ids.
-        self.waits = collections.Counter()  # How often each Retry-After was told.
-        self.strange = []  # Answers that nobody should get.
+        self.waits = collections.Counter()  # How often each Retry-After was received.
+        self.unexpected = []  # The first ten answers that no client should receive.
 
     async def open(self):
         loop = asyncio.get_running_loop()
@@ -110,11 +110,11 @@ class Submitter:
         if status in (429, 503) and wait and 1 <= int(wait[1]) <= 3600:
             self.waits[int(wait[1])] += 1
             self.refused(int(wait[1]))
-        elif len(self.strange) < 10:
-            self.strange.append((status, head, body[:500]))
+        elif len(self.unexpected) < 10:
+            self.unexpected.append((status, head, body[:500]))
 
     async def quiet(self):
-        """Stops asking, and waits for what is owed."""
+        """Stops submitting and waits for the answers that are due."""
         self.rate = 0
         while any(connection.unanswered for connection in self.connections):
             await asyncio.sleep(TICK_S)

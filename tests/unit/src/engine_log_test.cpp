@@ -1,4 +1,4 @@
-// What the engine's probe sees becomes lines with the right fields, and nothing else.
+// The events of the engine's probe become log lines with the right fields, and nothing else.
 #include "src/engine_log.hpp"
 
 #include <array>
@@ -39,7 +39,7 @@ cells::Job a_job() {
   return job;
 }
 
-/// What `see` makes of a level, each line without its time.
+/// The lines that `see` logs at `level`, without their times.
 template <class See>
 std::vector<Value> seen(Level level, See see) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
@@ -89,7 +89,7 @@ TEST_CASE("each line about a job names it, its cell, its lease and its trace, an
   }
 }
 
-TEST_CASE("without more being asked for, only failures and what is out of the ordinary are told") {
+TEST_CASE("by default, only failures and warnings are logged") {
   const auto lines = seen(Level::info, see_everything);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0] == Value{{"level", "warning"},
@@ -107,7 +107,7 @@ TEST_CASE("without more being asked for, only failures and what is out of the or
   CHECK(lines[1]["attempt"] == 2);
 }
 
-TEST_CASE("a job that came without a trace, and was never handed out, has neither in its lines") {
+TEST_CASE("a job without a trace or a lease has neither in its lines") {
   const auto lines = seen(Level::debug, [](EngineLog& probe) {
     cells::Job job = a_job();
     auto spec = *job.spec;
@@ -121,7 +121,7 @@ TEST_CASE("a job that came without a trace, and was never handed out, has neithe
   CHECK_FALSE(lines[0].contains("lease"));
 }
 
-TEST_CASE("an end that is everyday is told at the level debug only") {
+TEST_CASE("routine ends are logged at level debug only") {
   using cells::AbortCause;
   for (const auto cause : {AbortCause::none, AbortCause::cancel, AbortCause::hand_back}) {
     CHECK(seen(Level::info, [&](EngineLog& probe) {
@@ -135,7 +135,7 @@ TEST_CASE("an end that is everyday is told at the level debug only") {
   }
 }
 
-TEST_CASE("what goes wrong beside the jobs is warned of, with where") {
+TEST_CASE("refusals, stale reports and restarts are logged as warnings, with their place") {
   const auto lines = seen(Level::warning, [](EngineLog& probe) {
     cells::Refusal refusal;
     refusal.kind = cells::Refusal::Kind::queue_full;
@@ -158,7 +158,7 @@ TEST_CASE("what goes wrong beside the jobs is warned of, with where") {
   CHECK(lines[3]["service"] == "dns");
 }
 
-TEST_CASE("a flood about one cell hides nothing of another") {
+TEST_CASE("a flood about one cell suppresses no line about another") {
   const auto lines = seen(Level::info, [](EngineLog& probe) {
     cells::Job job = a_job();
     job.state = cells::JobState::failed;

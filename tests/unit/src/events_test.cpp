@@ -1,4 +1,4 @@
-// What wakes the main thread, and what becomes of those who wait for it when it stops.
+// The events that wake the main thread, and the requests that wait when it stops.
 #include "src/events.hpp"
 
 #include <variant>
@@ -9,7 +9,7 @@ using celld::Events;
 using celld::api::ReloadOutcome;
 using celld::api::ReloadRefused;
 
-TEST_CASE("a reload that was asked for when a stop began is refused, and so are later ones") {
+TEST_CASE("reloads that wait when a stop begins are refused, and so are later ones") {
   Events events;
   int refused = 0;
   const auto answer = [&](const ReloadOutcome& outcome) {
@@ -23,7 +23,7 @@ TEST_CASE("a reload that was asked for when a stop began is refused, and so are 
   CHECK(refused == 2);
 }
 
-TEST_CASE("a reload that was asked for is the next event") {
+TEST_CASE("a requested reload is the next event") {
   Events events;
   bool answered = false;
   events.ask_reload([&](const ReloadOutcome&) { answered = true; });

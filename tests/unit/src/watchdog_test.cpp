@@ -1,4 +1,4 @@
-// The watchdog tells that celld is alive only after the engine has answered.
+// The watchdog reports that celld is alive only after the engine has answered.
 #include "src/watchdog.hpp"
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Log {
     text_ += what;
     changed_.notify_all();
   }
-  /// The first `size` notes; fewer when they do not come for ten seconds.
+  /// The first `size` notes; fewer if they take more than ten seconds.
   std::string first(std::size_t size) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(10), [&] { return text_.size() >= size; });
@@ -33,7 +33,7 @@ class Log {
   std::string text_;
 };
 
-TEST_CASE("the watchdog is told after each answer, and of nothing else") {
+TEST_CASE("the watchdog reports after each answer, and only then") {
   Log log;
   std::atomic<int> asked{0};
   std::atomic<std::int64_t> within_ms{0};
@@ -50,7 +50,7 @@ TEST_CASE("the watchdog is told after each answer, and of nothing else") {
   CHECK(within_ms == 10);
 }
 
-TEST_CASE("a watchdog that goes does not wait for its next turn") {
+TEST_CASE("a watchdog that ends does not wait for its next turn") {
   Log log;
   {
     const Watchdog watchdog{

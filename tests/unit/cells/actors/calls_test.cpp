@@ -1,22 +1,23 @@
-// When a provider's call begins, and which call an abort ends.
+// When a call begins, and which call an abort ends.
 #include "cells/actors/service_client.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
 using namespace cells_test;
 
-/// A job whose claim is about to be committed, 100 ms from now; the store is slow from here on.
+/// Submits a job whose claim reaches the disk 100 ms from now. From here on every commit takes that
+/// long.
 JobId claim_slowly(Fixture& f) {
   auto request = f.request("a");
   request.delay = milliseconds{1000};
   const JobId id = f.submit(std::move(request));
   f.commit_delay = milliseconds{100};
   f.pass(milliseconds{1000});
-  f.pass(milliseconds{100});  // Now the disk knows that it is due.
+  f.pass(milliseconds{100});  // The job is now stored as due.
   return id;
 }
 
-TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs") {
+TEST_CASE("a call of a service with a settle time begins only after its claim is on disk") {
   Fixture f;
   f.settle_time = milliseconds{10'000};
   f.crash_and_restart();
@@ -34,14 +35,14 @@ TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs
     f.pass(milliseconds{100});
     CHECK(f.call_of(id));
   }
-  SECTION("and its time does not run before") {
+  SECTION("and its timeout counts from then on") {
     f.pass(milliseconds{100});
     f.pass(milliseconds{999});
     CHECK(f.call_of(id));
     f.pass(milliseconds{1});
     CHECK_FALSE(f.call_of(id));
   }
-  SECTION("and a worker that is lost before costs neither an attempt nor a wait") {
+  SECTION("and a worker that dies before that costs neither an attempt nor a wait") {
     caf::anon_send_exit(f.recorder->workers.back(), caf::exit_reason::kill);
     f.commit_delay = milliseconds{0};
     f.pass(milliseconds{100});
@@ -51,13 +52,13 @@ TEST_CASE("a call that leaves doubts begins when it is on disk that its job runs
   }
 }
 
-TEST_CASE("a call that leaves no doubts waits for no commit") {
+TEST_CASE("a call of a service without a settle time waits for no commit") {
   Fixture f;
   const JobId id = claim_slowly(f);
   CHECK(f.call_of(id));
 }
 
-TEST_CASE("a call that comes after its end was confirmed is not made") {
+TEST_CASE("a call that arrives after its abort was confirmed is not made") {
   Fixture engine;
   int calls = 0;
   ServiceEntry entry;
@@ -92,13 +93,13 @@ TEST_CASE("a call that comes after its end was confirmed is not made") {
   engine.settle();
 }
 
-TEST_CASE("an abort that is asked for again ends no other call of its worker") {
+TEST_CASE("a repeated abort ends no other call of the same worker") {
   Fixture engine{1};
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   const JobId other = engine.submit("b");
   engine.cancel(job);
-  engine.end_call(job, std::nullopt);  // While it is being aborted: another abort ends it.
+  engine.end_call(job, std::nullopt);  // While it is being aborted; the repeated abort ends it.
   CHECK(engine.state(job) == JobState::cancelled);
   engine.pass(milliseconds{10});
   REQUIRE(engine.call_of(other));

@@ -1,11 +1,10 @@
-// Cells as a whole: instances of templates that come and go, and the states that an administrator
-// gives.
+// Cells as a whole: instances of templates, and the states that an administrator sets.
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
 using namespace cells_test;
 
-TEST_CASE("an instance of a template closes when it has run dry, and opens again") {
+TEST_CASE("an instance of a template closes when it is idle, and opens again") {
   Fixture engine{1, true};
   const JobId first = engine.submit("a");
   CHECK(engine.stored(first)->cell == CellKey{"acme", "*"});
@@ -17,7 +16,7 @@ TEST_CASE("an instance of a template closes when it has run dry, and opens again
   CHECK(engine.state(second) == JobState::succeeded);
 }
 
-TEST_CASE("an instance that is given nothing while it closes, closes after all") {
+TEST_CASE("an instance that gets no job while it is closing does close") {
   constexpr milliseconds tick{5000};
   int ticks = 0;
   {
@@ -38,10 +37,10 @@ TEST_CASE("an instance that is given nothing while it closes, closes after all")
   }
 }
 
-TEST_CASE("a page of cells leads to the next one, though its cell closes while it is asked") {
+TEST_CASE("a page of cells leads to the next one, even if its cell closes meanwhile") {
   constexpr milliseconds tick{5000};
   const CellKey bolt{"bolt", "*"};
-  // Two cells, of which the first has just run dry.
+  // Two cells, the first of which has just become idle.
   const auto begin = [](Fixture& engine) {
     engine.succeed(engine.submit("a"));
     auto waiting = engine.request("b");
@@ -77,7 +76,7 @@ TEST_CASE("a page of cells leads to the next one, though its cell closes while i
   CHECK(met);
 }
 
-TEST_CASE("a change of an instance that closes meanwhile is not remembered for the next one") {
+TEST_CASE("a change to an instance that closes meanwhile does not apply to the next one") {
   Fixture engine{1, true};
   const CellKey acme{"acme", "*"};
   engine.succeed(engine.submit("a"));
@@ -95,8 +94,7 @@ TEST_CASE("a change of an instance that closes meanwhile is not remembered for t
   CHECK(engine.cell(acme).pool.target == 1);
 }
 
-TEST_CASE(
-    "an instance that is asked for while it closes is there or not, and neither is an error") {
+TEST_CASE("describing an instance while it closes is never an error") {
   for (int steps = 0; steps < 12; ++steps) {
     Fixture engine{1, true};
     const CellKey acme{"acme", "*"};
@@ -111,13 +109,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a paused cell takes jobs and starts none, until it is told to go on") {
+TEST_CASE("a paused cell accepts jobs, and starts none until it is active again") {
   Fixture engine{2};
   const JobId running = engine.submit(engine.request("a", {"dns", "billing"}));
   engine.set_state(CellState::paused);
   const JobId waiting = engine.submit("b");
   CHECK_FALSE(engine.call_of(waiting));
-  engine.succeed(running);  // Nothing is interrupted, and its next step waits.
+  engine.succeed(running);  // The attempt is not interrupted, but the next step waits.
   CHECK_FALSE(engine.call_of(running));
   CHECK(engine.cell().changed.state == CellState::paused);
   engine.crash_and_restart();
@@ -127,7 +125,7 @@ TEST_CASE("a paused cell takes jobs and starts none, until it is told to go on")
   CHECK(engine.call_of(waiting));
 }
 
-TEST_CASE("a draining cell finishes what it has and takes nothing new") {
+TEST_CASE("a draining cell finishes its jobs and accepts no new ones") {
   Fixture engine{1};
   const JobId first = engine.submit("a");
   const JobId second = engine.submit("b");
@@ -143,7 +141,7 @@ TEST_CASE("a draining cell finishes what it has and takes nothing new") {
   CHECK(engine.retry(first).accepted);
 }
 
-TEST_CASE("a change of a cell's state leaves its size as it was set, and the other way round") {
+TEST_CASE("a change of a cell's state keeps its pool size, and the other way round") {
   Fixture engine{2};
   engine.resize(5);
   engine.set_state(CellState::paused);
@@ -153,7 +151,7 @@ TEST_CASE("a change of a cell's state leaves its size as it was set, and the oth
   CHECK(engine.cell().pool.target == 2);
 }
 
-TEST_CASE("a dispatcher that is replaced stays paused") {
+TEST_CASE("the successor of a paused dispatcher is paused") {
   Fixture engine{1};
   engine.set_state(CellState::paused);
   const JobId job = engine.submit("a");

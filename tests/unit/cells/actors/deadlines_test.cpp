@@ -4,7 +4,7 @@
 
 using namespace cells_test;
 
-TEST_CASE("an attempt that passes its deadline keeps its slot until the abort is confirmed") {
+TEST_CASE("an attempt that passes its deadline keeps its worker until the abort is confirmed") {
   Fixture engine{1};
   const JobId job = engine.submit("a");
   const JobId next = engine.submit("b");
@@ -17,7 +17,7 @@ TEST_CASE("an attempt that passes its deadline keeps its slot until the abort is
   CHECK(engine.call_of(next));
 }
 
-TEST_CASE("an attempt's time runs from when its worker began, however late that is heard") {
+TEST_CASE("a timeout counts from the worker's start, however late its report arrives") {
   Fixture engine{1};
   caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
   auto dispatcher = caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back());
@@ -70,7 +70,7 @@ TEST_CASE("a jump of the wall clock neither fires nor loses a timeout") {
   CHECK_FALSE(engine.call_of(job));
 }
 
-TEST_CASE("a job that expired before it was posted is never called for") {
+TEST_CASE("a job that had expired before its submission never runs") {
   Fixture engine{1};
   auto request = engine.request("a");
   request.expires_at = engine.wall - milliseconds{1};

@@ -4,7 +4,7 @@
 
 using namespace cells_test;
 
-TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
+TEST_CASE("a request to a cell dispatcher that dies meanwhile is answered") {
   const auto is_answered = [](int steps, auto question, const auto& answer) {
     Fixture engine;
     auto asked = engine.self()->request(engine.engine(), caf::infinite, std::move(question));
@@ -25,7 +25,7 @@ TEST_CASE("who asks a cell dispatcher that dies meanwhile is told so") {
   }
 }
 
-TEST_CASE("a job that brings its worker down three times ends as interrupted") {
+TEST_CASE("a job whose worker dies three times fails as interrupted") {
   Fixture engine{1};
   const JobId job = engine.submit("a");
   for (int crash = 0; crash < 3; ++crash) {
@@ -40,7 +40,7 @@ TEST_CASE("a job that brings its worker down three times ends as interrupted") {
   CHECK(count_alive(engine.recorder->workers) == 1);
 }
 
-TEST_CASE("a dispatcher that dies starts again from the store") {
+TEST_CASE("the successor of a dead dispatcher starts from the store") {
   Fixture engine{2};
   const JobId running = engine.submit("a");
   const JobId other = engine.submit("b");
@@ -53,7 +53,7 @@ TEST_CASE("a dispatcher that dies starts again from the store") {
   for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
 }
 
-TEST_CASE("an end that a dying dispatcher has told nobody comes to be known") {
+TEST_CASE("an end that a dying dispatcher stored but did not report is announced as lost") {
   bool met = false;
   for (int steps = 0; steps < 20; ++steps) {
     Fixture engine{1};
@@ -63,14 +63,14 @@ TEST_CASE("an end that a dying dispatcher has told nobody comes to be known") {
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
     engine.settle();
-    if (!is_ended(engine.state(job)) || engine.told_ended.contains(job)) continue;
+    if (!is_ended(engine.state(job)) || engine.reported_ended.contains(job)) continue;
     met = true;
-    CHECK(engine.told_lost);
+    CHECK(engine.reported_lost);
   }
   CHECK(met);
 }
 
-TEST_CASE("a provider that dies costs an attempt and no job") {
+TEST_CASE("the death of a provider costs an attempt and no job") {
   Fixture engine{1};
   const JobId job = engine.submit("a");
   engine.end_call(job, std::nullopt);
@@ -81,11 +81,10 @@ TEST_CASE("a provider that dies costs an attempt and no job") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
-TEST_CASE(
-    "what a dead provider has left keeps slot and entity until its successor confirms its end") {
+TEST_CASE("a dead provider's call keeps worker and entity until the successor confirms its end") {
   const bool answers = GENERATE(true, false);
   Fixture engine{1};
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   const JobId follower = engine.submit("a");
   const JobId other = engine.submit("b");
@@ -100,9 +99,9 @@ TEST_CASE(
   CHECK_FALSE(engine.call_of(follower));
 }
 
-TEST_CASE("an attempt without a worker is over soon after its provider died, too") {
+TEST_CASE("an attempt without a worker ends soon after its provider dies") {
   Fixture engine{1};
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   const Lease lease = engine.call_of(job)->call.lease;
   caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
@@ -114,7 +113,7 @@ TEST_CASE("an attempt without a worker is over soon after its provider died, too
   CHECK(engine.call_of(job)->call.lease > lease);
 }
 
-TEST_CASE("a provider that dies while it has no call is replaced, and the probe is told") {
+TEST_CASE("a provider that dies without a call is replaced, and the probe sees it") {
   Fixture engine{1};
   engine.succeed(engine.submit("a"));
   const auto providers = engine.recorder->providers;

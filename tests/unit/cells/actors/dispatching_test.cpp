@@ -6,9 +6,9 @@
 
 using namespace cells_test;
 
-TEST_CASE("work that arrives while no worker is there is kept for the first that comes") {
+TEST_CASE("a job that arrives while there is no worker is kept for the first one") {
   Fixture engine{1};
-  // The only worker is gone before the job comes, and its successor has not announced itself.
+  // The only worker leaves before the job arrives.
   const auto pool = engine.recorder->pools.at(0);
   caf::anon_send(caf::actor_cast<JobWorkerPool>(caf::actor_cast<caf::strong_actor_ptr>(pool)),
                  Resize{0});
@@ -34,7 +34,7 @@ TEST_CASE("no job waits behind another while a worker is free") {
   engine.succeed(quick);
   REQUIRE(engine.call_of(third));
   engine.succeed(third);
-  REQUIRE(engine.call_of(fourth));  // The slow one holds its own worker and nobody else.
+  REQUIRE(engine.call_of(fourth));  // The slow job occupies only its own worker.
   engine.succeed(fourth);
   engine.succeed(slow);
   CHECK(engine.state(slow) == JobState::succeeded);
@@ -44,13 +44,13 @@ TEST_CASE("a dispatcher arms one timer, however many jobs run") {
   constexpr std::uint32_t jobs = 200;
   Fixture engine{jobs};
   engine.pass(milliseconds{6000});
-  engine.scheduler().clock().cancel_all();  // Timers of the start.
+  engine.scheduler().clock().cancel_all();  // Timers from the start.
   for (std::uint32_t i = 0; i < jobs; ++i) engine.submit("entity-" + std::to_string(i));
   REQUIRE(engine.calls->pending.size() == jobs);
   CHECK(engine.scheduler().trigger_timeouts() <= 2);
 }
 
-TEST_CASE("a job that is in doubt since the store failed is not handed out") {
+TEST_CASE("a job in doubt after a store failure is not handed out") {
   Fixture engine{1};
   engine.set_state(CellState::paused);
   const JobId job = engine.submit("a");
@@ -63,7 +63,7 @@ TEST_CASE("a job that is in doubt since the store failed is not handed out") {
   CHECK_FALSE(engine.call_of(job));
 }
 
-TEST_CASE("each step is checkpointed before the next begins, and a retry resumes there") {
+TEST_CASE("each step is checkpointed before the next begins, and a restart resumes there") {
   Fixture engine{1};
   const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
   auto first = outcome(CallOutcome::Kind::succeeded);

@@ -1,4 +1,4 @@
-// Jobs of one entity: their order, and what holds them back.
+// The order of jobs of one entity.
 #include <string>
 
 #include "tests/unit/catch.hpp"
@@ -6,7 +6,7 @@
 
 using namespace cells_test;
 
-TEST_CASE("jobs of one entity run one after another, others pass by") {
+TEST_CASE("jobs of one entity run one after another, and do not hold up others") {
   Fixture engine{4};
   const JobId first = engine.submit("a");
   const JobId second = engine.submit("a");
@@ -41,10 +41,10 @@ TEST_CASE("a scheduled job takes its place in line when it is first due") {
   for (int second = 0; second < 5; ++second) engine.pass(milliseconds{1000});
   REQUIRE(engine.call_of(scheduled));
   engine.succeed(scheduled);
-  CHECK(engine.told_ended.count(scheduled) == 1);
+  CHECK(engine.reported_ended.count(scheduled) == 1);
 }
 
-TEST_CASE("a job that comes while others are given their places goes behind them") {
+TEST_CASE("a job that arrives while others get their places goes behind them") {
   Fixture f{4};
   const auto later = [&](const std::string& entity, milliseconds delay) {
     JobRequest request = f.request(entity);
@@ -57,7 +57,7 @@ TEST_CASE("a job that comes while others are given their places goes behind them
   later("other", milliseconds{50});
   const JobId first = later("zone", milliseconds{120});
   f.commit_delay = milliseconds{100};
-  f.pass(milliseconds{60});  // The store is asked to give the other one its place.
+  f.pass(milliseconds{60});  // The AdvanceDue for the other job is in the store's mailbox.
   f.pass(milliseconds{70});
   caf::anon_send(f.engine(), SubmitJob{f.request("zone")});
   in_steps_of(milliseconds{50});
@@ -69,7 +69,7 @@ TEST_CASE("a job that comes while others are given their places goes behind them
   CHECK(f.recorder->hand_outs.size() == 3);
 }
 
-TEST_CASE("a job that expires while it waits fails, and lets its line go on") {
+TEST_CASE("a job that expires while it waits fails, and its line moves on") {
   Fixture engine{1};
   const JobId blocker = engine.submit("x");
   auto hurried = engine.request("a");

@@ -21,7 +21,7 @@ caf::error died() {
   return caf::make_error(caf::sec::request_receiver_down);
 }
 
-/// Answers the call, or drops it as a provider that died.
+/// Answers the call, or fails it as if its provider had died.
 void end(Calls& calls, PendingCall& call, std::optional<CallOutcome> outcome) {
   const auto place = &call - calls.pending.data();
   PendingCall ended = std::move(call);
@@ -45,7 +45,7 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
       },
       [=](const AbortCall& abort) -> caf::result<CallAborted> {
         PendingCall* call = find(*calls, abort.lease);
-        if (call && calls->deaf) {
+        if (call && calls->ignores_aborts) {
           call->aborts.push_back(self->make_response_promise<CallAborted>());
           return call->aborts.back();
         }
@@ -67,9 +67,9 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
 
 JobObserver::behavior_type observer(JobObserver::pointer, Fixture* fixture) {
   return {[=](const JobChanged& change) {
-            if (is_ended(change.job->state)) fixture->told_ended.insert(change.job->id);
+            if (is_ended(change.job->state)) fixture->reported_ended.insert(change.job->id);
           },
-          [=](const ChangesLost&) { fixture->told_lost = true; }};
+          [=](const ChangesLost&) { fixture->reported_lost = true; }};
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ ServiceEntry Fixture::service_entry() const {
           settle_time};
 }
 
-/// Exits that overtake everything else in a mailbox, until nobody is left.
+/// Sends exits that overtake everything else in a mailbox, until no actor is left.
 void Fixture::kill() {
   calls->pending.clear();
   const auto kill_first = [](const caf::actor_addr& address) {

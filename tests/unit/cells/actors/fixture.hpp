@@ -1,5 +1,5 @@
-// The engine's real actors under CAF's test coordinator: nothing happens but what a test lets
-// happen, and time stands still until it is advanced.
+// The engine's real actors under CAF's test coordinator: actors run only when a test lets them, and
+// time stands still until a test advances it.
 #pragma once
 
 #include <functional>
@@ -21,33 +21,33 @@ namespace cells_test {
 
 using namespace cells;
 
-/// To the manual provider: end this call; without an outcome, as if the provider had died.
+/// To a manual provider: end this call. Without an outcome, fail it as if the provider had died.
 struct EndCall {
   Lease lease;
   std::optional<CallOutcome> outcome;
 };
 
-/// To the manual provider: die, and leave the call that it has in flight.
+/// To a manual provider: die, and leave this call in flight.
 struct DieWithCall {
   Lease lease;
-  bool answers = true;  ///< That call, with an error.
+  bool answers = true;  ///< Answer the call with an error first.
 };
 
-/// A call that a provider was asked to make; ended by the test.
+/// A call in flight; the test ends it.
 struct PendingCall {
   StartCall call;
   caf::typed_response_promise<CallEnded> promise;
   caf::actor provider;
-  std::vector<caf::typed_response_promise<CallAborted>> aborts{};  ///< To be confirmed at its end.
+  std::vector<caf::typed_response_promise<CallAborted>> aborts{};  ///< Answered when it ends.
 };
 
 /// Calls in flight, and how their providers behave.
 struct Calls {
   std::vector<PendingCall> pending;
-  bool deaf = false;  ///< An abort ends nothing before the test does.
+  bool ignores_aborts = false;  ///< An aborted call ends only when the test ends it.
 };
 
-/// What the engine did, in order.
+/// Records what the engine does, in order.
 class Recorder : public EngineProbe {
  public:
   void spawned(std::string_view role, const CellKey&, const caf::actor& actor) override {
@@ -77,7 +77,7 @@ class Recorder : public EngineProbe {
   std::vector<caf::actor_addr> providers;
   std::vector<std::pair<JobId, Lease>> hand_outs;
   std::vector<Lease> stale;
-  std::vector<std::string> restarts;  ///< Of services' providers.
+  std::vector<std::string> restarts;  ///< Services whose providers were replaced.
   std::vector<JobId> submissions;
   std::vector<Refusal::Kind> refusals;
   std::vector<milliseconds> waits;
@@ -97,27 +97,27 @@ std::size_t count_alive(const std::vector<caf::actor_addr>& actors);
 
 class Fixture {
  public:
-  /// One cell, (*, *), with a pool of this size; no job is retried before `backoff`.
+  /// Starts an engine with one cell or template, (*, *), and a pool of this size.
   explicit Fixture(std::uint32_t pool_size = 1, bool per_customer = false);
-  /// From the next start on.
-  void take_cells_out() { no_cells_ = true; }
+  // In force from the next start on.
+  void remove_cells() { no_cells_ = true; }
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
 
-  /// Lets everything happen that can happen without time passing.
+  /// Runs all actors until no message is left; no time passes.
   void settle();
-  /// The same, where of all actors that have something to do any may be next.
+  /// The same, in a random order of the actors that have messages.
   void settle_in_any_order(unsigned seed);
-  /// Lets time pass, and settles.
+  /// Advances both clocks, and settles.
   void pass(milliseconds time);
 
   JobRequest request(const std::string& entity, std::vector<std::string> services = {"dns"});
   /// Submits and settles; the job must be accepted.
   JobId submit(JobRequest request);
   JobId submit(const std::string& entity) { return submit(request(entity)); }
-  // Ask and settle.
+  // Each of these sends a request, settles, and returns the answer.
   JobSubmitted try_to_submit(JobRequest request, bool only_replay = false);
   CancelAnswered cancel(JobId id);
   ReopenAnswered retry(JobId id) { return retry(stored(id)); }
@@ -128,18 +128,19 @@ class Fixture {
   JobState state(JobId id) const { return stored(id)->state; }
   void set_state(CellState state);
   bool has_cell(const CellKey& key);
-  /// With new or changed services, and services that go. `meanwhile` is called when the engine has
-  /// been asked and before it has begun.
+  /// Reloads with these rules, new or changed services, and services to remove. `meanwhile` is
+  /// called after the request is sent and before the engine handles it.
   Reconfigured reconfigure(std::vector<CellRule> rules, const std::set<std::string>& changed = {},
                            std::set<std::string> gone = {},
                            const std::function<void()>& meanwhile = {});
   CellStatus cell(const CellKey& key = {"*", "*"});
 
-  /// The call that is in flight for a job.
+  /// The call in flight for a job; null if there is none.
   PendingCall* call_of(JobId id);
-  /// Ends it, and settles.
+  /// Ends the call of a job, and settles.
   void end_call(JobId id, std::optional<CallOutcome> outcome);
-  /// Its provider dies and leaves it in flight, for the successor to end; and settles.
+  /// Kills the provider of a job's call, which stays in flight for the successor to end, and
+  /// settles.
   void kill_provider(JobId id, bool answers = true);
   void succeed(JobId id);
 
@@ -149,13 +150,13 @@ class Fixture {
   std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
   std::shared_ptr<Calls> calls = std::make_shared<Calls>();
   WallTime wall{std::chrono::hours{24 * 20'000}};
-  std::set<JobId> told_ended;  ///< By JobChanged.
-  bool told_lost = false;      ///< By ChangesLost.
-  bool store_fails = false;    ///< At its next commit.
+  std::set<JobId> reported_ended;  ///< By JobChanged.
+  bool reported_lost = false;      ///< By ChangesLost.
+  bool store_fails = false;        ///< At its next commit.
   milliseconds commit_delay{0};
-  milliseconds settle_time{0};  ///< Of services, from the next start or reload on.
+  milliseconds settle_time{0};  ///< Of every service, from the next start or reload on.
 
-  /// Starts the daemon's engine again on the same disk, after it was killed without a word.
+  /// Kills the engine at once, and starts another on the same disk.
   void crash_and_restart();
 
   caf::actor_system& system() { return daemon_->system; }

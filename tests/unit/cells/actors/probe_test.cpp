@@ -1,10 +1,10 @@
-// What the engine tells its probe, for metrics and logs. The fixture's probe is one of a list.
+// What the probe sees, for metrics and logs. The fixture's probe is one of a list.
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
 using namespace cells_test;
 
-TEST_CASE("the probe hears of each job once: submitted, begun, ended") {
+TEST_CASE("the probe sees each job submitted, begun and ended once") {
   Fixture engine;
   const JobId first = engine.submit("a");
   const JobId second = engine.submit("b");
@@ -18,7 +18,7 @@ TEST_CASE("the probe hears of each job once: submitted, begun, ended") {
   CHECK(engine.recorder->refusals.empty());
 }
 
-TEST_CASE("the probe hears of a timeout, whoever's clock was the first to say so") {
+TEST_CASE("the probe sees a timeout, whichever clock notices it first") {
   Fixture engine;
   const JobId job = engine.submit("a");
   engine.end_call(job, outcome(CallOutcome::Kind::unknown, "timeout"));
@@ -26,7 +26,7 @@ TEST_CASE("the probe hears of a timeout, whoever's clock was the first to say so
   CHECK(engine.recorder->attempts[0].cause == AbortCause::timeout);
 }
 
-TEST_CASE("the probe hears how each attempt ended, and how long it ran") {
+TEST_CASE("the probe sees how each attempt ended, and how long it ran") {
   Fixture engine;
   const JobId job = engine.submit("a");
   engine.pass(milliseconds{200});
@@ -43,7 +43,7 @@ TEST_CASE("the probe hears how each attempt ended, and how long it ran") {
   CHECK(engine.recorder->waits.size() == 1);
 }
 
-TEST_CASE("the probe hears of a refusal once, with an idempotency key and without") {
+TEST_CASE("the probe sees each refusal once, with and without an idempotency key") {
   Fixture engine;
   engine.limit_jobs(1);
   engine.crash_and_restart();
@@ -64,7 +64,7 @@ TEST_CASE("the probe hears of a refusal once, with an idempotency key and withou
   CHECK(engine.recorder->submissions.size() == 2);
 }
 
-TEST_CASE("the probe hears of jobs that are cancelled while they wait") {
+TEST_CASE("the probe sees jobs that are cancelled while they wait") {
   Fixture engine;
   engine.submit("a");
   const JobId waiting = engine.submit("b");

@@ -1,4 +1,4 @@
-// Another configuration while everything runs (promise P12).
+// Reloads while jobs run (promise P12).
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -16,13 +16,12 @@ CellRule rule(std::string customer, std::string product, std::uint32_t pool_size
   return rule;
 }
 
-const CellKey everybody{"*", "*"};
+const CellKey catch_all{"*", "*"};
 const CellKey acme{"acme", "*"};
 
 }  // namespace
 
-TEST_CASE(
-    "a new cell gets the waiting jobs that it is for, and what runs is finished where it is") {
+TEST_CASE("a new cell gets its waiting jobs, and running jobs finish where they are") {
   Fixture fixture;
   const JobId runs = fixture.submit("a");
   const JobId waits = fixture.submit("b");
@@ -36,9 +35,9 @@ TEST_CASE(
   CHECK(fixture.call_of(runs));
   CHECK(fixture.stored(waits)->cell == acme);
   CHECK(fixture.stored(scheduled)->cell == acme);
-  CHECK(fixture.stored(runs)->cell == everybody);
+  CHECK(fixture.stored(runs)->cell == catch_all);
   CHECK(fixture.cell(acme).queue.counts.unfinished() == 2);
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 1);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 1);
 
   fixture.succeed(runs);
   fixture.succeed(waits);
@@ -46,11 +45,10 @@ TEST_CASE(
   fixture.succeed(scheduled);
   CHECK(fixture.state(scheduled) == JobState::succeeded);
   CHECK(fixture.cell(acme).queue.counts.unfinished() == 0);
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 }
 
-TEST_CASE(
-    "a job whose attempt fails in a cell that has gone is tried again in the one that matches") {
+TEST_CASE("a job whose attempt fails in a removed cell is retried in the cell that matches") {
   Fixture fixture;
   fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
   const JobId id = fixture.submit("a");
@@ -58,15 +56,15 @@ TEST_CASE(
   fixture.reconfigure({rule("*", "*")});
   CHECK(fixture.call_of(id));
   fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
-  CHECK(fixture.stored(id)->cell == everybody);
+  CHECK(fixture.stored(id)->cell == catch_all);
   fixture.pass(milliseconds{200});
   REQUIRE(fixture.call_of(id));
   fixture.succeed(id);
   CHECK(fixture.state(id) == JobState::succeeded);
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 }
 
-TEST_CASE("a job's next step is done in the cell that matches now") {
+TEST_CASE("a job's next step runs in the cell that matches now") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
   fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
@@ -78,7 +76,7 @@ TEST_CASE("a job's next step is done in the cell that matches now") {
   CHECK(fixture.state(id) == JobState::succeeded);
 }
 
-TEST_CASE("an entity's followers in another cell wait for its head, and not a moment longer") {
+TEST_CASE("followers in another cell wait for the head of their line, and no longer") {
   Fixture fixture;
   const JobId head = fixture.submit("a");
   const JobId follower = fixture.submit("a");
@@ -89,7 +87,7 @@ TEST_CASE("an entity's followers in another cell wait for its head, and not a mo
   CHECK(fixture.call_of(follower));
 }
 
-TEST_CASE("a follower in another cell starts though who should have said so dies") {
+TEST_CASE("a follower in another cell starts even if the dispatcher of the head dies") {
   for (int steps = 0; steps < 20; ++steps) {
     Fixture fixture;
     const JobId head = fixture.submit("a");
@@ -105,7 +103,7 @@ TEST_CASE("a follower in another cell starts though who should have said so dies
   }
 }
 
-TEST_CASE("jobs that come to a cell while it closes are counted where they run") {
+TEST_CASE("jobs that reach a cell while it closes are counted where they run") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Fixture fixture{1, true};
     const JobId id = fixture.submit("a");
@@ -125,7 +123,7 @@ TEST_CASE("jobs that come to a cell while it closes are counted where they run")
   }
 }
 
-TEST_CASE("a job that is due when it is moved starts, though the clock goes back at once") {
+TEST_CASE("a job that is due when it is moved starts even if the clock goes back") {
   Fixture fixture;
   const JobId id = fixture.submit("a");
   fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
@@ -137,7 +135,7 @@ TEST_CASE("a job that is due when it is moved starts, though the clock goes back
   CHECK(fixture.call_of(id));
 }
 
-TEST_CASE("a cell that has gone closes when its last job has ended") {
+TEST_CASE("a removed cell closes when its last job has ended") {
   Fixture fixture;
   fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
   const JobId id = fixture.submit("a");
@@ -148,7 +146,7 @@ TEST_CASE("a cell that has gone closes when its last job has ended") {
   CHECK_FALSE(fixture.has_cell(acme));
 }
 
-TEST_CASE("a cell that has gone closes though nothing came of what it was asked for last") {
+TEST_CASE("a removed cell closes even if its last request had no effect") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Fixture fixture;
     const JobId id = fixture.submit("a");
@@ -170,7 +168,7 @@ TEST_CASE("a cell that has gone closes though nothing came of what it was asked 
   }
 }
 
-TEST_CASE("jobs that no cell matches any more wait, and go on when one does") {
+TEST_CASE("jobs that no cell matches wait, and continue when one does") {
   Fixture fixture;
   const JobId runs = fixture.submit("a");
   const JobId waits = fixture.submit("b");
@@ -185,12 +183,12 @@ TEST_CASE("jobs that no cell matches any more wait, and go on when one does") {
   CHECK(fixture.call_of(waits));
 }
 
-TEST_CASE("jobs that no cell matches and that fill the window are not asked for again and again") {
+TEST_CASE("jobs that no cell matches are not fetched repeatedly when they fill the window") {
   Fixture fixture;
   for (std::size_t i = 0; i <= DispatchQueue::Limits{}.jobs_max + 10; ++i) {
     fixture.submit(std::to_string(i));
   }
-  fixture.reconfigure({rule("bolt", "*")});  // Does not come back if they are.
+  fixture.reconfigure({rule("bolt", "*")});  // Would not return if they were.
   const JobId first = fixture.disk->jobs().begin()->first;
   fixture.succeed(first);
   CHECK(fixture.calls->pending.empty());
@@ -198,7 +196,7 @@ TEST_CASE("jobs that no cell matches and that fill the window are not asked for 
   CHECK(fixture.calls->pending.size() == 1);
 }
 
-TEST_CASE("a cell's quota changes on the fly, and an override masks its pool's size") {
+TEST_CASE("a reload changes a cell's settings, and an override masks its pool size") {
   Fixture fixture;
   fixture.submit("a");
   const JobId second = fixture.submit("b");
@@ -209,7 +207,7 @@ TEST_CASE("a cell's quota changes on the fly, and an override masks its pool's s
   fixture.resize(3);
   const auto answer = fixture.reconfigure({rule("*", "*", 5)});
   REQUIRE(answer.masked.size() == 1);
-  CHECK(answer.masked[0].cell == everybody);
+  CHECK(answer.masked[0].cell == catch_all);
   CHECK(answer.masked[0].configured == 5);
   CHECK(answer.masked[0].in_force == 3);
   CHECK(fixture.cell().pool.target == 3);
@@ -217,7 +215,7 @@ TEST_CASE("a cell's quota changes on the fly, and an override masks its pool's s
   CHECK(fixture.cell().pool.target == 5);
 }
 
-TEST_CASE("a cell becomes a template, and its jobs go to the instances") {
+TEST_CASE("when a cell becomes a template, its jobs move to the instances") {
   Fixture fixture;
   fixture.submit("a");
   const JobId waits = fixture.submit("b");
@@ -226,10 +224,10 @@ TEST_CASE("a cell becomes a template, and its jobs go to the instances") {
   fixture.reconfigure({each});
   CHECK(fixture.stored(waits)->cell == acme);
   CHECK(fixture.call_of(waits));
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 1);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 1);
 }
 
-TEST_CASE("a cell keeps its size when its template's has changed and another dispatcher dies") {
+TEST_CASE("an instance keeps its size when its template's has changed and a dispatcher dies") {
   Fixture fixture;
   fixture.submit("a");
   const auto dispatcher = fixture.recorder->dispatchers.back();
@@ -244,7 +242,7 @@ TEST_CASE("a cell keeps its size when its template's has changed and another dis
   CHECK(fixture.cell(acme).pool.target == 1);
 }
 
-TEST_CASE("a service that unfinished jobs need stays, and then nothing changes") {
+TEST_CASE("a reload that removes a service in use changes nothing") {
   Fixture fixture{3};
   const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
   fixture.submit(fixture.request("b", {"billing"}));
@@ -257,7 +255,7 @@ TEST_CASE("a service that unfinished jobs need stays, and then nothing changes")
   CHECK(fixture.call_of(id));
 }
 
-TEST_CASE("a reload that is refused for want of a service refuses no job meanwhile") {
+TEST_CASE("a reload that is refused because of a service refuses no job meanwhile") {
   Fixture fixture{3};
   const JobId again = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(again, outcome(CallOutcome::Kind::rejected, "no"));
@@ -273,7 +271,7 @@ TEST_CASE("a reload that is refused for want of a service refuses no job meanwhi
   CHECK(fixture.retry(again).accepted);
 }
 
-TEST_CASE("a job that cannot be tried again is told so, also where no cell would take it") {
+TEST_CASE("a job that cannot be reopened is reported as such, even if no cell matches it") {
   Fixture fixture;
   const JobId id = fixture.submit("a");
   fixture.succeed(id);
@@ -284,7 +282,7 @@ TEST_CASE("a job that cannot be tried again is told so, also where no cell would
   CHECK(answer.job);
 }
 
-TEST_CASE("a service that nobody needs goes, and no job for it is taken") {
+TEST_CASE("an unused service is removed, and jobs for it are refused") {
   Fixture fixture;
   fixture.submit(fixture.request("a", {"dns"}));
   CHECK(fixture.reconfigure({rule("*", "*")}, {}, {"billing"}).needed.empty());
@@ -293,7 +291,7 @@ TEST_CASE("a service that nobody needs goes, and no job for it is taken") {
   CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
 }
 
-TEST_CASE("jobs that were held for a service go on when a reload brings it") {
+TEST_CASE("jobs that were held for a service continue when a reload adds it") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
@@ -304,7 +302,7 @@ TEST_CASE("jobs that were held for a service go on when a reload brings it") {
   CHECK(fixture.call_of(id));
 }
 
-TEST_CASE("a job that is held while the reload that brings its service is under way goes on") {
+TEST_CASE("a job that is held during the reload that adds its service continues") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
@@ -318,7 +316,7 @@ TEST_CASE("a job that is held while the reload that brings its service is under 
   CHECK(fixture.call_of(id));
 }
 
-TEST_CASE("a job is neither taken nor tried again while a service that it names goes") {
+TEST_CASE("no job is accepted or reopened while a service that it names is being removed") {
   Fixture fixture;
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
@@ -337,11 +335,11 @@ TEST_CASE("a job is neither taken nor tried again while a service that it names 
         CHECK(answer.refusal->kind == Refusal::Kind::service_gone);
       },
       [](const caf::error&) { FAIL("the submission failed"); });
-  CHECK(fixture.retry(id).accepted);  // It is held until a reload brings the service back.
+  CHECK(fixture.retry(id).accepted);  // The job is held until a reload adds the service.
   CHECK(fixture.state(id) == JobState::queued);
 }
 
-TEST_CASE("a service that changes ends the calls that it has begun with the provider of before") {
+TEST_CASE("a service that changes ends its earlier calls with the old provider") {
   Fixture fixture{2};
   const JobId before = fixture.submit("a");
   const caf::actor_addr provider = fixture.call_of(before)->provider.address();
@@ -357,25 +355,26 @@ TEST_CASE("a service that changes ends the calls that it has begun with the prov
   fixture.succeed(after);
 }
 
-TEST_CASE("a job that expires while it goes to another cell is counted once") {
+TEST_CASE("a job that expires while it moves to another cell is counted once") {
   Fixture fixture;
   JobRequest request = fixture.request("a");
   request.expires_at = fixture.wall + std::chrono::hours{1};
   fixture.set_state(CellState::paused);
   const JobId id = fixture.submit(request);
-  REQUIRE(fixture.cell(everybody).queue.counts.unfinished() == 1);
+  REQUIRE(fixture.cell(catch_all).queue.counts.unfinished() == 1);
   fixture.wall += std::chrono::hours{2};
   const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
   const auto& spec = *fixture.stored(id)->spec;
   caf::anon_send(dispatcher, ReleaseJobs{spec.customer, spec.product});
-  caf::anon_send(dispatcher, SetCellState{CellState::active});  // It finds the job expired.
+  // The dispatcher now finds the job expired.
+  caf::anon_send(dispatcher, SetCellState{CellState::active});
   fixture.settle();
   CHECK(fixture.state(id) == JobState::queued);
   CHECK(fixture.stored(id)->cell == between_cells);
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 
   fixture.crash_and_restart();
   fixture.pass(milliseconds{1000});
   CHECK(fixture.state(id) == JobState::failed);
-  CHECK(fixture.cell(everybody).queue.counts.unfinished() == 0);
+  CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 }

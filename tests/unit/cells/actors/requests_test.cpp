@@ -1,4 +1,4 @@
-// What clients ask for beside new jobs: the same one again, an end, another try.
+// Requests of clients: idempotency keys, cancelling, reopening.
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -21,7 +21,7 @@ void reject(Fixture& engine, JobId id) {
 
 // --- Idempotency keys ----------------------------------------------------------------------------
 
-TEST_CASE("a request under a used key gets the job that is there") {
+TEST_CASE("a request with a used key gets the existing job") {
   Fixture engine;
   const auto first = engine.try_to_submit(keyed(engine, "a"));
   CHECK_FALSE(first.replayed);
@@ -37,7 +37,7 @@ TEST_CASE("a request under a used key gets the job that is there") {
   CHECK(engine.cell().queue.counts.unfinished() == 0);
 }
 
-TEST_CASE("of requests under one key that come at once, one makes the job") {
+TEST_CASE("of several requests with one key at once, one creates the job") {
   Fixture engine;
   auto first =
       engine.self()->request(engine.engine(), caf::infinite, SubmitJob{keyed(engine, "a")});
@@ -56,7 +56,7 @@ TEST_CASE("of requests under one key that come at once, one makes the job") {
   CHECK(engine.cell().queue.counts.unfinished() == 1);
 }
 
-TEST_CASE("a used key is answered even when the queue is full") {
+TEST_CASE("a used key is answered even if the queue is full") {
   Fixture engine;
   engine.limit_jobs(1);
   engine.crash_and_restart();
@@ -77,7 +77,7 @@ TEST_CASE("a refusal is not remembered under its key") {
   CHECK_FALSE(engine.try_to_submit(keyed(engine, "b")).replayed);
 }
 
-TEST_CASE("of a request that the asker refuses nothing is kept, and a used key is answered") {
+TEST_CASE("a replay-only request creates no job, and gets the job of a used key") {
   Fixture engine;
   const auto replay = [&engine](const JobRequest& request) {
     return engine.try_to_submit(request, true);
@@ -98,7 +98,7 @@ TEST_CASE("of a request that the asker refuses nothing is kept, and a used key i
 
 // --- Cancelling ----------------------------------------------------------------------------------
 
-TEST_CASE("a queued job is cancelled at once, and its line goes on") {
+TEST_CASE("a queued job is cancelled at once, and its line moves on") {
   Fixture engine{2};
   const JobId running = engine.submit("other");
   const JobId blocking = engine.submit("another");
@@ -109,7 +109,7 @@ TEST_CASE("a queued job is cancelled at once, and its line goes on") {
   CHECK(answer.job->state == JobState::cancelled);
   CHECK(answer.job->error->code == "cancelled");
   CHECK(engine.state(queued) == JobState::cancelled);
-  CHECK(engine.told_ended.contains(queued));
+  CHECK(engine.reported_ended.contains(queued));
   engine.succeed(running);
   CHECK(engine.call_of(follower));
   engine.succeed(blocking);
@@ -129,7 +129,7 @@ TEST_CASE("a scheduled job is cancelled and never runs") {
   CHECK(engine.state(job) == JobState::cancelled);
 }
 
-TEST_CASE("a job that waits for its next attempt is cancelled, and makes none") {
+TEST_CASE("a job cancelled while it waits for its next attempt makes none") {
   Fixture engine;
   const JobId job = engine.submit("a");
   engine.end_call(job, outcome(CallOutcome::Kind::retryable, "provider_error"));
@@ -139,9 +139,9 @@ TEST_CASE("a job that waits for its next attempt is cancelled, and makes none") 
   CHECK(engine.stored(job)->steps[0].state == StepState::failed);
 }
 
-TEST_CASE("a running job is marked, aborted, and ends cancelled") {
+TEST_CASE("a running job is marked, aborted and then cancelled") {
   Fixture engine;
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   const auto answer = engine.cancel(job);
   CHECK(answer.accepted);
@@ -154,9 +154,9 @@ TEST_CASE("a running job is marked, aborted, and ends cancelled") {
   CHECK_FALSE(engine.cancel(job).accepted);
 }
 
-TEST_CASE("a success that comes after the cancellation is noted at its step") {
+TEST_CASE("a success that arrives after the cancellation is recorded at its step") {
   Fixture engine;
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
   engine.cancel(job);
   auto done = outcome(CallOutcome::Kind::succeeded);
@@ -171,7 +171,7 @@ TEST_CASE("a success that comes after the cancellation is noted at its step") {
 
 TEST_CASE("a cancellation survives a crash") {
   Fixture engine;
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   engine.cancel(job);
   REQUIRE(engine.state(job) == JobState::running);
@@ -180,13 +180,13 @@ TEST_CASE("a cancellation survives a crash") {
   CHECK(engine.calls->pending.empty());
 }
 
-TEST_CASE("a job that ends as it is cancelled has ended") {
+TEST_CASE("a job that ends while it is being cancelled has ended") {
   Fixture engine;
   const JobId job = engine.submit("a");
   const auto recent = engine.stored(job);
   const PendingCall& call = *engine.call_of(job);
   caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
-  // The provider, the service's client and the worker: the dispatcher is the next to hear.
+  // The provider, the service client and the worker run; the dispatcher is next.
   for (int step = 0; step < 3; ++step) REQUIRE(engine.scheduler().try_run_once());
   auto pending = engine.self()->request(engine.engine(), caf::infinite, CancelJob{recent});
   engine.settle();
@@ -202,7 +202,7 @@ TEST_CASE("a job between two steps is cancelled before the second") {
   Fixture engine;
   const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
   const JobId next = engine.submit("b");
-  engine.succeed(job);  // The other one has its turn now, or the second step.
+  engine.succeed(job);  // Now either the other job runs, or the second step.
   const bool between = engine.state(job) == JobState::queued;
   CHECK(engine.cancel(job).accepted);
   if (!between) engine.end_call(job, outcome(CallOutcome::Kind::aborted));
@@ -211,21 +211,21 @@ TEST_CASE("a job between two steps is cancelled before the second") {
   CHECK(engine.cell().queue.counts.unfinished() == 0);
 }
 
-TEST_CASE("a job of a cell that is gone is cancelled all the same") {
+TEST_CASE("a job of a removed cell can be cancelled") {
   Fixture engine;
   const JobId running = engine.submit("a");
   const JobId queued = engine.submit("b");
-  engine.take_cells_out();
+  engine.remove_cells();
   engine.crash_and_restart();
   CHECK(engine.cancel(queued).job->state == JobState::cancelled);
   CHECK(engine.cancel(running).job->state == JobState::cancelled);
-  CHECK(engine.told_ended.contains(running));
+  CHECK(engine.reported_ended.contains(running));
   CHECK_FALSE(engine.cancel(running).accepted);
 }
 
-// --- Another try ---------------------------------------------------------------------------------
+// --- Reopening -----------------------------------------------------------------------------------
 
-TEST_CASE("a failed job runs again from its first unfinished service") {
+TEST_CASE("a reopened job resumes at its first unfinished step") {
   Fixture engine;
   const JobId job = engine.submit(engine.request("a", {"dns", "billing"}));
   engine.succeed(job);
@@ -242,7 +242,7 @@ TEST_CASE("a failed job runs again from its first unfinished service") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
-TEST_CASE("a job is retried at the end of its entity's line") {
+TEST_CASE("a reopened job goes to the end of its entity's line") {
   Fixture engine{4};
   const JobId failed = engine.submit("a");
   const JobId second = engine.submit("a");
@@ -255,7 +255,7 @@ TEST_CASE("a job is retried at the end of its entity's line") {
   CHECK(engine.call_of(failed));
 }
 
-TEST_CASE("only failed and cancelled jobs are retried") {
+TEST_CASE("only failed and cancelled jobs are reopened") {
   Fixture engine;
   const JobId job = engine.submit("a");
   CHECK_FALSE(engine.retry(job).accepted);
@@ -265,7 +265,7 @@ TEST_CASE("only failed and cancelled jobs are retried") {
   CHECK(answer.job->state == JobState::succeeded);
 }
 
-TEST_CASE("of two that retry a job at once, one does") {
+TEST_CASE("of two requests to reopen a job at once, one succeeds") {
   Fixture engine;
   const JobId job = engine.submit("a");
   reject(engine, job);
@@ -283,7 +283,7 @@ TEST_CASE("of two that retry a job at once, one does") {
   CHECK(engine.cell().queue.counts.unfinished() == 0);
 }
 
-TEST_CASE("a retry takes room in the quota") {
+TEST_CASE("a reopened job counts against the queue limit") {
   Fixture engine;
   engine.limit_jobs(1);
   engine.crash_and_restart();
@@ -294,9 +294,9 @@ TEST_CASE("a retry takes room in the quota") {
   CHECK(engine.state(job) == JobState::failed);
 }
 
-TEST_CASE("a job whose every service succeeded before it was cancelled succeeds when retried") {
+TEST_CASE("a job cancelled after its last success has succeeded once it is reopened") {
   Fixture engine;
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   engine.cancel(job);
   engine.succeed(job);

@@ -1,4 +1,4 @@
-// Pools that grow and shrink, and the workers that come and go with it.
+// Pools that grow and shrink, and their workers.
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -14,7 +14,7 @@ TEST_CASE("a shrink never interrupts a running job, and starts none beyond the n
   CHECK(engine.calls->pending.size() == 3);
   engine.succeed(a);
   engine.succeed(b);
-  CHECK_FALSE(engine.call_of(d));  // One still runs, and one is the target.
+  CHECK_FALSE(engine.call_of(d));  // One job still runs, and the target is one.
   engine.succeed(c);
   REQUIRE(engine.call_of(d));
   CHECK(engine.cell().pool.target == 1);
@@ -33,7 +33,7 @@ TEST_CASE("a shrink retires idle workers first") {
   CHECK(engine.recorder->workers.size() == 4);  // The busy one was not replaced.
 }
 
-TEST_CASE("a growth is in force at once") {
+TEST_CASE("a growth takes effect at once") {
   Fixture engine{1};
   engine.submit("a");
   const JobId second = engine.submit("b");
@@ -54,7 +54,7 @@ TEST_CASE("a resize survives a crash, and is undone on request") {
   CHECK(engine.cell().pool.target == 2);
 }
 
-TEST_CASE("an idle worker that was told to stop is sent no job") {
+TEST_CASE("an idle worker that is stopping gets no job") {
   Fixture engine{2};
   engine.resize(1);
   REQUIRE(count_alive(engine.recorder->workers) == 1);
@@ -65,12 +65,12 @@ TEST_CASE("an idle worker that was told to stop is sent no job") {
   engine.succeed(second);
   CHECK(engine.state(first) == JobState::succeeded);
   CHECK(engine.state(second) == JobState::succeeded);
-  CHECK(engine.recorder->hand_outs.size() == 2);  // Neither had to be handed out again.
+  CHECK(engine.recorder->hand_outs.size() == 2);  // Neither job had to be handed out again.
 }
 
-TEST_CASE("a worker told to stop runs the job that was already on its way") {
+TEST_CASE("a worker that is stopping runs the job that was already on its way") {
   Fixture engine{1};
-  // The stop and the job cross: the worker finds both in its mailbox, the stop first.
+  // GracefulStop and the job cross: the worker finds both in its mailbox, GracefulStop first.
   auto worker = caf::actor_cast<JobWorker>(
       caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->workers.at(0)));
   caf::anon_send(worker, GracefulStop{});
@@ -90,18 +90,18 @@ TEST_CASE("a worker told to stop runs the job that was already on its way") {
   CHECK(count_alive(engine.recorder->workers) == 1);  // The pool has replaced it.
 }
 
-TEST_CASE("workers are told apart by identity while some leave and others come") {
+TEST_CASE("workers are distinguished by identity while some leave and others join") {
   Fixture engine{3};
   std::vector<JobId> jobs;
   for (const char* entity : {"a", "b", "c"}) jobs.push_back(engine.submit(entity));
-  engine.resize(1);  // Two busy ones are to leave.
-  engine.resize(3);  // They are still there, so nobody is spawned yet.
+  engine.resize(1);  // Two busy workers are to leave.
+  engine.resize(3);  // They have not left, so no worker is spawned yet.
   CHECK(engine.recorder->workers.size() == 3);
   const auto lost = engine.recorder->workers.at(0);
   caf::anon_send_exit(lost, caf::exit_reason::unhandled_exception);
   engine.settle();
   CHECK(count_alive(engine.recorder->workers) == 3);
-  // Exactly the job of the worker that died was taken up again.
+  // Only the job of the dead worker was handed out again.
   std::vector<JobId> handed;
   for (const auto& [job, lease] : engine.recorder->hand_outs) handed.push_back(job);
   CHECK(handed.size() == 4);

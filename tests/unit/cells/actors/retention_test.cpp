@@ -1,4 +1,4 @@
-// Ended jobs are forgotten in time, in small steps.
+// Ended jobs are removed on time, in small steps.
 #include "cells/actors/retention.hpp"
 
 #include "tests/unit/catch.hpp"
@@ -9,7 +9,7 @@ using namespace cells_test;
 
 namespace {
 
-/// A retention on the store of a fixture, ended before that.
+/// A retention actor on the store of a fixture; ends before the fixture.
 struct Keeping {
   Keeping(Fixture& fixture, milliseconds keep)
       : retention(spawn_retention(fixture.system(),
@@ -29,7 +29,7 @@ JobId submit_and_end(Fixture& fixture, const std::string& entity) {
 
 }  // namespace
 
-TEST_CASE("a job is kept for its time after its end, and no longer than a tenth more") {
+TEST_CASE("an ended job is kept for its time, and at most a tenth longer") {
   Fixture fixture{2};
   const Keeping keeping{fixture, milliseconds{10'000}};
   const auto open = fixture.submit("open");
@@ -43,7 +43,7 @@ TEST_CASE("a job is kept for its time after its end, and no longer than a tenth 
   CHECK(fixture.disk->jobs().contains(open));
 }
 
-TEST_CASE("another time to keep jobs takes effect at once, in both directions") {
+TEST_CASE("a new retention time takes effect at once, longer or shorter") {
   Fixture fixture;
   const Keeping keeping{fixture, std::chrono::hours{1}};
   const auto first = submit_and_end(fixture, "first");
@@ -57,7 +57,7 @@ TEST_CASE("another time to keep jobs takes effect at once, in both directions") 
   CHECK(fixture.disk->jobs().contains(second));
 }
 
-TEST_CASE("many jobs go in many steps, each a commit of its own, with pauses between") {
+TEST_CASE("many jobs are removed in many steps, each in a commit of its own, with pauses") {
   Fixture fixture;
   constexpr int jobs = 100;
   for (int i = 0; i < jobs; ++i) submit_and_end(fixture, std::to_string(i));
@@ -73,7 +73,7 @@ TEST_CASE("many jobs go in many steps, each a commit of its own, with pauses bet
   CHECK(fixture.disk->jobs().empty());
 }
 
-TEST_CASE("a retry of a job that was pruned meanwhile finds nothing") {
+TEST_CASE("reopening a job that was pruned meanwhile finds nothing") {
   Fixture fixture;
   const auto id = fixture.submit("entity");
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected));

@@ -1,4 +1,4 @@
-// A stop of the engine.
+// The shutdown of the engine.
 #include <map>
 
 #include "tests/unit/catch.hpp"
@@ -6,7 +6,7 @@
 
 using namespace cells_test;
 
-TEST_CASE("work in hand when the engine stops is finished or handed back") {
+TEST_CASE("attempts that run when the engine shuts down are finished or handed back") {
   Fixture engine{2};
   const JobId finishes = engine.submit("a");
   const JobId hangs = engine.submit("b");
@@ -27,10 +27,9 @@ TEST_CASE("work in hand when the engine stops is finished or handed back") {
   CHECK(engine.state(waits) == JobState::queued);
 }
 
-TEST_CASE(
-    "a stop does not wait for ever for a call that does not end, and leaves its job running") {
+TEST_CASE("a shutdown gives up on a call that does not end, and leaves its job running") {
   Fixture engine{2};
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId hangs = engine.submit("a");
   const JobId ends = engine.submit("b");
   auto stopped =
@@ -48,9 +47,9 @@ TEST_CASE(
   CHECK(engine.state(ends) == JobState::queued);
 }
 
-TEST_CASE("a stop waits for what ran in a cell whose dispatcher died meanwhile") {
+TEST_CASE("a shutdown waits for the attempts of a dispatcher that died meanwhile") {
   Fixture engine{1};
-  engine.calls->deaf = true;
+  engine.calls->ignores_aborts = true;
   const JobId job = engine.submit("a");
   auto stopped =
       engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
@@ -61,7 +60,7 @@ TEST_CASE("a stop waits for what ran in a cell whose dispatcher died meanwhile")
   engine.end_call(job, outcome(CallOutcome::Kind::aborted));
   engine.settle();
   ShutdownCompleted answer;
-  stopped.receive([&](const ShutdownCompleted& told) { answer = told; },
+  stopped.receive([&](const ShutdownCompleted& completed) { answer = completed; },
                   [](const caf::error&) { FAIL("the shutdown failed"); });
   CHECK(answer.unconfirmed.empty());
   CHECK(engine.state(job) == JobState::queued);

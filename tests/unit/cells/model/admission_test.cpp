@@ -12,11 +12,11 @@ namespace {
 
 const CellKey cell{"acme", "dns"};
 
-/// By a cell that has turned nobody away yet.
+/// The answer of a cell that has not turned a client away yet.
 std::optional<Refusal> refuse(std::uint64_t unfinished, std::uint64_t jobs_max,
                               double finished_per_s) {
-  TurnedAway nobody;
-  return refuse_full(cell, unfinished, jobs_max, finished_per_s, nobody);
+  TurnedAway none;
+  return refuse_full(cell, unfinished, jobs_max, finished_per_s, none);
 }
 
 milliseconds retry_after(std::uint64_t unfinished, std::uint64_t jobs_max, double finished_per_s) {
@@ -27,14 +27,14 @@ milliseconds retry_after(std::uint64_t unfinished, std::uint64_t jobs_max, doubl
 
 }  // namespace
 
-TEST_CASE("a cell takes jobs until it has as many as it may") {
+TEST_CASE("a cell accepts jobs until it is full") {
   CHECK_FALSE(refuse(0, 1, 0));
   CHECK_FALSE(refuse(99, 100, 5));
   CHECK(refuse(100, 100, 5));
   CHECK(refuse(0, 0, 5));
 }
 
-TEST_CASE("a refusal by a full cell tells its limit and its depth") {
+TEST_CASE("a refusal by a full cell reports its limit and its depth") {
   const auto refusal = refuse(120, 100, 5);
   REQUIRE(refusal);
   CHECK(refusal->kind == Refusal::Kind::queue_full);
@@ -43,29 +43,29 @@ TEST_CASE("a refusal by a full cell tells its limit and its depth") {
   CHECK(refusal->depth == 120);
 }
 
-TEST_CASE("a refused client is told when one place will have come free") {
+TEST_CASE("a refused client is asked to return when there will be room for its job") {
   CHECK(retry_after(100, 100, 1) == 1s);
   CHECK(retry_after(109, 100, 1) == 10s);
   CHECK(retry_after(109, 100, 4) == 3s);  // 2.5, rounded up.
   CHECK(retry_after(100, 100, 0.1) == 10s);
 }
 
-TEST_CASE("clients that are refused one after the other are told to come one after the other") {
+TEST_CASE("clients that are refused one after another are asked to return one after another") {
   TurnedAway turned_away;
   const auto next = [&] { return refuse_full(cell, 4, 4, 1, turned_away).value().retry_after; };
   CHECK(next() == 1s);
   CHECK(next() == 2s);
   CHECK(next() == 3s);
-  turned_away.place_came_free();
+  turned_away.job_ended();
   CHECK(next() == 3s);
-  turned_away.place_came_free();
-  turned_away.place_came_free();
-  turned_away.place_came_free();
-  turned_away.place_came_free();
+  turned_away.job_ended();
+  turned_away.job_ended();
+  turned_away.job_ended();
+  turned_away.job_ended();
   CHECK(next() == 1s);
 }
 
-TEST_CASE("nobody is told to wait for more clients than the queue has places") {
+TEST_CASE("no client waits for more clients than the queue can hold jobs") {
   TurnedAway turned_away;
   const auto next = [&] { return refuse_full(cell, 3, 3, 1, turned_away).value().retry_after; };
   for (int round = 0; round < 3; ++round) {
@@ -73,13 +73,13 @@ TEST_CASE("nobody is told to wait for more clients than the queue has places") {
   }
 }
 
-TEST_CASE("a client whom a cell takes is none that it turned away") {
+TEST_CASE("a client whose job is accepted does not count as turned away") {
   TurnedAway turned_away;
   CHECK_FALSE(refuse_full(cell, 3, 4, 1, turned_away));
   CHECK(turned_away.add(4) == 0);
 }
 
-TEST_CASE("the time to come again is between a second and an hour") {
+TEST_CASE("the time to return is between a second and an hour") {
   CHECK(retry_after(100, 100, 1e9) == 1s);
   CHECK(retry_after(100, 100, std::numeric_limits<double>::infinity()) == 1s);
   CHECK(retry_after(100, 100, 1e-9) == 1h);
@@ -87,11 +87,11 @@ TEST_CASE("the time to come again is between a second and an hour") {
   CHECK(retry_after(std::numeric_limits<std::uint64_t>::max() - 1, 0, 0.1) == 1h);
 }
 
-TEST_CASE("a cell that finished nothing lately asks to come again in a minute") {
+TEST_CASE("a cell that has finished nothing lately asks clients to return in a minute") {
   CHECK(retry_after(100, 100, 0) == 60s);
 }
 
-TEST_CASE("a cell grants timeouts up to its maximum") {
+TEST_CASE("a cell accepts timeouts up to its maximum") {
   CHECK_FALSE(refuse_timeout(cell, 0ms, 10s));
   CHECK_FALSE(refuse_timeout(cell, 10s, 10s));
   const auto refusal = refuse_timeout(cell, 10001ms, 10s);

@@ -1,4 +1,4 @@
-// Jobs to test the model with.
+// Jobs for tests of the model.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline JobSpec spec_with_services(std::vector<std::string> services) {
   return spec;
 }
 
-/// A job that waits for the first attempt at the first of its services.
+/// A job that waits for its first attempt.
 inline Job queued_job(JobSpec spec = spec_with_services({"dns", "billing"})) {
   Job job;
   job.id = 1;
@@ -41,7 +41,7 @@ inline Job queued_job(JobSpec spec = spec_with_services({"dns", "billing"})) {
   return job;
 }
 
-/// A runnable job that differs from others only in what decides about its turn.
+/// A runnable job with little more than what decides its turn.
 inline JobPtr job_of(const std::string& customer, JobId id, int priority = 5) {
   Job job;
   job.id = id;

@@ -22,7 +22,7 @@ std::string customer_number(int number) {
   return "c" + std::string(number < 10 ? "0" : "") + std::to_string(number);
 }
 
-/// How many jobs are served until one of `customer` is; `limit` if none of so many is.
+/// The number of jobs served before one of `customer`, at most `limit`.
 int jobs_before(FedQueue& fed, const std::string& customer, microseconds service_time, int limit) {
   for (int i = 0; i < limit; ++i) {
     if (fed.serve(service_time) == customer) return i;
@@ -58,8 +58,7 @@ Served serve_side_by_side(FedQueue& fed, std::size_t workers, int jobs, microsec
   return served;
 }
 
-/// Lets workers without number take all there is before each answer of the store; the customers
-/// that were served.
+/// The customers served by unlimited workers, which take every job before each answer of the store.
 std::set<std::string> served_by_many_workers(FedQueue& fed, int answers) {
   std::set<std::string> served;
   for (int i = 0; i < answers; ++i) {
@@ -70,12 +69,12 @@ std::set<std::string> served_by_many_workers(FedQueue& fed, int answers) {
     const auto asked = fed.queue.next_fetch();
     if (!asked) break;
     auto answer = fed.store.fetch(*asked);
-    fed.queue.fetched(std::move(answer.customers), answer.complete, nobody_in_hand);
+    fed.queue.fetched(std::move(answer.customers), answer.complete, none_in_hand);
   }
   return served;
 }
 
-/// A queue of which the first part of so many customers' jobs is in the window.
+/// A store with the jobs of many customers, and a queue with the first of them in its window.
 FedQueue backlog_of(int customers, int jobs_each, DispatchQueue::Limits limits) {
   FedQueue fed(limits);
   for (int number = 0; number < customers; ++number) {
@@ -88,7 +87,7 @@ FedQueue backlog_of(int customers, int jobs_each, DispatchQueue::Limits limits) 
   return fed;
 }
 
-/// The customers of the next jobs that one worker does.
+/// The customers of the next jobs, served by one worker.
 std::set<std::string> served_in_turns(FedQueue& fed, int jobs) {
   std::set<std::string> served;
   for (int i = 0; i < jobs; ++i) served.insert(fed.serve());
@@ -109,7 +108,7 @@ TEST_CASE("a customer with one job waits for one turn, whatever another has queu
   CHECK(jobs_before(fed, "b", 1ms, 10) <= 2);
 }
 
-TEST_CASE("a customer with one job waits for one turn of each other") {
+TEST_CASE("a customer with one job waits for one turn of each other customer") {
   FedQueue fed;
   for (int number = 0; number < 50; ++number) {
     insert_jobs(fed, customer_number(number), 1 + number * 1000, 1000);
@@ -119,7 +118,7 @@ TEST_CASE("a customer with one job waits for one turn of each other") {
   CHECK(jobs_before(fed, "z", 1ms, 1000) <= 100);
 }
 
-TEST_CASE("a customer with one job waits for one turn when the window is small, too") {
+TEST_CASE("a customer with one job waits for one turn even when the window is small") {
   FedQueue fed({2, 4, 1 << 20});
   insert_jobs(fed, "a", 1, 1000);
   for (int i = 0; i < 50; ++i) REQUIRE(fed.serve() == "a");
@@ -127,7 +126,7 @@ TEST_CASE("a customer with one job waits for one turn when the window is small, 
   CHECK(jobs_before(fed, "b", 1ms, 20) <= 4);
 }
 
-TEST_CASE("customers get the same service time, whatever one job of theirs takes") {
+TEST_CASE("customers get the same service time, however long their jobs take") {
   const std::size_t workers = GENERATE(1, 8, 32);
   CAPTURE(workers);
   FedQueue fed;
@@ -139,7 +138,7 @@ TEST_CASE("customers get the same service time, whatever one job of theirs takes
   CHECK(ratio < 1.1);
 }
 
-TEST_CASE("jobs that take the same time are served one to one") {
+TEST_CASE("customers whose jobs take the same time are served equally") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 1000);
   insert_jobs(fed, "b", 100'000, 1000);
@@ -147,7 +146,7 @@ TEST_CASE("jobs that take the same time are served one to one") {
   CHECK(served.a == served.b);
 }
 
-TEST_CASE("an idle customer saves up nothing") {
+TEST_CASE("an idle customer saves up no credit") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 1000);
   insert_jobs(fed, "b", 100'000, 1);
@@ -159,14 +158,14 @@ TEST_CASE("an idle customer saves up nothing") {
   CHECK(of_b <= 52);
 }
 
-TEST_CASE("a customer in debt is served while nobody else waits") {
+TEST_CASE("a customer in debt is served while no other waits") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 20);
   CHECK(fed.serve(1h) == "a");
   for (int i = 0; i < 19; ++i) CHECK(fed.serve(100us) == "a");
 }
 
-TEST_CASE("a service time of nothing or of ages does no harm") {
+TEST_CASE("a service time of zero or of a year does no harm") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 200);
   insert_jobs(fed, "b", 1000, 200);
@@ -178,18 +177,18 @@ TEST_CASE("a service time of nothing or of ages does no harm") {
   CHECK(given == 400);
 }
 
-TEST_CASE("what a customer was charged too much is no claim on the turns of others") {
+TEST_CASE("a refund gives a customer no claim on the turns of others") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 10'000);
-  for (int i = 0; i < 200; ++i) fed.serve(30s);  // A provider that times out …
+  for (int i = 0; i < 200; ++i) fed.serve(30s);  // A provider times out …
   std::vector<JobPtr> running;
   for (int i = 0; i < 100; ++i) running.push_back(fed.take());
-  for (const auto& job : running) fed.ended(*job, 1ms);  // … is well again.
+  for (const auto& job : running) fed.ended(*job, 1ms);  // … and recovers.
   fed.offer(job_of("b", 1'000'000));
   CHECK(jobs_before(fed, "b", 1ms, 5000) <= 10);
 }
 
-TEST_CASE("with more customers than fit each gets its turn") {
+TEST_CASE("every customer gets its turn when there are more than fit") {
   const DispatchQueue::Limits limits =
       GENERATE(DispatchQueue::Limits{1, 8, 1 << 20}, DispatchQueue::Limits{3, 8, 1 << 20},
                DispatchQueue::Limits{8, 16, 1 << 20}, DispatchQueue::Limits{8, 1, 1 << 20});
@@ -207,14 +206,14 @@ TEST_CASE("with more customers than fit each gets its turn") {
   }
 }
 
-TEST_CASE("with more bytes than fit each customer gets its turn") {
+TEST_CASE("every customer gets its turn when there are more bytes than fit") {
   const std::size_t jobs_that_fit = GENERATE(1, 3, 10);
   CAPTURE(jobs_that_fit);
   FedQueue fed = backlog_of(20, 100, {256, 1024, jobs_that_fit * job_bytes()});
   CHECK(served_in_turns(fed, 200).size() == 20);
 }
 
-TEST_CASE("with more customers than fit and workers without number each gets its turn") {
+TEST_CASE("every customer gets its turn with unlimited workers and more customers than fit") {
   FedQueue fed = backlog_of(20, 1000, {8, 8, 1 << 20});
   CHECK(served_by_many_workers(fed, 100).size() == 20);
 }

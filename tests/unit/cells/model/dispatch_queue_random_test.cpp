@@ -1,4 +1,4 @@
-// A dispatcher, a store and their mailboxes, in random order: no job is lost, none is given twice,
+// A dispatcher, a store and their mailboxes, in random order: no job is lost or handed out twice,
 // and none waits while it could run.
 #include <deque>
 #include <random>
@@ -14,7 +14,7 @@ using Limits = DispatchQueue::Limits;
 
 namespace {
 
-/// What a store is asked, in the order in which it was sent.
+/// Messages to the store.
 struct Insert {
   JobPtr job;
 };
@@ -29,9 +29,9 @@ struct Question {
   DispatchQueue::Fetch fetch;
 };
 
-/// What a store answers, likewise.
-struct Became {
-  JobPtr job;  ///< Runnable.
+/// Messages to the dispatcher.
+struct BecameRunnable {
+  JobPtr job;
 };
 struct Recorded {
   JobPtr job;
@@ -46,7 +46,7 @@ class Cell {
     ask();
   }
 
-  /// One thing happens.
+  /// One random event.
   void step() {
     switch (roll(10)) {
       case 0:
@@ -55,11 +55,11 @@ class Cell {
         break;
       case 2:
       case 3:
-        store_does_one();
+        store_handles_one();
         break;
       case 4:
       case 5:
-        dispatcher_hears_one();
+        dispatcher_handles_one();
         break;
       case 6:
       case 7:
@@ -75,14 +75,14 @@ class Cell {
     ask();
   }
 
-  /// Lets everything that was sent arrive; false when there is no end of it.
+  /// Delivers every message; false if there is no end of them.
   bool settle() {
     for (int i = 0; i < 100'000; ++i) {
       ask();
       if (!to_store_.empty()) {
-        store_does_one();
+        store_handles_one();
       } else if (!to_dispatcher_.empty()) {
-        dispatcher_hears_one();
+        dispatcher_handles_one();
       } else {
         return true;
       }
@@ -90,7 +90,7 @@ class Cell {
     return false;
   }
 
-  /// With every question answered, a runnable job is given, and the customer's best one.
+  /// With every fetch answered, the queue hands out a runnable job if there is one.
   void check_not_idle() {
     REQUIRE(settle());
     if (store_.empty()) {
@@ -101,7 +101,7 @@ class Cell {
     }
   }
 
-  /// Gives out and ends every job there is.
+  /// Hands out and ends every job.
   void take_all() {
     for (int i = 0; i < 100'000 && !(store_.empty() && in_hand_.empty() && quiet()); ++i) {
       check_not_idle();
@@ -112,7 +112,7 @@ class Cell {
     REQUIRE(settle());
   }
 
-  void check_all_given() {
+  void check_all_finished() {
     REQUIRE(finished_.size() == created_);
     REQUIRE(in_hand_.empty());
   }
@@ -134,13 +134,13 @@ class Cell {
     if (const auto asked = queue_.next_fetch()) to_store_.push_back(Question{*asked});
   }
 
-  void store_does_one() {
+  void store_handles_one() {
     if (to_store_.empty()) return;
     const auto asked = to_store_.front();
     to_store_.pop_front();
     if (const auto* insert = std::get_if<Insert>(&asked)) {
       store_.insert(insert->job);
-      to_dispatcher_.push_back(Became{insert->job});
+      to_dispatcher_.push_back(BecameRunnable{insert->job});
     } else if (const auto* claim = std::get_if<Claim>(&asked)) {
       store_.erase(*claim->job);
     } else if (const auto* record = std::get_if<Record>(&asked)) {
@@ -152,17 +152,17 @@ class Cell {
     }
   }
 
-  void dispatcher_hears_one() {
+  void dispatcher_handles_one() {
     if (to_dispatcher_.empty()) return;
-    auto heard = std::move(to_dispatcher_.front());
+    auto message = std::move(to_dispatcher_.front());
     to_dispatcher_.pop_front();
-    if (const auto* became = std::get_if<Became>(&heard)) {
+    if (const auto* became = std::get_if<BecameRunnable>(&message)) {
       offer(became->job);
-    } else if (const auto* recorded = std::get_if<Recorded>(&heard)) {
+    } else if (const auto* recorded = std::get_if<Recorded>(&message)) {
       in_hand_.erase(recorded->job->id);
       if (recorded->runnable_again) offer(recorded->job);
     } else {
-      auto& answer = std::get<RunnableJobs::Answer>(heard);
+      auto& answer = std::get<RunnableJobs::Answer>(message);
       queue_.fetched(std::move(answer.customers), answer.complete,
                      [this](JobId id) { return in_hand(id); });
     }
@@ -172,7 +172,7 @@ class Cell {
     if (!in_hand(job->id)) queue_.offer(job);
   }
 
-  /// A worker takes a job; false when there is none for it.
+  /// A worker takes a job, which must be its customer's best; false if there is none.
   bool take() {
     const JobPtr job = queue_.take();
     if (!job) return false;
@@ -186,7 +186,7 @@ class Cell {
     return true;
   }
 
-  /// Some job in service ends; most are finished, the others run again.
+  /// A random job in service ends; most are then finished, the others become runnable again.
   void end_one(bool for_good = false) {
     if (in_service_.empty()) return;
     const auto at = in_service_.begin() + static_cast<std::ptrdiff_t>(roll(in_service_.size()));
@@ -198,7 +198,7 @@ class Cell {
     to_store_.push_back(Record{job, again});
   }
 
-  /// A job that waits expires, as the store's clock says.
+  /// A waiting job expires.
   void expire_one() {
     const std::string customer(1, static_cast<char>('a' + roll(7)));
     const JobPtr job = store_.best_of(customer);
@@ -214,8 +214,8 @@ class Cell {
   DispatchQueue queue_;
   RunnableJobs store_;
   std::deque<std::variant<Insert, Claim, Record, Question>> to_store_;
-  std::deque<std::variant<Became, Recorded, RunnableJobs::Answer>> to_dispatcher_;
-  std::set<JobId> in_hand_;  ///< Taken, and the end not yet known to be in the store.
+  std::deque<std::variant<BecameRunnable, Recorded, RunnableJobs::Answer>> to_dispatcher_;
+  std::set<JobId> in_hand_;  ///< Taken, and not yet reported as stored.
   std::vector<JobPtr> in_service_;
   std::set<JobId> finished_;
   std::size_t created_ = 0;
@@ -232,7 +232,7 @@ void run_cells(Limits limits) {
       if (i % 50 == 0) cell.check_not_idle();
     }
     cell.take_all();
-    cell.check_all_given();
+    cell.check_all_finished();
   }
 }
 
@@ -242,17 +242,17 @@ std::size_t bytes_of(std::size_t jobs) {
 
 }  // namespace
 
-TEST_CASE("a roomy queue loses no job, gives none twice and is never idle") {
+TEST_CASE("a large queue loses no job, hands none out twice and is never idle") {
   run_cells(Limits{});
 }
 
-TEST_CASE("a queue with room for few customers or jobs does the same") {
+TEST_CASE("a queue for few customers or jobs loses none, repeats none and is never idle") {
   const std::size_t customers_max = GENERATE(1, 2, 3, 8);
   const std::size_t jobs_max = GENERATE(1, 3, 8, 30);
   run_cells({customers_max, jobs_max, 4 << 20});
 }
 
-TEST_CASE("a queue with room for few bytes does the same") {
+TEST_CASE("a queue of few bytes loses no job, hands none out twice and is never idle") {
   const std::size_t bytes_max = GENERATE(1UL, bytes_of(2), bytes_of(5), bytes_of(12));
   const std::size_t customers_max = GENERATE(2, 256);
   run_cells({customers_max, 64, bytes_max});

@@ -9,7 +9,7 @@ using Limits = DispatchQueue::Limits;
 
 namespace {
 
-/// The ids of the jobs that the queue gives without being fed, in order.
+/// The ids of the jobs that the queue hands out, in order, without further fetches.
 std::vector<JobId> take_all(DispatchQueue& queue) {
   std::vector<JobId> ids;
   while (const JobPtr job = queue.take()) ids.push_back(job->id);
@@ -20,7 +20,7 @@ using Ids = std::vector<JobId>;
 
 }  // namespace
 
-TEST_CASE("an empty queue gives nothing and asks for nothing") {
+TEST_CASE("an empty queue hands out nothing and fetches nothing") {
   DispatchQueue queue;
   CHECK(queue.empty());
   CHECK(queue.empty());
@@ -28,7 +28,7 @@ TEST_CASE("an empty queue gives nothing and asks for nothing") {
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a job that is offered is given once") {
+TEST_CASE("a job that is offered is handed out once") {
   DispatchQueue queue;
   queue.offer(job_of("acme", 1));
   CHECK(queue.size() == 1);
@@ -38,7 +38,7 @@ TEST_CASE("a job that is offered is given once") {
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a job that is offered twice is given once") {
+TEST_CASE("a job that is offered twice is handed out once") {
   DispatchQueue queue;
   queue.offer(job_of("acme", 1));
   queue.offer(job_of("acme", 1));
@@ -62,7 +62,7 @@ TEST_CASE("customers take turns, whatever their priorities and places") {
   CHECK(take_all(queue) == Ids{1, 11, 21, 2, 12, 3});
 }
 
-TEST_CASE("a job that is not runnable any more is not given") {
+TEST_CASE("a job that is no longer runnable is not handed out") {
   DispatchQueue queue;
   queue.offer(job_of("acme", 1));
   queue.offer(job_of("acme", 2));
@@ -85,29 +85,29 @@ TEST_CASE("removing a job that is not in the window changes nothing") {
   CHECK(take_all(queue) == Ids{1});
 }
 
-TEST_CASE("a customer whose last job in the window was removed is asked for the others") {
+TEST_CASE("removing the last job of a customer in the window fetches its others") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
-  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, none_in_hand);
   queue.remove(*job_of("a", 1));
   CHECK_FALSE(queue.take());
   CHECK(queue.next_fetch()->customer == "a");
 }
 
-TEST_CASE("a customer that is to be asked for is kept, whatever a sweep says of it") {
+TEST_CASE("a customer that awaits a fetch is kept, even if a sweep finds no job of it") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
-  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, none_in_hand);
   queue.expect_more();
   REQUIRE(queue.next_fetch()->customer.empty());
   queue.remove(*job_of("a", 1));
-  queue.fetched({{"a", {}, true}}, true, nobody_in_hand);
+  queue.fetched({{"a", {}, true}}, true, none_in_hand);
   CHECK(queue.next_fetch()->customer == "a");
 }
 
-TEST_CASE("all jobs of one product can be removed, and nobody else's") {
+TEST_CASE("all jobs of one customer and product can be removed at once") {
   const auto of_mail = [](const std::string& customer, JobId id) {
     Job job = *job_of(customer, id);
     JobSpec spec = *job.spec;
@@ -121,12 +121,12 @@ TEST_CASE("all jobs of one product can be removed, and nobody else's") {
   queue.offer(of_mail("a", 3));
   queue.offer(of_mail("b", 4));
   queue.remove_all("a", "mail");
-  queue.remove_all("nobody", "mail");
+  queue.remove_all("unknown", "mail");
   CHECK(queue.size() == 2);
   CHECK(take_all(queue) == Ids{1, 4});
 }
 
-TEST_CASE("a customer whose job was removed in the middle of its turn does not hold up others") {
+TEST_CASE("removing a customer's job in the middle of its turn does not hold up others") {
   DispatchQueue queue;
   queue.offer(job_of("a", 1));
   queue.offer(job_of("a", 2));
@@ -137,15 +137,15 @@ TEST_CASE("a customer whose job was removed in the middle of its turn does not h
   CHECK(take_all(queue) == Ids{3});
 }
 
-TEST_CASE("an end that nobody waits for changes nothing") {
+TEST_CASE("the end of a job that was not taken changes nothing") {
   DispatchQueue queue;
-  queue.ended("nobody", 5s);
+  queue.ended("unknown", 5s);
   queue.offer(job_of("a", 1));
   queue.ended("a", 5s);
   CHECK(take_all(queue) == Ids{1});
 }
 
-TEST_CASE("a queue that expects more asks from the first customer on") {
+TEST_CASE("a sweep begins with the first customer") {
   DispatchQueue queue({8, 64, 1 << 20});
   queue.expect_more();
   const auto asked = queue.next_fetch();
@@ -157,7 +157,7 @@ TEST_CASE("a queue that expects more asks from the first customer on") {
   CHECK(asked->bytes_max == 1 << 20);
 }
 
-TEST_CASE("a queue asks one question at a time") {
+TEST_CASE("a queue has one fetch in flight at a time") {
   DispatchQueue queue;
   queue.expect_more();
   CHECK(queue.next_fetch());
@@ -166,45 +166,44 @@ TEST_CASE("a queue asks one question at a time") {
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a queue that knows everything stops asking") {
+TEST_CASE("a queue that holds every runnable job stops fetching") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
-  queue.fetched({{"a", {job_of("a", 1)}, true}, {"b", {job_of("b", 2)}, true}}, true,
-                nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1)}, true}, {"b", {job_of("b", 2)}, true}}, true, none_in_hand);
   CHECK_FALSE(queue.next_fetch());
   CHECK(take_all(queue) == Ids{1, 2});
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a sweep goes on after the last customer of the answer") {
+TEST_CASE("a sweep continues after the last customer of the answer") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
   queue.fetched({{"a", {job_of("a", 1)}, true}, {"b", {job_of("b", 2)}, true}}, false,
-                nobody_in_hand);
+                none_in_hand);
   const auto asked = queue.next_fetch();
   REQUIRE(asked);
   CHECK(asked->customer == "b");
   CHECK(asked->after);
-  queue.fetched({}, true, nobody_in_hand);
+  queue.fetched({}, true, none_in_hand);
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a sweep that may have passed something begins again") {
+TEST_CASE("a sweep that may have missed a job begins again") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
   queue.expect_more();
-  queue.fetched({}, true, nobody_in_hand);
+  queue.fetched({}, true, none_in_hand);
   const auto again = queue.next_fetch();
   REQUIRE(again);
   CHECK(again->customer.empty());
-  queue.fetched({}, true, nobody_in_hand);
+  queue.fetched({}, true, none_in_hand);
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("an answer's jobs that are in hand are not given again") {
+TEST_CASE("fetched jobs that are in hand are not handed out again") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
@@ -213,7 +212,7 @@ TEST_CASE("an answer's jobs that are in hand are not given again") {
   CHECK(take_all(queue) == Ids{2});
 }
 
-TEST_CASE("an answer of nothing but jobs in hand is asked for again when there are others") {
+TEST_CASE("a fetch that brings only jobs in hand is repeated while there are others") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
@@ -223,11 +222,11 @@ TEST_CASE("an answer of nothing but jobs in hand is asked for again when there a
   CHECK(asked->customer == "a");
   CHECK_FALSE(asked->after);
   CHECK(asked->customers_max == 1);
-  queue.fetched({{"a", {job_of("a", 2)}, true}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 2)}, true}}, true, none_in_hand);
   CHECK(take_all(queue) == Ids{2});
 }
 
-TEST_CASE("a customer's next jobs are asked for before it runs out of them") {
+TEST_CASE("the next jobs of a customer are fetched before it runs out") {
   FedQueue fed({1, 8, 1 << 20});
   for (JobId id = 1; id <= 100; ++id) fed.store.insert(job_of("a", id));
   fed.queue.expect_more();
@@ -239,31 +238,31 @@ TEST_CASE("a customer's next jobs are asked for before it runs out of them") {
   }
 }
 
-TEST_CASE("an answer that begins with another customer says that there is nothing left") {
+TEST_CASE("an answer without the customer asked for means that it has no jobs left") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
-  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1)}, false}}, true, none_in_hand);
   CHECK(queue.take()->id == 1);
   REQUIRE(queue.next_fetch()->customer == "a");
-  SECTION("with a job of the other") {
-    queue.fetched({{"b", {job_of("b", 2)}, true}}, true, nobody_in_hand);
+  SECTION("with a job of another customer") {
+    queue.fetched({{"b", {job_of("b", 2)}, true}}, true, none_in_hand);
   }
-  SECTION("with nothing at all") {
-    queue.fetched({}, true, nobody_in_hand);
+  SECTION("with no customer at all") {
+    queue.fetched({}, true, none_in_hand);
   }
   CHECK_FALSE(queue.next_fetch());
   queue.offer(job_of("a", 3));
   CHECK(take_all(queue) == Ids{3});
 }
 
-TEST_CASE("an answer that was not asked for is ignored") {
+TEST_CASE("an unexpected answer is ignored") {
   DispatchQueue queue;
-  queue.fetched({{"a", {job_of("a", 1)}, true}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1)}, true}}, true, none_in_hand);
   CHECK(queue.empty());
 }
 
-TEST_CASE("a sweep whose question failed asks it again") {
+TEST_CASE("a failed fetch of a sweep is repeated") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
@@ -273,32 +272,32 @@ TEST_CASE("a sweep whose question failed asks it again") {
   CHECK(asked->customer.empty());
 }
 
-TEST_CASE("a customer whose question failed is asked for again") {
+TEST_CASE("a failed fetch for a customer is repeated") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
   queue.fetched({{"a", {job_of("a", 1)}, false}, {"b", {job_of("b", 2)}, true}}, true,
-                nobody_in_hand);
+                none_in_hand);
   CHECK(queue.take()->id == 1);
   REQUIRE(queue.next_fetch()->customer == "a");
   queue.fetch_failed();
   CHECK(queue.next_fetch());
 }
 
-TEST_CASE("a question that failed without having been asked changes nothing") {
+TEST_CASE("the failure of a fetch that was never sent changes nothing") {
   DispatchQueue queue;
   queue.fetch_failed();
   CHECK_FALSE(queue.next_fetch());
 }
 
-TEST_CASE("a customer that has left is not asked for again when its question fails") {
+TEST_CASE("a failed fetch is not repeated for a customer that has left") {
   DispatchQueue queue;
   queue.expect_more();
   queue.next_fetch();
-  queue.fetched({{"a", {job_of("a", 1), job_of("a", 2)}, false}}, true, nobody_in_hand);
+  queue.fetched({{"a", {job_of("a", 1), job_of("a", 2)}, false}}, true, none_in_hand);
   CHECK(queue.take()->id == 1);
   REQUIRE(queue.next_fetch()->customer == "a");
-  queue.expect_more();  // The sweep will bring in whatever it has.
+  queue.expect_more();  // The sweep brings in whatever the customer has.
   CHECK(queue.take()->id == 2);
   queue.ended("a", 0us);
   queue.ended("a", 0us);
@@ -306,7 +305,7 @@ TEST_CASE("a customer that has left is not asked for again when its question fai
   CHECK(queue.next_fetch()->customer.empty());
 }
 
-TEST_CASE("a job that others unseen may come before is left to the store") {
+TEST_CASE("a job is left to the store if jobs outside the window may precede it") {
   FedQueue fed({1, 8, 1 << 20});
   for (JobId id = 1; id <= 20; ++id) fed.store.insert(job_of("a", id));
   fed.queue.expect_more();
@@ -320,7 +319,7 @@ TEST_CASE("a job that others unseen may come before is left to the store") {
   CHECK(fed.take()->id == 30);
 }
 
-TEST_CASE("a customer does not fill the window beyond its share") {
+TEST_CASE("a customer does not fill more than its share of the window") {
   FedQueue fed({4, 16, 1 << 20});
   for (JobId id = 100; id > 0; --id) fed.offer(job_of("a", id));
   CHECK(fed.queue.size() <= 16);
@@ -328,7 +327,7 @@ TEST_CASE("a customer does not fill the window beyond its share") {
   CHECK_FALSE(fed.take());
 }
 
-TEST_CASE("the bytes of a window are bounded, though it holds at least one job") {
+TEST_CASE("the window is bounded in bytes, but holds at least one job") {
   const std::size_t job_bytes = approximate_bytes(*job_of("a", 1));
   FedQueue fed({4, 100, 3 * job_bytes});
   for (JobId id = 1; id <= 50; ++id) {
@@ -343,7 +342,7 @@ TEST_CASE("the bytes of a window are bounded, though it holds at least one job")
   for (JobId id = 1; id <= 5; ++id) CHECK(tiny.take()->id == id);
 }
 
-TEST_CASE("a customer with a job in service is not forgotten when the window is full of bytes") {
+TEST_CASE("a customer with a job in service is not forgotten when the window is out of bytes") {
   FedQueue fed({8, 8, 1});
   fed.offer(job_of("a", 1));
   CHECK(fed.take()->id == 1);  // Still in service.

@@ -17,7 +17,7 @@ constexpr JobId ids_per_ms = JobId{1} << 20;
 
 }  // namespace
 
-TEST_CASE("a job id survives the way into text and back") {
+TEST_CASE("a job id survives conversion to text and back") {
   for (const JobId id : {JobId{1}, JobId{31}, JobId{32}, first_job_id_at(noon), id_max}) {
     CAPTURE(id);
     const std::string text = format_job_id(id);
@@ -28,7 +28,7 @@ TEST_CASE("a job id survives the way into text and back") {
   CHECK(format_job_id(id_max) == "7zzzzzzzzzzzz");
 }
 
-TEST_CASE("the texts of job ids sort as the ids do") {
+TEST_CASE("job ids sort the same as text and as numbers") {
   std::vector<JobId> ids;
   for (JobId id = 1; id < id_max / 3; id = id * 3 + 1) {
     ids.push_back(id);
@@ -41,7 +41,7 @@ TEST_CASE("the texts of job ids sort as the ids do") {
   }
 }
 
-TEST_CASE("a text that is not exactly a job id is none") {
+TEST_CASE("a text that is not exactly a job id is rejected") {
   const std::string zero_inside = std::string(6, '0') + std::string(1, '\0') + "000001";
   for (const std::string& text :
        {std::string(), std::string("1"), std::string("000000000001"), std::string("00000000000001"),
@@ -55,17 +55,17 @@ TEST_CASE("a text that is not exactly a job id is none") {
   }
 }
 
-TEST_CASE("ids of a later millisecond are greater than all of an earlier one") {
+TEST_CASE("ids of a later millisecond are greater than all those of an earlier one") {
   CHECK(first_job_id_at(noon + 1ms) == first_job_id_at(noon) + ids_per_ms);
   CHECK(first_job_id_at(WallTime{1ms}) == ids_per_ms);
 }
 
-TEST_CASE("an id tells when it was made") {
+TEST_CASE("an id contains the time at which it was handed out") {
   CHECK(time_of(first_job_id_at(noon)) == noon);
   CHECK(time_of(first_job_id_at(noon + 1ms) - 1) == noon);
 }
 
-TEST_CASE("a time beyond what an id holds gives the nearest id") {
+TEST_CASE("a time outside the range of ids gives the nearest id") {
   CHECK(first_job_id_at(WallTime{-1ms}) == 0);
   CHECK(first_job_id_at(WallTime::min()) == 0);
   CHECK(first_job_id_at(WallTime::max()) == id_max - ids_per_ms + 1);
@@ -78,7 +78,7 @@ TEST_CASE("ids follow the wall clock") {
   CHECK(source.next(noon + 1s) == first_job_id_at(noon + 1s));
 }
 
-TEST_CASE("ids grow while the wall clock goes back") {
+TEST_CASE("ids keep growing when the wall clock goes back") {
   JobIdSource source;
   const JobId before = source.next(noon);
   const JobId after = source.next(noon - 1h);
@@ -93,7 +93,7 @@ TEST_CASE("an id is never 0") {
   CHECK(JobIdSource{}.next(WallTime{-5ms}) == 1);
 }
 
-TEST_CASE("a block of ids belongs to its asker alone") {
+TEST_CASE("a block of ids is handed out only once") {
   JobIdSource source;
   const JobId block = source.next(noon, 256);
   CHECK(block == first_job_id_at(noon));
@@ -102,16 +102,16 @@ TEST_CASE("a block of ids belongs to its asker alone") {
   CHECK(source.next(noon + 1ms) == large + 2 * ids_per_ms);
 }
 
-TEST_CASE("no id is at or below the last one of before the start") {
+TEST_CASE("every id is greater than the last one before the start") {
   JobIdSource source;
   const JobId last = first_job_id_at(noon + 1h);
   source.start_after(last);
   CHECK(source.next(noon) == last + 1);
-  source.start_after(last);  // Lower than what was handed out: changes nothing.
+  source.start_after(last);  // Below the last id handed out: changes nothing.
   CHECK(source.next(noon) == last + 2);
 }
 
-TEST_CASE("ids asked for by several threads at once are all different") {
+TEST_CASE("ids requested by several threads at once are all different") {
   constexpr int threads = 4;
   constexpr int asks = 5000;
   JobIdSource source;
@@ -141,11 +141,11 @@ TEST_CASE("leases never repeat, and those of a later epoch are greater") {
   CHECK(second < LeaseSource(8).next());
 }
 
-TEST_CASE("the empty lease is no lease") {
+TEST_CASE("a default lease is empty") {
   CHECK_FALSE(Lease{});
   CHECK(Lease{1, 1});
 }
 
-TEST_CASE("a lease is written as its epoch and its counter") {
+TEST_CASE("a lease prints as its epoch and its counter") {
   CHECK(to_string(Lease{3, 14}) == "3-14");
 }

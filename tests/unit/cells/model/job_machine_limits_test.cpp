@@ -42,7 +42,7 @@ TEST_CASE("the properties of a later step win over those of an earlier one") {
   CHECK(job.properties == Properties{{"a", "1"}, {"b", "2"}, {"c", "2"}});
 }
 
-TEST_CASE("an attempt that did not succeed gives no properties") {
+TEST_CASE("an attempt that does not succeed adds no properties") {
   AttemptEnd end;
   end.kind = GENERATE(Kind::rejected, Kind::retryable, Kind::throttled, Kind::unknown,
                       Kind::expired, Kind::interrupted, Kind::handed_back);
@@ -50,14 +50,14 @@ TEST_CASE("an attempt that did not succeed gives no properties") {
   CHECK(end_attempt(running_job(), end, terms, noon).properties.empty());
 }
 
-TEST_CASE("the properties of a job may take 256 KiB with their names") {
+TEST_CASE("a job's properties may take 256 KiB, names included") {
   const Job job =
       after_success(running_job(), {{"name", std::string(properties_bytes_max - 4, 'x')}});
   CHECK(job.state == JobState::queued);
   CHECK(job.properties.at("name").size() == properties_bytes_max - 4);
 }
 
-TEST_CASE("a step whose properties are too large is tried again, and nothing is merged") {
+TEST_CASE("a step whose properties are too large is retried, and nothing is merged") {
   const Properties too_large = {{"name", std::string(properties_bytes_max - 3, 'x')},
                                 {"other", ""}};
   Job job = running_job();
@@ -83,14 +83,14 @@ TEST_CASE("properties that replace others are measured after the replacement") {
   CHECK(job.properties.at("a") == "small");
 }
 
-TEST_CASE("a job keeps the messages of an attempt, whatever its end") {
+TEST_CASE("a job keeps the messages of an attempt, however it ends") {
   AttemptEnd end;
   end.kind = GENERATE(Kind::succeeded, Kind::rejected, Kind::retryable, Kind::handed_back);
-  const Message told{noon, Severity::info, "dns", "half way"};
-  end.messages = {told};
+  const Message kept{noon, Severity::info, "dns", "half way"};
+  end.messages = {kept};
   const Job job = end_attempt(running_job(), end, terms, noon);
   REQUIRE_FALSE(job.messages.empty());
-  CHECK(job.messages[0] == told);
+  CHECK(job.messages[0] == kept);
 }
 
 TEST_CASE("a job keeps its last hundred messages") {
@@ -123,7 +123,7 @@ TEST_CASE("a message is cut at 4 KiB") {
   CHECK(text_of("").empty());
 }
 
-TEST_CASE("a message is cut at the boundary of a character") {
+TEST_CASE("a message is cut between two characters") {
   const std::string two = "\xc3\xa4";           // ä
   const std::string three = "\xe2\x82\xac";     // €
   const std::string four = "\xf0\x9f\x98\x80";  // An emoji.
@@ -137,6 +137,6 @@ TEST_CASE("a message is cut at the boundary of a character") {
   }
 }
 
-TEST_CASE("a message of nothing but continuation bytes is cut without harm") {
+TEST_CASE("a message of continuation bytes only is cut safely") {
   CHECK(text_of(std::string(5000, '\x80')).size() <= 4096);
 }

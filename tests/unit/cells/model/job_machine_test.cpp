@@ -18,7 +18,7 @@ AttemptEnd end_of(Kind kind) {
   return end;
 }
 
-/// Backoffs of 1, 2, 4 … s up to 60 s, in the middle of which the jitter picks.
+/// Backoffs of 1, 2, 4 … s up to 60 s; the jitter picks the middle of each.
 RetryTerms terms_with_settle(milliseconds settle) {
   return {RetryPolicy{3, 1000ms, 60000ms}, settle, 0.5};
 }
@@ -29,7 +29,7 @@ Job running_job(std::vector<std::string> services = {"dns", "billing"}) {
   return start_attempt(queued_job(spec_with_services(std::move(services))), lease, noon);
 }
 
-/// Runs attempts of one kind until the job has ended or made `count` of them.
+/// Runs attempts that end in one way until the job has ended or made `count` of them.
 Job after_attempts(Job job, Kind kind, int count, const RetryTerms& by = terms) {
   for (int i = 0; i < count && !is_ended(job.state); ++i) {
     if (job.state != JobState::running) job = start_attempt(job, lease, noon);
@@ -47,7 +47,7 @@ Job with_first_step_done() {
 
 // --- Starting --------------------------------------------------------------------------------
 
-TEST_CASE("a job handed out is running under its lease") {
+TEST_CASE("a job that is handed out runs under its lease") {
   const Job before = queued_job();
   const Job job = start_attempt(before, lease, noon + 1s);
   CHECK(job.state == JobState::running);
@@ -61,7 +61,7 @@ TEST_CASE("a job handed out is running under its lease") {
   CHECK(job.spec == before.spec);
 }
 
-TEST_CASE("a second attempt keeps the time of the first and no longer waits") {
+TEST_CASE("a second attempt keeps the start time of the first, and ends the wait") {
   const Job waiting = end_attempt(running_job(), end_of(Kind::retryable), terms, noon + 1s);
   REQUIRE(waiting.next_attempt_at);
   const Job job = start_attempt(waiting, {3, 8}, noon + 9s);
@@ -98,23 +98,23 @@ TEST_CASE("a job succeeds with its last step") {
   CHECK_FALSE(job.settle_until);
 }
 
-TEST_CASE("a success forgets the interruptions of before") {
+TEST_CASE("a success resets the count of interruptions") {
   const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
   CHECK(cut_twice.interruptions == 2);
   CHECK(after_attempts(cut_twice, Kind::succeeded, 1).interruptions == 0);
 }
 
-TEST_CASE("interruptions count in a row: an attempt that failed of itself ends the row") {
+TEST_CASE("an attempt that fails on its own resets the count of interruptions") {
   const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
   CHECK(after_attempts(cut_twice, Kind::retryable, 1).interruptions == 0);
   CHECK(after_attempts(cut_twice, Kind::handed_back, 1).interruptions == 2);
-  CHECK(after_attempts(cut_twice, Kind::throttled, 1).interruptions == 2);  // It is not counted.
+  CHECK(after_attempts(cut_twice, Kind::throttled, 1).interruptions == 2);  // Not counted.
 }
 
-TEST_CASE("a job that expired during a step that succeeded does not begin the next") {
+TEST_CASE("a job that expires during a successful step does not begin the next one") {
   Job running = running_job();
   running.expires_at = noon + 1s;
-  SECTION("because its time has just come") {
+  SECTION("at the time of its expiry") {
     const Job job = end_attempt(running, end_of(Kind::succeeded), terms_with_settle(5s), noon + 1s);
     CHECK(job.state == JobState::failed);
     CHECK(job.error->code == "expired");
@@ -123,13 +123,13 @@ TEST_CASE("a job that expired during a step that succeeded does not begin the ne
     CHECK(job.steps[1].state == StepState::skipped);
     CHECK_FALSE(job.settle_until);
   }
-  SECTION("but does while it has time") {
+  SECTION("but begins it before that time") {
     const Job job = end_attempt(running, end_of(Kind::succeeded), terms, noon + 999ms);
     CHECK(job.state == JobState::queued);
   }
 }
 
-TEST_CASE("a job whose last step succeeded has succeeded, even if it expired meanwhile") {
+TEST_CASE("a job whose last step succeeds has succeeded, even if it expired meanwhile") {
   Job running = running_job({"dns"});
   running.expires_at = noon;
   CHECK(end_attempt(running, end_of(Kind::succeeded), terms, noon + 1s).state ==
@@ -138,7 +138,7 @@ TEST_CASE("a job whose last step succeeded has succeeded, even if it expired mea
 
 // --- Failure ---------------------------------------------------------------------------------
 
-TEST_CASE("a rejected job fails at once, and the steps to come are skipped") {
+TEST_CASE("a rejected job fails at once, and its remaining steps are skipped") {
   const Job started = start_attempt(with_first_step_done(), lease, noon + 2s);
   const Job job = end_attempt(started, end_of(Kind::rejected), terms_with_settle(5s), noon + 3s);
   CHECK(job.state == JobState::failed);
@@ -149,7 +149,7 @@ TEST_CASE("a rejected job fails at once, and the steps to come are skipped") {
   CHECK(job.steps[1].finished_at == noon + 3s);
   CHECK(job.steps[1].attempts == 1);
   CHECK(job.steps[2].state == StepState::skipped);
-  CHECK_FALSE(job.settle_until);  // Its outcome is known.
+  CHECK_FALSE(job.settle_until);  // The outcome is known.
   REQUIRE(job.messages.size() == 1);
   CHECK(job.messages[0] == Message{noon + 3s, Severity::error, "billing", "some message"});
 }
@@ -159,7 +159,7 @@ TEST_CASE("a failed attempt is followed by another after the backoff") {
   CHECK(job.state == JobState::retrying);
   CHECK(job.steps[0].state == StepState::retrying);
   CHECK(job.steps[0].attempts == 1);
-  CHECK(job.next_attempt_at == noon + 500ms);  // Nothing to settle: the outcome is known.
+  CHECK(job.next_attempt_at == noon + 500ms);  // The outcome is known, so nothing settles.
   CHECK(job.step == 0);
   CHECK(job.place == 1);
   CHECK_FALSE(job.error);
@@ -167,18 +167,18 @@ TEST_CASE("a failed attempt is followed by another after the backoff") {
   CHECK(job.messages[0] == Message{noon, Severity::warning, "dns", "some message"});
 }
 
-TEST_CASE("the backoff grows with the attempts at the step") {
+TEST_CASE("the backoff grows with the attempts at a step") {
   const Job job = after_attempts(running_job(), Kind::retryable, 2);
   CHECK(job.next_attempt_at == noon + 1000ms);
 }
 
-TEST_CASE("a provider that asks for time gets it") {
+TEST_CASE("a provider's Retry-After delays the next attempt") {
   AttemptEnd end = end_of(Kind::retryable);
   end.retry_after = 20s;
   CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 20s);
 }
 
-TEST_CASE("a step that failed as often as it may fails its job") {
+TEST_CASE("a step that uses up its attempts fails the job") {
   const Job twice = after_attempts(running_job(), Kind::retryable, 2);
   CHECK(twice.state == JobState::retrying);
   const Job job = after_attempts(twice, Kind::retryable, 1);
@@ -191,7 +191,7 @@ TEST_CASE("a step that failed as often as it may fails its job") {
   CHECK_FALSE(job.settle_until);
 }
 
-TEST_CASE("each step has its own attempts") {
+TEST_CASE("attempts are counted per step") {
   Job job = after_attempts(running_job(), Kind::retryable, 2);
   job = after_attempts(job, Kind::succeeded, 1);
   job = after_attempts(job, Kind::retryable, 2);
@@ -200,7 +200,7 @@ TEST_CASE("each step has its own attempts") {
   CHECK(job.steps[1].attempts == 2);
 }
 
-TEST_CASE("a throttled attempt is not counted, however often") {
+TEST_CASE("throttled attempts are never counted") {
   const Job job = after_attempts(running_job(), Kind::throttled, 50);
   CHECK(job.state == JobState::retrying);
   CHECK(job.steps[0].state == StepState::retrying);
@@ -208,13 +208,13 @@ TEST_CASE("a throttled attempt is not counted, however often") {
   CHECK(job.next_attempt_at == noon + 500ms);
 }
 
-TEST_CASE("a throttled attempt waits as long as the provider asks") {
+TEST_CASE("after a throttled attempt the job waits as long as the provider asks") {
   AttemptEnd end = end_of(Kind::throttled);
   end.retry_after = 90s;
   CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 90s);
 }
 
-TEST_CASE("a throttled attempt after counted ones leaves them counted") {
+TEST_CASE("a throttled attempt does not change the count of earlier attempts") {
   const Job job =
       after_attempts(after_attempts(running_job(), Kind::retryable, 2), Kind::throttled, 1);
   CHECK(job.steps[0].attempts == 2);
@@ -231,7 +231,7 @@ TEST_CASE("after an unknown outcome the next attempt waits for the entity to set
   CHECK(after_attempts(running_job(), Kind::unknown, 1).next_attempt_at == noon + 500ms);
 }
 
-TEST_CASE("a job that fails with an unknown outcome keeps its entity until that has settled") {
+TEST_CASE("a job that fails with an unknown outcome keeps its entity while it settles") {
   const Job job = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(5s));
   CHECK(job.state == JobState::failed);
   CHECK(job.settle_until == noon + 5s);
@@ -239,7 +239,7 @@ TEST_CASE("a job that fails with an unknown outcome keeps its entity until that 
   CHECK_FALSE(after_attempts(running_job(), Kind::unknown, 3).settle_until);
 }
 
-TEST_CASE("a job that expires while running fails, and its entity settles") {
+TEST_CASE("a job that expires while it runs fails, and its entity settles") {
   Job running = running_job();
   running.expires_at = noon + 1s;
   const Job job = end_attempt(running, end_of(Kind::expired), terms_with_settle(5s), noon + 1100ms);
@@ -253,9 +253,9 @@ TEST_CASE("a job that expires while running fails, and its entity settles") {
   CHECK_FALSE(end_attempt(running, end_of(Kind::expired), terms, noon + 1s).settle_until);
 }
 
-// --- Interruptions and stops -----------------------------------------------------------------
+// --- Interruptions and shutdowns--------------------------------------------------------------
 
-TEST_CASE("an interrupted job is queued again, its attempt not counted") {
+TEST_CASE("an interrupted job is queued again, without counting the attempt") {
   const Job job = after_attempts(running_job(), Kind::interrupted, 1);
   CHECK(job.state == JobState::queued);
   CHECK(job.interruptions == 1);
@@ -274,7 +274,7 @@ TEST_CASE("an interrupted job waits for its entity to settle") {
   CHECK(job.next_attempt_at == noon + 5s);
 }
 
-TEST_CASE("a job interrupted three times in a step fails, and its entity settles") {
+TEST_CASE("a job interrupted three times in a row fails, and its entity settles") {
   const Job twice = after_attempts(running_job(), Kind::interrupted, 2);
   CHECK(twice.state == JobState::queued);
   const Job job = after_attempts(twice, Kind::interrupted, 1, terms_with_settle(5s));
@@ -287,7 +287,7 @@ TEST_CASE("a job interrupted three times in a step fails, and its entity settles
   CHECK(job.settle_until == noon + 5s);
 }
 
-TEST_CASE("a job handed back is as it was before the attempt") {
+TEST_CASE("a job that is handed back is as it was before the attempt") {
   const Job job = after_attempts(running_job(), Kind::handed_back, 1);
   CHECK(job.state == JobState::queued);
   CHECK(job.steps[0].state == StepState::waiting);
@@ -313,7 +313,7 @@ TEST_CASE("a job handed back waits for its entity to settle") {
   CHECK(job.steps[0].attempts == 0);
 }
 
-TEST_CASE("a job can be handed back without end") {
+TEST_CASE("a job can be handed back any number of times") {
   const Job job = after_attempts(running_job(), Kind::handed_back, 50);
   CHECK(job.state == JobState::queued);
   CHECK(job.interruptions == 0);
@@ -337,7 +337,7 @@ TEST_CASE("a job that expires before its first attempt skips all its steps") {
   CHECK(job.messages[0].severity == Severity::error);
 }
 
-TEST_CASE("a job that expires between two attempts fails the step it was at") {
+TEST_CASE("a job that expires between two attempts fails its current step") {
   const Job job = expire_waiting(after_attempts(running_job(), Kind::retryable, 1), noon + 1s);
   CHECK(job.state == JobState::failed);
   CHECK(job.error->code == "expired");
@@ -348,7 +348,7 @@ TEST_CASE("a job that expires between two attempts fails the step it was at") {
   CHECK_FALSE(job.next_attempt_at);
 }
 
-TEST_CASE("a job that expires between two steps keeps the one that succeeded") {
+TEST_CASE("a job that expires between two steps keeps the success of the first") {
   const Job job = expire_waiting(with_first_step_done(), noon + 2s);
   CHECK(job.state == JobState::failed);
   CHECK(job.steps[0].state == StepState::succeeded);
@@ -356,21 +356,21 @@ TEST_CASE("a job that expires between two steps keeps the one that succeeded") {
   CHECK(job.steps[2].state == StepState::skipped);
 }
 
-TEST_CASE("a job that expires while its entity settles keeps the entity until that is over") {
+TEST_CASE("a job that expires while its entity settles keeps the entity until it has settled") {
   const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
   REQUIRE(settling.next_attempt_at == noon + 60s);
   const Job job = expire_waiting(settling, noon + 10s);
   CHECK(job.settle_until == noon + 60s);
 }
 
-TEST_CASE("a job that expires after its entity has settled keeps nothing") {
+TEST_CASE("a job that expires after its entity has settled releases the entity") {
   const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
   CHECK_FALSE(expire_waiting(settling, noon + 60s).settle_until);
 }
 
 // --- Cancelling ------------------------------------------------------------------------------
 
-TEST_CASE("a job that waits is cancelled at once") {
+TEST_CASE("a waiting job is cancelled at once") {
   const Job job = cancel_waiting(with_first_step_done(), noon + 2s);
   CHECK(job.state == JobState::cancelled);
   CHECK(job.finished_at == noon + 2s);
@@ -378,7 +378,7 @@ TEST_CASE("a job that waits is cancelled at once") {
   CHECK(job.steps[1].state == StepState::skipped);
 }
 
-TEST_CASE("a job that is to be cancelled goes no further, however its attempt ends") {
+TEST_CASE("a job marked for cancellation is cancelled, however its attempt ends") {
   for (int i = 0; i <= static_cast<int>(Kind::handed_back); ++i) {
     const auto kind = static_cast<Kind>(i);
     CAPTURE(i);
@@ -390,18 +390,18 @@ TEST_CASE("a job that is to be cancelled goes no further, however its attempt en
     CHECK(job.steps[1].state == StepState::skipped);
     const bool succeeded = kind == Kind::succeeded;
     CHECK((job.steps[0].state == StepState::succeeded) == succeeded);
-    const bool told = kind == Kind::rejected || kind == Kind::retryable ||
-                      kind == Kind::throttled || kind == Kind::unknown;
-    CHECK(job.messages.size() == (told ? 1 : 0));
+    const bool reported = kind == Kind::rejected || kind == Kind::retryable ||
+                          kind == Kind::throttled || kind == Kind::unknown;
+    CHECK(job.messages.size() == (reported ? 1 : 0));
     const bool known =
         succeeded || kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled;
     CHECK(job.settle_until.has_value() != known);
   }
 }
 
-// --- Trying again ----------------------------------------------------------------------------
+// --- Reopening -------------------------------------------------------------------------------
 
-TEST_CASE("only a job that failed or was cancelled can be tried again") {
+TEST_CASE("only a failed or cancelled job can be reopened") {
   for (std::size_t i = 0; i < job_state_count; ++i) {
     Job job = queued_job();
     job.state = static_cast<JobState>(i);
@@ -410,7 +410,7 @@ TEST_CASE("only a job that failed or was cancelled can be tried again") {
   }
 }
 
-TEST_CASE("a job tried again goes on at the step that failed, at the end of its entity's line") {
+TEST_CASE("a reopened job resumes at the failed step, at the end of its entity's line") {
   Job failed = end_attempt(start_attempt(with_first_step_done(), lease, noon),
                            end_of(Kind::rejected), terms, noon);
   failed.place = 0;
@@ -428,7 +428,7 @@ TEST_CASE("a job tried again goes on at the step that failed, at the end of its 
   CHECK(job.steps[2] == Step{});
 }
 
-TEST_CASE("a job tried again after it had expired does not expire any more") {
+TEST_CASE("a job reopened after its expiry no longer expires") {
   Job waiting = queued_job();
   waiting.expires_at = noon + 1s;
   const Job job = reopen(expire_waiting(waiting, noon + 1s), {"acme", "dns"}, 2, noon + 1s);
@@ -436,7 +436,7 @@ TEST_CASE("a job tried again after it had expired does not expire any more") {
   CHECK_FALSE(job.expires_at);
 }
 
-TEST_CASE("a job tried again while its entity settles keeps its place, and waits for that") {
+TEST_CASE("a job reopened while its entity settles keeps its place, and waits") {
   Job failed = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(60s));
   REQUIRE(failed.state == JobState::failed);
   REQUIRE(failed.settle_until == noon + 60s);
@@ -444,14 +444,14 @@ TEST_CASE("a job tried again while its entity settles keeps its place, and waits
   CHECK(job.state == JobState::retrying);
   CHECK(job.next_attempt_at == noon + 60s);
   CHECK(job.place == failed.place);
-  failed.place = 0;  // Its entity has been let go.
+  failed.place = 0;  // The job has released its entity.
   job = reopen(failed, {"acme", "dns"}, 99, noon + 61s);
   CHECK(job.state == JobState::queued);
   CHECK(job.place == 99);
   CHECK_FALSE(job.settle_until);
 }
 
-TEST_CASE("a job that was cancelled after its last step has nothing left to try") {
+TEST_CASE("a job cancelled after its last step has succeeded once it is reopened") {
   const Job cancelled =
       end_attempt(request_cancel(running_job({"dns"})), end_of(Kind::succeeded), terms, noon);
   REQUIRE(cancelled.state == JobState::cancelled);
@@ -462,7 +462,7 @@ TEST_CASE("a job that was cancelled after its last step has nothing left to try"
 
 // --- Checkpoints -----------------------------------------------------------------------------
 
-TEST_CASE("no end of an attempt touches a step that had succeeded, or what it gave") {
+TEST_CASE("no end of an attempt changes a step that has succeeded, or its properties") {
   AttemptEnd first = end_of(Kind::succeeded);
   first.properties = {{"zone", "\"z1\""}};
   const Job kept = end_attempt(running_job({"dns", "billing", "mail"}), first, terms, noon);
@@ -480,7 +480,7 @@ TEST_CASE("no end of an attempt touches a step that had succeeded, or what it ga
   CHECK(expire_waiting(kept, noon).properties == kept.properties);
 }
 
-TEST_CASE("a job waits with a time exactly while it is retrying") {
+TEST_CASE("a job has a time for its next attempt exactly while it is retrying") {
   for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
     for (const int attempts : {1, 2, 3}) {
       CAPTURE(kind, attempts);

@@ -5,7 +5,7 @@
 
 using namespace model_test;
 
-TEST_CASE("every state of a job survives the way into text and back") {
+TEST_CASE("every job state survives conversion to text and back") {
   for (std::size_t i = 0; i < job_state_count; ++i) {
     const auto state = static_cast<JobState>(i);
     CAPTURE(to_string(state));
@@ -16,7 +16,7 @@ TEST_CASE("every state of a job survives the way into text and back") {
   CHECK(to_string(JobState::cancelled) == "cancelled");
 }
 
-TEST_CASE("every state of a step survives the way into text and back") {
+TEST_CASE("every step state survives conversion to text and back") {
   for (int i = 0; i <= static_cast<int>(StepState::skipped); ++i) {
     const auto state = static_cast<StepState>(i);
     CAPTURE(to_string(state));
@@ -26,7 +26,7 @@ TEST_CASE("every state of a step survives the way into text and back") {
   CHECK(to_string(StepState::undo_failed) == "undo_failed");
 }
 
-TEST_CASE("severities and failure policies survive the way into text and back") {
+TEST_CASE("severities and failure policies survive conversion to text and back") {
   for (const auto severity : {Severity::info, Severity::warning, Severity::error}) {
     CHECK(parse_severity(to_string(severity)) == severity);
   }
@@ -34,7 +34,7 @@ TEST_CASE("severities and failure policies survive the way into text and back") 
   CHECK(parse_on_failure(to_string(OnFailure::stop)) == OnFailure::stop);
 }
 
-TEST_CASE("an unknown name is no state") {
+TEST_CASE("an unknown name parses as nothing") {
   for (const auto* name : {"", "Queued", "queued ", "undone?"}) {
     CAPTURE(name);
     CHECK_FALSE(parse_job_state(name));
@@ -54,7 +54,7 @@ TEST_CASE("a job has ended when it succeeded, failed or was cancelled") {
   }
 }
 
-TEST_CASE("unfinished jobs are those in every state that is no end") {
+TEST_CASE("jobs in every state but the ended ones are unfinished") {
   JobCounts counts;
   std::uint64_t each = 1;
   for (std::size_t i = 0; i < job_state_count; ++i, each *= 10) {
@@ -64,7 +64,7 @@ TEST_CASE("unfinished jobs are those in every state that is no end") {
   CHECK(JobCounts{}.unfinished() == 0);
 }
 
-TEST_CASE("counts of jobs are added up and taken off state by state") {
+TEST_CASE("job counts are added and subtracted state by state") {
   JobCounts counts;
   counts[JobState::queued] = 3;
   counts[JobState::failed] = 1;
@@ -81,7 +81,7 @@ TEST_CASE("counts of jobs are added up and taken off state by state") {
   CHECK(counts[JobState::failed] == 1);
 }
 
-TEST_CASE("jobs are equal when all they say is, even with another copy of the spec") {
+TEST_CASE("jobs with equal members are equal, even with another copy of the spec") {
   const Job job = queued_job();
   Job same = job;
   same.spec = std::make_shared<const JobSpec>(*job.spec);
@@ -93,7 +93,7 @@ TEST_CASE("jobs are equal when all they say is, even with another copy of the sp
   CHECK(no_spec == Job(no_spec));
 }
 
-TEST_CASE("jobs that differ in anything are not equal") {
+TEST_CASE("jobs that differ in any member are not equal") {
   const Job job = queued_job();
   const auto differs = [&](auto change) {
     Job other = job;

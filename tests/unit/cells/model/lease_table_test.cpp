@@ -25,7 +25,7 @@ using Leases = std::vector<Lease>;
 
 }  // namespace
 
-TEST_CASE("an empty table has nothing and expects nothing") {
+TEST_CASE("an empty table has no leases and no deadlines") {
   LeaseTable table;
   CHECK(table.size() == 0);
   CHECK(table.all().empty());
@@ -37,7 +37,7 @@ TEST_CASE("an empty table has nothing and expects nothing") {
   CHECK(table.expired(WallTime::max()).empty());
 }
 
-TEST_CASE("a live lease is found by its name and by its job") {
+TEST_CASE("a live lease is found by lease and by job") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 30s);
   REQUIRE(table.find({1, 1}));
@@ -66,7 +66,7 @@ TEST_CASE("a lease of another epoch or counter is not live") {
   CHECK_FALSE(table.find({2, 2}));
 }
 
-TEST_CASE("a lease can be noted in") {
+TEST_CASE("the entry of a lease can be changed") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 30s);
   table.find({1, 1})->started = true;
@@ -75,7 +75,7 @@ TEST_CASE("a lease can be noted in") {
   CHECK(table.find({1, 1})->worker == 0);
 }
 
-TEST_CASE("a lease that was taken out leaves nothing behind") {
+TEST_CASE("a removed lease leaves nothing behind") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 30s, noon);
   const LiveLease gone = table.remove({1, 1});
@@ -89,7 +89,7 @@ TEST_CASE("a lease that was taken out leaves nothing behind") {
   CHECK_FALSE(table.next_expiry());
 }
 
-TEST_CASE("a job can be leased again after its lease was taken out") {
+TEST_CASE("a job can be leased again after its lease was removed") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 30s);
   table.remove({1, 1});
@@ -153,7 +153,7 @@ TEST_CASE("a lease can be aborted again for another cause") {
   CHECK(table.overdue(start + 1h).empty());
 }
 
-TEST_CASE("a lease that arrives aborted has no deadline") {
+TEST_CASE("a lease that is added as aborted has no deadline") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 10s, noon, AbortCause::worker_lost);
   CHECK(table.size() == 1);
@@ -163,7 +163,7 @@ TEST_CASE("a lease that arrives aborted has no deadline") {
   CHECK_FALSE(table.has_job(10));
 }
 
-TEST_CASE("a lease whose worker begins has its deadline from then on") {
+TEST_CASE("a lease without a deadline gets one when its worker begins") {
   LeaseTable table;
   add(table, {1, 1}, 10, SteadyTime::max());
   CHECK(table.overdue(start + 1h).empty());
@@ -175,7 +175,7 @@ TEST_CASE("a lease whose worker begins has its deadline from then on") {
   CHECK_FALSE(table.next_deadline());
 }
 
-TEST_CASE("an aborted lease whose worker begins has no deadline") {
+TEST_CASE("an aborted lease gets no deadline when its worker begins") {
   LeaseTable table;
   add(table, {1, 1}, 10, start + 10s);
   table.abort({1, 1}, AbortCause::cancel);

@@ -4,7 +4,7 @@
 
 using namespace cells;
 
-TEST_CASE("a pool at its target leaves its workers alone") {
+TEST_CASE("a pool at its target neither spawns nor retires workers") {
   CHECK(workers_to_spawn({4, 4, 0}) == 0);
   CHECK(workers_to_retire({4, 4, 0}) == 0);
   CHECK(workers_to_spawn({0, 0, 0}) == 0);
@@ -17,20 +17,20 @@ TEST_CASE("a pool grows to its target") {
   CHECK(workers_to_retire({4, 3, 0}) == 0);
 }
 
-TEST_CASE("a growth counts the retiring workers that are still there") {
+TEST_CASE("a growth counts the retiring workers that have not left yet") {
   CHECK(workers_to_spawn({4, 2, 1}) == 1);
   CHECK(workers_to_spawn({4, 2, 2}) == 0);
   CHECK(workers_to_spawn({4, 0, 9}) == 0);
 }
 
-TEST_CASE("a pool shrinks to its target, whoever else is leaving") {
+TEST_CASE("a pool shrinks to its target, however many workers are leaving already") {
   CHECK(workers_to_retire({4, 6, 0}) == 2);
   CHECK(workers_to_retire({4, 6, 3}) == 2);
   CHECK(workers_to_retire({0, 6, 0}) == 6);
   CHECK(workers_to_retire({4, 2, 6}) == 0);
 }
 
-TEST_CASE("a pool that is resized again and again ends at its last target") {
+TEST_CASE("a pool that is resized repeatedly reaches its last target") {
   PoolHeadcount pool;
   for (const std::uint32_t target : {5U, 1U, 7U, 0U, 3U}) {
     pool.target = target;
@@ -40,7 +40,7 @@ TEST_CASE("a pool that is resized again and again ends at its last target") {
     pool.active += workers_to_spawn(pool);
     CHECK(pool.active <= target);
   }
-  while (pool.retiring > 0) {  // One after the other has finished its job.
+  while (pool.retiring > 0) {  // The retiring workers leave one by one.
     pool.retiring -= 1;
     pool.active += workers_to_spawn(pool);
     CHECK(workers_to_retire(pool) == 0);

@@ -31,7 +31,7 @@ TEST_CASE("a steady stream reads as its rate") {
   CHECK(meter.per_second(start + 59'999ms) == Approx(50));
 }
 
-TEST_CASE("what is ten seconds old is forgotten, second by second") {
+TEST_CASE("events older than ten seconds are forgotten, second by second") {
   RateMeter meter;
   meter.count(start, 10);
   meter.count(start + 1s, 20);
@@ -40,7 +40,7 @@ TEST_CASE("what is ten seconds old is forgotten, second by second") {
   CHECK(meter.per_second(start + 11s) == 0);
 }
 
-TEST_CASE("a pause longer than the window leaves nothing of before") {
+TEST_CASE("a pause longer than the window forgets everything before it") {
   RateMeter meter;
   for (int s = 0; s < 10; ++s) meter.count(start + std::chrono::seconds{s}, 7);
   CHECK(meter.per_second(start + 1h) == 0);
@@ -48,15 +48,15 @@ TEST_CASE("a pause longer than the window leaves nothing of before") {
   CHECK(meter.per_second(start + 1h) == Approx(0.5));
 }
 
-TEST_CASE("a bucket is empty when its turn comes again") {
+TEST_CASE("a bucket is emptied before it is used again") {
   RateMeter meter;
   meter.count(start, 100);
   meter.count(start + 9s, 1);
-  meter.count(start + 10s, 1);  // In the bucket that the hundred were in.
+  meter.count(start + 10s, 1);  // Reuses the bucket of the hundred.
   CHECK(meter.per_second(start + 10s) == Approx(0.2));
 }
 
-TEST_CASE("the pace of what has just begun is known before the window is full") {
+TEST_CASE("the pace of a new stream is known before the window is full") {
   RateMeter meter;
   CHECK(meter.pace(start) == 0);
   meter.count(start);
@@ -67,13 +67,13 @@ TEST_CASE("the pace of what has just begun is known before the window is full") 
   CHECK(meter.pace(start + 4s) == Approx(25));
 }
 
-TEST_CASE("many events at one moment are no more than so many a second") {
+TEST_CASE("many events at one moment count as spread over a second") {
   RateMeter meter;
   meter.count(start, 5);
   CHECK(meter.pace(start) == Approx(4));
 }
 
-TEST_CASE("in the long run the pace is the mean, and it begins anew after a pause") {
+TEST_CASE("in the long run the pace is the mean, and it starts afresh after a pause") {
   RateMeter meter;
   for (int s = 0; s < 30; ++s) meter.count(start + std::chrono::seconds{s}, 3);
   CHECK(meter.pace(start + 29s) == Approx(3));

@@ -29,7 +29,7 @@ TEST_CASE("the backoff doubles with each attempt up to its cap") {
   CHECK(longest(8) == 60s);
 }
 
-TEST_CASE("the jitter picks anything between nothing and the backoff") {
+TEST_CASE("the jitter picks a delay between zero and the backoff") {
   CHECK(retry_delay(policy, 3, 0, std::nullopt) == 0ms);
   CHECK(retry_delay(policy, 3, 0.25, std::nullopt) == 1000ms);
   CHECK(retry_delay(policy, 3, 0.5, std::nullopt) == 2000ms);
@@ -58,25 +58,25 @@ TEST_CASE("a backoff above its cap is the cap") {
   CHECK(retry_delay({5, 10s, 3s}, 9, almost_one, std::nullopt) == 3s);
 }
 
-TEST_CASE("a backoff of nothing retries at once") {
+TEST_CASE("a backoff of zero retries at once") {
   CHECK(retry_delay({5, 0ms, 0ms}, 1, almost_one, std::nullopt) == 0ms);
   CHECK(retry_delay({5, 0ms, 60s}, 20, almost_one, std::nullopt) == 0ms);
 }
 
-TEST_CASE("what the provider asked for is a lower bound") {
+TEST_CASE("a provider's Retry-After is a lower bound") {
   CHECK(retry_delay(policy, 1, almost_one, 0ms) == 1s);
   CHECK(retry_delay(policy, 1, almost_one, 500ms) == 1s);
   CHECK(retry_delay(policy, 1, 0, 500ms) == 500ms);
   CHECK(retry_delay(policy, 1, almost_one, 90s) == 90s);
 }
 
-TEST_CASE("what the provider asked for is honoured up to ten times the cap") {
+TEST_CASE("a provider's Retry-After is honoured up to ten times the cap") {
   CHECK(retry_delay(policy, 1, 0, 600s) == 600s);
   CHECK(retry_delay(policy, 1, 0, 601s) == 600s);
   CHECK(retry_delay(policy, 1, 0, milliseconds::max()) == 600s);
 }
 
-TEST_CASE("a provider that asks for the past changes nothing") {
+TEST_CASE("a negative Retry-After changes nothing") {
   CHECK(retry_delay(policy, 1, 0, -5s) == 0ms);
   CHECK(retry_delay(policy, 1, 0.5, milliseconds::min()) == 500ms);
 }

@@ -21,14 +21,14 @@ CellRule template_rule(std::string customer, std::string product, bool per_custo
   return made;
 }
 
-/// The cell's name; "none" when nothing matches.
+/// The name of the cell; "none" if no rule matches.
 std::string cell_for(const Routing& routing, const std::string& customer,
                      const std::string& product) {
   const auto route = routing.find(customer, product);
   return route ? to_string(route->cell) : "none";
 }
 
-/// The name of the rule that the cell belongs to; "none" when there is none.
+/// The name of the rule that the cell belongs to, or "none".
 std::string rule_for(const Routing& routing, const CellKey& cell) {
   const CellRule* found = routing.rule_of(cell);
   return found ? found->customer + "/" + found->product : "none";
@@ -52,7 +52,7 @@ TEST_CASE("a job that no rule matches has no cell") {
   CHECK(cell_for(Routing({}), "acme", "dns") == "none");
 }
 
-TEST_CASE("a route leads to the rule's quota") {
+TEST_CASE("a route leads to the rule's settings") {
   CellRule own = rule("acme", "*");
   own.settings.pool_size = 77;
   const Routing routing({own, rule("*", "*")});
@@ -70,7 +70,7 @@ TEST_CASE("a template gives a cell of its own for each customer, product, or bot
   CHECK(cell_for(Routing({template_rule("acme", "*", false, true)}), "acme", "dns") == "acme/dns");
 }
 
-TEST_CASE("a rule of its own takes a customer out of a template") {
+TEST_CASE("a rule for one customer takes precedence over a template") {
   const Routing routing({template_rule("*", "dns", true, false), rule("acme", "dns")});
   CHECK_FALSE(routing.find("acme", "dns")->rule->is_template());
   CHECK(routing.find("other", "dns")->rule->is_template());

@@ -1,4 +1,4 @@
-// What a store knows about the runnable jobs of one cell, and the queue that is fed from it.
+// A store's runnable jobs of one cell, and a queue that fetches from them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace model_test {
 
-/// Answers as FetchRunnable of the store's port does.
+/// Answers a fetch as FetchRunnable in cells/ports/job_store.hpp requires.
 class RunnableJobs {
  public:
   struct Answer {
@@ -74,7 +74,7 @@ class RunnableJobs {
   std::map<std::string, std::map<Rank, JobPtr>> customers_;
 };
 
-/// A queue whose every question is answered at once.
+/// A queue whose fetches are answered at once.
 struct FedQueue {
   DispatchQueue queue;
   RunnableJobs store;
@@ -82,14 +82,14 @@ struct FedQueue {
 
   explicit FedQueue(DispatchQueue::Limits limits = {}) : queue(limits) {}
 
-  /// The job becomes runnable, and the queue is told.
+  /// The job becomes runnable, and is offered to the queue.
   void offer(const JobPtr& job) {
     store.insert(job);
     queue.offer(job);
     feed();
   }
 
-  /// Answers what the queue asks for; false when it does not stop asking.
+  /// Answers the fetches of the queue; false if there is no end of them.
   bool feed() {
     for (int i = 0; i < 10'000; ++i) {
       const auto asked = queue.next_fetch();
@@ -107,7 +107,7 @@ struct FedQueue {
     return job;
   }
 
-  /// Takes a job while an answer is still awaited.
+  /// Takes a job without answering fetches.
   JobPtr take_unfed() {
     const JobPtr job = queue.take();
     if (job) {
@@ -122,7 +122,7 @@ struct FedQueue {
     queue.ended(job.spec->customer, service_time);
   }
 
-  /// The customer of the next job, which then ends; empty when there is none.
+  /// Takes the next job and ends it. Returns its customer; empty if there was no job.
   std::string serve(microseconds service_time = 1ms) {
     const JobPtr job = take();
     if (!job) return {};
@@ -131,7 +131,7 @@ struct FedQueue {
   }
 };
 
-inline bool nobody_in_hand(JobId) {
+inline bool none_in_hand(JobId) {
   return false;
 }
 

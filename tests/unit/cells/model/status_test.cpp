@@ -10,7 +10,7 @@ TEST_CASE("the states of a cell have names") {
   CHECK(to_string(CellState::draining) == "draining");
 }
 
-TEST_CASE("an override with a size or a state is one") {
+TEST_CASE("only an override without size and state overrides nothing") {
   CHECK(CellOverride{}.is_none());
   CHECK_FALSE(CellOverride{3, CellState::active}.is_none());
   CHECK_FALSE(CellOverride{std::nullopt, CellState::paused}.is_none());

@@ -26,7 +26,7 @@ TEST_CASE("a job due at once is queued, and its place is its id") {
   CHECK_FALSE(job.lease);
 }
 
-TEST_CASE("a new job has one untried step for each service") {
+TEST_CASE("a new job has one waiting step per service") {
   const Job job = accepted({});
   CHECK(job.step == 0);
   CHECK(job.steps == std::vector<Step>(2));
@@ -41,13 +41,13 @@ TEST_CASE("a job with a delay is scheduled and has no place yet") {
   CHECK(job.run_at == noon + 5s);
 }
 
-TEST_CASE("a delay of nothing is due at once") {
+TEST_CASE("a job with a delay of zero is due at once") {
   JobRequest request;
   request.delay = 0ms;
   CHECK(accepted(request).state == JobState::queued);
 }
 
-TEST_CASE("a job runs at the time it names") {
+TEST_CASE("a job is due at the time that it names") {
   JobRequest request;
   request.run_at = noon + 1ms;
   CHECK(accepted(request).state == JobState::scheduled);
@@ -59,7 +59,7 @@ TEST_CASE("a job runs at the time it names") {
   CHECK(accepted(request).run_at == noon - 1h);
 }
 
-TEST_CASE("a job that goes behind others is scheduled for the moment it comes") {
+TEST_CASE("a job that must go behind others is scheduled for the time of its arrival") {
   JobRequest request;
   request.run_at = noon - 1h;
   const Job job = accept_job(request, {"acme", "*"}, {}, 42, noon, true);
@@ -76,7 +76,7 @@ TEST_CASE("a job keeps the time at which it expires") {
   CHECK(accepted(request).expires_at == noon + 1h);
 }
 
-TEST_CASE("what a request leaves open, its cell's quota says") {
+TEST_CASE("the settings of the cell supply what a request leaves open") {
   CellSettings settings;
   settings.timeout = 12s;
   settings.retry.max_attempts = 9;
@@ -89,7 +89,7 @@ TEST_CASE("what a request leaves open, its cell's quota says") {
   CHECK(job.spec->max_attempts == 9);
 }
 
-TEST_CASE("what a request names is kept") {
+TEST_CASE("the settings of the cell do not replace what a request sets") {
   JobRequest request;
   request.spec = spec_with_services({"dns"});
   request.spec.timeout = 1s;

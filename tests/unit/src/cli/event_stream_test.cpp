@@ -24,10 +24,10 @@ std::vector<std::string> events_of(std::string_view stream, std::size_t piece) {
 
 }  // namespace
 
-TEST_CASE("events are the same in whatever pieces they come") {
+TEST_CASE("events do not depend on how the stream is split") {
   const std::string stream =
       ":\n\nid: 1\nevent: job.state\ndata: {\"a\":1}\n\n"
-      ": a sign of life\n\n"
+      ": heartbeat\n\n"
       "id:2\r\ndata:x\r\ndata: y\r\n\r\n"
       "data: z\r\rfield: unknown\nevent: no data\n\ndata\n\nid: 3\ndata: unfinished\n";
   const std::vector<std::string> expected = {"1|job.state|{\"a\":1}", "2|message|x\ny",
@@ -36,7 +36,7 @@ TEST_CASE("events are the same in whatever pieces they come") {
     CHECK(events_of(stream, piece) == expected);
 }
 
-TEST_CASE("an id counts once its block is complete, with an event or without") {
+TEST_CASE("an id takes effect when its block is complete, with or without data") {
   EventStreamParser parser;
   const auto feed = [&](std::string_view text) {
     parser.feed(text, [](const Event&) { return true; });
@@ -48,14 +48,14 @@ TEST_CASE("an id counts once its block is complete, with an event or without") {
   CHECK(feed("\n:\n\n") == "2");
 }
 
-TEST_CASE("who has enough is given no more") {
+TEST_CASE("the parser stops when the callback returns false") {
   EventStreamParser parser;
   int events = 0;
   CHECK(!parser.feed("data: 1\n\ndata: 2\n\n", [&](const Event&) { return ++events < 1; }));
   CHECK(events == 1);
 }
 
-TEST_CASE("an event without end does not fill the memory") {
+TEST_CASE("an endless event does not exhaust memory") {
   EventStreamParser parser(100);
   const auto feed = [&](std::string_view text) {
     parser.feed(text, [](const Event&) { return true; });

@@ -40,25 +40,25 @@ std::string content_of(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("every page of the help fits a screen and has an example") {
+TEST_CASE("every help page fits on one screen and has an example") {
   check_fits_a_screen(help_of_all());
   for (const auto noun : nouns()) check_fits_a_screen(help_of_noun(noun));
   for (const Verb& verb : verbs()) check_fits_a_screen(help_of_verb(verb));
 }
 
-TEST_CASE("the help tells every verb, every flag and every exit code") {
+TEST_CASE("the help lists every verb, every flag and every exit code") {
   const std::string all = help_of_all();
   for (const Verb& verb : verbs()) {
     CHECK(contains(all, verb.name));
     for (const Flag& flag : verb.flags) CHECK(contains(help_of_verb(verb), flag.long_name()));
   }
   for (const Flag& flag : common_flags()) CHECK(contains(all, flag.long_name()));
-  for (const char* code : {"0 well", "1 a job", "2 wrong", "3 refused", "4 not found",
-                           "5 no answer", "6 a job", "7 the output"})
+  for (const char* code : {"0 success", "1 a job", "2 usage", "3 refused", "4 not found", "5 celld",
+                           "6 timed out", "7 output"})
     CHECK(contains(all, code));
 }
 
-TEST_CASE("no verb has a flag that every verb has, nor one twice") {
+TEST_CASE("no verb repeats a flag or redefines a common one") {
   for (const Verb& verb : verbs()) {
     std::set<std::string_view> names;
     for (const Flags& flags : {verb.flags, common_flags()})
@@ -66,11 +66,11 @@ TEST_CASE("no verb has a flag that every verb has, nor one twice") {
   }
 }
 
-TEST_CASE("a token can not be given on the command line") {
+TEST_CASE("a token cannot be given on the command line") {
   for (const Verb& verb : verbs()) CHECK(find_flag(&verb, "--token") == nullptr);
 }
 
-TEST_CASE("the completion files are what cellctl prints") {
+TEST_CASE("the completion files match the output of cellctl") {
   CHECK(content_of("cellctl.bash") == bash_completion());
   CHECK(content_of("_cellctl") == zsh_completion());
   CHECK(content_of("cellctl.fish") == fish_completion());

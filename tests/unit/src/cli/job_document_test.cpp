@@ -15,7 +15,7 @@ using namespace celld::cli;
 
 namespace {
 
-/// A file that is gone with it.
+/// A temporary file, removed on destruction.
 class JobFile {
  public:
   explicit JobFile(const std::string& text) {
@@ -45,7 +45,7 @@ json::Value body_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("every flag has its place in the job") {
+TEST_CASE("every flag sets its member of the job") {
   const auto job = body_of(
       {"--customer",   "acme",        "--product",   "dns",       "--action",       "create",
        "--entity",     "zone/a/b",    "--subtype",   "primary",   "--service",      "dns,billing",
@@ -60,7 +60,7 @@ TEST_CASE("every flag has its place in the job") {
       "on_failure":"stop","labels":{"ticket":"T-1"}})"));
 }
 
-TEST_CASE("flags win over the file, member by member") {
+TEST_CASE("flags override the file, member by member") {
   const JobFile file(R"({"customer":"a","entity":{"type":"t","id":"i","subtype":"s"},
       "parameters":{"x":1,"y":2},"delay_ms":5,"idempotency_key":"k1","labels":{"a":"1"}})");
   const auto job = body_of({"-f", file.path(), "--customer", "b", "--entity", "u/v", "--parameter",
@@ -70,7 +70,7 @@ TEST_CASE("flags win over the file, member by member") {
       "labels":{"a":"1","b":"2"}})"));
 }
 
-TEST_CASE("a file that no flag touches is sent as it is") {
+TEST_CASE("an unchanged file is sent byte for byte") {
   const std::string text = " {\"b\": 1.0, \"a\": 99999999999999999999}\n";
   const JobFile file(text);
   CHECK(submitted({"-f", file.path()}).body == text);
@@ -78,7 +78,7 @@ TEST_CASE("a file that no flag touches is sent as it is") {
   CHECK_THROWS_AS(submitted({"-f", file.path(), "--customer", "x"}), Failure);
 }
 
-TEST_CASE("the key of the flag wins over the key of the file") {
+TEST_CASE("the key of the flag overrides the key of the file") {
   const JobFile file(R"({"idempotency_key":"k1"})");
   CHECK(submitted({"-f", file.path()}).idempotency_key == "k1");
   const auto job = submitted({"-f", file.path(), "--key", "k2"});
@@ -86,7 +86,7 @@ TEST_CASE("the key of the flag wins over the key of the file") {
   CHECK(job.body == "{}");
 }
 
-TEST_CASE("what cannot be understood is told before anything is sent") {
+TEST_CASE("malformed input is reported before anything is sent") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"-f", "/nowhere/at/all"},
                                              {"-f", "/"},

@@ -24,32 +24,32 @@ json::Value a_report() {
 
 }  // namespace
 
-TEST_CASE("a reload is told with a line for each thing that is different, or is not") {
+TEST_CASE("a reload is reported with one line per change, mask and pending restart") {
   CHECK(reload_text(a_report()) ==
-        "celld has read its configuration again\n"
-        "  cell bolt/* is new\n"
-        "  cell acme/dns has changed\n"
-        "  cell acme/* has changed\n"
-        "  cell */mail is gone\n"
-        "  service billing is new\n"
-        "  service dns has changed\n"
-        "  service fax\xef\xbf\xbd[31m is gone\n"
-        "  /auth has changed\n"
-        "  /retention_ms has changed\n"
-        "  pool.size of cell acme/* stays 8, as it was set by hand; configured: 4\n"
-        "  /listen/port is different in the file: only a restart changes it\n");
+        "celld has reloaded its configuration\n"
+        "  cell bolt/* added\n"
+        "  cell acme/dns changed\n"
+        "  cell acme/* changed\n"
+        "  cell */mail removed\n"
+        "  service billing added\n"
+        "  service dns changed\n"
+        "  service fax\xef\xbf\xbd[31m removed\n"
+        "  /auth changed\n"
+        "  /retention_ms changed\n"
+        "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
+        "  /listen/port differs in the file and needs a restart\n");
 }
 
-TEST_CASE("a reload that changes nothing says so, and still tells what does not count") {
+TEST_CASE("a reload without a change says so, and still reports masks and pending restarts") {
   json::Value report = a_report();
   report.erase("changed");
   CHECK(reload_text(report) ==
-        "celld has read its configuration again, and nothing has changed\n"
-        "  pool.size of cell acme/* stays 8, as it was set by hand; configured: 4\n"
-        "  /listen/port is different in the file: only a restart changes it\n");
+        "celld has reloaded its configuration; nothing changed\n"
+        "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
+        "  /listen/port differs in the file and needs a restart\n");
 }
 
-TEST_CASE("services have a line each") {
+TEST_CASE("the table has one line per service") {
   ServiceTable table;
   table.add(json::Value::parse(R"({"service":"dns","type":"http","limits":{},"in_flight":12,
       "waiting":3,"rates":{"ended_per_s":11.25},

@@ -18,14 +18,14 @@ Table a_table() {
 
 }  // namespace
 
-TEST_CASE("columns are aligned by what a terminal shows, numbers to the right") {
+TEST_CASE("columns are aligned by terminal width, numbers to the right") {
   CHECK(a_table().text({}) ==
         "ID   ENTITY              AGE\n"
         "a1   zone/日本.example    3m\n"
         "b22  zone/x             119s\n");
 }
 
-TEST_CASE("a table fits the terminal, and gives way where it may") {
+TEST_CASE("a table is cut to the terminal, at the columns that may shrink") {
   CHECK(a_table().text({.width = 22}) ==
         "ID   ENTITY        AGE\n"
         "a1   zone/日本.…    3m\n"
@@ -36,13 +36,13 @@ TEST_CASE("a table fits the terminal, and gives way where it may") {
   }
 }
 
-TEST_CASE("what a table is given cannot break its lines") {
+TEST_CASE("cell texts cannot break the lines of a table") {
   Table table({{"A"}, {"B"}});
   table.add({{"x\ny"}, {"\x1b[2J"}});
   CHECK(table.text({}) == "A    B\nx y  \uFFFD[2J\n");
 }
 
-TEST_CASE("colours surround the text and not the blanks") {
+TEST_CASE("colours surround the text but not the padding") {
   Table table({{"STATE"}, {"X"}});
   table.add({{"ok", Tone::good}, {"1"}});
   CHECK(table.text({.width = 0, .colour = true}).ends_with("\n\x1b[32mok\x1b[0m     1\n"));

@@ -7,17 +7,17 @@
 using namespace celld;
 using namespace celld::cli;
 
-TEST_CASE("what could move the cursor or turn the writing is replaced") {
+TEST_CASE("characters that move the cursor or change the text direction are replaced") {
   CHECK(cleaned("plain text, Grüße, 日本") == "plain text, Grüße, 日本");
   CHECK(cleaned("two\nlines\tand\ra return") == "two lines and a return");
   CHECK(cleaned("\x1b[31mred\x07\x7f") == "\uFFFD[31mred\uFFFD\uFFFD");
   CHECK(cleaned("\xC2\x9B"
-                "2J") == "\uFFFD2J");  // CSI as one character of C1.
+                "2J") == "\uFFFD2J");  // CSI as a single C1 character.
   CHECK(cleaned("a\u202Eb\u2066c\u2028d") == "a\uFFFDb\uFFFDc\uFFFDd");
   CHECK(cleaned(std::string_view("nul\0", 4)) == "nul\uFFFD");
 }
 
-TEST_CASE("bytes that are no UTF-8 are replaced one by one") {
+TEST_CASE("bytes that are not UTF-8 are replaced one by one") {
   for (const std::string_view bytes :
        {"\xFF", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80"}) {
     std::string expected;
@@ -26,7 +26,7 @@ TEST_CASE("bytes that are no UTF-8 are replaced one by one") {
   }
 }
 
-TEST_CASE("wide characters take two columns and accents none") {
+TEST_CASE("wide characters take two columns and combining ones none") {
   CHECK(width_of("") == 0);
   CHECK(width_of("zone") == 4);
   CHECK(width_of("Grüße") == 5);
@@ -35,7 +35,7 @@ TEST_CASE("wide characters take two columns and accents none") {
   CHECK(width_of("\U0001F600") == 2);
 }
 
-TEST_CASE("a text that is too wide ends in dots and never takes more columns") {
+TEST_CASE("a text that is too wide is cut to the width and ends in an ellipsis") {
   CHECK(fitted("example.com", 11) == "example.com");
   CHECK(fitted("example.com", 8) == "example…");
   CHECK(fitted("日本語", 5) == "日本…");
@@ -46,7 +46,7 @@ TEST_CASE("a text that is too wide ends in dots and never takes more columns") {
     CHECK(width_of(fitted("a日b本\u0301c語", width)) <= width);
 }
 
-TEST_CASE("JSON on a terminal keeps its meaning and loses its teeth") {
+TEST_CASE("JSON for a terminal is harmless and keeps its meaning") {
   const std::string document = json::dump({{"k", "a\u009Bb\x7F\u202Ec日"}});
   const std::string shown = json_for_terminal(document);
   CHECK(shown == R"({"k":"a\u009bb\u007f\u202ec日"})");

@@ -5,7 +5,7 @@
 
 using namespace celld::cli;
 
-TEST_CASE("durations are read with their units, and a plain number is seconds") {
+TEST_CASE("durations have a unit, and a plain number is seconds") {
   const auto ms = [](std::string_view text) { return parse_duration(text).value().count(); };
   CHECK(ms("250ms") == 250);
   CHECK(ms("5s") == 5000);
@@ -18,14 +18,14 @@ TEST_CASE("durations are read with their units, and a plain number is seconds") 
   CHECK(ms("0") == 0);
 }
 
-TEST_CASE("what is no duration is none") {
+TEST_CASE("any other text is not a duration") {
   for (const std::string_view text :
        {"", "s", "-5s", "+5s", "5 s", "5x", "5.", ".5", "1.5.2s", "5S", "1e3",
         "99999999999999999999", "40000d", "0x10", "06f3k9v2m8qzr"})
     CHECK(!parse_duration(text));
 }
 
-TEST_CASE("ages are short, and never negative") {
+TEST_CASE("ages are short and never negative") {
   const auto age = [](std::int64_t seconds) { return age_text(milliseconds(seconds * 1000)); };
   CHECK(age(-5) == "0s");
   CHECK(age(0) == "0s");
@@ -38,7 +38,7 @@ TEST_CASE("ages are short, and never negative") {
   CHECK(age(86'400 * 400) == "400d");
 }
 
-TEST_CASE("how long something took is told as finely as it matters") {
+TEST_CASE("a run time is more precise the shorter it is") {
   CHECK(duration_text(milliseconds(0)) == "0ms");
   CHECK(duration_text(milliseconds(999)) == "999ms");
   CHECK(duration_text(milliseconds(1250)) == "1.2s");
@@ -46,7 +46,7 @@ TEST_CASE("how long something took is told as finely as it matters") {
   CHECK(duration_text(milliseconds(150'000)) == "2m");
 }
 
-TEST_CASE("times for the API are times in UTC, or days") {
+TEST_CASE("times for the API are UTC times or days") {
   CHECK(time_for_api("2026-11-20T22:42:56Z") == "2026-11-20T22:42:56Z");
   CHECK(time_for_api("2026-11-20") == "2026-11-20T00:00:00Z");
   CHECK(!time_for_api("2026-13-20"));

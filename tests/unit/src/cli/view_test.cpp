@@ -46,7 +46,7 @@ json::Value a_failed_job() {
 
 }  // namespace
 
-TEST_CASE("a list of jobs has a line for each") {
+TEST_CASE("a list of jobs has one line per job") {
   JobTable table(now);
   table.add(a_job());
   table.add(a_failed_job());
@@ -59,7 +59,7 @@ TEST_CASE("a list of jobs has a line for each") {
         "1/5   2m  timeout: no answer (dns)\n");
 }
 
-TEST_CASE("a job is shown whole, and nothing in it reaches the terminal's controls") {
+TEST_CASE("all of a job is shown, without control characters") {
   const std::string text = job_details(a_job(), now, {});
   CAPTURE(text);
   for (const char* line :
@@ -77,10 +77,10 @@ TEST_CASE("a change is one line") {
   CHECK(change_line(a_job(), {}) ==
         "2026-11-20T22:42:58.250Z  06f3k9v2m8qzr  running    acme/dns  create "
         "zone/bücher.example  1/2 billing\n");
-  CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr is failed: timeout: no answer (dns)");
+  CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr failed: timeout: no answer (dns)");
 }
 
-TEST_CASE("an outcome is an exit code") {
+TEST_CASE("the outcome of a job determines the exit code") {
   json::Value job = a_job();
   CHECK(outcome_of(job) == ExitCode::not_ended);
   for (const auto& [state, code] :
@@ -91,7 +91,7 @@ TEST_CASE("an outcome is an exit code") {
   }
 }
 
-TEST_CASE("views read anything without harm") {
+TEST_CASE("views accept any JSON") {
   for (const char* text : {"null", "[]", "{}", "7", R"({"steps":7,"entity":[],"labels":{"a":1}})",
                            R"({"steps":[7],"error":{},"messages":[null],"queue":7})"}) {
     const auto value = json::Value::parse(text);
@@ -107,7 +107,7 @@ TEST_CASE("views read anything without harm") {
   }
 }
 
-TEST_CASE("a problem is told with every fault and its pointer") {
+TEST_CASE("a problem is reported with every fault and its pointer") {
   Answer answer;
   answer.status = 422;
   answer.body = R"({"type":"/problems/invalid-request","title":"The request has faults",
@@ -121,7 +121,7 @@ TEST_CASE("a problem is told with every fault and its pointer") {
         "  /entity/id: is required\n  is \uFFFD[2Jbad");
 }
 
-TEST_CASE("the status of a refusal is an exit code, whoever speaks") {
+TEST_CASE("the status of a refusal determines the exit code, whatever the body is") {
   for (const auto& [status, code] :
        {std::pair{400, ExitCode::refused}, std::pair{401, ExitCode::refused},
         std::pair{404, ExitCode::not_found}, std::pair{409, ExitCode::refused},

@@ -16,7 +16,7 @@ namespace {
 
 const std::string digest_a(64, 'a');
 const std::string digest_b(64, 'b');
-const std::string name_rule = "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+const std::string name_rule = "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
 const std::string digest_rule = "must be the SHA-256 of the token in 64 hexadecimal digits";
 const std::string scope_rule = R"(must be "submit", "read", "work" or "admin")";
 
@@ -50,7 +50,7 @@ std::string auth(const std::string& tokens) {
 
 }  // namespace
 
-TEST_CASE("tokens read as they say") {
+TEST_CASE("tokens are read as configured") {
   const std::string mixed = "00FfA0" + std::string(58, '1');
   const Config config =
       good(auth(token("portal", mixed, R"(["submit","read"])") + "," + R"({"name":"w","sha256":")" +
@@ -84,8 +84,8 @@ TEST_CASE("without auth there are no tokens, no TLS and the documented limits") 
   CHECK(config.limits.unsent_bytes_max == 4194304);
 }
 
-TEST_CASE("auth without a token would shut everybody out") {
-  const std::string why = ": with `auth` and no token nobody could enter";
+TEST_CASE("auth without a token would admit no client") {
+  const std::string why = ": `auth` without a token would admit no client";
   CHECK(bad(R"("auth":{})") == Faults{{"/auth/tokens", "is required" + why}});
   CHECK(bad(auth("")) == Faults{{"/auth/tokens", "must not be empty" + why}});
   CHECK(bad(R"("auth":null)") == Faults{{"/auth", "must be an object"}});
@@ -94,7 +94,7 @@ TEST_CASE("auth without a token would shut everybody out") {
         Faults{{"/auth/users", "is unknown"}});
 }
 
-TEST_CASE("all that is wrong with tokens is told at once") {
+TEST_CASE("all faults of the tokens are reported at once") {
   const std::string tokens =
       R"(1,{},{"name":"a b","sha256":"xyz","scopes":[],"customer":"*","more":1},)"
       R"({"name":"ok","sha256":")" +
@@ -106,23 +106,23 @@ TEST_CASE("all that is wrong with tokens is told at once") {
                {"/auth/tokens/1/scopes", "is required"},
                {"/auth/tokens/2/name", name_rule},
                {"/auth/tokens/2/sha256", digest_rule},
-               {"/auth/tokens/2/scopes", "must not be empty: the token could do nothing"},
+               {"/auth/tokens/2/scopes", "must not be empty: the token would allow nothing"},
                {"/auth/tokens/2/customer", name_rule},
                {"/auth/tokens/2/more", "is unknown"},
                {"/auth/tokens/3/sha256", digest_rule},
-               {"/auth/tokens/3/scopes/1", "comes twice"},
+               {"/auth/tokens/3/scopes/1", "is repeated"},
                {"/auth/tokens/3/scopes/2", scope_rule},
                {"/auth/tokens/3/scopes/3", scope_rule}});
 }
 
-TEST_CASE("no two tokens share a name or a digest, in whatever case") {
+TEST_CASE("no two tokens share a name or a digest, whatever its case") {
   const std::string upper(64, 'A');
   CHECK(bad(auth(token("a", digest_a) + "," + token("a", upper) + "," + token("A", digest_b))) ==
         Faults{{"/auth/tokens/1/name", "has the same name as /auth/tokens/0"},
                {"/auth/tokens/1/sha256", "is the same token as /auth/tokens/0"}});
 }
 
-TEST_CASE("a token that stands where its digest belongs is not shown") {
+TEST_CASE("a token in place of its digest is not shown") {
   const Faults faults = bad(auth(token("a", "celld_s3cret")));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].detail.find("s3cret") == std::string::npos);
@@ -138,18 +138,18 @@ TEST_CASE("at most a thousand tokens are read") {
   CHECK(bad(auth(tokens)) == Faults{{"/auth/tokens", "must have at most 1000 elements"}});
 }
 
-TEST_CASE("with tokens any host is listened on") {
+TEST_CASE("with tokens celld may listen on any host") {
   const std::string tokens = auth(token("a", digest_a));
   CHECK(good(R"("listen":{"host":"0.0.0.0"},)" + tokens).listen.host == "0.0.0.0");
   CHECK(good(tokens, {.listen = "[::]:1"}).listen.host == "::");
 }
 
-TEST_CASE("faulty tokens are no reason to complain about the host as well") {
+TEST_CASE("faulty tokens do not cause a fault at the host") {
   CHECK(bad(R"("listen":{"host":"0.0.0.0"},"auth":{"tokens":[1]})") ==
         Faults{{"/auth/tokens/0", "must be an object"}});
 }
 
-TEST_CASE("TLS names a certificate and a key, and perhaps whose clients are let in") {
+TEST_CASE("TLS needs a certificate and a key, and may have client authorities") {
   const Config plain = good(R"("listen":{"tls":{"certificate":"c.pem","key":"/k.pem"}})");
   REQUIRE(plain.listen.tls);
   CHECK(plain.listen.tls->certificate_path == "c.pem");
@@ -165,14 +165,14 @@ TEST_CASE("TLS names a certificate and a key, and perhaps whose clients are let 
                {"/listen/tls/cipher", "is unknown"}});
 }
 
-TEST_CASE("a flag or variable replaces host and port, and leaves TLS as it is") {
+TEST_CASE("a flag or variable overrides host and port but not TLS") {
   const Config config =
       good(R"("listen":{"port":1,"tls":{"certificate":"c","key":"k"}})", {.listen = "localhost:2"});
   CHECK(config.listen.port == 2);
   CHECK(config.listen.tls);
 }
 
-TEST_CASE("limits read as they say") {
+TEST_CASE("limits are read as configured") {
   const Config config = good(R"("limits":{"max_head_bytes":2048,"max_headers":8,
       "max_uri_bytes":256,"max_body_bytes":4096,"head_timeout_ms":100,"body_timeout_ms":200,
       "idle_timeout_ms":300,"write_timeout_ms":400,"max_connections":1,
@@ -190,7 +190,7 @@ TEST_CASE("limits read as they say") {
   CHECK(config.limits.unsent_bytes_max == 65536);
 }
 
-TEST_CASE("a limit that would shut everybody out, or none at all, is a fault") {
+TEST_CASE("a limit that would admit no client or every request is a fault") {
   CHECK(bad(R"("limits":{"max_head_bytes":0,"max_connections":0,"head_timeout_ms":99,
       "max_body_bytes":16777217,"threads":4})") ==
         Faults{{"/limits/max_head_bytes", "must be an integer from 1024 to 1048576"},

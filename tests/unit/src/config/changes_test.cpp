@@ -40,7 +40,7 @@ std::vector<std::string> customers(const std::vector<cells::CellKey>& keys) {
 
 }  // namespace
 
-TEST_CASE("a configuration differs from itself in nothing") {
+TEST_CASE("a configuration does not differ from itself") {
   const auto changes = config::compare(a_config(), a_config());
   CHECK(changes.cells.empty());
   CHECK(changes.services.empty());
@@ -48,7 +48,7 @@ TEST_CASE("a configuration differs from itself in nothing") {
   CHECK(changes.restart_required.empty());
 }
 
-TEST_CASE("cells that come, go and change are told in the order of their names") {
+TEST_CASE("added, removed and changed cells are listed by name") {
   Config after = a_config();
   after.cells = {cell("zeta"), cell("acme", 5), cell("*"), cell("crab")};
   const auto changes = config::compare(a_config(), after);
@@ -58,7 +58,7 @@ TEST_CASE("cells that come, go and change are told in the order of their names")
   CHECK(changes.services.empty());
 }
 
-TEST_CASE("the order of the cells in the file is no change") {
+TEST_CASE("reordering cells in the file is not a change") {
   Config after = a_config();
   std::swap(after.cells.front(), after.cells.back());
   CHECK(config::compare(a_config(), after).cells.empty());
@@ -70,7 +70,7 @@ TEST_CASE("a cell that becomes a template has changed") {
   CHECK(customers(config::compare(a_config(), after).cells.changed) == Names{"*"});
 }
 
-TEST_CASE("services that come, go and change are told, also when only a secret's value does") {
+TEST_CASE("added, removed and changed services are listed, even if only a secret's value changed") {
   Config after = a_config();
   after.services = {service("dns", "http://h/dns"), service("mail", "http://h/mail")};
   std::get<config::HttpService>(after.services.front().kind).headers.front().second.value = "two";
@@ -80,7 +80,7 @@ TEST_CASE("services that come, go and change are told, also when only a secret's
   CHECK(changes.services.removed == Names{"billing"});
 }
 
-TEST_CASE("settings that a reload changes are told by their pointers") {
+TEST_CASE("settings that a reload changes are listed by pointer") {
   Config after = a_config();
   after.tokens.front().customer = "acme";
   after.listen.tls->key_path = "other.pem";
@@ -91,7 +91,7 @@ TEST_CASE("settings that a reload changes are told by their pointers") {
   CHECK(changes.restart_required.empty());
 }
 
-TEST_CASE("what only a start changes is told, and is as before in what is put in force") {
+TEST_CASE("settings that need a restart are listed and keep their old values") {
   const Config before = a_config();
   Config after = a_config();
   after.limits.connections_max = 1;
@@ -110,7 +110,7 @@ TEST_CASE("what only a start changes is told, and is as before in what is put in
   CHECK(effective.cells == after.cells);
 }
 
-TEST_CASE("other certificates are put in force, but TLS neither comes nor goes") {
+TEST_CASE("a reload replaces certificates but neither adds nor removes TLS") {
   const Config before = a_config();
   Config after = a_config();
   after.listen.tls->certificate_path = "other.pem";
@@ -120,12 +120,12 @@ TEST_CASE("other certificates are put in force, but TLS neither comes nor goes")
   CHECK_FALSE(config::reloaded(after, before).listen.tls.has_value());
 }
 
-TEST_CASE("tokens can be taken out only while nobody else can connect") {
+TEST_CASE("a reload removes the tokens only while celld listens on loopback") {
   Config before = a_config();
   Config after = a_config();
   after.tokens.clear();
   CHECK(config::reload_faults(before, after).empty());
-  // What counts is where celld listens, not where the file says that it should.
+  // The address in use counts, not the address in the file.
   before.listen.host = "0.0.0.0";
   const auto faults = config::reload_faults(before, after);
   REQUIRE(faults.size() == 1);

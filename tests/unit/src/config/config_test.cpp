@@ -43,7 +43,7 @@ Faults bad(std::string_view text, const config::Overrides& overrides = {}) {
   return std::get<Faults>(std::move(outcome));
 }
 
-/// The faults of a configuration that is good but for its services.
+/// The faults of a configuration that is valid except for this service.
 Faults bad_service(const std::string& service) {
   return bad(R"({"cells":[],"services":{"s":)" + service + "}}");
 }
@@ -62,7 +62,7 @@ Faults bad_host(const std::string& host) {
 
 }  // namespace
 
-TEST_CASE("a full configuration reads as it says") {
+TEST_CASE("a full configuration is read as written") {
   const Config config = good(R"({
     "listen": {"host": "localhost", "port": 0},
     "store": {"type": "sqlite", "path": "jobs.db"},
@@ -117,7 +117,7 @@ TEST_CASE("a full configuration reads as it says") {
   CHECK(config.cells[2] == cells::CellRule{"*", "*", false, false, defaults});
 }
 
-TEST_CASE("what is left out has its documented default") {
+TEST_CASE("omitted members have their documented defaults") {
   const Config config = good(R"({"services": {"demo": {"type": "simulated"}}, "cells": [{}]})");
   CHECK(config.listen.host == "127.0.0.1");
   CHECK(config.listen.port == 8080);
@@ -128,7 +128,7 @@ TEST_CASE("what is left out has its documented default") {
   CHECK(config.services[0].settle == milliseconds(0));
 }
 
-TEST_CASE("all faults come at once, each with its pointer") {
+TEST_CASE("all faults are reported at once, each with its pointer") {
   const Faults faults = bad(R"({
     "listen": {"host": "0.0.0.0", "port": 70000, "tls": true},
     "store": {"type": "postgresql", "path": ""},
@@ -142,8 +142,8 @@ TEST_CASE("all faults come at once, each with its pointer") {
               {"queue": {"max_jobs": "many"}}],
     "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
   const std::string rule =
-      "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` whoever "
-      "can connect may do everything";
+      "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` every "
+      "client that can connect may do everything";
   const std::string name_rule = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
   const std::string missing = "is not available in this version";
   CHECK(faults ==
@@ -152,17 +152,17 @@ TEST_CASE("all faults come at once, each with its pointer") {
                {"/listen/tls", "must be an object"},
                {"/store/type", "must be \"sqlite\""},
                {"/store/path", "must not be empty"},
-               {"/services/a~1b", "must be named like " + name_rule},
+               {"/services/a~1b", "must have a name that matches " + name_rule},
                {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
                {"/services/cmd/argv/0",
-                "must be the absolute path of a program: no directory is searched for it"},
+                "must be the absolute path of a program: PATH is not searched"},
                {"/services/lease/type", "\"pull\" is not available in this version"},
                {"/services/web/url", "must begin with http:// or https://"},
                {"/services/web/headers/X-Key", "the environment variable \"NO_SUCH\" is not set"},
                {"/services/web/zzz", "is unknown"},
                {"/defaults/pool/size", "must be an integer from 1 to 100000"},
                {"/defaults/timeout_ms", "must be an integer from 1 to 604800000"},
-               {"/cells/0/customer", "must be \"*\" or like " + name_rule},
+               {"/cells/0/customer", "must be \"*\" or match " + name_rule},
                {"/cells/0/pool/size", "must be an integer from 1 to 100000"},
                {"/cells/0/pool/burst", missing},
                {"/cells/1", "must be an object"},
@@ -179,10 +179,9 @@ TEST_CASE("services and cells are required") {
         Faults{{"/services", "must be an object"}, {"/cells", "must be an array"}});
 }
 
-TEST_CASE("text that is not JSON is one fault of the whole") {
+TEST_CASE("text that is not JSON is one fault of the whole document") {
   CHECK(bad("") == Faults{{"", "line 1, column 1: the document is empty"}});
-  CHECK(bad("{\n  \"cells\": [}") ==
-        Faults{{"", "line 2, column 13: this is not JSON: unexpected \"}\""}});
+  CHECK(bad("{\n  \"cells\": [}") == Faults{{"", "line 2, column 13: unexpected \"}\""}});
   CHECK(bad("[]") == Faults{{"", "must be an object"}});
   CHECK(bad(R"({"cells":[],"cells":[],"services":{}})").size() == 1);
 }
@@ -192,7 +191,7 @@ TEST_CASE("a number out of range is one fault") {
         Faults{{"/cells/0/pool/size", "is a number out of range"}});
 }
 
-TEST_CASE("without tokens only loopback addresses are listened on") {
+TEST_CASE("without tokens celld listens only on loopback addresses") {
   for (const auto* host : {"127.0.0.1", "127.8.9.10", "::1", "localhost", "LocalHost"})
     CHECK(bad_host(host).empty());
   for (const auto* host : {"0.0.0.0", "10.0.0.1", "::", "example.com", "127.0.0.1.example.com",
@@ -200,7 +199,7 @@ TEST_CASE("without tokens only loopback addresses are listened on") {
     CHECK(bad_host(host).size() == 1);
 }
 
-TEST_CASE("HOST:PORT is taken apart") {
+TEST_CASE("HOST:PORT is split into host and port") {
   const auto parts = [](std::string_view text) -> std::string {
     const auto listen = config::parse_listen(text);
     return listen ? listen->host + " " + std::to_string(listen->port) : "none";
@@ -214,7 +213,7 @@ TEST_CASE("HOST:PORT is taken apart") {
     CHECK(parts(text) == "none");
 }
 
-TEST_CASE("a flag or variable replaces what the file says") {
+TEST_CASE("a flag or variable overrides the file") {
   const std::string text = R"({"services":{},"cells":[],"listen":{"host":"10.0.0.1","port":1}})";
   const Config config = good(text, {.listen = "[::1]:99"});
   CHECK(config.listen.host == "::1");
@@ -252,7 +251,7 @@ TEST_CASE("a service has a type, and the members of its type") {
                {"/services/s/seed", "must be an integer from 0 to 9223372036854775807"}});
 }
 
-TEST_CASE("a command reads as it says") {
+TEST_CASE("a command is read as configured") {
   const Config config = good(R"({"services": {"db": {"type": "command",
     "argv": ["/usr/local/bin/make-db", "--fast", ""], "settle_ms": 7,
     "env": {"KEY": "env:DNS_KEY", "FROM_FILE": "file:/run/secrets/key", "_e1": "", "L": "a\nb"}}},
@@ -270,25 +269,25 @@ TEST_CASE("a command reads as it says") {
   CHECK(command.environment[3].second.value.empty());
 }
 
-TEST_CASE("what is wrong with a command is told with its pointer") {
+TEST_CASE("each fault of a command has its pointer") {
   CHECK(bad_service(R"({"type":"command"})") == Faults{{"/services/s/argv", "is required"}});
   CHECK(bad_service(R"({"type":"command","argv":"/bin/true"})") ==
         Faults{{"/services/s/argv", "must be an array"}});
   CHECK(bad_service(R"({"type":"command","argv":[]})") ==
         Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
-  CHECK(bad_service(R"({"type":"command","argv":["bin/x",7,")" + std::string(4097, 'x') +
-                    R"("],"url":"http://h","settle_ms":-1})") ==
-        Faults{{"/services/s/argv/0",
-                "must be the absolute path of a program: no directory is searched for it"},
-               {"/services/s/argv/1", "must be a string"},
-               {"/services/s/argv/2", "must have at most 4096 bytes"},
-               {"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
-               {"/services/s/url", "is unknown"}});
+  CHECK(
+      bad_service(R"({"type":"command","argv":["bin/x",7,")" + std::string(4097, 'x') +
+                  R"("],"url":"http://h","settle_ms":-1})") ==
+      Faults{{"/services/s/argv/0", "must be the absolute path of a program: PATH is not searched"},
+             {"/services/s/argv/1", "must be a string"},
+             {"/services/s/argv/2", "must have at most 4096 bytes"},
+             {"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
+             {"/services/s/url", "is unknown"}});
   std::string arguments = R"("/bin/true")";
   for (int i = 0; i < 64; ++i) arguments += R"(,"x")";
   CHECK(bad_service(R"({"type":"command","argv":[)" + arguments + "]}") ==
         Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
-  const std::string name_rule = "must be named like [A-Za-z_][A-Za-z0-9_]{0,127}";
+  const std::string name_rule = "must have a name that matches [A-Za-z_][A-Za-z0-9_]{0,127}";
   CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"env":
                     {"A=B":"x","1":"x","":"x","C":1,"D":"env:NO_SUCH","E":"file:/no"}})") ==
         Faults{{"/services/s/env/", name_rule},
@@ -299,7 +298,7 @@ TEST_CASE("what is wrong with a command is told with its pointer") {
                {"/services/s/env/E", "the file \"/no\" cannot be read"}});
 }
 
-TEST_CASE("a service's name is a name") {
+TEST_CASE("a service's name follows the rule for names") {
   const std::string longest(63, 'n');
   CHECK(bad(R"({"cells":[],"services":{")" + longest + R"(":{"type":"simulated"}}})").empty());
   for (const std::string& name : {std::string(), longest + "n", std::string("-x"), std::string("*"),
@@ -341,7 +340,7 @@ TEST_CASE("URLs are absolute, http or https, and carry no credentials") {
   CHECK(bad_url("http://h/" + std::string(2100, 'x')).size() == 1);
 }
 
-TEST_CASE("headers are well formed and not celld's own") {
+TEST_CASE("headers are well formed and are not those that celld sets") {
   CHECK(bad_headers(R"({"X-Key":"v","Accept":"text/plain; q=0.5"})").empty());
   for (const auto* name : {"", "a b", "a:b", "ä", "a\\nb", "Content-Length", "host",
                            "Idempotency-Key", "TRACEPARENT", "transfer-encoding"})
@@ -354,7 +353,7 @@ TEST_CASE("headers are well formed and not celld's own") {
                 "is the same header as another one, spelled differently"}});
 }
 
-TEST_CASE("a secret that does not resolve, or is no header value, is a fault that hides it") {
+TEST_CASE("a fault about a secret does not reveal it") {
   CHECK(bad_headers(R"({"X":"file:/no/such"})") ==
         Faults{{"/services/s/headers/X", "the file \"/no/such\" cannot be read"}});
   CHECK(bad_headers(R"({"X":"env:EMPTY"})") ==
@@ -380,16 +379,16 @@ TEST_CASE("a template's own keys are those that the cell leaves open") {
   CHECK(bad_cells(R"([{"per":["customer","product"]}])").empty());
   CHECK(bad_cells(R"([{"customer":"*","product":"p","per":["customer"]}])").empty());
   CHECK(bad_cells(R"([{"customer":"a","per":["customer","product"]}])") ==
-        Faults{{"/cells/0/per/0", "must not be a key for which the cell names one value"}});
+        Faults{{"/cells/0/per/0", "must be a key that the cell leaves at \"*\""}});
   CHECK(bad_cells(R"([{"per":["customer","customer","entity",1]}])") ==
-        Faults{{"/cells/0/per/1", "comes twice"},
+        Faults{{"/cells/0/per/1", "is repeated"},
                {"/cells/0/per/2", "must be \"customer\" or \"product\""},
                {"/cells/0/per/3", "must be \"customer\" or \"product\""}});
   CHECK(bad_cells(R"([{"per":[]}])") == Faults{{"/cells/0/per", "must not be empty"}});
   CHECK(bad_cells(R"([{"per":"customer"}])") == Faults{{"/cells/0/per", "must be an array"}});
 }
 
-TEST_CASE("times that contradict each other are a fault where they were said") {
+TEST_CASE("contradictory times are a fault at the member that was set") {
   CHECK(bad_cells(R"([{"timeout_ms":9000,"timeout_max_ms":8000}])") ==
         Faults{{"/cells/0/timeout_ms", "must not be more than `timeout_max_ms`, which is 8000"}});
   CHECK(bad_cells(R"([{"timeout_max_ms":8000}])") ==
@@ -400,7 +399,7 @@ TEST_CASE("times that contradict each other are a fault where they were said") {
   CHECK(bad_cells(R"([{"timeout_ms":8000,"timeout_max_ms":8000}])").empty());
 }
 
-TEST_CASE("a contradiction in the defaults is told once, and not for every cell") {
+TEST_CASE("a contradiction in the defaults is reported once, not for every cell") {
   CHECK(bad(R"({"services":{},"defaults":{"timeout_max_ms":10},"cells":[{},{"customer":"a"}]})") ==
         Faults{{"/defaults/timeout_max_ms", "must not be less than `timeout_ms`, which is 30000"}});
   CHECK(bad(R"({"services":{},"defaults":{"timeout_ms":"x"},"cells":[{"timeout_max_ms":10}]})") ==
@@ -414,7 +413,7 @@ TEST_CASE("ten thousand cells are read") {
   CHECK(bad_cells(cells + "{}]").empty());
 }
 
-TEST_CASE("the machine is asked about each section that is without fault") {
+TEST_CASE("machine checks run for each section without faults") {
   std::vector<std::string> asked;
   const auto check = [&](const std::string& section) {
     return config::MachineCheck{section, [&asked, section](const Config&) {

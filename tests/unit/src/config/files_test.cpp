@@ -1,4 +1,4 @@
-// The files that come with celld: each is good, and the schema says what the parser says.
+// The configuration files in the tree: each is valid, and the schema agrees with the parser.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,7 @@ std::vector<std::filesystem::path> example_files() {
   return files;
 }
 
-/// As much of JSON Schema 2020-12 as the schema uses; an unknown keyword fails the test.
+/// The part of JSON Schema 2020-12 that the schema uses; an unknown keyword fails the test.
 class Schema {
  public:
   explicit Schema(Value root) : root_(std::move(root)) {}
@@ -124,7 +124,7 @@ class Schema {
     return true;
   }
 
-  /// How many of the items `prefixItems` is about.
+  /// The number of items that `prefixItems` covers.
   static std::ptrdiff_t front_of(const Value& schema, const Value& value) {
     const std::size_t named = schema.contains("prefixItems") ? schema["prefixItems"].size() : 0;
     return static_cast<std::ptrdiff_t>(std::min(named, value.size()));
@@ -165,7 +165,7 @@ bool parser_accepts(const Value& value) {
       config::parse_config(json::dump(value), generous_environment()));
 }
 
-/// Calls `visit` with every copy of `value` in which one value somewhere was changed.
+/// Calls `visit` with copies of `root`, each with one value changed, added or removed.
 void for_each_change(const Value& root, const Value::json_pointer& at,
                      const std::function<void(const Value&)>& visit) {
   const Value& here = root.at(at);
@@ -194,14 +194,14 @@ void for_each_change(const Value& root, const Value::json_pointer& at,
 
 }  // namespace
 
-TEST_CASE("the configuration to start from needs nothing of its environment") {
+TEST_CASE("the sample configuration needs nothing from its environment") {
   const config::Environment empty{[](const std::string&) { return std::nullopt; },
                                   [](const std::string&) { return std::nullopt; }};
   const auto outcome = config::parse_config(read_file(config_dir() / "celld.json"), empty);
   CHECK(std::holds_alternative<config::Config>(outcome));
 }
 
-TEST_CASE("every example is a good configuration") {
+TEST_CASE("every example is a valid configuration") {
   CHECK(example_files().size() >= 2);
   for (const auto& path : example_files()) {
     INFO(path.string());
@@ -210,39 +210,39 @@ TEST_CASE("every example is a good configuration") {
   }
 }
 
-TEST_CASE("the schema and the parser agree about every change to every example") {
+TEST_CASE("the schema and the parser agree on every change to every example") {
   std::vector<std::filesystem::path> files = example_files();
   files.push_back(config_dir() / "celld.json");
-  // What a schema cannot say.
+  // Rules that a schema cannot express.
   const std::vector<std::string> beyond = {"loopback",
                                            "must not be more than",
                                            "must not be less than",
                                            "same customer and product",
-                                           "names one value",
+                                           "that the cell leaves at",
                                            "has the same name as",
                                            "is the same token as"};
   for (const auto& path : files) {
     for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
       const auto outcome = config::parse_config(json::dump(changed), generous_environment());
       const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
-      const bool sayable =
+      const bool expressible =
           faults != nullptr &&
           std::any_of(faults->begin(), faults->end(), [&](const json::Fault& fault) {
             return std::none_of(beyond.begin(), beyond.end(), [&](const std::string& text) {
               return fault.detail.find(text) != std::string::npos;
             });
           });
-      if (schema().accepts(changed) == sayable) {
-        INFO(
-            path.string() << (sayable ? ": only the parser refuses " : ": only the schema refuses ")
-                          << json::dump(changed));
+      if (schema().accepts(changed) == expressible) {
+        INFO(path.string() << (expressible ? ": only the parser refuses "
+                                           : ": only the schema refuses ")
+                           << json::dump(changed));
         CHECK(false);
       }
     });
   }
 }
 
-TEST_CASE("the process's environment gives variables and small regular files") {
+TEST_CASE("the process environment resolves variables and small regular files") {
   const config::Environment environment = config::process_environment();
   CHECK(environment.variable("PATH"));
   CHECK_FALSE(environment.variable("CELLD_TEST_NO_SUCH_VARIABLE"));

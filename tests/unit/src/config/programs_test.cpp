@@ -6,7 +6,7 @@
 
 using namespace celld;
 
-TEST_CASE("a program that is not there, or may not be executed, is a fault with its pointer") {
+TEST_CASE("a program that is missing or not executable is a fault with its pointer") {
   const auto service = [](const std::string& name, const std::string& program) {
     return config::Service{name, {}, config::CommandService{{program}, {}}};
   };

@@ -35,7 +35,7 @@ json::Value shown(const Config& config) {
   return std::get<json::Document>(json::parse(config::show(config))).value;
 }
 
-/// Everything that a configuration can say, and nothing that is hidden.
+/// Every member that a configuration can have, with no value that is masked.
 constexpr std::string_view without_secrets = R"({
   "listen": {"host": "::1", "port": 8443,
              "tls": {"certificate": "c.pem", "key": "k.pem", "client_ca": "ca.pem"}},
@@ -62,7 +62,7 @@ constexpr std::string_view without_secrets = R"({
 
 }  // namespace
 
-TEST_CASE("what is shown of a configuration without literal secrets is that configuration") {
+TEST_CASE("a configuration without literal secrets is shown completely") {
   const Config before = parsed(without_secrets);
   const Config after = parsed(config::show(before));
   CHECK(after.listen == before.listen);
@@ -74,7 +74,7 @@ TEST_CASE("what is shown of a configuration without literal secrets is that conf
   CHECK(after.shutdown_grace == before.shutdown_grace);
 }
 
-TEST_CASE("what a file leaves out is shown") {
+TEST_CASE("omitted members are shown with their defaults") {
   const Config before = parsed(R"({"services":{},"cells":[{}]})");
   const auto value = shown(before);
   CHECK(value["listen"] == json::Value{{"host", "127.0.0.1"}, {"port", 8080}});

@@ -1,4 +1,4 @@
-// Answers that go on until somebody ends them.
+// Streamed answers.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -14,7 +14,7 @@ namespace celld::http::test {
 namespace {
 
 using namespace std::string_literals;
-TEST_CASE("a stream arrives in order, piece by piece, and its connection goes on") {
+TEST_CASE("a stream arrives piece by piece, in order, and its connection stays open") {
   EventServer server;
   auto client = server.connect();
   for (int round = 0; round < 2; ++round) {
@@ -46,7 +46,7 @@ TEST_CASE("a stream arrives in order, piece by piece, and its connection goes on
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("what several threads write at once arrives whole, each thread's in order") {
+TEST_CASE("writes from several threads arrive whole, those of each thread in order") {
   EventServer server;
   auto client = server.connect();
   auto stream = server.begin(client);
@@ -74,7 +74,7 @@ TEST_CASE("what several threads write at once arrives whole, each thread's in or
   CHECK(lines == 800);
 }
 
-TEST_CASE("a stream ends with the last copy of it") {
+TEST_CASE("a stream ends with its last copy") {
   EventServer server;
   auto client = server.connect();
   auto stream = server.begin(client);
@@ -87,14 +87,14 @@ TEST_CASE("a stream ends with the last copy of it") {
   CHECK(client.receive_chunk() == "");
 }
 
-TEST_CASE("a stream to nobody takes nothing") {
-  const AnswerStream nobody;
-  CHECK_FALSE(nobody.connected());
-  CHECK_FALSE(nobody.write("a"));
-  nobody.end();
+TEST_CASE("a stream without a client accepts no data") {
+  const AnswerStream unconnected;
+  CHECK_FALSE(unconnected.connected());
+  CHECK_FALSE(unconnected.write("a"));
+  unconnected.end();
 }
 
-TEST_CASE("a client of HTTP/1.0 gets its stream until the connection closes") {
+TEST_CASE("an HTTP/1.0 client reads its stream until the connection closes") {
   EventServer server;
   auto client = server.connect();
   REQUIRE(client.send("GET /events HTTP/1.0\r\nConnection: keep-alive\r\nX-First: 1\r\n\r\n"));
@@ -109,7 +109,7 @@ TEST_CASE("a client of HTTP/1.0 gets its stream until the connection closes") {
   CHECK(client.receive_to_end() == "123");
 }
 
-TEST_CASE("HEAD gets the head of a stream, and nobody writes to it") {
+TEST_CASE("HEAD gets the head of a stream, and writes to the stream fail") {
   EventServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("HEAD", "/events", {}, "X-First: hello\r\n")));
@@ -122,7 +122,7 @@ TEST_CASE("HEAD gets the head of a stream, and nobody writes to it") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("an answer and a stream are the same right: the first counts") {
+TEST_CASE("of an answer and a stream for one request, the first counts") {
   RunningServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("POST", "/parked")));
@@ -151,7 +151,7 @@ TEST_CASE("a heartbeat is sent when nothing else is") {
   CHECK(client.receive_chunk() == ":\n\n");
 }
 
-TEST_CASE("a stream that is written to often enough has no heartbeat") {
+TEST_CASE("a stream with frequent writes sends no heartbeat") {
   EventServer server({}, {":", milliseconds(5'000)});
   auto client = server.connect();
   auto other = server.connect();
@@ -160,7 +160,7 @@ TEST_CASE("a stream that is written to often enough has no heartbeat") {
   const auto beating = server.begin(other);
   REQUIRE(client.receive(true));
   REQUIRE(other.receive(true));
-  // Time goes by as the other's heart beats.
+  // The heartbeats of the other stream measure time.
   for (int i = 0; i < 20; ++i) {
     CHECK(other.receive_chunk() == ":");
     CHECK(stream.write("event"));
@@ -168,7 +168,7 @@ TEST_CASE("a stream that is written to often enough has no heartbeat") {
   }
 }
 
-TEST_CASE("neither the idle nor the write timeout cuts a stream that has nothing to send") {
+TEST_CASE("neither the idle nor the write timeout closes a stream with nothing to send") {
   Limits limits = with_write_timeout(milliseconds(30));
   limits.idle_timeout = limits.head_timeout = limits.body_timeout = milliseconds(30);
   EventServer server(limits);
@@ -221,7 +221,7 @@ TEST_CASE("a client that has closed its sending side still gets its stream") {
   CHECK(client.ends());
 }
 
-TEST_CASE("a client that is gone is noticed, after a heartbeat at the latest") {
+TEST_CASE("the loss of a client is noticed by the next heartbeat at the latest") {
   EventServer server({}, {":", milliseconds(20)});
   const auto begin_and_leave = [&](bool by_reset) {
     auto client = server.connect();
@@ -232,11 +232,11 @@ TEST_CASE("a client that is gone is noticed, after a heartbeat at the latest") {
   const auto reset = begin_and_leave(true);
   const auto closed = begin_and_leave(false);
   CHECK(eventually([&] { return !reset.connected() && !closed.connected(); }));
-  CHECK_FALSE(closed.write("to nobody"));
+  CHECK_FALSE(closed.write("too late"));
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST_CASE("requests sent ahead wait for the end of the stream, and take bounded memory") {
+TEST_CASE("pipelined requests wait for the end of the stream, and take bounded memory") {
   EventServer server;
   auto client = server.connect();
   const auto ahead = request_text("GET", "/events") + request_text("GET", "/hello");
@@ -244,7 +244,7 @@ TEST_CASE("requests sent ahead wait for the end of the stream, and take bounded 
   const auto stream = server.streams.take();
   REQUIRE(stream);
   REQUIRE(client.receive(true));
-  // The kernel's buffers fill up, as nobody reads.
+  // The kernel's buffers fill up, because the server does not read.
   std::size_t sent = 0;
   const std::string more(64 << 10, 'x');
   for (auto part = more.size(); part > 0 && sent < (256 << 20); sent += part) {
@@ -258,7 +258,7 @@ TEST_CASE("requests sent ahead wait for the end of the stream, and take bounded 
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("a stop ends streams properly, and at once") {
+TEST_CASE("a stop ends streams properly and at once") {
   EventServer server;
   auto client = server.connect();
   const auto stream = server.begin(client);
@@ -284,10 +284,10 @@ TEST_CASE("a stream outlives its server") {
     stream = server.begin(client);
   }
   CHECK_FALSE(stream.connected());
-  CHECK_FALSE(stream.write("to nobody, of a server that is gone"));
+  CHECK_FALSE(stream.write("too late"));
 }
 
-TEST_CASE("a thousand streams at once cost no thread, and each gets everything") {
+TEST_CASE("one thread serves a thousand streams at once, and each client gets everything") {
   Limits limits;
   limits.threads = 1;
   EventServer server(limits, {":", milliseconds(50)});
@@ -317,7 +317,7 @@ TEST_CASE("a thousand streams at once cost no thread, and each gets everything")
   CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
 }
 
-/// A server whose GET /events announces its length and asks for each piece.
+/// A server whose GET /events announces its length and requests each piece.
 struct MeasuredServer : EventServer {
   explicit MeasuredServer(std::uint64_t length, Limits limits = {}) : EventServer(limits) {
     terms.length = length;
@@ -325,14 +325,14 @@ struct MeasuredServer : EventServer {
   }
 
  private:
-  /// The server, which goes last, may tell it something until then.
+  /// Shared with `on_taken`, which the server may call until the base class is destroyed.
   const std::shared_ptr<Events<std::uint64_t>> kept_ = std::make_shared<Events<std::uint64_t>>();
 
  public:
   Events<std::uint64_t>& taken = *kept_;
 };
 
-TEST_CASE("an answer of announced length comes as it is written, and its connection goes on") {
+TEST_CASE("an answer of announced length is sent as it is written, and its connection stays open") {
   MeasuredServer server{11};
   auto client = server.connect();
   for (int round = 0; round < 2; ++round) {
@@ -348,7 +348,7 @@ TEST_CASE("an answer of announced length comes as it is written, and its connect
   }
 }
 
-TEST_CASE("HEAD gets an announced length, and HTTP/1.0 the answer with it") {
+TEST_CASE("HEAD gets the announced length, and HTTP/1.0 the whole answer") {
   MeasuredServer server{5};
   auto client = server.connect();
   REQUIRE(client.send(request_text("HEAD", "/events")));
@@ -373,8 +373,8 @@ TEST_CASE("a stream that ends with less than it announced closes its connection"
   CHECK_FALSE(stream.connected());
 }
 
-TEST_CASE("the next piece is asked for when the last was taken, however slow the client is") {
-  constexpr std::size_t piece_bytes = 1 << 20;  // Beyond what sockets hold, and the backlog.
+TEST_CASE("the next piece is requested once the last was sent, however slow the client is") {
+  constexpr std::size_t piece_bytes = 1 << 20;  // More than sockets and the backlog hold.
   constexpr std::uint64_t pieces = 8;
   MeasuredServer server{pieces * piece_bytes};
   auto client = server.connect();
@@ -385,7 +385,7 @@ TEST_CASE("the next piece is asked for when the last was taken, however slow the
     while (written < pieces * piece_bytes) {
       const auto taken = server.taken.take();
       REQUIRE(taken);
-      CHECK(*taken == written);  // Said once: a piece more would be more than is kept.
+      CHECK(*taken == written);  // Requested once: another piece would exceed the backlog.
       if (*taken != written) continue;
       CHECK(stream.write(std::string(piece_bytes, static_cast<char>('a' + written / piece_bytes))));
       written += piece_bytes;
@@ -393,7 +393,7 @@ TEST_CASE("the next piece is asked for when the last was taken, however slow the
     stream.end();
   });
   CHECK_FALSE(server.taken.size() > 1);
-  // A request behind it: the connection goes on after the last byte.
+  // A pipelined request: the connection stays open after the last byte.
   REQUIRE(client.send(request_text("GET", "/hello")));
   std::string all;
   while (all.size() < pieces * piece_bytes) {
@@ -408,7 +408,7 @@ TEST_CASE("the next piece is asked for when the last was taken, however slow the
   }
 }
 
-TEST_CASE("whoever is to be asked for pieces is told when the client has gone") {
+TEST_CASE("on_taken is called when the client has gone") {
   MeasuredServer server{1000};
   auto client = server.connect();
   const auto stream = server.begin(client);
@@ -419,8 +419,8 @@ TEST_CASE("whoever is to be asked for pieces is told when the client has gone") 
   CHECK_FALSE(stream.connected());
 }
 
-TEST_CASE("whoever is to be asked for pieces is told of a client that went before the first") {
-  Events<std::uint64_t> told;
+TEST_CASE("on_taken is called when the client leaves before the stream begins") {
+  Events<std::uint64_t> calls;
   std::promise<void> held;
   std::promise<void> release;
   EventServer server;
@@ -428,7 +428,7 @@ TEST_CASE("whoever is to be asked for pieces is told of a client that went befor
   REQUIRE(gone.send(request_text("POST", "/parked")));
   const auto parked = server.parked.take();
   REQUIRE(parked);
-  // Another answer holds the poller, while the client goes and its answer begins.
+  // Another answer holds the poller while the client leaves and its own answer begins.
   server.terms.on_taken = [&, first = true](std::uint64_t) mutable {
     if (!std::exchange(first, false)) return;
     held.set_value();
@@ -438,12 +438,12 @@ TEST_CASE("whoever is to be asked for pieces is told of a client that went befor
   const auto holding = server.begin(other);
   held.get_future().wait();
   StreamTerms terms;
-  terms.on_taken = [&](std::uint64_t bytes) { told.put(bytes); };
+  terms.on_taken = [&](std::uint64_t bytes) { calls.put(bytes); };
   const auto stream = parked->begin_stream(events("first"), terms);
   CHECK(stream.connected());
   gone.reset();
   release.set_value();
-  CHECK(told.take() == 5U);
+  CHECK(calls.take() == 5U);
   CHECK_FALSE(stream.connected());
 }
 

@@ -35,7 +35,7 @@ void add_extension(X509* certificate, int kind, const char* value) {
   X509_EXTENSION_free(extension);
 }
 
-/// Unsigned, and not yet said by whom it is issued.
+/// A certificate without issuer and signature.
 Identity make_unsigned(const std::string& name, EVP_PKEY* key) {
   static long serial = 0;
   Identity made{Key(key), Certificate(X509_new())};
@@ -112,7 +112,7 @@ std::string PemFiles::write_certificate(const std::string& name, const Identity&
 std::string PemFiles::write_key(const std::string& name, const Identity& identity,
                                 const char* passphrase) const {
   const auto* cipher = passphrase == nullptr ? nullptr : EVP_aes_128_cbc();
-  // OpenSSL only reads it, whatever its type says.
+  // OpenSSL only reads it, although the parameter is not const.
   void* const secret = const_cast<char*>(passphrase);
   require(PEM_write_PrivateKey(create(path(name)).get(), identity.key.get(), cipher, nullptr, 0,
                                nullptr, secret) == 1);

@@ -1,4 +1,4 @@
-// Certificates and keys made for a test, as files that go with it.
+// Certificates and keys for a test, in files that are removed after it.
 #pragma once
 
 #include <openssl/evp.h>
@@ -28,14 +28,14 @@ struct Identity {
   Certificate certificate;
 };
 
-/// A certificate authority of that name.
+/// A certificate authority with this name.
 Identity make_authority(const std::string& name);
 /// A certificate for `name` at 127.0.0.1, signed by `authority`.
 Identity make_identity(const std::string& name, const Identity& authority);
 /// The same, with a key that is too short to be safe.
 Identity make_weak_identity(const std::string& name, const Identity& authority);
 
-/// A directory that goes with the test.
+/// A temporary directory, removed when this object is destroyed.
 class PemFiles {
  public:
   PemFiles();

@@ -1,4 +1,4 @@
-// A client that sends exactly the bytes it is told to, and waits for answers with a deadline.
+// A client that sends exactly the given bytes, and waits for answers with a deadline.
 #pragma once
 
 #include <chrono>
@@ -24,28 +24,28 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Sends all of it; false when the server has gone or takes nothing for five seconds.
+  /// Sends all of it; false when the server has gone or reads nothing for ten seconds.
   virtual bool send(std::string_view bytes);
-  /// Sends what the kernel takes at once; the number of bytes.
+  /// Sends what the kernel takes at once; returns the number of bytes.
   std::size_t send_some(std::string_view bytes);
-  /// The next answer; nothing when the connection ends first, or nothing comes for ten seconds.
-  /// An answer to HEAD has no body, whatever its length says.
+  /// The next answer; nothing when the connection ends first, or no byte arrives for ten seconds.
+  /// `head`: the answer is to a HEAD, so it has no body, whatever its length says.
   std::optional<Answer> receive(bool head = false);
-  /// What has come and was not looked at, or comes next; empty when nothing does.
+  /// The unread bytes, or the next to arrive; empty when none do.
   std::string receive_bytes();
-  /// The next chunk of a chunked body; empty when it was the last, nothing when none comes.
+  /// The next chunk of a chunked body; empty when it is the last, nothing when none arrives.
   std::optional<std::string> receive_chunk();
   /// Everything up to the end of the connection; nothing when it ends by a reset or does not end.
   std::optional<std::string> receive_to_end();
-  /// Whether the server ends the connection in order, without another byte.
+  /// Whether the server closes the connection cleanly, without another byte.
   bool ends() { return receive_to_end() == std::string(); }
   bool has_input_within(std::chrono::milliseconds time) const;
   void shut_down_writing();
-  /// Closes by a reset.
+  /// Closes with a TCP reset.
   void reset();
 
  protected:
-  /// Appends what comes next to what has been received; false when nothing does.
+  /// Appends the next bytes to `received_`; false when none arrive.
   virtual bool fill() { return receive_from_socket(received_); }
   bool receive_from_socket(std::string& to);
 

@@ -1,4 +1,4 @@
-// Which handler a request goes to.
+// Finding the handler of a request.
 #include <string>
 
 #include "src/http/endpoints.hpp"
@@ -51,7 +51,7 @@ TEST_CASE("an escaped slash does not separate segments") {
   CHECK(server.status("GET", "/jobs%2F17") == 404);
 }
 
-TEST_CASE("a target in absolute form is its path, and its host counts") {
+TEST_CASE("a target in absolute form is matched by its path, and its host replaces the Host") {
   TestServer server;
   server.server.handle("GET", "/host", [](const Request& request, const Responder& responder) {
     std::string text = request.header("host").value_or("none");
@@ -75,7 +75,7 @@ TEST_CASE("a target in absolute form is its path, and its host counts") {
   CHECK(server.ask("GET http://other/host HTTP/1.0\r\n\r\n")->body == "other");
 }
 
-TEST_CASE("an unknown path is a 404") {
+TEST_CASE("an unknown path gets a 404") {
   const JobServer server;
   for (const auto* path :
        {"/", "/jobs", "/jobs/", "/jobs/17/", "/jobs/17/x", "//jobs/17", "/cells//x", "/axb+c/(x)",
@@ -87,7 +87,7 @@ TEST_CASE("an unknown path is a 404") {
   CHECK(server.status("BREW", "/nowhere") == 404);
 }
 
-TEST_CASE("a wrong method on a known path is a 405 that lists the right ones") {
+TEST_CASE("a wrong method on a known path gets a 405 that lists the right ones") {
   const JobServer server;
   for (const auto* method : {"POST", "PUT", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW"}) {
     const auto answer = server.ask(request_text(method, "/jobs/17"));
@@ -107,13 +107,13 @@ TEST_CASE("a refused method or path leaves the connection open") {
   CHECK(client.receive()->status == 200);
 }
 
-TEST_CASE("an exact path goes before a pattern, and its characters stand for themselves") {
+TEST_CASE("an exact path takes precedence over a pattern, and its characters are literal") {
   const JobServer server;
   CHECK(server.get("/jobs/recent") == "the recent ones");
   CHECK(server.get("/a.b+c/(x)") == "GET /a.b+c/(x)");
 }
 
-TEST_CASE("routing gives back every byte of a segment") {
+TEST_CASE("matching preserves every byte of a segment") {
   Endpoints endpoints;
   endpoints.add("GET", "/{}", [](const Request&, const Responder&) {});
   endpoints.complete();

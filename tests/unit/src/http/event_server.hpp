@@ -1,4 +1,4 @@
-// A server whose answers go on, for tests of them.
+// A server with streamed answers.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct EventServer : TestServer {
   EventServer(const EventServer&) = delete;
   EventServer& operator=(const EventServer&) = delete;
 
-  /// The stream that answers the request that `client` is made to send.
+  /// Sends a request from `client`, and returns the stream that answers it.
   AnswerStream begin(Client& client, std::string_view headers = {}) {
     REQUIRE(client.send(request_text("GET", "/events", {}, headers)));
     auto stream = streams.take();

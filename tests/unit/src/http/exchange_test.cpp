@@ -1,5 +1,4 @@
-// Requests and their answers: connections that are kept, requests sent ahead, and the forms that
-// plain clients use.
+// Requests and their answers: keep-alive, pipelining, and the forms that ordinary clients use.
 #include <stdexcept>
 #include <string>
 
@@ -25,7 +24,7 @@ TEST_CASE("a connection serves one request after another") {
   }
 }
 
-TEST_CASE("requests sent ahead are answered in order") {
+TEST_CASE("pipelined requests are answered in order") {
   const RunningServer server;
   auto client = server.connect();
   std::string requests;
@@ -38,7 +37,7 @@ TEST_CASE("requests sent ahead are answered in order") {
   }
 }
 
-TEST_CASE("a request sent ahead waits for a parked answer") {
+TEST_CASE("a pipelined request waits for a parked answer") {
   RunningServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("POST", "/parked") + request_text("GET", "/seen")));
@@ -59,7 +58,7 @@ TEST_CASE("a POST without a length has an empty body") {
   CHECK(answer->headers.at("content-length") == "0");
 }
 
-TEST_CASE("a client that expects 100-continue is told to go on") {
+TEST_CASE("a client that expects 100-continue gets a 100") {
   const RunningServer server;
   auto client = server.connect();
   REQUIRE(
@@ -68,7 +67,7 @@ TEST_CASE("a client that expects 100-continue is told to go on") {
   CHECK(client.receive()->status == 100);
   REQUIRE(client.send("hello"));
   CHECK(client.receive()->body == "hello");
-  // Who sends the body without waiting is not told.
+  // A client that sends the body without waiting gets none.
   REQUIRE(client.send(request_text("POST", "/echo", "again", "Expect: 100-Continue\r\n")));
   CHECK(client.receive()->body == "again");
 }
@@ -95,7 +94,7 @@ TEST_CASE("a connection closes after the answer when the client asks for it") {
   CHECK(client.ends());
 }
 
-TEST_CASE("a client of HTTP/1.0 keeps its connection only when it asks to") {
+TEST_CASE("an HTTP/1.0 client keeps its connection only when it asks to") {
   const RunningServer server;
   auto closing = server.connect();
   REQUIRE(closing.send("GET /hello HTTP/1.0\r\n\r\n"));
@@ -154,7 +153,7 @@ TEST_CASE("a large answer arrives whole") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("a handler that throws is a 500 that says nothing, and the connection goes on") {
+TEST_CASE("a handler that throws causes a 500 without details") {
   TestServer server;
   server.server.handle("GET", "/throws", [](const Request&, const Responder&) {
     throw std::runtime_error("the password is swordfish");
@@ -174,7 +173,7 @@ TEST_CASE("a handler that throws is a 500 that says nothing, and the connection 
   CHECK(server.ask(request_text("GET", "/throws-late"))->body == "answered");
 }
 
-TEST_CASE("an answer gives away neither the server nor another answer's headers") {
+TEST_CASE("an answer does not name its server, and its header values cannot inject headers") {
   TestServer server;
   server.server.handle("GET", "/split", [](const Request&, const Responder& responder) {
     responder.answer(Response{200,
@@ -197,7 +196,7 @@ TEST_CASE("an answer gives away neither the server nor another answer's headers"
   CHECK(answer->headers.at("date").ends_with(" GMT"));
 }
 
-TEST_CASE("an answer without content has neither a body nor a length") {
+TEST_CASE("a 204 has neither a body nor a length") {
   TestServer server;
   server.server.handle("POST", "/done", [](const Request&, const Responder& responder) {
     responder.answer(plain(204, "a body where none may be"));
@@ -226,7 +225,7 @@ TEST_CASE("an answer without content has neither a body nor a length") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("a status that HTTP does not know becomes a 500") {
+TEST_CASE("an invalid status becomes a 500") {
   TestServer server;
   server.server.handle("GET", "/odd", [](const Request&, const Responder& responder) {
     responder.answer(plain(99, "odd"));
@@ -242,7 +241,7 @@ TEST_CASE("a status that HTTP does not know becomes a 500") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("headers arrive as sent, and none of them is the client's address") {
+TEST_CASE("headers arrive as sent, and none of them sets the client's address") {
   RunningServer server;
   REQUIRE(server.ask(request_text("GET", "/seen?b=1&a=x%20y+z&b=%26&c", {},
                                   "REMOTE_ADDR: 6.6.6.6\r\nX-Key: a%41%0d%0a\r\n"

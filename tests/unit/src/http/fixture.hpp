@@ -19,7 +19,7 @@
 
 namespace celld::http::test {
 
-/// Things that one thread brings and another waits for.
+/// A queue of values that one thread adds and another waits for.
 template <typename T>
 class Events {
  public:
@@ -29,7 +29,7 @@ class Events {
     changed_.notify_all();
   }
 
-  /// The next of them; nothing when none comes for ten seconds.
+  /// The next value; nothing when none is added for ten seconds.
   std::optional<T> take() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return !values_.empty(); })) {
@@ -51,7 +51,7 @@ class Events {
   std::deque<T> values_;
 };
 
-/// Whether `condition` becomes true within ten seconds; for what has no event to wait on.
+/// Whether `condition` becomes true within ten seconds. For conditions without an event to wait on.
 inline bool eventually(const std::function<bool()>& condition) {
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
@@ -61,7 +61,7 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-/// Both ends of a thousand connections are here, more than a shell may allow at first.
+/// This process has both ends of a thousand connections, which the shell's limit may not allow.
 inline void allow_many_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 4096) return;
@@ -95,7 +95,7 @@ class TestServer {
     });
   }
 
-  /// Call it once, after the test's own endpoints.
+  /// Call this once, after adding the test's own endpoints.
   void start() {
     port = server.bind("127.0.0.1", 0).first;
     server.start();
@@ -109,14 +109,14 @@ class TestServer {
     return client.send(bytes) ? client.receive() : std::nullopt;
   }
 
-  // The server goes first: its handlers put things here.
+  // The server is destroyed first, because its handlers add values here.
   Events<Responder> parked;
   Events<Request> seen;
   std::uint16_t port = 0;
   Server server;
 };
 
-/// A server with nothing but these endpoints, running.
+/// A running server with these endpoints only.
 struct RunningServer : TestServer {
   explicit RunningServer(Limits limits = {}) : TestServer(limits) { start(); }
 };

@@ -1,4 +1,4 @@
-// What is no request is refused, and the client learns why.
+// Malformed requests are refused with a reason.
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,15 +47,15 @@ std::vector<Refused> refused_requests() {
       {"two Hosts", get_with("Host: y\r\n"), 400},
       {"a Host with a path", "GET /hello HTTP/1.1\r\nHost: x/y\r\n\r\n", 400},
       {"a Host with a control character", get_with_host("x\x01y"), 400},
-      {"a Host beyond ASCII", get_with_host("x\xc3\xa9"), 400},
+      {"a non-ASCII Host", get_with_host("x\xc3\xa9"), 400},
       {"a Host with an escape", get_with_host("x%00"), 400},
       {"a Host with a user", get_with_host("u@x"), 400},
       {"a Host with two ports", get_with_host("x:1:2"), 400},
-      {"a Host with a port that is no number", get_with_host("x:a"), 400},
+      {"a Host with a port that is not a number", get_with_host("x:a"), 400},
       {"a Host in an open bracket", get_with_host("[::1"), 400},
       {"a Host in an empty bracket", get_with_host("[]"), 400},
       {"a Host with a name in brackets", get_with_host("[x]"), 400},
-      {"a Host with text behind its bracket", get_with_host("[::1]x"), 400},
+      {"a Host with text after its bracket", get_with_host("[::1]x"), 400},
       {"HTTP/2.0", "GET /hello HTTP/2.0\r\nHost: x\r\n\r\n", 505},
       {"HTTP/1.2", "GET /hello HTTP/1.2\r\nHost: x\r\n\r\n", 505},
       {"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
@@ -63,8 +63,9 @@ std::vector<Refused> refused_requests() {
       {"no version", "GET /hello\r\nHost: x\r\n\r\n", 400},
       {"two spaces", "GET  /hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a space after the version", "GET /hello HTTP/1.1 \r\nHost: x\r\n\r\n", 400},
-      {"a method that is no token", "G@T /hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"a method without end", std::string(40, 'G') + " /hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a method that is not a token", "G@T /hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a method that is too long", std::string(40, 'G') + " /hello HTTP/1.1\r\nHost: x\r\n\r\n",
+       400},
       {"only empty lines", "\r\n\r\n\r\n", 400},
       {"the start of a TLS handshake", "\x16\x03\x01\x02\n\r\n\r\n", 400},
       {"two Content-Lengths", post_with("Content-Length: 1\r\nContent-Length: 1\r\n", "a"), 400},
@@ -99,7 +100,7 @@ std::vector<Refused> refused_requests() {
       {"an asterisk as target", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a target without a slash", "GET hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a fragment", "GET /hello#a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"a raw byte beyond ASCII", "GET /h\xc3\xa9llo HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a raw non-ASCII byte", "GET /h\xc3\xa9llo HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a broken escape", "GET /hello%4 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"an escape that is not hexadecimal", "GET /hello%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"an absolute target of another protocol", "GET ftp://x/hello HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -107,12 +108,12 @@ std::vector<Refused> refused_requests() {
       {"an absolute target without a host", "GET http:///hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"an absolute target with control characters",
        "GET http://\x01\x03 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"an absolute target with a port alone", "GET http://:80/hello HTTP/1.1\r\nHost: x\r\n\r\n",
+      {"an absolute target with only a port", "GET http://:80/hello HTTP/1.1\r\nHost: x\r\n\r\n",
        400},
-      {"an absolute target beside a malformed Host",
+      {"an absolute target with a malformed Host",
        "GET http://x/hello HTTP/1.1\r\nHost: \xff\r\n\r\n", 400},
       {"an absolute target with a user", "GET http://u@x/hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"an absolute target beside no Host", "GET http://x/hello HTTP/1.1\r\n\r\n", 400},
+      {"an absolute target without a Host field", "GET http://x/hello HTTP/1.1\r\n\r\n", 400},
       {"invalid UTF-8 in the query", "GET /hello?a=%c0%80 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a NUL in the query", "GET /hello?a=%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a chunk size with a sign", post_with("Transfer-Encoding: chunked\r\n", "-2\r\n"), 400},
@@ -123,7 +124,7 @@ std::vector<Refused> refused_requests() {
        400},
       {"a chunk size of 17 digits",
        post_with("Transfer-Encoding: chunked\r\n", "00000000000000001\r\n"), 400},
-      {"a chunk size beyond all limits",
+      {"a chunk size above every limit",
        post_with("Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\n"), 413},
       {"a chunk longer than its size", post_with("Transfer-Encoding: chunked\r\n", "1\r\nab\r\n"),
        400},
@@ -149,7 +150,7 @@ TEST_CASE("a host is a name or an address, with or without a port") {
   }
 }
 
-TEST_CASE("what is no proper request is refused, and its connection ends in order") {
+TEST_CASE("a malformed request is refused, and its connection closes cleanly") {
   const RunningServer server;
   const auto smuggled = "GET /seen HTTP/1.1\r\nHost: x\r\n\r\n"s;
   for (const auto& refused : refused_requests()) {
@@ -166,7 +167,7 @@ TEST_CASE("what is no proper request is refused, and its connection ends in orde
   }
 }
 
-TEST_CASE("nothing that follows a refused request is ever executed") {
+TEST_CASE("nothing after a refused request is ever executed") {
   RunningServer server;
   for (const auto& refused : refused_requests()) {
     auto client = server.connect();
@@ -177,7 +178,7 @@ TEST_CASE("nothing that follows a refused request is ever executed") {
   CHECK(server.seen.size() == 0);
 }
 
-TEST_CASE("the name of a Transfer-Encoding has no case") {
+TEST_CASE("the name of a Transfer-Encoding is case-insensitive") {
   const RunningServer server;
   const auto answer =
       server.ask(post_with("Transfer-Encoding: Chunked\r\n", "1\r\na\r\n0\r\n\r\n"));
@@ -185,7 +186,7 @@ TEST_CASE("the name of a Transfer-Encoding has no case") {
   CHECK(answer->status == 200);
 }
 
-TEST_CASE("zeros before a length do not count") {
+TEST_CASE("leading zeros in a length are ignored") {
   const RunningServer server;
   const auto answer =
       server.ask(post_with("Content-Length: " + std::string(40, '0') + "1\r\n", "a"));
@@ -194,7 +195,7 @@ TEST_CASE("zeros before a length do not count") {
   CHECK(answer->body == "a");
 }
 
-TEST_CASE("a request in single bytes is a request") {
+TEST_CASE("a request sent byte by byte is served") {
   const RunningServer server;
   auto client = server.connect();
   const auto bytes =
@@ -207,7 +208,7 @@ TEST_CASE("a request in single bytes is a request") {
   CHECK(answer->body == "abc0123456789");
 }
 
-TEST_CASE("a request that ends in its head or its body is told so") {
+TEST_CASE("a request that ends in its head or its body gets a 400") {
   const RunningServer server;
   for (const auto* bytes : {"GET /hello HTTP/1.1\r\nHost",
                             "POST /echo HTTP/1.1\r\nHost: x\r\n"
@@ -222,12 +223,12 @@ TEST_CASE("a request that ends in its head or its body is told so") {
   }
 }
 
-TEST_CASE("a body that nobody asked for is never taken for a request") {
+TEST_CASE("an unexpected body is never parsed as a request") {
   RunningServer server;
   auto client = server.connect();
   const auto hidden = "GET /seen HTTP/1.1\r\nHost: x\r\n\r\n"s;
   for (const auto* method : {"GET", "HEAD", "DELETE"}) {
-    // The body comes apart from the head, as a second segment may.
+    // The body arrives separately from the head, like a second TCP segment.
     const auto text = request_text(method, "/hello", hidden);
     REQUIRE(client.send(text.substr(0, text.size() - hidden.size())));
     REQUIRE(client.send(hidden));

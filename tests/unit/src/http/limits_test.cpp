@@ -1,4 +1,4 @@
-// Limits of size, number and time.
+// Limits on size, number and time.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -19,7 +19,7 @@ Limits short_timeouts() {
   return limits;
 }
 
-TEST_CASE("a request target beyond its limit is a 414, even without an end") {
+TEST_CASE("a request target above its limit gets a 414, even if it never ends") {
   const RunningServer server;
   CHECK(server.ask("GET /" + std::string(5000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n")->status ==
         414);
@@ -29,7 +29,7 @@ TEST_CASE("a request target beyond its limit is a 414, even without an end") {
       200);
 }
 
-TEST_CASE("a path of the greatest length is routed") {
+TEST_CASE("a path of maximum length is matched") {
   TestServer server;
   server.server.handle("GET", "/long/{}", [](const Request& request, const Responder& responder) {
     responder.answer(plain(200, request.captures[0]));
@@ -40,7 +40,7 @@ TEST_CASE("a path of the greatest length is routed") {
   CHECK(server.ask(request_text("GET", "/long/" + longest + "a"))->status == 404);
 }
 
-TEST_CASE("a head beyond its limits is a 431, even without an end") {
+TEST_CASE("a head above its limits gets a 431, even if it never ends") {
   const RunningServer server;
   const auto start = "GET /hello HTTP/1.1\r\nHost: x\r\n"s;
   CHECK(server.ask(start + "A: " + std::string(20'000, 'a'))->status == 431);
@@ -52,7 +52,7 @@ TEST_CASE("a head beyond its limits is a 431, even without an end") {
   CHECK(server.ask(many + "\r\n")->status == 200);
 }
 
-TEST_CASE("a body beyond its limit is a 413 that reaches a client who keeps sending") {
+TEST_CASE("a body above its limit gets a 413 that reaches a client that keeps sending") {
   const RunningServer server;
   const std::string body((1 << 20) + 1, 'a');
   auto client = server.connect();
@@ -69,23 +69,23 @@ TEST_CASE("a body beyond its limit is a 413 that reaches a client who keeps send
   CHECK(chunked.ends());
 }
 
-TEST_CASE("a body of exactly the limit is taken") {
+TEST_CASE("a body of exactly the limit is accepted") {
   const RunningServer server;
   const std::string body(1 << 20, 'a');
   CHECK((server.ask(request_text("POST", "/echo", body))->body == body));
 }
 
-TEST_CASE("a slow head and a slow body are a 408") {
+TEST_CASE("a slow head and a slow body get a 408") {
   const RunningServer server(short_timeouts());
   CHECK(server.ask("GET /hello HT")->status == 408);
   CHECK(server.ask("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")->status == 408);
 }
 
-TEST_CASE("a drip does not extend the time for a head") {
+TEST_CASE("sending byte by byte does not extend the head timeout") {
   const RunningServer server(short_timeouts());
   auto client = server.connect();
   REQUIRE(client.send("GET /hello HTTP/1.1\r\nA: "));
-  // Each of the bytes comes long before a timeout since the last one.
+  // Each byte arrives long before a timeout counted from the last one.
   int bytes = 0;
   while (bytes < 500 && !client.has_input_within(milliseconds(20))) {
     client.send_some("a");
@@ -95,7 +95,7 @@ TEST_CASE("a drip does not extend the time for a head") {
   CHECK(client.receive()->status == 408);
 }
 
-TEST_CASE("a connection on which nothing comes is closed without a word") {
+TEST_CASE("an idle connection is closed without an answer") {
   const RunningServer server(short_timeouts());
   auto fresh = server.connect();
   CHECK(fresh.ends());
@@ -105,7 +105,7 @@ TEST_CASE("a connection on which nothing comes is closed without a word") {
   CHECK(used.ends());
 }
 
-TEST_CASE("an empty line after an answer begins no request") {
+TEST_CASE("an empty line after an answer does not begin a request") {
   const RunningServer server(short_timeouts());
   auto client = server.connect();
   REQUIRE(client.send(request_text("GET", "/hello")));
@@ -114,7 +114,7 @@ TEST_CASE("an empty line after an answer begins no request") {
   CHECK(client.ends());
 }
 
-TEST_CASE("an answer that the client does not take ends the connection") {
+TEST_CASE("an answer that the client does not read closes the connection") {
   Limits limits;
   limits.write_timeout = milliseconds(100);
   TestServer server(limits);
@@ -128,7 +128,7 @@ TEST_CASE("an answer that the client does not take ends the connection") {
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST_CASE("a client beyond the number of connections gets a 503 with Retry-After") {
+TEST_CASE("a client above the connection limit gets a 503 with Retry-After") {
   Limits limits;
   limits.connections_max = 3;
   const RunningServer server(limits);
@@ -152,7 +152,7 @@ TEST_CASE("a client beyond the number of connections gets a 503 with Retry-After
   CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
 }
 
-TEST_CASE("who keeps others waiting with a large body is given up, and small ones never wait") {
+TEST_CASE("a large body that keeps others waiting is given up, and small bodies never wait") {
   const RunningServer server;
   const std::string body(1 << 20, 'a');
   const std::string head =
@@ -192,7 +192,7 @@ TEST_CASE("many large bodies at once are all served") {
   CHECK(served == 40);
 }
 
-TEST_CASE("slow clients delay nobody else") {
+TEST_CASE("slow clients do not delay others") {
   const RunningServer server;
   std::vector<Client> slow;
   for (int i = 0; i < 64; ++i) {

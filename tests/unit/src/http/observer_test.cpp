@@ -1,4 +1,4 @@
-// What a server tells its observer.
+// What a server reports to its observer.
 #include <map>
 #include <memory>
 #include <tuple>
@@ -42,10 +42,10 @@ struct ObservedServer : TestServer {
   void expect(const std::string& request, const std::string& endpoint, int status) {
     auto client = connect();
     REQUIRE(client.send(request + " HTTP/1.1\r\nHost: x\r\n\r\n"));
-    const auto told = recorder->answers.take();
-    REQUIRE(told);
-    CHECK(std::get<0>(*told) == endpoint);
-    CHECK(std::get<1>(*told) == status);
+    const auto reported = recorder->answers.take();
+    REQUIRE(reported);
+    CHECK(std::get<0>(*reported) == endpoint);
+    CHECK(std::get<1>(*reported) == status);
   }
 
   const std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
@@ -54,7 +54,7 @@ struct ObservedServer : TestServer {
 
 }  // namespace
 
-TEST_CASE("an observer hears of each answer by its endpoint, never by its path") {
+TEST_CASE("an observer receives each answer with its endpoint, never with its path") {
   ObservedServer server;
   server.expect("GET /things/a/b", "GET /things/{}/{}", 200);
   server.expect("GET /things/c/d?e=f", "GET /things/{}/{}", 200);
@@ -65,7 +65,7 @@ TEST_CASE("an observer hears of each answer by its endpoint, never by its path")
   CHECK(server.recorder->refusals.size() == 0);
 }
 
-TEST_CASE("an observer hears how long an answer took that had to wait") {
+TEST_CASE("an observer receives the duration of an answer that had to wait") {
   ObservedServer server;
   auto client = server.connect();
   REQUIRE(client.send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
@@ -77,14 +77,14 @@ TEST_CASE("an observer hears how long an answer took that had to wait") {
   CHECK(server.recorder->answers.size() == 0);
   responder->answer(plain(201, "made"));
   REQUIRE(client.receive());
-  const auto told = server.recorder->answers.take();
-  REQUIRE(told);
-  CHECK(std::get<0>(*told) == "POST /parked");
-  CHECK(std::get<1>(*told) == 201);
-  CHECK(std::get<2>(*told) > std::chrono::milliseconds(20));
+  const auto reported = server.recorder->answers.take();
+  REQUIRE(reported);
+  CHECK(std::get<0>(*reported) == "POST /parked");
+  CHECK(std::get<1>(*reported) == 201);
+  CHECK(std::get<2>(*reported) > std::chrono::milliseconds(20));
 }
 
-TEST_CASE("an observer hears of what is refused before there is a request") {
+TEST_CASE("an observer receives refusals that happen before a request is complete") {
   Limits limits;
   limits.uri_bytes_max = 100;
   ObservedServer server{limits};
@@ -95,7 +95,7 @@ TEST_CASE("an observer hears of what is refused before there is a request") {
   CHECK(server.recorder->answers.size() == 0);
 }
 
-TEST_CASE("who asks hears once with which status a request was answered") {
+TEST_CASE("an answer listener receives the status of the answer exactly once") {
   TestServer server;
   Events<int> statuses;
   const auto listen = [&](const Responder& responder) {
@@ -139,7 +139,7 @@ TEST_CASE("who asks hears once with which status a request was answered") {
   CHECK(statuses.size() == 0);
 }
 
-TEST_CASE("a server counts the answers that go on") {
+TEST_CASE("a server counts its open streams") {
   ObservedServer server;
   CHECK(server.server.streams() == 0);
   auto client = server.connect();

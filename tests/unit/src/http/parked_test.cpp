@@ -1,4 +1,4 @@
-// Answers that come later, and servers that stop.
+// Answers that are given later, and servers that stop.
 #include <future>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 namespace celld::http::test {
 namespace {
 
-/// A listening socket that outlives the servers that have it in turn.
+/// A listening socket that outlives the servers that use it one after another.
 class SharedSocket {
  public:
   SharedSocket() : listening_(listen_on("127.0.0.1", 0)) {}
@@ -58,7 +58,7 @@ TEST_CASE("only the first answer counts") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("a right to answer that nobody keeps is a 500") {
+TEST_CASE("a request whose last Responder is destroyed gets a 500") {
   RunningServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("POST", "/parked")));
@@ -73,7 +73,7 @@ TEST_CASE("a right to answer that nobody keeps is a 500") {
   CHECK(client.receive()->status == 200);
 }
 
-TEST_CASE("a thousand requests are parked at once, and cost no thread") {
+TEST_CASE("one thread suffices while a thousand requests are parked") {
   Limits limits;
   limits.threads = 1;
   RunningServer server(limits);
@@ -99,7 +99,7 @@ TEST_CASE("a thousand requests are parked at once, and cost no thread") {
   }
 }
 
-TEST_CASE("a client that resets its connection is known to be gone") {
+TEST_CASE("a reset by the client is noticed") {
   RunningServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("POST", "/parked")));
@@ -109,10 +109,10 @@ TEST_CASE("a client that resets its connection is known to be gone") {
   client.reset();
   CHECK(eventually([&] { return !parked->connected(); }));
   CHECK(eventually([&] { return server.server.connections() == 0; }));
-  parked->answer(plain(200, "to nobody"));
+  parked->answer(plain(200, "too late"));
 }
 
-TEST_CASE("a stop waits for the answer in hand, and closes what is idle") {
+TEST_CASE("a stop waits for pending answers, and closes idle connections") {
   RunningServer server;
   auto idle = server.connect();
   REQUIRE(idle.send(request_text("GET", "/hello")));
@@ -137,7 +137,7 @@ TEST_CASE("a stop waits for the answer in hand, and closes what is idle") {
   CHECK_FALSE(late.send("GET"));
 }
 
-TEST_CASE("a stop gives up on answers that do not come") {
+TEST_CASE("a stop gives up on answers after its grace") {
   std::optional<Responder> parked;
   {
     RunningServer server;
@@ -151,10 +151,10 @@ TEST_CASE("a stop gives up on answers that do not come") {
     server.server.stop(milliseconds(50));
     CHECK(client.ends());
   }
-  parked->answer(plain(200, "to nobody, of a server that is gone"));
+  parked->answer(plain(200, "too late"));
 }
 
-TEST_CASE("a hand-over serves open connections once more, and leaves new ones to the next") {
+TEST_CASE("a hand-over serves open connections once more, and leaves new ones to the next server") {
   SharedSocket shared;
   TestServer server;
   CHECK(server.server.adopt(shared.duplicate()).first == shared.port());
@@ -173,7 +173,7 @@ TEST_CASE("a hand-over serves open connections once more, and leaves new ones to
 
   auto handed_over =
       std::async(std::launch::async, [&] { server.server.hand_over(milliseconds(500)); });
-  // Until then it may not have begun.
+  // The hand-over begins at some time during this loop.
   std::optional<Answer> last;
   do {
     REQUIRE(active.send(request_text("POST", "/echo", "once more")));
@@ -197,7 +197,7 @@ TEST_CASE("a hand-over serves open connections once more, and leaves new ones to
   CHECK(late.receive()->body == "hello");
 }
 
-TEST_CASE("a hand-over with nobody connected is over at once") {
+TEST_CASE("a hand-over without connections ends at once") {
   RunningServer server;
   server.server.hand_over(std::chrono::hours(1));
   server.server.stop(milliseconds(0));
@@ -205,8 +205,8 @@ TEST_CASE("a hand-over with nobody connected is over at once") {
   CHECK(server.server.connections() == 0);
 }
 
-TEST_CASE("a request that nobody has read yet keeps a stop from closing its connection") {
-  // The refusal of the one keeps the poller busy while the request of the other arrives.
+TEST_CASE("a stop serves a request that has arrived unread") {
+  // The refusal of one client keeps the poller busy while the request of the other arrives.
   Events<int> begun;
   Events<int> go_on;
   Server server({}, [&](int status, std::string detail, const std::string&) {
@@ -237,7 +237,7 @@ TEST_CASE("a request that nobody has read yet keeps a stop from closing its conn
   stopped.get();
 }
 
-TEST_CASE("a server responds while it runs, and is not asked again once it has stopped") {
+TEST_CASE("a server responds while it runs, and counts as responding once it has stopped") {
   RunningServer server;
   CHECK(server.server.responds(milliseconds(10'000)));
   server.server.stop(milliseconds(0));
@@ -250,7 +250,7 @@ TEST_CASE("a server that never ran can be stopped") {
   CHECK(server.server.connections() == 0);
 }
 
-TEST_CASE("a port that is taken, and a host that is none, are told") {
+TEST_CASE("a port in use and an invalid host are reported") {
   const RunningServer server;
   TestServer other;
   const auto [port, error] = other.server.bind("127.0.0.1", server.port);

@@ -1,4 +1,4 @@
-// What clients may leave untaken of answers that go on, and for how long.
+// How much of a stream a client may leave unread, and for how long.
 #include <cstddef>
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace celld::http::test {
 namespace {
 
-TEST_CASE("a slow reader loses its connection, not our memory") {
+TEST_CASE("a slow reader loses its connection and does not fill memory") {
   Limits limits;
   limits.stream_backlog_bytes_max = 64 << 10;
   EventServer server(limits);
@@ -26,7 +26,7 @@ TEST_CASE("a slow reader loses its connection, not our memory") {
   CHECK_FALSE((seen && seen->ends_with("\r\n0\r\n\r\n")));
 }
 
-TEST_CASE("a piece beyond the backlog is taken when nothing else waits, and a second is not") {
+TEST_CASE("a piece above the backlog is accepted when nothing else waits, and a second is not") {
   Limits limits;
   limits.stream_backlog_bytes_max = 64 << 10;
   EventServer server(limits);
@@ -39,8 +39,8 @@ TEST_CASE("a piece beyond the backlog is taken when nothing else waits, and a se
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST_CASE("who has taken nothing for the longest goes when clients leave too much untaken") {
-  // Sockets take up to ten megabytes of each answer: two leave less than the bound, three more.
+TEST_CASE("above the bound for unsent data, the connection stalled for the longest is closed") {
+  // Sockets take up to ten megabytes of each answer: two answers keep the bound, three exceed it.
   constexpr std::size_t answer_bytes = 48 << 20;
   Limits limits;
   limits.unsent_bytes_max = 104 << 20;
@@ -60,7 +60,7 @@ TEST_CASE("who has taken nothing for the longest goes when clients leave too muc
   CHECK(late.connected());
 }
 
-TEST_CASE("a client that takes nothing for the write timeout is closed") {
+TEST_CASE("a client that reads nothing for the write timeout is disconnected") {
   Limits limits = with_write_timeout(milliseconds(100));
   limits.stream_backlog_bytes_max = 64 << 20;
   EventServer server(limits);

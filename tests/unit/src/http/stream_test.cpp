@@ -1,4 +1,4 @@
-// Bodies of any length, handed on as they come.
+// Streamed request bodies of any length.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// What happened to the one streamed request, seen from outside.
+/// What happened to the one streamed request.
 struct Record {
   std::mutex mutex;
   std::string body;
@@ -60,7 +60,7 @@ class RecordingSink : public BodySink {
   Record& record_;
 };
 
-/// Goes after the server, whose threads write to it.
+/// Destroyed after the server, whose threads write to it.
 struct Recorded {
   Record record;
 };
@@ -93,7 +93,7 @@ std::string chunk(std::string_view data) {
 
 const auto chunked_head = "POST /stream HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"s;
 
-TEST_CASE("a streamed body comes in pieces, beyond the limit of other bodies") {
+TEST_CASE("a streamed body arrives in pieces, and may exceed the limit of other bodies") {
   StreamServer server;
   auto client = server.connect();
   REQUIRE(client.send(chunked_head));
@@ -131,7 +131,7 @@ TEST_CASE("a streamed body may have a length, and may be empty") {
   CHECK(client.receive()->body == "hello");
 }
 
-TEST_CASE("another method on a streamed path is a 405") {
+TEST_CASE("another method on a streamed path gets a 405") {
   const StreamServer server;
   const auto answer = server.ask(request_text("PUT", "/stream", "x"));
   REQUIRE(answer);
@@ -139,7 +139,7 @@ TEST_CASE("another method on a streamed path is a 405") {
   CHECK(answer->headers.at("allow") == "POST");
 }
 
-TEST_CASE("a paused sink holds its client back, and goes on where it was") {
+TEST_CASE("a paused sink holds its client back, and continues where it stopped") {
   Limits limits;
   limits.body_timeout = milliseconds(200);
   StreamServer server(limits);
@@ -150,7 +150,7 @@ TEST_CASE("a paused sink holds its client back, and goes on where it was") {
   REQUIRE(server.record.events.take() == "open");
   REQUIRE(server.record.events.take() == "paused");
 
-  // The buffers of the kernel and of the server fill up, and then nothing more is taken.
+  // The buffers of the kernel and of the server fill up, and then accept nothing more.
   std::string sent = "first";
   const std::string piece(50'000, 'x');
   const auto bytes = chunk(piece);
@@ -161,7 +161,7 @@ TEST_CASE("a paused sink holds its client back, and goes on where it was") {
   }
   CHECK(!unsent.empty());
   CHECK(sent.size() < (64U << 20));
-  // Longer than the time between pieces: being held back is not the client's fault.
+  // Longer than the body timeout, which is suspended while the client is held back.
   CHECK_FALSE(client.has_input_within(milliseconds(400)));
   CHECK(server.record.bytes == 5);
 
@@ -172,7 +172,7 @@ TEST_CASE("a paused sink holds its client back, and goes on where it was") {
   CHECK((server.record.body == sent));
 }
 
-TEST_CASE("a sink that has had enough gets no more, and its answer still arrives") {
+TEST_CASE("a sink that wants no more gets no more, and its answer still arrives") {
   StreamServer server;
   server.record.enough_after = 10;
   auto client = server.connect();
@@ -211,14 +211,14 @@ TEST_CASE("a client that leaves, stalls or breaks the framing aborts its stream"
   SECTION("by a reset") {
     client.reset();
   }
-  SECTION("by the end of its bytes") {
+  SECTION("by closing its sending side") {
     client.shut_down_writing();
     CHECK(client.receive()->status == 400);
   }
   SECTION("by sending nothing more") {
     CHECK(client.receive()->status == 408);
   }
-  SECTION("by a chunk that is none") {
+  SECTION("by a malformed chunk") {
     REQUIRE(client.send("xyz\r\n"));
     CHECK(client.receive()->status == 400);
   }
@@ -230,7 +230,7 @@ TEST_CASE("a client that leaves, stalls or breaks the framing aborts its stream"
   CHECK(eventually([&] { return !server.record.responder->connected(); }));
 }
 
-TEST_CASE("a paused stream learns that its client has gone") {
+TEST_CASE("a paused sink is notified when its client has gone") {
   StreamServer server;
   server.record.pauses = true;
   auto client = server.connect();
@@ -241,7 +241,7 @@ TEST_CASE("a paused stream learns that its client has gone") {
   CHECK(server.record.events.take() == "abort");
 }
 
-TEST_CASE("a sink that throws is a 500") {
+TEST_CASE("a sink that throws causes a 500") {
   StreamServer server;
   server.record.throws = true;
   auto client = server.connect();
@@ -252,7 +252,7 @@ TEST_CASE("a sink that throws is a 500") {
   CHECK(answer->body.find("broken") == std::string::npos);
 }
 
-TEST_CASE("nothing after a stream answered early is taken for a request") {
+TEST_CASE("nothing after a stream answered early is parsed as a request") {
   StreamServer server;
   auto client = server.connect();
   REQUIRE(
@@ -265,7 +265,7 @@ TEST_CASE("nothing after a stream answered early is taken for a request") {
   CHECK(server.seen.size() == 0);
 }
 
-TEST_CASE("a streamed body may be answered by a stream, before it has ended") {
+TEST_CASE("a streamed body may be answered by a stream before it has ended") {
   StreamServer server;
   auto client = server.connect();
   REQUIRE(client.send(chunked_head + chunk("hello")));
@@ -276,7 +276,7 @@ TEST_CASE("a streamed body may be answered by a stream, before it has ended") {
   CHECK(head->headers.at("connection") == "close");
   CHECK(client.receive_chunk() == "first");
   CHECK(server.record.events.take() == "freed");
-  // Nobody reads this any more, and it is no request.
+  // The server discards this, and does not parse it as a request.
   REQUIRE(client.send(request_text("GET", "/seen")));
   CHECK(stream.write("second"));
   stream.end();

@@ -11,7 +11,7 @@ namespace celld::http::test {
 TlsClient::TlsClient(std::uint16_t port, const ClientTerms& terms)
     : Client(port), context_(SSL_CTX_new(TLS_client_method())), drips_(terms.drips) {
   auto* context = context_.get();
-  // Old versions are refused by the server, not by us.
+  // The server has to refuse old versions, so the client must not.
   SSL_CTX_set_security_level(context, terms.version_max < TLS1_2_VERSION ? 0 : 2);
   SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
   SSL_CTX_set_max_proto_version(context, terms.version_max);

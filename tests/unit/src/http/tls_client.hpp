@@ -1,4 +1,4 @@
-// A client that speaks TLS, and lets a test see and hold back the bytes under it.
+// A TLS client that gives tests access to the encrypted bytes.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -14,11 +14,11 @@
 namespace celld::http::test {
 
 struct ClientTerms {
-  const Identity* authority = nullptr;  ///< Who must have signed the server's certificate.
-  const Identity* identity = nullptr;   ///< What it shows when it is asked.
+  const Identity* authority = nullptr;  ///< Must have signed the server's certificate.
+  const Identity* identity = nullptr;   ///< Shown when the server requests a certificate.
   int version_max = TLS1_3_VERSION;
-  std::string_view protocols = {};  ///< For ALPN, each with its length before it.
-  bool drips = false;               ///< Every byte is sent by itself.
+  std::string_view protocols = {};  ///< For ALPN, each after its length.
+  bool drips = false;               ///< Sends each byte by itself.
 };
 
 class TlsClient : public Client {
@@ -28,13 +28,12 @@ class TlsClient : public Client {
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  /// False when the server, or this client, does not agree to it. A client certificate may still
-  /// be refused afterwards.
+  /// False when either side refuses. The server may still refuse a client certificate afterwards.
   bool shake_hands();
   bool send(std::string_view bytes) override;
-  /// Sends the alert that nothing more comes, and nothing after it.
+  /// Sends a close_notify, and nothing after it.
   void close_notify();
-  /// Whether the server has said in order that nothing more comes.
+  /// Whether the server has sent a close_notify.
   bool was_notified() const;
   std::string peer_name() const;
   std::string version() const { return SSL_get_version(ssl_.get()); }
@@ -42,9 +41,9 @@ class TlsClient : public Client {
   /// The bytes that begin a handshake.
   std::string hello();
   bool asks_to_renegotiate();
-  /// Sends a message that changes its key and has no data (TLS 1.3).
+  /// Sends a key update, a message without data (TLS 1.3).
   bool updates_key();
-  /// The last alert, or fault of the protocol, in OpenSSL's words.
+  /// The last alert or protocol error, in OpenSSL's words.
   const std::string& fault() const { return fault_; }
 
  protected:
@@ -65,7 +64,7 @@ class TlsClient : public Client {
 
   std::unique_ptr<SSL_CTX, FreeContext> context_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
-  BIO* incoming_ = nullptr;  // The connection's.
+  BIO* incoming_ = nullptr;  // Owned by `ssl_`, like `outgoing_`.
   BIO* outgoing_ = nullptr;
   const bool drips_;
   std::string fault_;

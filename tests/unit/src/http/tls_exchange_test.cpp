@@ -1,4 +1,4 @@
-// HTTP over TLS goes on as without it.
+// HTTP over TLS behaves as it does without.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace celld::http::test {
 namespace {
 
-TEST_CASE("an encrypted connection serves one request after another, and those sent ahead") {
+TEST_CASE("an encrypted connection serves sequential and pipelined requests") {
   const TlsServer server;
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const auto client = server.connect_tls({nullptr, nullptr, version, {}, false});
@@ -30,7 +30,7 @@ TEST_CASE("an encrypted connection serves one request after another, and those s
   }
 }
 
-TEST_CASE("bodies of a megabyte go both ways, however they are cut into records") {
+TEST_CASE("bodies of a megabyte pass both ways, however they are split into records") {
   const TlsServer server;
   std::string body(1 << 20, 'a');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 26);
@@ -47,7 +47,7 @@ TEST_CASE("bodies of a megabyte go both ways, however they are cut into records"
   }
 }
 
-TEST_CASE("an answer beyond all buffers arrives whole over TLS") {
+TEST_CASE("an answer larger than all buffers arrives whole over TLS") {
   TlsServer server;
   server.large.resize(32 << 20);
   for (std::size_t i = 0; i < server.large.size(); ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("an answer beyond all buffers arrives whole over TLS") {
   CHECK(serves(*client));
 }
 
-TEST_CASE("a client that sends every byte by itself shakes hands and is served") {
+TEST_CASE("a client that sends byte by byte completes its handshake and is served") {
   const TlsServer server;
   const auto client = server.connect_tls({nullptr, nullptr, TLS1_3_VERSION, {}, true});
   for (int i = 0; i < 3; ++i) CHECK(serves(*client));
@@ -78,7 +78,7 @@ TEST_CASE("an answer may come later, from another thread, over TLS") {
   CHECK(serves(*client));
 }
 
-TEST_CASE("a connection is ended with a close_notify, by either side") {
+TEST_CASE("either side ends a connection with a close_notify") {
   const TlsServer server;
   const auto client = server.connect_tls();
   REQUIRE(client->send(request_text("GET", "/hello", {}, "Connection: close\r\n")));
@@ -94,7 +94,7 @@ TEST_CASE("a connection is ended with a close_notify, by either side") {
   CHECK(leaving->was_notified());
 }
 
-TEST_CASE("an idle connection is ended with a close_notify") {
+TEST_CASE("the server ends an idle connection with a close_notify") {
   Limits limits;
   limits.idle_timeout = milliseconds(100);
   const TlsServer server(limits);
@@ -103,7 +103,7 @@ TEST_CASE("an idle connection is ended with a close_notify") {
   CHECK(client->was_notified());
 }
 
-TEST_CASE("a client that ends its side without close_notify still gets its answer") {
+TEST_CASE("a client that closes its side without close_notify still gets its answer") {
   TlsServer server;
   const auto client = server.connect_tls();
   REQUIRE(client->send(request_text("POST", "/parked")));
@@ -117,7 +117,7 @@ TEST_CASE("a client that ends its side without close_notify still gets its answe
   CHECK(client->ends());
 }
 
-TEST_CASE("a stream goes over TLS, with its heartbeats") {
+TEST_CASE("a stream works over TLS, with its heartbeats") {
   TlsServer server;
   server.terms = {":", milliseconds(20)};
   const auto client = server.connect_tls();
@@ -139,7 +139,7 @@ TEST_CASE("a stream goes over TLS, with its heartbeats") {
   CHECK(serves(*client));
 }
 
-TEST_CASE("a slow reader over TLS is cut, and one that has gone is noticed") {
+TEST_CASE("a slow reader over TLS is disconnected, and the loss of a client is noticed") {
   TlsServer server;
   server.terms = {":", milliseconds(20)};
   const auto slow = server.connect_tls();
@@ -176,7 +176,7 @@ TEST_CASE("a stop ends a stream over TLS properly") {
   CHECK(server.server.connections() == 0);
 }
 
-TEST_CASE("an encrypted client beyond the number of connections gets its 503 too") {
+TEST_CASE("an encrypted client above the connection limit gets its 503 too") {
   Limits limits;
   limits.connections_max = 1;
   const TlsServer server(limits);
@@ -202,7 +202,7 @@ TEST_CASE("hundreds of encrypted connections are served at once") {
   for (const auto& client : clients) REQUIRE(client->receive()->body == "hello");
 }
 
-TEST_CASE("a streamed body of many megabytes comes over TLS") {
+TEST_CASE("a streamed body of many megabytes arrives over TLS") {
   const TlsServer server;
   const auto client = server.connect_tls();
   REQUIRE(client->send("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n"));

@@ -1,4 +1,4 @@
-// A running server that speaks TLS, and what it takes to change that.
+// A running TLS server, with the means to change its certificate.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline std::shared_ptr<const TlsContext> loaded(const TlsSettings& settings) {
   return std::get<std::shared_ptr<TlsContext>>(context);
 }
 
-/// Counts what comes, and answers with the number.
+/// Counts the bytes of the body, and answers with the number.
 class CountingSink : public BodySink {
  public:
   explicit CountingSink(Responder responder) : responder_(std::move(responder)) {}
@@ -35,7 +35,7 @@ class CountingSink : public BodySink {
   std::size_t bytes_ = 0;
 };
 
-/// A server that speaks TLS as "first", its authority, and files to change that.
+/// A TLS server with a certificate for "first", its CA, and the files of other certificates.
 struct TlsServer : TestServer {
   explicit TlsServer(Limits limits = {}, bool client_certificates = false) : TestServer(limits) {
     server.use_tls(loaded(settings("first", client_certificates)));
@@ -63,7 +63,7 @@ struct TlsServer : TestServer {
     return made;
   }
 
-  /// A client with a handshake behind it.
+  /// A client that has completed its handshake.
   std::unique_ptr<TlsClient> connect_tls(ClientTerms client_terms = {}) const {
     client_terms.authority = &authority;
     auto client = std::make_unique<TlsClient>(port, client_terms);
@@ -81,7 +81,7 @@ struct TlsServer : TestServer {
   Events<AnswerStream> streams;
 };
 
-/// Whether an ordinary request gets its ordinary answer.
+/// Whether an ordinary request gets its usual answer.
 inline bool serves(Client& client) {
   if (!client.send(request_text("GET", "/hello"))) return false;
   const auto answer = client.receive();

@@ -1,4 +1,4 @@
-// The server's end of TLS: what it agrees to, and what it does not.
+// The server's end of TLS: what it accepts, and what it refuses.
 #include <future>
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ Limits short_timeouts() {
   return limits;
 }
 
-TEST_CASE("TLS 1.2 and 1.3 are spoken") {
+TEST_CASE("TLS 1.2 and 1.3 are supported") {
   const TlsServer server;
   const auto modern = server.connect_tls();
   CHECK(modern->version() == "TLSv1.3");
@@ -34,7 +34,7 @@ TEST_CASE("TLS 1.1 is refused with an alert") {
   CHECK(client.fault().find("alert protocol version") != std::string::npos);
 }
 
-TEST_CASE("HTTP/1.1 is agreed on, and a client that only speaks something else is refused") {
+TEST_CASE("HTTP/1.1 is negotiated, and a client that only offers another protocol is refused") {
   const TlsServer server;
   ClientTerms both;
   both.protocols = "\x02h2\x08http/1.1";
@@ -46,7 +46,7 @@ TEST_CASE("HTTP/1.1 is agreed on, and a client that only speaks something else i
   CHECK(refused.fault().find("no application protocol") != std::string::npos);
 }
 
-TEST_CASE("a plain client on a port that speaks TLS is told so, and closed") {
+TEST_CASE("a client without TLS gets an answer that says so, and is disconnected") {
   const TlsServer server;
   auto client = server.connect();
   REQUIRE(client.send(request_text("GET", "/hello")));
@@ -59,7 +59,7 @@ TEST_CASE("a plain client on a port that speaks TLS is told so, and closed") {
   CHECK(client.ends());
 }
 
-TEST_CASE("a handshake that is never finished is dropped at the timeout of a head") {
+TEST_CASE("an unfinished handshake ends at the head timeout") {
   const TlsServer server(short_timeouts());
   auto silent = server.connect();
   TlsClient half(server.port, {});
@@ -72,7 +72,7 @@ TEST_CASE("a handshake that is never finished is dropped at the timeout of a hea
   CHECK(silent.ends());
 }
 
-TEST_CASE("after its handshake a connection may be idle for longer than a head may take") {
+TEST_CASE("after its handshake a connection may be idle for longer than the head timeout") {
   const TlsServer server(short_timeouts());
   const auto client = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
   CHECK_FALSE(client->has_input_within(milliseconds(300)));
@@ -81,7 +81,7 @@ TEST_CASE("after its handshake a connection may be idle for longer than a head m
   CHECK(client->receive()->status == 408);
 }
 
-TEST_CASE("what is no TLS breaks the connection, and nothing else") {
+TEST_CASE("invalid TLS breaks its own connection only") {
   const TlsServer server;
   const auto other = server.connect_tls();
   auto garbage = server.connect();
@@ -94,7 +94,7 @@ TEST_CASE("what is no TLS breaks the connection, and nothing else") {
   CHECK(serves(*other));
 }
 
-TEST_CASE("nobody renegotiates") {
+TEST_CASE("renegotiation is refused") {
   const TlsServer server;
   const auto client = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
   CHECK(serves(*client));
@@ -103,7 +103,7 @@ TEST_CASE("nobody renegotiates") {
   CHECK(client->fault().find("no renegotiation") != std::string::npos);
 }
 
-TEST_CASE("a client certificate must be there, and signed by the right authority") {
+TEST_CASE("a client certificate is required, and must be signed by the right CA") {
   const TlsServer server({}, true);
   const auto known = make_identity("known", server.client_authority);
   const auto stranger = make_identity("stranger", server.authority);
@@ -111,7 +111,7 @@ TEST_CASE("a client certificate must be there, and signed by the right authority
     CHECK(serves(*server.connect_tls({nullptr, &known, version, {}, false})));
     for (const auto* identity : {&stranger, static_cast<const Identity*>(nullptr)}) {
       TlsClient client(server.port, {nullptr, identity, version, {}, false});
-      // In TLS 1.3 the client has done its part before the server judges it.
+      // In TLS 1.3 the client finishes its handshake before the server checks the certificate.
       const bool served = client.shake_hands() && serves(client);
       CHECK_FALSE(served);
       CHECK(client.fault().find("alert") != std::string::npos);
@@ -119,7 +119,7 @@ TEST_CASE("a client certificate must be there, and signed by the right authority
   }
 }
 
-TEST_CASE("a reload gives new connections the new certificate, while the old ones go on") {
+TEST_CASE("a reload gives new connections the new certificate, and open ones continue") {
   TlsServer server;
   const auto old = server.connect_tls();
   REQUIRE(old->send(request_text("POST", "/parked")));
@@ -133,7 +133,7 @@ TEST_CASE("a reload gives new connections the new certificate, while the old one
   CHECK(old->peer_name() == "first");
 }
 
-TEST_CASE("clients come and go while the certificate changes") {
+TEST_CASE("clients connect and disconnect while the certificate changes") {
   TlsServer server;
   const auto second = loaded(server.settings("second", false));
   const auto first = loaded(server.settings("first", false));
@@ -144,7 +144,7 @@ TEST_CASE("clients come and go while the certificate changes") {
   reloads.get();
 }
 
-TEST_CASE("a flood of messages that carry no data keeps nobody else waiting") {
+TEST_CASE("a flood of messages without data does not delay other clients") {
   const TlsServer server;
   const auto flooding = server.connect_tls();
   const auto other = server.connect_tls();

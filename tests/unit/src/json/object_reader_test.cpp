@@ -34,7 +34,7 @@ TEST_CASE("members of the right type are read") {
   CHECK(faults.empty());
 }
 
-TEST_CASE("an absent member is no fault until it is required") {
+TEST_CASE("an absent member is a fault only if it is required") {
   const Document doc = document("{}");
   std::vector<Fault> faults;
   ObjectReader reader(doc.value, "", faults);
@@ -47,7 +47,7 @@ TEST_CASE("an absent member is no fault until it is required") {
   CHECK(faults == std::vector<Fault>{{"/s", "is required"}, {"/i", "is required"}});
 }
 
-TEST_CASE("every member of a wrong type is a fault at its place") {
+TEST_CASE("each member of a wrong type is a fault with its pointer") {
   const Document doc =
       document(R"({"s":1,"i":"1","n":"x","b":0,"o":[],"a":{},"f":3.0,"t":true,"z":null})");
   std::vector<Fault> faults;
@@ -91,7 +91,7 @@ TEST_CASE("lengths and ranges are checked") {
   CHECK(faults[2] == Fault{"/s", "must have at most 1 bytes"});
 }
 
-TEST_CASE("members that nobody asked for are unknown") {
+TEST_CASE("members that were not read are unknown") {
   const Document doc = document(R"({"a":1,"b/c":2,"d":3})");
   std::vector<Fault> faults;
   ObjectReader reader(doc.value, "/x", faults);
@@ -100,7 +100,7 @@ TEST_CASE("members that nobody asked for are unknown") {
   CHECK(faults == std::vector<Fault>{{"/x/b~1c", "is unknown"}, {"/x/d", "is unknown"}});
 }
 
-TEST_CASE("what is not an object is one fault and reads as empty") {
+TEST_CASE("a value that is not an object is one fault and reads as empty") {
   for (const auto* text : {"[]", "1", "null", "\"x\""}) {
     const Document doc = document(text);
     std::vector<Fault> faults;
@@ -114,7 +114,7 @@ TEST_CASE("what is not an object is one fault and reads as empty") {
   }
 }
 
-TEST_CASE("a number out of range is not called a wrong type as well") {
+TEST_CASE("a number out of range is not reported as a wrong type as well") {
   const Document doc = document(R"({"i":1e999,"n":18446744073709551616,"s":null})");
   std::vector<Fault> faults = doc.number_faults;
   ObjectReader reader(doc.value, "", faults);

@@ -25,7 +25,7 @@ std::string whole(const Line& line, Format format) {
   return finish(some_time, line.level(), render(line, format), format);
 }
 
-TEST_CASE("a line for machines is one JSON object with time, level, message and fields") {
+TEST_CASE("a JSON line is one object with time, level, message and fields") {
   const std::string text = whole(a_line(), Format::json);
   CHECK(text.find('\n') == text.size() - 1);
   CHECK(parsed(text.substr(0, text.size() - 1)) == json::Value{{"time", "2026-11-21T13:44:42.045Z"},
@@ -37,13 +37,13 @@ TEST_CASE("a line for machines is one JSON object with time, level, message and 
                                                                {"audit", true}});
 }
 
-TEST_CASE("a line for people has quotes only where it needs them") {
+TEST_CASE("a text line has quotes only where it needs them") {
   CHECK(whole(a_line(), Format::text) ==
         "2026-11-21T13:44:42.045Z warning an attempt timed out cell=acme/dns "
         "service=\"two words\" attempt=3 audit=true\n");
 }
 
-TEST_CASE("neither a message nor a field can begin another line or field") {
+TEST_CASE("neither a message nor a field can start another line or field") {
   const std::string evil = "a\nb\r\x1b[2J\" level=x \\ \x80";
   Line line{Level::info, evil};
   line.text("path", evil).text("empty", "");
@@ -74,7 +74,7 @@ TEST_CASE("no character beyond ASCII moves a terminal's cursor either") {
   CHECK(json_text.find("\u009b") == std::string::npos);
 }
 
-TEST_CASE("levels and formats are known by their names") {
+TEST_CASE("levels and formats are parsed by name") {
   for (const Level level :
        {Level::debug, Level::info, Level::warning, Level::error, Level::critical}) {
     CHECK(parse_level(to_string(level)) == level);

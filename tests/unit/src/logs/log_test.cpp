@@ -1,4 +1,4 @@
-// The log takes lines from any thread at any speed, and whoever reads it holds up nobody.
+// The log takes lines from any thread at any speed, and a slow reader delays no writer.
 #include "src/logs/log.hpp"
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds patience{10'000};
 
-/// A pipe whose writing end is what a log writes to.
+/// A pipe for a log to write to.
 class Pipe {
  public:
   Pipe() {
@@ -38,7 +38,7 @@ class Pipe {
     if (file_ != nullptr) std::fclose(file_);
     file_ = nullptr;
   }
-  /// Everything until the writer closes.
+  /// All lines until the writer closes.
   std::vector<std::string> lines() {
     std::string text;
     std::array<char, 4096> piece{};
@@ -109,14 +109,14 @@ TEST_CASE("lines of several threads are whole, each thread's in order") {
   }
 }
 
-TEST_CASE("a reader that sleeps holds up no writer, and the lines that are lost are counted") {
+TEST_CASE("a sleeping reader delays no writer, and lost lines are counted") {
   Pipe pipe;
   constexpr std::uint64_t written = 50'000;
   std::uint64_t seen = 0;
   std::uint64_t lost = 0;
   std::jthread reader;
   {
-    Log log{{.queue_lines_max = 2000}, pipe.writer()};  // More than a pipe takes.
+    Log log{{.queue_lines_max = 2000}, pipe.writer()};  // More than fits into a pipe.
     for (std::uint64_t i = 0; i < written; ++i) log.write({Level::info, "a line like another"});
     CHECK_FALSE(log.finish(milliseconds{10}));
     reader = std::jthread([&] {
@@ -136,7 +136,7 @@ TEST_CASE("a reader that sleeps holds up no writer, and the lines that are lost 
   CHECK(seen + lost == written);
 }
 
-TEST_CASE("a flood is held back, and its end says how much") {
+TEST_CASE("a flood is suppressed, and its end reports how many lines") {
   Pipe pipe;
   {
     Settings settings;
@@ -153,7 +153,7 @@ TEST_CASE("a flood is held back, and its end says how much") {
   CHECK(has(lines[6], "like=\"a job failed\" count=95 about=acme/dns"));
 }
 
-TEST_CASE("the end of a flood is told without another line") {
+TEST_CASE("the end of a flood is reported without waiting for another line") {
   Pipe pipe;
   Settings settings;
   settings.floods.each = {1, 10};
@@ -161,7 +161,7 @@ TEST_CASE("the end of a flood is told without another line") {
   for (int i = 0; i < 3; ++i) log.write_limited({Level::info, "a job failed"}, "");
   std::string text;
   std::array<char, 1> byte{};
-  while (!has(text, "held back") && ::read(pipe.reader(), byte.data(), 1) == 1) text += byte[0];
+  while (!has(text, "suppressed") && ::read(pipe.reader(), byte.data(), 1) == 1) text += byte[0];
   CHECK(has(text, " info a job failed\n"));
 }
 

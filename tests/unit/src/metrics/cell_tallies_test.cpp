@@ -1,4 +1,4 @@
-// Which cells have labels, and that no count is lost, doubled, or taken back.
+// Which cells have labels, and that no count is lost, doubled or taken back.
 #include "src/metrics/cell_tallies.hpp"
 
 #include <map>
@@ -29,7 +29,7 @@ void submit(CellTallies& tallies, std::size_t number, int times) {
 
 }  // namespace
 
-TEST_CASE("cells get labels while there are some, and the others are summed") {
+TEST_CASE("cells get labels while any are left, and the others are summed") {
   CellTallies tallies{{2, 100}};
   submit(tallies, 1, 1);
   submit(tallies, 2, 2);
@@ -43,7 +43,7 @@ TEST_CASE("cells get labels while there are some, and the others are summed") {
   CHECK(taken.others.submissions == 7);
 }
 
-TEST_CASE("each event is counted as what it is") {
+TEST_CASE("each event has its own counter") {
   CellTallies tallies;
   tallies.submitted(cell(1));
   tallies.refused(cell(1), Refusal::Kind::queue_full);
@@ -80,7 +80,7 @@ TEST_CASE("a cell that is more than twice as busy takes the label of another") {
   submit(tallies, 3, 20);
   tallies.rank();
   CHECK(labelled(tallies) == std::set<std::string>{"customer1", "customer2"});
-  submit(tallies, 1, 5);  // Half of what was before is forgotten: 10, 5, and 10 + 30.
+  submit(tallies, 1, 5);  // Earlier activity is halved: 10, 5, and 10 + 30.
   submit(tallies, 3, 30);
   tallies.rank();
   CHECK(labelled(tallies) == std::set<std::string>{"customer1", "customer3"});
@@ -95,7 +95,7 @@ TEST_CASE("a backlog makes a cell busy, even when nothing happens in it") {
   CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
 }
 
-TEST_CASE("cells without anything to do take a label only where one is left") {
+TEST_CASE("idle cells get labels only while any are left") {
   CellTallies tallies{{2, 100}};
   CHECK(tallies.saw(cell(1), 0));
   CHECK(tallies.saw(cell(2), 0));
@@ -106,22 +106,22 @@ TEST_CASE("cells without anything to do take a label only where one is left") {
   CHECK(labelled(tallies).size() == 2);
 }
 
-TEST_CASE("cells beyond those that are looked at are counted among the others") {
+TEST_CASE("cells beyond the limit on candidates are counted among the others") {
   CellTallies tallies{{1, 2}};
   for (std::size_t i = 1; i <= 10; ++i) submit(tallies, i, 1);
   CHECK(tallies.snapshot().others.submissions == 9);
   tallies.rank();
-  tallies.rank();  // What was idle since has made room.
+  tallies.rank();  // Cells that were idle since have made room.
   submit(tallies, 10, 50);
   tallies.rank();
   CHECK(labelled(tallies) == std::set<std::string>{"customer10"});
 }
 
-TEST_CASE("no series decreases while it lasts, and every event is in exactly one") {
+TEST_CASE("no series decreases while it exists, and every event is in exactly one") {
   CellTallies tallies{{5, 50}};
   std::mt19937 random{42};
   std::map<std::string, std::uint64_t> before;
-  std::uint64_t counted = 0;  // By the rates of the series, as Prometheus adds them up.
+  std::uint64_t counted = 0;  // From the increases of the series, as Prometheus adds them up.
   std::uint64_t happened = 0;
   for (int round = 0; round < 200; ++round) {
     const auto favourite = random() % 40;
@@ -139,7 +139,7 @@ TEST_CASE("no series decreases while it lasts, and every event is in exactly one
     }
     REQUIRE(counted == happened);
     tallies.rank();
-    // A series that ended begins at 0 when it comes again.
+    // A series that ended starts at 0 when it returns.
     const auto left = labelled(tallies);
     before = now;
     for (auto& [name, value] : before) {

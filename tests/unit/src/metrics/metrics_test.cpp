@@ -57,7 +57,7 @@ TEST_CASE("attempts are counted by service and outcome") {
   CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
 }
 
-TEST_CASE("a service that comes later has labels of its own, up to a bound") {
+TEST_CASE("a service added later has labels of its own, up to a limit") {
   Metrics metrics{{"dns"}, "1.2.3"};
   const auto attempt_at = [&](const std::string& service) {
     metrics.engine().attempt_ended(job({}, service), AttemptEnd::Kind::succeeded, AbortCause::none,
@@ -82,7 +82,7 @@ TEST_CASE("a service that comes later has labels of its own, up to a bound") {
   CHECK(text.find("too-many") == std::string::npos);
 }
 
-TEST_CASE("requests are counted by endpoint and class of status") {
+TEST_CASE("requests are counted by endpoint and status class") {
   Metrics metrics{{}, "1.2.3"};
   auto& http = metrics.http();
   http.serves({{"GET", "/v1/jobs/{}"}, {"POST", "/v1/jobs"}});
@@ -108,7 +108,7 @@ TEST_CASE("requests are counted by endpoint and class of status") {
   CHECK(has_line(text, R"~(celld_http_refusals_total{status="other"} 1)~"));
 }
 
-TEST_CASE("cells with a label are told one by one, and the others in sum") {
+TEST_CASE("cells with a label are exported one by one, and the others as a sum") {
   Metrics metrics{{}, "1.2.3"};
   CellTallies few{{1, 100}};
   CellSurvey survey;
@@ -118,9 +118,9 @@ TEST_CASE("cells with a label are told one by one, and the others in sum") {
   auto paused = status("idle", 0);
   paused.changed.state = cells::CellState::paused;
   survey.add(paused, few);
-  auto made_from = status("*", 9);
-  made_from.is_template = true;
-  survey.add(made_from, few);
+  auto template_cell = status("*", 9);
+  template_cell.is_template = true;
+  survey.add(template_cell, few);
   survey.labelled[{"acme", "*"}].oldest_queued_s = 12.5;
   const auto text = metrics.text(survey, {});
   CHECK(has_line(text, R"~(celld_jobs{customer="acme",product="*",state="queued"} 7)~"));
@@ -133,7 +133,7 @@ TEST_CASE("cells with a label are told one by one, and the others in sum") {
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
 }
 
-TEST_CASE("the daemon's readings and its commits are told") {
+TEST_CASE("the daemon's readings and commits are exported") {
   Metrics metrics{{}, "1.2.3"};
   metrics.committed({3, std::chrono::microseconds{200}});
   const auto text = metrics.text({}, {true, 5, 100, 2, 4, "/no/such/file"});

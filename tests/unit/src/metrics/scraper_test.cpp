@@ -1,4 +1,4 @@
-// Scrapes of an engine that takes its time.
+// Scrapes of a slow engine.
 #include "src/metrics/scraper.hpp"
 
 #include <atomic>
@@ -17,7 +17,7 @@ using namespace celld::metrics;
 
 namespace {
 
-/// A dispatcher without cells, which answers the first survey and no other.
+/// A dispatcher without cells that answers the first survey and no other.
 caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
                                        const std::shared_ptr<std::atomic<int>>& surveys) {
   auto held = std::make_shared<std::vector<caf::response_promise>>();
@@ -74,9 +74,9 @@ class Scraped {
 
 }  // namespace
 
-TEST_CASE("a scrape during a survey that does not end gets what was found before") {
+TEST_CASE("a scrape during a survey that does not end gets the previous result") {
   const Scraped scraped;
-  // Those that are fresh are shared; the last of these waits for a while.
+  // Scrapes share a fresh result; the last one here waits for a new survey.
   while (scraped.surveys() < 2) REQUIRE(scraped.status() == 200);
   CHECK(scraped.status() == 200);
 }

@@ -10,7 +10,7 @@
 
 namespace celld::test {
 
-/// A job of one service per step, whose current step has begun this attempt.
+/// A job with one service per step, whose current step is in this attempt.
 inline std::shared_ptr<cells::Job> make_job(cells::JobId id, std::vector<std::string> services,
                                             std::size_t step = 0, std::uint32_t attempt = 1) {
   auto spec = std::make_shared<cells::JobSpec>();

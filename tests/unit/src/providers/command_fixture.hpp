@@ -1,4 +1,4 @@
-// Commands through a transport, for tests that wait for their ends.
+// Runs commands through a transport and waits for them to end.
 #pragma once
 
 #include <signal.h>
@@ -24,7 +24,7 @@ namespace celld::test {
 
 inline constexpr std::chrono::seconds command_patience{60};
 
-/// Removed when it goes.
+/// A temporary directory, removed on destruction.
 class Directory {
  public:
   Directory() {
@@ -41,7 +41,7 @@ class Directory {
   std::string path_;
 };
 
-/// Looks again until `condition` holds.
+/// Polls until `condition` holds; false after `command_patience`.
 template <typename Condition>
 bool comes_true(Condition condition) {
   const auto give_up_at = std::chrono::steady_clock::now() + command_patience;
@@ -52,7 +52,7 @@ bool comes_true(Condition condition) {
   return true;
 }
 
-/// The numbers in a file that a script writes, one a line, when there are `count`.
+/// Waits until a script has written `count` numbers to a file, one per line, and returns them.
 inline std::vector<pid_t> wait_for_numbers(const std::string& path, std::size_t count) {
   std::vector<pid_t> numbers;
   const bool there = comes_true([&] {
@@ -67,7 +67,7 @@ inline std::vector<pid_t> wait_for_numbers(const std::string& path, std::size_t 
   return numbers;
 }
 
-/// A process that has ended and was not waited for still exists.
+/// Whether the process exists. A zombie does.
 inline bool exists(pid_t pid) {
   return ::kill(pid, 0) == 0 || errno == EPERM;
 }

@@ -1,4 +1,4 @@
-// What the end of a command means.
+// The outcomes of commands.
 #include <cerrno>
 #include <csignal>
 #include <string>
@@ -49,7 +49,7 @@ TEST_CASE("exit 0 with any other output is an invalid response and may be retrie
   CHECK(of(ended(End::too_large, 0)).kind == Kind::retryable);
 }
 
-TEST_CASE("exit 75 is retried, any other is a rejection, and both may use their own words") {
+TEST_CASE("exit 75 is retried, any other failure is a rejection, and both may have a message") {
   auto outcome = of(ended(End::exited, 75, R"({"code": "busy", "message": "in use"})"));
   CHECK(outcome.kind == Kind::retryable);
   CHECK(outcome.code == "provider_error");
@@ -68,24 +68,24 @@ TEST_CASE("exit 75 is retried, any other is a rejection, and both may use their 
   }
 }
 
-TEST_CASE("an end that tells nothing about the outcome leaves it unknown") {
+TEST_CASE("a command that is killed, lost or late has an unknown outcome") {
   CHECK(of(ended(End::killed, SIGSEGV)).kind == Kind::unknown);
   CHECK(of(ended(End::killed, SIGSEGV)).code == "provider_error");
-  CHECK(of(ended(End::killed, SIGSEGV)).message == "db was ended by signal 11.");
+  CHECK(of(ended(End::killed, SIGSEGV)).message == "db was killed by signal 11.");
   CHECK(of(ended(End::lost, 0)).kind == Kind::unknown);
   CHECK(of(ended(End::timed_out, 0)).kind == Kind::unknown);
   CHECK(of(ended(End::timed_out, 0)).code == "timeout");
   CHECK(of(ended(End::aborted, 0)).kind == Kind::aborted);
 }
 
-TEST_CASE("a command that could not be started may be retried, and says why not") {
-  const auto outcome = of(ended(End::not_begun, ENOENT));
+TEST_CASE("a command that could not be started may be retried, and its message says why") {
+  const auto outcome = of(ended(End::not_started, ENOENT));
   CHECK(outcome.kind == Kind::retryable);
   CHECK(outcome.code == "communications_error");
   CHECK(outcome.message == "db could not be started: No such file or directory.");
 }
 
-TEST_CASE("lines of standard error are messages, clean and cut") {
+TEST_CASE("lines of standard error become messages, cleaned and truncated") {
   const auto outcome = of(ended(End::exited, 0, R"({"messages": [{"text": "last"}]})",
                                 {{"warning: \x1b[31mred\x1b[0m\r", false},
                                  {"bad \xff utf-8 é\ttab", false},
@@ -100,7 +100,7 @@ TEST_CASE("lines of standard error are messages, clean and cut") {
   CHECK(of(ended(End::exited, 1, "", {{"a", false}})).messages[0].severity == Severity::error);
 }
 
-TEST_CASE("there are at most 100 messages, and the oldest go") {
+TEST_CASE("at most 100 messages are kept, and the oldest are dropped") {
   const std::vector<ErrorLine> lines(100, ErrorLine{"line", false});
   const auto outcome =
       of(ended(End::exited, 0, R"({"messages": [{"text": "a"}, {"text": "b"}]})", lines));
@@ -109,7 +109,7 @@ TEST_CASE("there are at most 100 messages, and the oldest go") {
   CHECK(outcome.messages[99].text == "b");
 }
 
-TEST_CASE("secrets are blanked in whatever a command says") {
+TEST_CASE("secrets are blanked in a command's message and standard error") {
   const std::vector<std::string> secrets{"s3cret-word", "abc"};
   const auto failed = of(ended(End::exited, 1, R"({"message": "no \u00733cret-word"})",
                                {{"password s3cret-word, abc", false}}),
@@ -118,7 +118,7 @@ TEST_CASE("secrets are blanked in whatever a command says") {
   CHECK(failed.messages[0].text == "password ***, abc");
 }
 
-TEST_CASE("a secret on which a long line was cut does not show in part") {
+TEST_CASE("a secret at the cut of a long line does not show in part") {
   const std::string secret(200, 's');
   CommandErrors errors(100, error_line_bytes_max({secret}));
   for (int i = 0; i < 300; ++i) errors.add("x" + secret);
@@ -127,7 +127,7 @@ TEST_CASE("a secret on which a long line was cut does not show in part") {
   CHECK(line.starts_with("x***x***"));
 }
 
-TEST_CASE("lines of standard error are put together from what comes") {
+TEST_CASE("lines of standard error are assembled from pieces") {
   CommandErrors errors(3, 10);
   errors.add("one\ntw");
   errors.add("o\n\n \r\n");

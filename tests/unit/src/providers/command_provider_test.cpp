@@ -23,7 +23,7 @@ config::CommandService shell(const std::string& text) {
   return {{"/bin/sh", "-c", text}, {{"KEY", {"env:KEY", "s3cret-word"}}}};
 }
 
-/// The members go in the order that the factory asks for: transports before system.
+/// Members are destroyed in the order that the factory requires: transports before the system.
 class Fixture {
  public:
   Fixture() : system(config_.set("scheduler.max-threads", 2)) {}
@@ -63,7 +63,7 @@ cells::CallOutcome run(Fixture& fixture, const std::string& text, milliseconds t
 
 }  // namespace
 
-TEST_CASE("a command is given the document of its call and answers with the result") {
+TEST_CASE("a command receives the document of its call and answers with the result") {
   Fixture fixture;
   const auto outcome = run(fixture, R"(printf '{"properties": {"sent": '; cat; printf '}}')");
   CHECK(outcome.kind == Kind::succeeded);
@@ -72,7 +72,7 @@ TEST_CASE("a command is given the document of its call and answers with the resu
   CHECK(sent.find(R"("attempt":2)") != std::string::npos);
 }
 
-TEST_CASE("a command that quotes its environment does not make it known") {
+TEST_CASE("a command cannot leak its environment into messages") {
   Fixture fixture;
   const auto outcome =
       run(fixture, R"(echo "key is $KEY" >&2; echo "{\"message\": \"bad key $KEY\"}"; exit 1)");
@@ -87,7 +87,7 @@ TEST_CASE("a command that passes its deadline ends as unknown") {
   CHECK(run(fixture, "sleep 1000", 200ms).code == "timeout");
 }
 
-TEST_CASE("a successor aborts the command that its predecessor left") {
+TEST_CASE("a successor aborts the command that its predecessor left behind") {
   const test::Directory directory;
   const auto pids = directory / "pids";
   Fixture fixture;
@@ -104,11 +104,11 @@ TEST_CASE("a successor aborts the command that its predecessor left") {
   CHECK_FALSE(test::exists(running.front()));
 }
 
-TEST_CASE("a successor of another kind aborts the command that its predecessor left") {
+TEST_CASE("a successor of another kind aborts the command that its predecessor left behind") {
   const test::Directory directory;
   const auto pids = directory / "pids";
   Fixture fixture;
-  // Started past any actor, as if its own had died without a trace.
+  // Started without an actor, as if its actor had died without a trace.
   const auto ended = std::make_shared<std::promise<CommandResult>>();
   fixture.commands->calls()->start(
       {1, 1}, test::script("echo $$ >> " + pids + "; exec sleep 1000"),
@@ -131,7 +131,7 @@ TEST_CASE("a successor of another kind aborts the command that its predecessor l
   CHECK(ended->get_future().get().end == CommandResult::End::aborted);
 }
 
-TEST_CASE("a command after the transport has gone ends aborted") {
+TEST_CASE("a command that starts after the transport is gone ends aborted") {
   Fixture fixture;
   const auto provider = fixture.spawn("echo '{}'");
   fixture.commands.reset();

@@ -1,4 +1,4 @@
-// This test program is the supervisor of its own commands, as celld is of its.
+// Runs this test program as the supervisor of its own commands, as celld does.
 #include <unistd.h>
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace {
 
-// Before main(), which is Catch's. glibc gives constructors the arguments of main().
-[[gnu::constructor]] void supervise_if_told(int argc, char** argv, char**) {
+// Runs before Catch's main(). glibc passes the arguments of main() to constructors.
+[[gnu::constructor]] void supervise_if_asked(int argc, char** argv, char**) {
   if (argc == 2 && std::string_view(argv[1]) == celld::providers::supervise_argument) {
     ::_exit(celld::providers::supervise_commands());
   }

@@ -1,4 +1,4 @@
-// What becomes of commands when their supervisor, or celld itself, is gone.
+// Commands whose supervisor, or celld itself, dies.
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -28,11 +28,11 @@ using test::script;
 using End = CommandResult::End;
 
 /// Two processes in the group of a command that runs until it is killed.
-std::string hang_and_tell(const std::string& pids) {
+std::string hang_and_report_pids(const std::string& pids) {
   return "sleep 1000 & echo $! >> " + pids + "; echo $$ >> " + pids + "; wait";
 }
 
-/// How many messages the kernel has no memory for.
+/// How many of the next messages fail because the kernel has no memory.
 std::atomic<int> sends_to_fail = 0;
 
 bool is_locked(const std::string& path) {
@@ -42,7 +42,7 @@ bool is_locked(const std::string& path) {
 
 }  // namespace
 
-/// In place of libc's, for the whole program.
+/// Replaces libc's sendmsg() in the whole program.
 extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   if (sends_to_fail > 0) {
     --sends_to_fail;
@@ -57,7 +57,7 @@ TEST_CASE("a kill that the kernel has no memory for is sent again") {
   Commands commands;
   const auto pids = directory / "pids";
   const auto lease = commands.next_lease();
-  auto result = commands.start(lease, script(hang_and_tell(pids)));
+  auto result = commands.start(lease, script(hang_and_report_pids(pids)));
   const auto running = test::wait_for_numbers(pids, 2);
   sends_to_fail = 3;
   auto gone = commands.abort(lease);
@@ -67,12 +67,12 @@ TEST_CASE("a kill that the kernel has no memory for is sent again") {
   for (const auto pid : running) CHECK_FALSE(test::exists(pid));
 }
 
-TEST_CASE("when its supervisor is killed a command is lost with its group, and another begins") {
+TEST_CASE("a command whose supervisor is killed is lost with its group, and a new one starts") {
   const test::Directory directory;
   Commands commands;
   const auto supervisor = test::supervisor_of(commands);
   const auto pids = directory / "pids";
-  auto result = commands.start(commands.next_lease(), script(hang_and_tell(pids)));
+  auto result = commands.start(commands.next_lease(), script(hang_and_report_pids(pids)));
   const auto running = test::wait_for_numbers(pids, 2);
   ::kill(supervisor, SIGKILL);
   REQUIRE(result.wait_for(test::command_patience) == std::future_status::ready);
@@ -82,32 +82,33 @@ TEST_CASE("when its supervisor is killed a command is lost with its group, and a
   CHECK(test::supervisor_of(commands) != supervisor);
 }
 
-TEST_CASE("whenever supervisors are killed, each command ends once and leaves nothing") {
+TEST_CASE("whenever a supervisor is killed, each command ends once and leaves nothing") {
   const test::Directory directory;
   const auto pids = directory / "pids";
   Commands commands;
-  std::size_t begun = 0;
+  std::size_t started = 0;
   for (int round = 0; round < 20; ++round) {
     const auto supervisor = test::supervisor_of(commands);
     std::vector<std::future<CommandResult>> results;
     for (int i = 0; i < 8; ++i) {
-      results.push_back(commands.start(commands.next_lease(), script(hang_and_tell(pids))));
+      results.push_back(commands.start(commands.next_lease(), script(hang_and_report_pids(pids))));
     }
-    // Sooner in each round: some commands run, some are being started, some are on their way.
-    begun = test::wait_for_numbers(pids, begun + (round < 10 ? 8 : 0)).size();
+    // At first when all commands run; later when some run, some are starting, and some orders are
+    // pending.
+    started = test::wait_for_numbers(pids, started + (round < 10 ? 8 : 0)).size();
     ::kill(supervisor, SIGKILL);
     for (auto& result : results) {
       REQUIRE(result.wait_for(test::command_patience) == std::future_status::ready);
       const auto end = result.get().end;
-      CHECK((end == End::lost || end == End::not_begun));
+      CHECK((end == End::lost || end == End::not_started));
     }
-    const auto running = test::wait_for_numbers(pids, begun);
-    begun = running.size();
+    const auto running = test::wait_for_numbers(pids, started);
+    started = running.size();
     for (const auto pid : running) CHECK_FALSE(test::exists(pid));
   }
 }
 
-TEST_CASE("no signal that can be ignored moves the supervisor") {
+TEST_CASE("the supervisor ignores every signal that can be ignored") {
   Commands commands;
   const auto supervisor = test::supervisor_of(commands);
   CHECK(::getsid(supervisor) == supervisor);
@@ -117,14 +118,14 @@ TEST_CASE("no signal that can be ignored moves the supervisor") {
   CHECK(test::supervisor_of(commands) == supervisor);
 }
 
-TEST_CASE("the end of the transport ends commands, their supervisor and the lock") {
+TEST_CASE("the end of the transport ends its commands and supervisor, and frees the lock") {
   const test::Directory directory;
   const auto path = directory / "supervisor.lock";
   std::string error;
   Commands commands(lock_commands(path, 0ms, [] {}, error));
   const auto supervisor = test::supervisor_of(commands);
   const auto pids = directory / "pids";
-  auto result = commands.start(commands.next_lease(), script(hang_and_tell(pids)));
+  auto result = commands.start(commands.next_lease(), script(hang_and_report_pids(pids)));
   const auto running = test::wait_for_numbers(pids, 2);
   CHECK(is_locked(path));
   commands.end();
@@ -135,7 +136,7 @@ TEST_CASE("the end of the transport ends commands, their supervisor and the lock
   CHECK_FALSE(is_locked(path));
 }
 
-TEST_CASE("commands end when the process that had them started is killed, and then the lock") {
+TEST_CASE("when the daemon is killed, its commands end, and then the lock is released") {
   const test::Directory directory;
   const auto path = directory / "supervisor.lock";
   const auto pids = directory / "pids";
@@ -143,7 +144,7 @@ TEST_CASE("commands end when the process that had them started is killed, and th
   if (daemon == 0) {
     std::string error;
     Commands commands(lock_commands(path, 0ms, [] {}, error));
-    commands.start(commands.next_lease(), script(hang_and_tell(pids), "{}", 600s)).wait();
+    commands.start(commands.next_lease(), script(hang_and_report_pids(pids), "{}", 600s)).wait();
     ::_exit(1);
   }
   const auto running = test::wait_for_numbers(pids, 2);
@@ -155,24 +156,24 @@ TEST_CASE("commands end when the process that had them started is killed, and th
   const auto lock = lock_commands(path, 60s, [&] { waited = true; }, error);
   CHECK(lock);
   CHECK(error.empty());
-  // Who has the lock may start the same job again.
+  // The next holder of the lock may start the same job again.
   for (const auto pid : running) CHECK_FALSE(test::exists(pid));
 }
 
-TEST_CASE("a lock that is held is waited for, once told, and not for ever") {
+TEST_CASE("lock_commands waits for a held lock, reports that once, and gives up") {
   const test::Directory directory;
   const auto path = directory / "supervisor.lock";
   std::string error;
   const auto first = lock_commands(path, 0ms, [] {}, error);
   REQUIRE(first);
-  int told = 0;
-  CHECK_FALSE(lock_commands(path, 50ms, [&] { ++told; }, error));
-  CHECK(told == 1);
+  int notifications = 0;
+  CHECK_FALSE(lock_commands(path, 50ms, [&] { ++notifications; }, error));
+  CHECK(notifications == 1);
   CHECK(error.find(path) != std::string::npos);
   CHECK_FALSE(lock_commands(directory / "no/such/place", 0ms, [] {}, error));
 }
 
-TEST_CASE("the last words of a peer are read, though it closed without reading ours") {
+TEST_CASE("the last frames of a peer are read even if it closed without reading ours") {
   std::array<int, 2> sockets{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   const Descriptor ours{sockets[0]};
@@ -188,7 +189,7 @@ TEST_CASE("the last words of a peer are read, though it closed without reading o
   CHECK(receive_frame(ours.get(), false).end == ReceivedFrame::End::closed);
 }
 
-TEST_CASE("a program passes through its file as it is") {
+TEST_CASE("a program survives encoding and decoding unchanged") {
   const CommandProgram program{{"/bin/x", "", "=", "a\nb"}, {"A=", "B=c=d"}};
   const auto file = encode_program(program);
   const auto decoded = decode_program(file.get());

@@ -22,7 +22,7 @@ using End = CommandResult::End;
 
 constexpr std::size_t output_bytes_max = 1 << 20;
 
-/// What ls says of one of /proc's directories of descriptors.
+/// The words of a command's output.
 std::set<std::string> words_of(const std::string& text) {
   std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), {}};
@@ -38,7 +38,7 @@ std::size_t open_descriptors(pid_t pid) {
   return count;
 }
 
-/// As celld does at its start.
+/// As celld does when it starts.
 void raise_descriptor_limit() {
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -46,7 +46,7 @@ void raise_descriptor_limit() {
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
-/// Every process whose parent is `parent`, living or dead.
+/// Every process whose parent is `parent`, zombies included.
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -78,7 +78,7 @@ TEST_CASE("a command reads the document and answers on standard output") {
   CHECK(result.errors.empty());
 }
 
-TEST_CASE("a command's exit status and signal are told apart") {
+TEST_CASE("a command's exit status and signal are distinguished") {
   Commands commands;
   auto result = commands.run(script("exit 75"));
   CHECK(result.end == End::exited);
@@ -88,7 +88,7 @@ TEST_CASE("a command's exit status and signal are told apart") {
   CHECK(result.value == SIGSEGV);
 }
 
-TEST_CASE("a command gets its arguments as they are: no shell reads them") {
+TEST_CASE("a command gets its arguments unchanged: no shell interprets them") {
   Commands commands;
   const auto result = commands.run(command({"/usr/bin/printf", "%s|", "$HOME", "a b", "*", ""}));
   CHECK(result.output == "$HOME|a b|*||");
@@ -113,7 +113,7 @@ TEST_CASE("a command has three descriptors, the root directory, and no signal bl
         std::set<std::string>{"SigBlk:", "SigIgn:", "0000000000000000"});
 }
 
-TEST_CASE("a command may open as many files as is usual, however many celld may") {
+TEST_CASE("a command has the usual limit on open files, whatever celld's limit") {
   raise_descriptor_limit();
   Commands commands;
   CHECK(std::stol(commands.run(script("ulimit -n")).output) <= 1024);
@@ -138,7 +138,7 @@ TEST_CASE("a document of a megabyte passes through a command") {
   CHECK(result.output == document);
 }
 
-TEST_CASE("a command that reads nothing of a megabyte is none the worse") {
+TEST_CASE("a command may leave a document of a megabyte unread") {
   Commands commands;
   const std::string document(output_bytes_max, 'x');
   for (const auto* text :
@@ -159,7 +159,7 @@ TEST_CASE("an output of more than a megabyte ends the command") {
   CHECK(commands.run(command({"/usr/bin/yes"})).end == End::too_large);
 }
 
-TEST_CASE("endless standard error costs little and is no fault") {
+TEST_CASE("endless standard error costs little and is not a failure") {
   Commands commands;
   const auto result = commands.run(script("yes 0123456789 | head -c 20000000 >&2; echo '{}'"));
   CHECK(result.end == End::exited);
@@ -171,10 +171,10 @@ TEST_CASE("endless standard error costs little and is no fault") {
   CHECK(line.errors[0].cut);
 }
 
-TEST_CASE("a command that hangs is over with all of its group within 100 ms of its deadline") {
+TEST_CASE("a command that hangs is gone with all of its group within 100 ms of its deadline") {
   const test::Directory directory;
   Commands commands;
-  test::supervisor_of(commands);  // There is one already.
+  test::supervisor_of(commands);  // Starts the supervisor in advance.
   const auto pids = directory / "pids";
   const auto begin = std::chrono::steady_clock::now();
   const auto result = commands.run(script("trap '' TERM INT HUP; echo $$ >> " + pids +
@@ -190,12 +190,12 @@ TEST_CASE("a command that hangs is over with all of its group within 100 ms of i
   for (const auto pid : test::wait_for_numbers(pids, 2)) CHECK_FALSE(test::exists(pid));
 }
 
-TEST_CASE("a stopped command is over at its deadline") {
+TEST_CASE("a stopped command is killed at its deadline") {
   Commands commands;
   CHECK(commands.run(script("kill -STOP $$", "{}", 200ms)).end == End::timed_out);
 }
 
-TEST_CASE("an aborted command has ended when the abort is confirmed, and its children too") {
+TEST_CASE("an aborted command and its children have ended when the abort is confirmed") {
   const test::Directory directory;
   Commands commands;
   const auto pids = directory / "pids";
@@ -210,7 +210,7 @@ TEST_CASE("an aborted command has ended when the abort is confirmed, and its chi
   for (const auto pid : running) CHECK_FALSE(test::exists(pid));
 }
 
-TEST_CASE("an abort of what does not run is confirmed, and a lease has one command") {
+TEST_CASE("an abort without a command is confirmed, and a lease has one command at a time") {
   Commands commands;
   CHECK(commands.abort({7, 7}).wait_for(test::command_patience) == std::future_status::ready);
   auto first = commands.start({7, 8}, command({"/bin/sleep", "1000"}));
@@ -221,14 +221,14 @@ TEST_CASE("an abort of what does not run is confirmed, and a lease has one comma
   CHECK(commands.abort({7, 8}).wait_for(test::command_patience) == std::future_status::ready);
 }
 
-TEST_CASE("what a command leaves in its group ends with it") {
+TEST_CASE("processes that a command leaves in its group end with it") {
   Commands commands;
   const auto result = commands.run(script("sleep 1000 & echo $!"));
   CHECK(result.end == End::exited);
   CHECK_FALSE(test::exists(static_cast<pid_t>(std::stol(result.output))));
 }
 
-TEST_CASE("a command's end waits for nobody who has left its group with its output") {
+TEST_CASE("a command's end does not wait for a process that left its group with its output open") {
   Commands commands;
   const auto result = commands.run(script("setsid sleep 1000 & echo $!"));
   CHECK(result.end == End::exited);
@@ -237,23 +237,23 @@ TEST_CASE("a command's end waits for nobody who has left its group with its outp
   CHECK(test::comes_true([&] { return !test::exists(escaped); }));
 }
 
-TEST_CASE("a program that cannot be executed is told with its reason") {
+TEST_CASE("a program that cannot be executed is reported with the reason") {
   const test::Directory directory;
   Commands commands;
   auto result = commands.run(command({"/no/such/program"}));
-  CHECK(result.end == End::not_begun);
+  CHECK(result.end == End::not_started);
   CHECK(result.value == ENOENT);
   const auto text = directory / "text";
   std::ofstream(text) << "echo '{}'\n";
   result = commands.run(command({text}));
-  CHECK(result.end == End::not_begun);
+  CHECK(result.end == End::not_started);
   CHECK(result.value == EACCES);
   ::chmod(text.c_str(), 0700);
   result = commands.run(command({text}));
-  CHECK(result.end == End::not_begun);
+  CHECK(result.end == End::not_started);
   CHECK(result.value == ENOEXEC);
   result = commands.run(command({"/bin/true", std::string(std::size_t{4} << 20, 'x')}));
-  CHECK(result.end == End::not_begun);
+  CHECK(result.end == End::not_started);
   CHECK(result.value == E2BIG);
 }
 

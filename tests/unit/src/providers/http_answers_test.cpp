@@ -1,4 +1,4 @@
-// What providers answer, however badly, and what the HTTP transport makes of it.
+// The HTTP transport and the answers of providers, good and bad.
 #include <sys/resource.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using test::tolerance;
 using End = HttpResult::End;
 using Clock = std::chrono::steady_clock;
 
-/// How a call to a provider with this script ends; checks that it is over by its timeout.
+/// The result of a call to a provider with this script; checks that the call ends by its timeout.
 HttpResult result_of(MisbehavingProvider::Script script, milliseconds timeout = 10'000ms,
                      std::string_view scheme = "http") {
   MisbehavingProvider provider(std::move(script));
@@ -34,7 +34,7 @@ HttpResult result_of(MisbehavingProvider::Script script, milliseconds timeout = 
   return result;
 }
 
-/// A script that reads a request and answers this.
+/// A script that reads a request and sends this answer.
 MisbehavingProvider::Script answering(std::string answer) {
   return [answer = std::move(answer)](Connection& connection) {
     if (connection.read_request()) connection.send(answer);
@@ -49,7 +49,7 @@ long peak_memory_kib() {
 
 }  // namespace
 
-TEST_CASE("a call brings back status, body and Retry-After") {
+TEST_CASE("a call returns status, body and Retry-After") {
   const auto result =
       result_of(answering(http_answer("429 Slow Down", "later", "retry-after:  7 \r\n")));
   CHECK(result.end == End::answered);
@@ -58,14 +58,14 @@ TEST_CASE("a call brings back status, body and Retry-After") {
   CHECK(result.retry_after == "7");
 }
 
-TEST_CASE("a chunked answer is put together") {
+TEST_CASE("a chunked answer is assembled") {
   const auto result = result_of(answering(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n1\r\n \r\n0\r\n\r\n"));
   CHECK(result.end == End::answered);
   CHECK(result.body == "{} ");
 }
 
-TEST_CASE("a provider that hangs is left at the timeout") {
+TEST_CASE("a call to a provider that hangs ends at the timeout") {
   const auto result = result_of(
       [](Connection& connection) {
         connection.read_request();
@@ -75,7 +75,7 @@ TEST_CASE("a provider that hangs is left at the timeout") {
   CHECK(result.end == End::timed_out);
 }
 
-TEST_CASE("an answer that drips is left at the timeout") {
+TEST_CASE("a call whose answer drips ends at the timeout") {
   const std::string answer = http_answer("200 OK", std::string(5000, ' '));
   const std::size_t head_size = answer.find("\r\n\r\n") + 4;
   const auto at_once = GENERATE_COPY(std::size_t{0}, head_size);
@@ -89,7 +89,7 @@ TEST_CASE("an answer that drips is left at the timeout") {
   CHECK(result.end == End::timed_out);
 }
 
-TEST_CASE("an answer that drips fast enough is taken") {
+TEST_CASE("an answer that drips fast enough is accepted") {
   const auto result = result_of([](Connection& connection) {
     connection.read_request();
     connection.drip(http_answer("200 OK", "{}"), 1ms);
@@ -122,19 +122,19 @@ TEST_CASE("a connection that breaks before the end of the answer is broken") {
         result_of(answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")).end ==
         End::broken);
   }
-  SECTION("with chunks that are none") {
+  SECTION("with invalid chunks") {
     CHECK(
         result_of(answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab")).end !=
         End::answered);
   }
 }
 
-TEST_CASE("what is not HTTP is garbled") {
+TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);
 }
 
-TEST_CASE("a bad length is garbled, or breaks the call") {
+TEST_CASE("an answer with an invalid length is garbled or broken") {
   const auto length =
       GENERATE("-5", "99999999999999999999999", "5, 6", "abc", "", "2\r\nContent-Length: 3");
   const auto result = result_of(
@@ -144,7 +144,7 @@ TEST_CASE("a bad length is garbled, or breaks the call") {
   CHECK(result.end != End::not_sent);
 }
 
-TEST_CASE("more bytes than announced are left out") {
+TEST_CASE("bytes beyond the announced length are ignored") {
   const auto result =
       result_of(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 500 No\r\n\r\n"));
   CHECK(result.end == End::answered);
@@ -164,7 +164,7 @@ TEST_CASE("a redirect is an answer and is not followed") {
   CHECK(requests == 1);
 }
 
-TEST_CASE("too large an answer ends the call, and memory stays bounded") {
+TEST_CASE("an answer that is too large ends the call, and memory stays bounded") {
   const auto before = peak_memory_kib();
   const std::string piece(64 << 10, 'x');
   constexpr std::size_t much = 100 << 20;
@@ -175,7 +175,7 @@ TEST_CASE("too large an answer ends the call, and memory stays bounded") {
       connection.flood(repeated, much);
     });
   };
-  SECTION("a body with its length") {
+  SECTION("a body with a length") {
     const auto length = std::to_string(much);
     CHECK(flooding("HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n", piece).end ==
           End::too_large);
@@ -202,7 +202,7 @@ TEST_CASE("too large an answer ends the call, and memory stays bounded") {
   CHECK(peak_memory_kib() - before < 64 << 10);
 }
 
-TEST_CASE("an interim answer before the final one is passed over") {
+TEST_CASE("an interim answer before the final one is skipped") {
   const auto result = result_of(answering("HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" +
                                           http_answer("200 OK", "{}")));
   CHECK(result.status == 200);

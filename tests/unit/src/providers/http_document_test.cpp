@@ -1,4 +1,4 @@
-// What an `http` provider is sent, to the byte.
+// The requests to `http` providers, to the byte.
 #include "src/providers/http_document.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool contains(const std::vector<std::string>& lines, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("the document has every member, values as they are") {
+TEST_CASE("the document has every member, with values unchanged") {
   CHECK(call_document(*call_with_everything().job) ==
         R"({"job":"7zzzzzzzzzzzz","attempt":3,"customer":"acme","product":"dns",)"
         R"("action":"create","entity":{"type":"zone","subtype":"primary","id":"exa\"mple.com"},)"
@@ -36,7 +36,7 @@ TEST_CASE("the document has every member, values as they are") {
         R"("properties":{"ip":"192.0.2.1","net\n":[1,2]}})");
 }
 
-TEST_CASE("the document leaves out a subtype that is none, and keeps empty objects") {
+TEST_CASE("the document leaves out an empty subtype and keeps empty objects") {
   CHECK(call_document(*make_job(1, {"dns"})) ==
         R"({"job":"0000000000001","attempt":1,"customer":"acme","product":"dns",)"
         R"("action":"create","entity":{"type":"zone","id":"example.com"},"service":"dns",)"
@@ -64,7 +64,7 @@ TEST_CASE("the request has the call's headers beside the configured ones") {
   CHECK(contains(request.headers, "User-Agent: celld"));
 }
 
-TEST_CASE("configured headers replace celld's preferences, not what the call decides") {
+TEST_CASE("configured headers replace celld's defaults, but not what the call decides") {
   const config::HttpService service{"http://provider/",
                                     {{"accept", {"text/json", "text/json"}},
                                      {"idempotency-key", {"x", "x"}},

@@ -1,4 +1,4 @@
-// What a provider says beyond its answer: never the answer to the next request.
+// Data that a provider sends after its answer is never the answer to the next request.
 #include <curl/curl.h>
 #include <openssl/ssl.h>
 #include <sys/resource.h>
@@ -35,11 +35,11 @@ using End = HttpResult::End;
 
 const std::string leftovers = http_answer("200 OK", R"({"properties": {"of": "nobody"}})");
 
-/// A provider that answers each request, and follows its first answer with leftovers when told to.
-class Talkative {
+/// Answers each request. After its first answer, sends leftovers when the test calls speak().
+class TalkativeProvider {
  public:
   void speak() {
-    told_.set_value();
+    asked_.set_value();
     REQUIRE(spoken_.get_future().wait_for(patience) == std::future_status::ready);
   }
   std::string url() const { return provider_.url(); }
@@ -52,19 +52,19 @@ class Talkative {
       const bool is_first = ++requests_ == 1;
       connection.send(http_answer("200 OK", ""));
       if (!is_first) continue;
-      told_.get_future().wait_for(patience);
+      asked_.get_future().wait_for(patience);
       connection.send(leftovers);
       spoken_.set_value();
     }
   }
 
-  std::promise<void> told_;
+  std::promise<void> asked_;
   std::promise<void> spoken_;
   std::atomic<int> requests_{0};
   MisbehavingProvider provider_{[this](Connection& connection) { answer(connection); }};
 };
 
-/// This process can open no file, socket or pipe as long as this is there.
+/// While it exists, this process can open no file, socket or pipe.
 class NoDescriptors {
  public:
   NoDescriptors() {
@@ -86,7 +86,7 @@ class NoDescriptors {
   std::vector<int> taken_;
 };
 
-/// Requests that a provider holds until all are to be answered.
+/// A provider that holds `count` requests until answer_all().
 class HeldRequests {
  public:
   explicit HeldRequests(int count) : count_(count) {}
@@ -130,7 +130,7 @@ class TlsEnd {
     SSL_set_accept_state(ssl_.get());
   }
 
-  /// False when the peer has gone.
+  /// False when the peer is gone.
   bool read_request() {
     const auto& body = request_to("").body;
     std::string text;
@@ -153,8 +153,8 @@ class TlsEnd {
   std::unique_ptr<SSL, FreeSsl> ssl_;
 };
 
-/// A provider that speaks TLS. What each connection answers its first request with comes in these
-/// records; every other answer has no body.
+/// A provider that speaks TLS. Answers the first request of each connection with these records, and
+/// every other request without a body.
 class TlsProvider {
  public:
   explicit TlsProvider(std::vector<std::string> records) : records_(std::move(records)) {}
@@ -182,7 +182,7 @@ class TlsProvider {
   MisbehavingProvider provider_{[this](Connection& connection) { answer(connection); }};
 };
 
-/// Makes calls one after the other, on the connections that libcurl keeps.
+/// Makes calls one after another, on the connections that libcurl keeps.
 class TlsCalls {
  public:
   explicit TlsCalls(std::string authority_path) : authority_path_(std::move(authority_path)) {}
@@ -221,18 +221,18 @@ class TlsCalls {
 
 }  // namespace
 
-TEST_CASE("what comes on a kept connection unasked is no answer to the next request") {
-  Talkative provider;
+TEST_CASE("unsolicited data on a kept connection is not the answer to the next request") {
+  TalkativeProvider provider;
   Calls calls;
   CHECK(calls.make(request_to(provider.url())).status == 200);
   SECTION("at any time") {
     provider.speak();
   }
-  SECTION("when there are no descriptors") {
-    calls.abort({7, 6}).wait();  // A sanitizer looks at types once, and needs a pipe for that.
+  SECTION("without free descriptors") {
+    calls.abort({7, 6}).wait();  // A sanitizer inspects types once, which takes a pipe.
     const NoDescriptors exhausted;
     provider.speak();
-    // The transport has seen what came before it confirms.
+    // The transport has seen the leftovers before it confirms.
     CHECK(calls.abort({7, 7}).wait_for(patience) == std::future_status::ready);
   }
   const auto result = calls.make(request_to(provider.url()));
@@ -242,10 +242,10 @@ TEST_CASE("what comes on a kept connection unasked is no answer to the next requ
   CHECK(provider.connections() == 2);
 }
 
-TEST_CASE("what comes unasked is seen behind the answers of many other calls") {
+TEST_CASE("unsolicited data is noticed behind the answers of many other calls") {
   constexpr int others = 600;
   HeldRequests held(others);
-  Talkative provider;
+  TalkativeProvider provider;
   Calls calls;
   CHECK(calls.make(request_to(provider.url())).status == 200);
   const auto first = calls.next_lease();
@@ -255,7 +255,7 @@ TEST_CASE("what comes unasked is seen behind the answers of many other calls") {
     results.push_back(calls.start(calls.next_lease(), request_to(held.url(), 20'000ms)));
   }
   held.wait_for_all();
-  // Makes room for a call among those that share the kept connection with it.
+  // Makes room for a call in the shard that has the kept connection.
   calls.abort(first).wait();
   CHECK(aborted.get().end == End::aborted);
   std::promise<void> go_on;
@@ -269,7 +269,7 @@ TEST_CASE("what comes unasked is seen behind the answers of many other calls") {
   for (auto& other : results) CHECK(other.get().status == 200);
 }
 
-TEST_CASE("a TLS connection is used again") {
+TEST_CASE("a TLS connection is reused") {
   const TlsProvider provider({"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "{}"});
   TlsCalls calls(provider.authority_path());
   CHECK(calls.make(provider.request()).body == "{}");
@@ -277,7 +277,7 @@ TEST_CASE("a TLS connection is used again") {
   CHECK(provider.connections() == 1);
 }
 
-TEST_CASE("what follows an answer in its TLS record is no answer to the next request") {
+TEST_CASE("data behind an answer in its TLS record is not the answer to the next request") {
   const TlsProvider provider({"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "{}" + leftovers});
   TlsCalls calls(provider.authority_path());
   CHECK(calls.make(provider.request()).body == "{}");

@@ -1,4 +1,4 @@
-// What each kind of answer means.
+// The outcome of each kind of answer.
 #include "src/providers/http_outcome.hpp"
 
 #include <string>
@@ -89,15 +89,15 @@ TEST_CASE("a number out of range matters only in the properties") {
   CHECK(outcome_of(200, R"({"other": 99999999999999999999999})").kind == Kind::succeeded);
 }
 
-TEST_CASE("256 KiB of properties are taken, and no more") {
-  const auto body_of = [](std::size_t bytes) {  // The name and two quotes are three.
+TEST_CASE("256 KiB of properties are accepted, and no more") {
+  const auto body_of = [](std::size_t bytes) {  // The name and two quotes take three bytes.
     return R"({"properties": {"p": ")" + std::string(bytes - 3, 'x') + R"("}})";
   };
   CHECK(outcome_of(200, body_of(properties_bytes_max)).kind == Kind::succeeded);
   check_invalid(outcome_of(200, body_of(properties_bytes_max + 1)));
 }
 
-TEST_CASE("of many messages the last hundred stay, each cut between characters") {
+TEST_CASE("the last hundred messages are kept, each truncated between characters") {
   std::string body = R"({"messages": [)";
   for (int i = 0; i < 150; ++i) body += R"({"text": "m)" + std::to_string(i) + R"("},)";
   body += R"({"text": ")" + std::string(text_bytes_max - 1, 'a') + "\xc3\xa4" + R"("}]})";
@@ -107,7 +107,7 @@ TEST_CASE("of many messages the last hundred stay, each cut between characters")
   CHECK(outcome.messages.back().text == std::string(text_bytes_max - 1, 'a'));
 }
 
-TEST_CASE("not now is retried, after the time asked for") {
+TEST_CASE("a temporary failure is retried after the requested time") {
   const int status = GENERATE(408, 423, 425, 500, 502, 503, 504, 599);
   const auto outcome = outcome_of(status, "whatever", "12");
   CHECK(outcome.kind == Kind::retryable);
@@ -123,7 +123,7 @@ TEST_CASE("429 is throttled") {
   CHECK(outcome_of(429).retry_after == std::nullopt);
 }
 
-TEST_CASE("401 and 403 are retried and name the credentials") {
+TEST_CASE("401 and 403 are retried, and the message names the credentials") {
   const auto outcome = outcome_of(GENERATE(401, 403), R"({"message": "bad key s3cret"})");
   CHECK(outcome.kind == Kind::retryable);
   CHECK(outcome.code == "provider_error");
@@ -155,7 +155,7 @@ TEST_CASE("a status that is neither success nor error is invalid") {
   check_invalid(outcome_of(GENERATE(0, 100, 101, 199, 301, 302, 304, 307, 399, 600, 999)));
 }
 
-TEST_CASE("ends without an answer have their codes") {
+TEST_CASE("calls without an answer have their own codes") {
   const auto refused = outcome_of(End::not_sent, "Couldn't connect to server");
   CHECK(refused.kind == Kind::retryable);
   CHECK(refused.code == "communications_error");
@@ -170,7 +170,7 @@ TEST_CASE("ends without an answer have their codes") {
   check_invalid(outcome_of(End::too_large));
 }
 
-TEST_CASE("secrets are blanked in what a provider says") {
+TEST_CASE("secrets are blanked in a provider's messages") {
   HttpResult result;
   result.end = End::answered;
   result.status = 400;
@@ -181,7 +181,7 @@ TEST_CASE("secrets are blanked in what a provider says") {
   CHECK(interpret("dns", result, now, {"s3cret"}).messages.at(0).text == "used ***");
 }
 
-TEST_CASE("a secret within another, or across it, hides no part less") {
+TEST_CASE("nested and overlapping secrets are blanked completely") {
   HttpResult result;
   result.end = End::answered;
   result.status = 400;
@@ -193,7 +193,7 @@ TEST_CASE("a secret within another, or across it, hides no part less") {
   }
 }
 
-TEST_CASE("a secret is blanked whole where the text is cut") {
+TEST_CASE("a secret is blanked completely where the text is truncated") {
   HttpResult result;
   result.end = End::answered;
   result.status = 400;
@@ -218,7 +218,7 @@ TEST_CASE("Retry-After is seconds or an HTTP date") {
   }
 }
 
-TEST_CASE("text is cut between characters") {
+TEST_CASE("text is truncated between characters") {
   CHECK(truncate_text("abc", 3) == "abc");
   CHECK(truncate_text("abcd", 3) == "abc");
   CHECK(truncate_text("a\xf0\x9f\x98\x80", 5) == "a\xf0\x9f\x98\x80");

@@ -27,8 +27,8 @@ using Kind = CallOutcome::Kind;
 
 constexpr auto patience = 20s;
 
-/// One service at one server. The members go in the order that the factory asks for: transport
-/// before system.
+/// One service at one server. Members are destroyed in the order that the factory requires: the
+/// transport before the system.
 class Fixture {
  public:
   explicit Fixture(MisbehavingProvider::Script script)
@@ -62,7 +62,7 @@ class Fixture {
   std::vector<cells::Provider> spawned_;
 };
 
-/// The script of a provider that tells when a request has come, and then hangs.
+/// A provider that reports the arrival of a request, and then hangs.
 class Hanging {
  public:
   MisbehavingProvider::Script script() {
@@ -84,7 +84,7 @@ class Hanging {
 
 }  // namespace
 
-TEST_CASE("a provider is sent the document and answers with the result") {
+TEST_CASE("a provider receives the document and answers with the result") {
   std::promise<test::SentRequest> seen;
   Fixture fixture([&](Connection& connection) {
     if (auto request = connection.read_request()) {
@@ -113,7 +113,7 @@ TEST_CASE("a provider is sent the document and answers with the result") {
   CHECK(sent.body.starts_with(R"({"job":"0000000000001","attempt":2,"customer":"acme",)"));
 }
 
-TEST_CASE("a provider that quotes a configured header does not make it known") {
+TEST_CASE("a provider cannot leak a configured header into messages") {
   Fixture fixture([](Connection& connection) {
     if (const auto request = connection.read_request()) {
       const auto token = request->header("Authorization").substr(std::string("Bearer ").size());
@@ -149,7 +149,7 @@ TEST_CASE("a call ends as unknown when its timeout has passed") {
   CHECK(hanging.was_closed());
 }
 
-TEST_CASE("an aborted call ends first, and the abort is confirmed then") {
+TEST_CASE("an aborted call ends before the abort is confirmed") {
   Hanging hanging;
   Fixture fixture(hanging.script());
   const auto provider = fixture.spawn();
@@ -164,7 +164,7 @@ TEST_CASE("an aborted call ends first, and the abort is confirmed then") {
   CHECK(hanging.was_closed());
 }
 
-TEST_CASE("an abort of a call that is none is confirmed") {
+TEST_CASE("an abort without a call is confirmed") {
   Fixture fixture([](Connection&) {});
   caf::scoped_actor self(fixture.system);
   bool confirmed = false;
@@ -174,7 +174,7 @@ TEST_CASE("an abort of a call that is none is confirmed") {
   CHECK(confirmed);
 }
 
-TEST_CASE("a provider that dies ends its calls and tells whoever waits") {
+TEST_CASE("a provider that dies aborts its calls and fails pending requests") {
   Hanging hanging;
   Fixture fixture(hanging.script());
   const auto provider = fixture.spawn();
@@ -182,7 +182,7 @@ TEST_CASE("a provider that dies ends its calls and tells whoever waits") {
   auto call = self->request(provider, patience, make_call({1, 1}, make_job(1, {"dns"})));
   hanging.wait_for_request();
   self->send_exit(provider, caf::exit_reason::kill);
-  call.receive([](const CallEnded&) { FAIL("an outcome that nobody knows"); },
+  call.receive([](const CallEnded&) { FAIL("an outcome without knowledge of the call's end"); },
                [](const caf::error& error) { CHECK(error == caf::sec::request_receiver_down); });
   CHECK(hanging.was_closed());
 }
@@ -191,7 +191,7 @@ TEST_CASE("a successor confirms that a call of its predecessor is gone") {
   Hanging hanging;
   Fixture fixture(hanging.script());
   caf::scoped_actor self(fixture.system);
-  // Started past any actor, as if its own had died without a trace.
+  // Started without an actor, as if its actor had died without a trace.
   std::promise<HttpResult> ended;
   HttpRequest request{fixture.server.url(), {}, "{}", 10'000ms};
   fixture.transport.calls()->start({1, 1}, request,
@@ -239,7 +239,7 @@ TEST_CASE("calls run side by side in one service") {
   CHECK(succeeded == count);
 }
 
-TEST_CASE("a call after the transport has gone ends aborted") {
+TEST_CASE("a call that starts after the transport is gone ends aborted") {
   MisbehavingProvider server([](Connection&) {});
   caf::actor_system_config config;
   caf::actor_system system(config);

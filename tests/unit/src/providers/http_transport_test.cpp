@@ -1,4 +1,4 @@
-// The calls of the HTTP transport: begun, ended, aborted, and the connections they use.
+// The start, end and abort of HTTP calls, and the connections that they use.
 #include "src/providers/http_transport.hpp"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-TEST_CASE("the request is sent whole, without waiting for leave to send its body") {
+TEST_CASE("the request is sent whole, without waiting for 100 Continue") {
   std::promise<test::SentRequest> seen;
   MisbehavingProvider provider([&](Connection& connection) {
     if (auto request = connection.read_request()) {
@@ -54,7 +54,7 @@ TEST_CASE("the request is sent whole, without waiting for leave to send its body
   CHECK(sent.body == request.body);
 }
 
-TEST_CASE("a call that reaches nobody was not sent") {
+TEST_CASE("a call without a connection was not sent") {
   Calls calls;
   SECTION("connection refused") {
     const auto url = "http://127.0.0.1:" + std::to_string(test::unused_port()) + "/";
@@ -63,7 +63,7 @@ TEST_CASE("a call that reaches nobody was not sent") {
   SECTION("a name that does not exist") {
     CHECK(calls.make(request_to("http://nowhere.invalid/", 2000ms)).end == End::not_sent);
   }
-  SECTION("a URL that is none") {
+  SECTION("an invalid URL") {
     CHECK(calls.make(request_to("http://")).end == End::not_sent);
     CHECK(calls.make(request_to("file:///etc/passwd")).end == End::not_sent);
   }
@@ -80,7 +80,7 @@ TEST_CASE("a call that reaches nobody was not sent") {
   }
 }
 
-TEST_CASE("a connection is used again") {
+TEST_CASE("a connection is reused") {
   MisbehavingProvider provider([](Connection& connection) {
     while (connection.read_request()) connection.send(http_answer("200 OK", "{}"));
   });
@@ -89,7 +89,7 @@ TEST_CASE("a connection is used again") {
   CHECK(provider.connections() == 1);
 }
 
-TEST_CASE("a connection that was closed between two calls is replaced without notice") {
+TEST_CASE("a connection that was closed between two calls is replaced silently") {
   std::promise<void> closed;
   std::atomic<int> served{0};
   MisbehavingProvider provider([&](Connection& connection) {
@@ -105,11 +105,11 @@ TEST_CASE("a connection that was closed between two calls is replaced without no
   CHECK(provider.connections() == 2);
 }
 
-TEST_CASE("a request that may have been taken is not sent a second time") {
+TEST_CASE("a request that the provider may have received is not sent again") {
   std::atomic<int> requests{0};
   MisbehavingProvider provider([&](Connection& connection) {
     while (connection.read_request()) {
-      if (++requests != 1) return;  // Takes the second one, and dies of it.
+      if (++requests != 1) return;  // Reads the second request, then closes.
       connection.send(http_answer("200 OK", "{}"));
     }
   });
@@ -141,7 +141,7 @@ TEST_CASE("an abort closes the socket, ends the call once, and is then confirmed
   CHECK(Clock::now() - begin < tolerance);
 }
 
-TEST_CASE("an answer that has come before its call is aborted is the call's end") {
+TEST_CASE("an answer that arrives before an abort ends the call") {
   std::promise<void> asked;
   std::promise<void> answer;
   std::promise<void> sent;
@@ -209,7 +209,7 @@ TEST_CASE("a lease has one call at a time") {
   CHECK(first.get().end == End::aborted);
 }
 
-TEST_CASE("a transport that goes ends its calls, and answers later commands itself") {
+TEST_CASE("a transport that ends aborts its calls, and its queue answers later operations") {
   MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
   std::promise<HttpResult> ended;
   std::shared_ptr<HttpCallQueue> queue;

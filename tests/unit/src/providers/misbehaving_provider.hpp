@@ -16,12 +16,12 @@ namespace celld::test {
 
 using std::chrono::milliseconds;
 
-/// A request as it came: the head with its line ends, and the body.
+/// A request as received: the head with its line ends, and the body.
 struct SentRequest {
   std::string head;
   std::string body;
 
-  /// The value of the header of that name, as it was written; empty when there is none.
+  /// The value of the header `name`; empty when there is none.
   std::string header(std::string_view name) const;
 };
 
@@ -35,18 +35,18 @@ class Connection {
 
   /// The next whole request; nothing when the peer closed, or the server stops.
   std::optional<SentRequest> read_request();
-  /// Discards what comes until the peer closes, for at most `limit`: true when it has closed.
+  /// Discards data until the peer closes, for at most `limit`; true when it has closed.
   bool wait_closed(milliseconds limit);
-  /// False when the peer has gone.
+  /// False when the peer is gone.
   bool send(std::string_view data);
-  /// Sends `data` over and over until the peer has gone, for at most `bytes_max` bytes.
+  /// Sends `data` over and over until the peer is gone, for at most `bytes_max` bytes.
   void flood(std::string_view data, std::size_t bytes_max);
   /// Sends byte after byte, with a pause before each.
   void drip(std::string_view data, milliseconds pause);
   void close();
-  /// Closes with a reset instead of an end.
+  /// Closes with a TCP reset.
   void reset();
-  /// Blocking, and still the connection's.
+  /// A blocking socket, which the connection keeps.
   int socket() const { return fd_; }
 
  private:
@@ -80,11 +80,11 @@ class MisbehavingProvider {
   int stop_fd_;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_{0};
-  std::vector<std::thread> scripts_;  ///< Of accept_all.
+  std::vector<std::thread> scripts_;  ///< For accept_all() only.
   std::thread acceptor_;
 };
 
-/// A loopback port on which nobody listens.
+/// A loopback port without a listener.
 std::uint16_t unused_port();
 
 }  // namespace celld::test

@@ -27,12 +27,12 @@ config::SimulatedService service_of(milliseconds min, milliseconds max, double f
   return {min, max, failure_rate, 1};
 }
 
-/// Nobody else has calls.
+/// There are no calls elsewhere.
 void nothing_left(const Lease&, const std::function<void()>& gone) {
   gone();
 }
 
-/// One provider under a scheduler that runs only when told to.
+/// One provider under a scheduler that runs only on request.
 class Simulation {
  public:
   explicit Simulation(config::SimulatedService service)
@@ -61,7 +61,7 @@ class Simulation {
   }
   std::size_t timers() { return scheduler_.clock().schedule().size(); }
 
-  /// The answers that have come since the last time.
+  /// The answers since the last call of this function.
   std::vector<CallEnded> ended() {
     std::vector<CallEnded> all;
     bool more = true;
@@ -88,7 +88,7 @@ class Simulation {
 
 }  // namespace
 
-TEST_CASE("a fate follows from seed, job, step and attempt alone") {
+TEST_CASE("a fate depends on seed, job, step and attempt alone") {
   const auto service = service_of(0ms, 1000ms, 0.5);
   const auto fate = simulate(service, *make_job(7, {"a", "b"}, 1, 2));
   CHECK(simulate(service, *make_job(7, {"a", "b"}, 1, 2)) == fate);
@@ -100,7 +100,7 @@ TEST_CASE("a fate follows from seed, job, step and attempt alone") {
   CHECK_FALSE(simulate(reseeded, *make_job(7, {"a", "b"}, 1, 2)) == fate);
 }
 
-TEST_CASE("latencies and failures are spread as configured") {
+TEST_CASE("latencies and failures are distributed as configured") {
   const auto service = service_of(10ms, 20ms, 0.25);
   constexpr int count = 10'000;
   int failures = 0;
@@ -194,7 +194,7 @@ TEST_CASE("an abort ends the simulated call at once, and only that one") {
   CHECK(simulation.aborted == std::vector<Lease>{{1, 1}, {1, 1}});
 }
 
-TEST_CASE("a simulated provider that dies tells whoever waits") {
+TEST_CASE("a simulated provider that dies fails pending requests") {
   caf::actor_system_config config;
   caf::actor_system system(config);
   const auto provider =
@@ -202,7 +202,7 @@ TEST_CASE("a simulated provider that dies tells whoever waits") {
   caf::scoped_actor self(system);
   auto call = self->request(provider, 20s, make_call({1, 1}, make_job(1, {"demo"}), 90'000ms));
   self->send_exit(provider, caf::exit_reason::kill);
-  call.receive([](const CallEnded&) { FAIL("an outcome that nobody knows"); },
+  call.receive([](const CallEnded&) { FAIL("an outcome without knowledge of the call's end"); },
                [](const caf::error& error) { CHECK(error == caf::sec::request_receiver_down); });
 }
 

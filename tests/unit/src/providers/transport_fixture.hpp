@@ -1,4 +1,4 @@
-// Calls through an HTTP transport, for tests that wait for their ends.
+// Makes calls through an HTTP transport and waits for them to end.
 #pragma once
 
 #include <chrono>
@@ -35,15 +35,15 @@ class Calls {
     transport_.calls()->abort(lease, [promise] { promise->set_value(); });
     return promise->get_future();
   }
-  /// The transport's thread does nothing else until `go_on`; returns when it has begun to wait.
+  /// Blocks the transport's thread until `go_on`; returns once it is blocked.
   void hold(std::shared_future<void> go_on) {
     auto held = std::make_shared<std::promise<void>>();
-    auto begun = held->get_future();
+    auto blocked = held->get_future();
     transport_.calls()->abort(next_lease(), [held, go_on = std::move(go_on)] {
       held->set_value();
       go_on.wait_for(patience);
     });
-    REQUIRE(begun.wait_for(patience) == std::future_status::ready);
+    REQUIRE(blocked.wait_for(patience) == std::future_status::ready);
   }
   /// Makes one call and waits for its end.
   providers::HttpResult make(providers::HttpRequest request) {

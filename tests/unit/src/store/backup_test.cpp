@@ -25,7 +25,7 @@ JobPtr big_job(JobId id) {
                      .parameters = "{\"text\":\"" + std::string(4000, 'x') + "\"}"});
 }
 
-/// The whole of a copy, which must be complete.
+/// Reads a complete copy and checks its size and digest.
 std::string content_of(BackupCopy& copy) {
   std::string content;
   for (auto piece = copy.read(100'000); !piece.empty(); piece = copy.read(100'000)) {
@@ -38,7 +38,7 @@ std::string content_of(BackupCopy& copy) {
   return content;
 }
 
-/// A data directory with nothing but the copy in it.
+/// Puts the copy, and nothing else, into a data directory.
 std::string restored(const TemporaryDirectory& directory, const std::string& content) {
   std::ofstream{directory.path() / "celld.db", std::ios::binary} << content;
   return directory.path().string();
@@ -50,7 +50,7 @@ std::string partial_of(const SqliteUnderTest& under_test) {
 
 }  // namespace
 
-TEST_CASE("a copy is of the moment at which it begins, whatever is written meanwhile") {
+TEST_CASE("a copy shows the moment at which it began, not later writes") {
   SqliteUnderTest under_test;
   Client client{under_test};
   for (JobId id = 1; id <= 1500; ++id) client.ask(InsertJob{big_job(id)});
@@ -71,7 +71,7 @@ TEST_CASE("a copy is of the moment at which it begins, whatever is written meanw
   SqliteOptions options;
   options.data_directory = restored(directory, content_of(copy));
   {
-    // It needs no other file, not even where nothing could be written.
+    // The copy needs no other file and opens read-only.
     Connection readable{options.data_directory + "/celld.db", Connection::Access::read_only};
     CHECK(readable.query_text("PRAGMA integrity_check") == "ok");
     CHECK(readable.query_text("PRAGMA journal_mode") == "delete");
@@ -83,7 +83,7 @@ TEST_CASE("a copy is of the moment at which it begins, whatever is written meanw
   CHECK_FALSE(after.ask(FindJob{1501}).job);
 }
 
-TEST_CASE("a copy that is given up leaves nothing, and neither does one without room") {
+TEST_CASE("a copy that is abandoned or runs out of space leaves no file behind") {
   SqliteUnderTest under_test;
   Client client{under_test};
   for (JobId id = 1; id <= 100; ++id) client.ask(InsertJob{big_job(id)});
@@ -104,7 +104,7 @@ TEST_CASE("a copy that is given up leaves nothing, and neither does one without 
   CHECK(client.ask(InsertJob{big_job(200)}).runnable);
 }
 
-TEST_CASE("what a crash has left of a copy is removed at the next start") {
+TEST_CASE("the next start removes the partial copy that a crash left behind") {
   SqliteUnderTest under_test;
   under_test.close();
   std::ofstream{partial_of(under_test)} << "left";
@@ -112,7 +112,7 @@ TEST_CASE("what a crash has left of a copy is removed at the next start") {
   CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
 }
 
-TEST_CASE("a copy is made and read by messages, and can be dropped at any time") {
+TEST_CASE("a copy is made and read through messages, and can be dropped at any time") {
   SqliteOptions options;
   TemporaryDirectory directory;
   options.data_directory = directory.path().string();

@@ -1,10 +1,10 @@
-// What a start asks: epochs, cells, backlogs, moves, overrides.
+// The operations that a start uses: epochs, cells, backlogs, moves, overrides.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
 using namespace celld::store::test;
 
-TEST_CASE("epochs ascend over restarts, and no id or place is above the last one") {
+TEST_CASE("epochs grow across restarts, and last_id is the greatest id or place") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     auto started = client.ask(StartEpoch{});
     CHECK(started.epoch == 1);
@@ -24,7 +24,7 @@ TEST_CASE("epochs ascend over restarts, and no id or place is above the last one
   });
 }
 
-TEST_CASE("an epoch is at least the seconds since 1970, and greater than any before") {
+TEST_CASE("an epoch is at least the seconds since 1970, and greater than all earlier ones") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     CHECK(client.ask(StartEpoch{at_ms(7'900)}).epoch == 7);
     CHECK(client.ask(StartEpoch{at_ms(7'950)}).epoch == 8);
@@ -33,7 +33,7 @@ TEST_CASE("an epoch is at least the seconds since 1970, and greater than any bef
   });
 }
 
-TEST_CASE("cells have something to do while a job is unfinished or settling") {
+TEST_CASE("a cell is listed while it has unfinished or settling jobs") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK(client.ask(LoadCells{}).with_jobs.empty());
     const auto first = sketch_job({.id = 1, .entity = "a", .cell = {"b", "*"}});
@@ -49,7 +49,7 @@ TEST_CASE("cells have something to do while a job is unfinished or settling") {
   });
 }
 
-TEST_CASE("a cell's load tells what runs, what waits and what is due") {
+TEST_CASE("loading a cell returns its running jobs, its counts and its next due time") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const auto busy = sketch_job({.id = 1, .entity = "a"});
     client.ask(InsertJob{busy});
@@ -72,7 +72,7 @@ TEST_CASE("a cell's load tells what runs, what waits and what is due") {
   });
 }
 
-TEST_CASE("routes are listed in order, page by page") {
+TEST_CASE("backlogs are listed in order, page by page") {
   with_each_store([](Client& client, StoreUnderTest&) {
     JobId id = 0;
     std::vector<StoredBacklog> expected;
@@ -101,7 +101,7 @@ TEST_CASE("routes are listed in order, page by page") {
   });
 }
 
-TEST_CASE("a move takes a route's open jobs along, and leaves lines as they are") {
+TEST_CASE("a move takes the open jobs of a backlog along and leaves lines as they are") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const CellKey to{"*", "*"};
     const StoredBacklog backlog{acme_cell, "acme", "dns"};
@@ -135,7 +135,7 @@ TEST_CASE("a move takes a route's open jobs along, and leaves lines as they are"
   });
 }
 
-TEST_CASE("a move leaves running jobs where they are, when asked to, and counts the others") {
+TEST_CASE("a move can leave running jobs in place, and counts the unfinished jobs that it moves") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const CellKey to{"*", "*"};
     const StoredBacklog backlog{acme_cell, "acme", "dns"};
@@ -161,7 +161,7 @@ TEST_CASE("a move leaves running jobs where they are, when asked to, and counts 
   });
 }
 
-TEST_CASE("a service is needed by the jobs that have not done their step at it") {
+TEST_CASE("a job needs each service whose step it has not completed") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto both = [](JobId id) {
       return changed(sketch_job({.id = id, .entity = std::to_string(id)}), [](Job& job) {
@@ -181,7 +181,7 @@ TEST_CASE("a service is needed by the jobs that have not done their step at it")
   });
 }
 
-TEST_CASE("overrides are kept until they are taken back") {
+TEST_CASE("an override is kept until it is undone") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     client.ask(SetCellOverride{{"b", "*"}, {7, CellState::paused}});
     client.ask(SetCellOverride{{"a", "*"}, {std::nullopt, CellState::draining}});

@@ -1,4 +1,4 @@
-// The contract of cells/ports/job_store.hpp as tests: every store is held to the same ones.
+// The contract of cells/ports/job_store.hpp as tests. Every store has to pass the same ones.
 #pragma once
 
 #include <chrono>
@@ -13,22 +13,23 @@
 
 namespace celld::store::test {
 
-/// One kind of store, empty at first, of which a test can take hold.
+/// A store of one kind for a test, empty at first.
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
   virtual cells::JobStore store() const = 0;
   virtual cells::JobReader reader() const = 0;
-  /// Stops the store as it is, as a crash would after the last commit, and opens it again.
+  /// Kills the store, as a crash after the last commit would, and opens it again.
   virtual void reopen() = 0;
   virtual caf::actor_system& system() = 0;
 };
 
-/// Makes an empty store of each kind, by the kind's name.
+/// Makes an empty store.
 using MakeStore = std::function<std::unique_ptr<StoreUnderTest>()>;
+/// The kinds of store, each with its name.
 const std::vector<std::pair<std::string, MakeStore>>& store_kinds();
 
-/// Asks a store and waits for its answers, a bounded time.
+/// Sends requests to a store and waits up to 60 s for each answer.
 class Client {
  public:
   explicit Client(StoreUnderTest& under_test) : under_test_(under_test) {}
@@ -108,7 +109,7 @@ inline cells::WallTime at_ms(std::int64_t ms) {
   return cells::WallTime{cells::milliseconds{ms}};
 }
 
-/// Describes a job in few words; `id` also is its place unless it is scheduled.
+/// The parts of a job that tests vary. `id` is also the job's place, unless the job is scheduled.
 struct JobSketch {
   cells::JobId id = 0;
   std::string entity = "e";
@@ -116,7 +117,7 @@ struct JobSketch {
   std::string product = "dns";
   int priority = 5;
   cells::CellKey cell{"acme", "*"};
-  std::optional<cells::WallTime> run_at{};  ///< Given: scheduled.
+  std::optional<cells::WallTime> run_at{};  ///< If set, the job is scheduled.
   std::optional<cells::WallTime> expires_at{};
   std::map<std::string, std::string> labels{};
   std::vector<std::string> services{"dns"};
@@ -133,15 +134,14 @@ cells::JobPtr changed(const cells::JobPtr& job, Change change) {
   return next;
 }
 
-/// The job running under the lease.
+/// The job, running under the lease.
 cells::JobPtr running(const cells::JobPtr& job, cells::Lease lease);
-/// The job at its end: its place given up.
+/// The job, ended: it has given up its place.
 cells::JobPtr ended(const cells::JobPtr& job, cells::JobState state = cells::JobState::succeeded);
-/// The job at an end whose last attempt may still be acting: its place kept until then.
+/// The job, failed while its last attempt may still be acting: it keeps its place until `until`.
 cells::JobPtr settling(const cells::JobPtr& job, cells::WallTime until);
 cells::JobPtr retrying(const cells::JobPtr& job, cells::WallTime next_attempt_at);
 
-/// The ids of jobs, in their order.
 using Ids = std::vector<cells::JobId>;
 Ids ids(const std::vector<cells::JobPtr>& jobs);
 

@@ -1,10 +1,10 @@
-// AdvanceDue: what time does to jobs.
+// AdvanceDue: what happens to jobs as time passes.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
 using namespace celld::store::test;
 
-TEST_CASE("scheduled jobs take places in their lines in order of their due times") {
+TEST_CASE("scheduled jobs enter their lines in order of due time") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(InsertJob{sketch_job({.id = 1, .run_at = at_ms(30)})}).runnable);
     client.ask(InsertJob{sketch_job({.id = 2, .run_at = at_ms(20)})});
@@ -27,7 +27,7 @@ TEST_CASE("scheduled jobs take places in their lines in order of their due times
   });
 }
 
-TEST_CASE("a scheduled job goes behind those that are queued already") {
+TEST_CASE("a scheduled job enters its line behind the jobs already queued") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1, .run_at = at_ms(10)})});
     const auto first = sketch_job({.id = 2});
@@ -39,7 +39,7 @@ TEST_CASE("a scheduled job goes behind those that are queued already") {
   });
 }
 
-TEST_CASE("a retrying job heads its line and is runnable when its time has come") {
+TEST_CASE("a retrying job stays the head of its line and becomes runnable when its retry is due") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -65,7 +65,7 @@ TEST_CASE("a retrying job heads its line and is runnable when its time has come"
   });
 }
 
-TEST_CASE("a settling job keeps its line until it is settled") {
+TEST_CASE("a settling job blocks its line until it has settled") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -105,7 +105,7 @@ TEST_CASE("a settled job can promote a job of another cell") {
   });
 }
 
-TEST_CASE("expired jobs are listed, wherever they wait, and left to the asker") {
+TEST_CASE("AdvanceDue lists expired jobs in every waiting state but does not change them") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto at = at_ms(60);
     client.ask(
@@ -132,7 +132,7 @@ TEST_CASE("expired jobs are listed, wherever they wait, and left to the asker") 
   });
 }
 
-TEST_CASE("a limit cuts the work short and says so") {
+TEST_CASE("a limit cuts the work short, and next_due shows it") {
   with_each_store([](Client& client, StoreUnderTest&) {
     for (JobId id = 1; id <= 5; ++id) {
       const auto run_at = at_ms(static_cast<std::int64_t>(10 * id));

@@ -1,4 +1,4 @@
-// What survives: every field of a job, and every answer that was given.
+// What survives a restart: every field of a job, and every answered write.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -6,7 +6,7 @@ using namespace celld::store::test;
 
 namespace {
 
-/// A job with a value in every field, and characters that ask for escapes.
+/// A job with a value in every field, and characters that need escapes.
 JobPtr full_job(JobId id) {
   const std::string odd = "quote \" backslash \\ newline \n bell \a umlaut \xC3\xBC";
   const auto sketched = sketch_job({.id = id, .entity = odd, .services = {"dns", "billing"}});
@@ -41,7 +41,7 @@ JobPtr full_job(JobId id) {
 
 }  // namespace
 
-TEST_CASE("every field of a job survives a reopening to the byte") {
+TEST_CASE("every field of a job survives a restart byte for byte") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const auto sketched = sketch_job({.id = 1, .entity = full_job(1)->spec->entity.id});
     const auto job = full_job(1);
@@ -73,7 +73,7 @@ TEST_CASE("every field of a job survives a reopening to the byte") {
   });
 }
 
-TEST_CASE("what was answered survives a stop without a word") {
+TEST_CASE("answered writes survive a kill") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     for (JobId id = 1; id <= 20; ++id) {
       client.ask(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
@@ -83,14 +83,14 @@ TEST_CASE("what was answered survives a stop without a word") {
   });
 }
 
-TEST_CASE("claims reach the disk without anybody's help") {
+TEST_CASE("claims reach the disk without any further request") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
     client.tell(ClaimJob{running(job, {1, 1})});
-    // Each look is a round trip; the claim's own commit is a matter of milliseconds.
+    // Each read is a round trip; the claim's own commit takes milliseconds.
     JobState seen = JobState::queued;
-    for (int look = 0; look < 100'000 && seen != JobState::running; ++look) {
+    for (int reads = 0; reads < 100'000 && seen != JobState::running; ++reads) {
       seen = client.ask(FindJob{1}).job->state;
     }
     CHECK(seen == JobState::running);

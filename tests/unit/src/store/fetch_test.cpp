@@ -1,4 +1,4 @@
-// FetchRunnable: what a dispatcher's window is filled from.
+// FetchRunnable, which fills a dispatcher's window.
 #include <chrono>
 
 #include "tests/unit/src/store/contract.hpp"
@@ -18,7 +18,7 @@ void insert_many(StoreUnderTest& under_test, Client& client, const std::vector<J
 
 }  // namespace
 
-TEST_CASE("a customer's jobs come by priority, then by place") {
+TEST_CASE("a customer's jobs are ordered by priority, then by place") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1, .entity = "a", .priority = 5})});
     client.ask(InsertJob{sketch_job({.id = 2, .entity = "b", .product = "mail", .priority = 9})});
@@ -35,7 +35,7 @@ TEST_CASE("a customer's jobs come by priority, then by place") {
   });
 }
 
-TEST_CASE("customers come by name, a bounded number at a time") {
+TEST_CASE("customers are listed by name, a bounded number at a time") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     std::vector<JobPtr> jobs;
     std::vector<std::string> names;
@@ -68,7 +68,7 @@ TEST_CASE("customers come by name, a bounded number at a time") {
   });
 }
 
-TEST_CASE("a fetch ends at its bytes, after at least one job") {
+TEST_CASE("a fetch stops at its byte limit, but returns at least one job") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const std::string large = "{\"x\":\"" + std::string(10'000, 'x') + "\"}";
     for (JobId id = 1; id <= 4; ++id) {
@@ -92,7 +92,7 @@ TEST_CASE("a fetch ends at its bytes, after at least one job") {
   });
 }
 
-TEST_CASE("a hundred thousand followers of one entity hide nobody and slow nobody") {
+TEST_CASE("a hundred thousand followers of one entity neither hide nor slow other jobs") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     std::vector<JobPtr> jobs;
     const auto head = sketch_job({.id = 1, .entity = "crowded", .cell = shared});
@@ -116,7 +116,7 @@ TEST_CASE("a hundred thousand followers of one entity hide nobody and slow nobod
       current = client.ask(RecordJob{{1, turn}, ended(running(current, {1, turn}))}).promoted;
       REQUIRE(current);
     }
-    // Far above what it takes, far below what it would take to walk over the followers each time.
+    // Far more than this takes, but far less than scanning the followers each time would take.
     CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{10});
     CHECK(client.ask(FindOldestQueued{shared}).place == current->place);
   });

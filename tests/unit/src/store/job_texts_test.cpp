@@ -1,4 +1,5 @@
-// The JSON texts in the columns of a job: what is written is read again, and nothing else is.
+// The JSON texts in the columns of a job: what was written is read back, and other text is an
+// error.
 #include "src/store/job_texts.hpp"
 
 #include "src/store/sqlite.hpp"
@@ -6,7 +7,7 @@
 
 using namespace celld::store;
 
-TEST_CASE("a new job's parts are kept as nothing") {
+TEST_CASE("the parts of a new job are stored as empty text") {
   CHECK(steps_text({cells::Step{}, cells::Step{}}).empty());
   CHECK(labels_text({}).empty());
   CHECK(messages_text({}).empty());
@@ -16,7 +17,7 @@ TEST_CASE("a new job's parts are kept as nothing") {
   CHECK(read_properties("").empty());
 }
 
-TEST_CASE("properties come back to the byte, whatever their values hold") {
+TEST_CASE("properties are read back byte for byte") {
   const cells::Properties properties{{"a", "{\"x\" : [1.0, \"}],\\\"\"]}"},
                                      {"b\"\\", " [ ] "},
                                      {"c", "123456789012345678901234567890"},
@@ -24,13 +25,13 @@ TEST_CASE("properties come back to the byte, whatever their values hold") {
   CHECK(read_properties(properties_text(properties)) == properties);
 }
 
-TEST_CASE("a NUL, which the strict parser refuses, is replaced") {
+TEST_CASE("a NUL, which the strict parser rejects, is replaced") {
   const std::string text("a\0b", 3);
   CHECK(read_services(services_text({text})) == std::vector<std::string>{"a\xEF\xBF\xBD"
                                                                          "b"});
 }
 
-TEST_CASE("text of another form is an error, never a guess") {
+TEST_CASE("malformed text is an error") {
   CHECK_THROWS_AS(read_services("[1]"), SqliteFailure);
   CHECK_THROWS_AS(read_labels("[]"), SqliteFailure);
   CHECK_THROWS_AS(read_steps("[{\"state\":\"asleep\",\"attempts\":1}]", 1), SqliteFailure);

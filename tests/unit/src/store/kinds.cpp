@@ -1,4 +1,4 @@
-// The stores that the contract is tested on.
+// The stores that the contract tests run on.
 #include "src/store/memory_store.hpp"
 #include "tests/unit/src/store/contract.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"

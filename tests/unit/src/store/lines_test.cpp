@@ -1,4 +1,4 @@
-// Lines, leases and ends: who is runnable, and whose word counts.
+// Lines, leases and ends: which jobs are runnable, and which reports count.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -30,7 +30,7 @@ TEST_CASE("entities differ by customer, product, type and id, and not by their s
   });
 }
 
-TEST_CASE("the end of a job promotes the next of its line") {
+TEST_CASE("the end of a job promotes the next job of its line") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto first = sketch_job({.id = 1});
     const auto second = sketch_job({.id = 2, .cell = {"acme", "dns"}});
@@ -78,7 +78,7 @@ TEST_CASE("the first recorded end wins") {
   });
 }
 
-TEST_CASE("a claim revives no finished job and replaces no other claim") {
+TEST_CASE("a claim neither revives a finished job nor replaces another claim") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -94,7 +94,7 @@ TEST_CASE("a claim revives no finished job and replaces no other claim") {
   });
 }
 
-TEST_CASE("a claim takes effect for everything that follows it") {
+TEST_CASE("a claim takes effect for all later operations") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1, .expires_at = at_ms(10)});
     client.ask(InsertJob{job});
@@ -128,7 +128,7 @@ TEST_CASE("a job handed back to the queue is runnable at once and keeps its plac
   });
 }
 
-TEST_CASE("an end gives the place up, whatever the reporter still has in hand") {
+TEST_CASE("a job that ends gives up its place, even if the report still has one") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -139,7 +139,7 @@ TEST_CASE("an end gives the place up, whatever the reporter still has in hand") 
   });
 }
 
-TEST_CASE("a report keeps the cell and the place that the store knows") {
+TEST_CASE("a report cannot change the cell or the place of a job") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1, .run_at = at_ms(10)});
     client.ask(InsertJob{job});
@@ -169,7 +169,7 @@ TEST_CASE("a held job is not runnable until the next epoch") {
   });
 }
 
-TEST_CASE("all holds can be let go of at once") {
+TEST_CASE("all holds can be released at once") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1})});
     client.ask(InsertJob{sketch_job({.id = 2, .entity = "other"})});

@@ -1,4 +1,4 @@
-// What the API reads: jobs by id and by filter, and the oldest that is queued.
+// The reads of the API: jobs by id and by filter, and the oldest queued job.
 #include <algorithm>
 #include <functional>
 
@@ -13,7 +13,8 @@ JobId id_at(std::int64_t ms, JobId counter = 0) {
   return first_job_id_at(at_ms(ms)) + counter;
 }
 
-/// A mixture in which each filter finds some and misses some.
+/// Inserts a mixture of jobs, of which each filter below matches some but not all. Returns them,
+/// newest first.
 std::vector<JobPtr> mixture(Client& client) {
   std::vector<JobPtr> jobs;
   for (int i = 0; i < 240; ++i) {
@@ -113,14 +114,14 @@ TEST_CASE("each filter, alone and combined, lists each matching job exactly once
               [&](const Job& job) { return singles[i].second(job) && singles[j].second(job); });
       }
     }
-    JobFilter nobody;
-    nobody.customer = "nobody";
-    CHECK(client.ask(ListJobs{nobody}).jobs.empty());
-    CHECK(client.ask(ListJobs{nobody}).next == 0);
+    JobFilter no_match;
+    no_match.customer = "nobody";
+    CHECK(client.ask(ListJobs{no_match}).jobs.empty());
+    CHECK(client.ask(ListJobs{no_match}).next == 0);
   });
 }
 
-TEST_CASE("listed jobs are whole") {
+TEST_CASE("listed jobs are complete") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto jobs = mixture(client);
     const auto listed = client.ask(ListJobs{{}, 0, 1000}).jobs;
@@ -129,7 +130,7 @@ TEST_CASE("listed jobs are whole") {
   });
 }
 
-TEST_CASE("a page ends at its bytes") {
+TEST_CASE("a page stops at its byte limit") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const std::string large = "{\"x\":\"" + std::string(10'000, 'x') + "\"}";
     for (JobId id = 1; id <= 6; ++id) {
@@ -143,7 +144,7 @@ TEST_CASE("a page ends at its bytes") {
   });
 }
 
-TEST_CASE("the end of a page tells nothing of jobs that its filter leaves out") {
+TEST_CASE("the end of a page reveals nothing about jobs that its filter excludes") {
   with_each_store([](Client& client, StoreUnderTest&) {
     for (JobId id = 1; id <= 9; ++id) {
       JobSketch sketch;
@@ -168,7 +169,7 @@ TEST_CASE("the end of a page tells nothing of jobs that its filter leaves out") 
   });
 }
 
-TEST_CASE("the oldest queued job of a cell is found, also behind one that runs") {
+TEST_CASE("the oldest queued job of a cell is found, even behind a running job") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK(client.ask(FindOldestQueued{acme_cell}).place == 0);
     const auto first = sketch_job({.id = 1});
@@ -184,7 +185,7 @@ TEST_CASE("the oldest queued job of a cell is found, also behind one that runs")
   });
 }
 
-TEST_CASE("a job that is not there is not found") {
+TEST_CASE("a job that does not exist is not found") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(FindJob{1}).job);
     CHECK(client.ask(ListJobs{}).next == 0);

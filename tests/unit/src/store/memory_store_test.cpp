@@ -1,4 +1,4 @@
-// What only the in-memory store can do: fail on demand, run on virtual time, tell its history.
+// What only the in-memory store can do: fail on demand, run on virtual time, report its history.
 #include "src/store/memory_store.hpp"
 
 #include "tests/unit/src/store/contract.hpp"
@@ -9,7 +9,7 @@ using namespace celld::store::test;
 
 namespace {
 
-/// An actor system on virtual time, in which nothing moves unless told to.
+/// An actor system on virtual time, in which nothing runs unless the test lets it.
 struct Simulated {
   Simulated() {
     config.set("scheduler.policy", caf::atom("testing"));
@@ -29,7 +29,7 @@ struct Simulated {
   JobStore store;
 };
 
-/// Notes the answers to inserts in the order in which they come.
+/// Records the answers to inserts in the order in which they arrive.
 struct Asker {
   std::vector<JobId> answered;
   std::size_t refused = 0;
@@ -49,7 +49,7 @@ caf::behavior asker(caf::stateful_actor<std::shared_ptr<Asker>>* self,
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(cells::JobPtr)
 
-TEST_CASE("a commit takes along what arrives before it, and a crash loses the rest") {
+TEST_CASE("a commit includes what arrived before it, and a crash loses the rest") {
   const auto disk = std::make_shared<MemoryDisk>();
   {
     Simulated simulated;
@@ -82,11 +82,11 @@ TEST_CASE("a commit takes along what arrives before it, and a crash loses the re
                  [](const caf::error&) { FAIL("no answer"); });
 }
 
-TEST_CASE("a failed commit fails everything from then on, and is told once") {
+TEST_CASE("a failed commit fails every later request and is reported once") {
   const auto disk = std::make_shared<MemoryDisk>();
   Simulated simulated;
   bool failing = false;
-  const bool lands = GENERATE(false, true);  // What failed may be on the disk all the same.
+  const bool lands = GENERATE(false, true);  // A failed commit may have reached the disk.
   int fatal = 0;
   simulated.store =
       spawn_memory_store(*simulated.system, disk,
@@ -113,7 +113,7 @@ TEST_CASE("a failed commit fails everything from then on, and is told once") {
   caf::anon_send_exit(client, caf::exit_reason::kill);
 }
 
-TEST_CASE("the history tells each committed change once, in order") {
+TEST_CASE("the history reports each committed change once, in order") {
   const auto disk = std::make_shared<MemoryDisk>();
   std::vector<std::pair<JobId, JobState>> history;
   disk->on_commit = [&history](const JobPtr& before, const Job& after) {

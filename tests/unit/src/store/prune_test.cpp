@@ -1,4 +1,4 @@
-// Ended jobs are forgotten, with everything that is theirs.
+// PruneEnded: ended jobs are removed with everything that belongs to them.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -8,7 +8,7 @@ namespace {
 
 const Idempotency key{"k-1", "digest"};
 
-/// Adds a job, claims it, and records the end that `end` makes of it.
+/// Inserts a job, claims it, and records the version that `end` makes of it.
 template <class End>
 JobPtr insert_with_end(Client& client, const JobSketch& sketch, End end,
                        const std::optional<Idempotency>& idempotency = std::nullopt) {
@@ -34,7 +34,7 @@ Ids kept(Client& client) {
 
 }  // namespace
 
-TEST_CASE("what ended before is pruned, the longest ended first, in steps") {
+TEST_CASE("jobs that ended before a time are pruned in steps, oldest end first") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     insert_with_end(client, {.id = 1, .entity = "a"}, ended_at(300));
     insert_with_end(client, {.id = 2, .entity = "b"}, ended_at(100, JobState::failed));
@@ -59,7 +59,7 @@ TEST_CASE("what ended before is pruned, the longest ended first, in steps") {
   });
 }
 
-TEST_CASE("a job that keeps its entity is not pruned before it lets go") {
+TEST_CASE("a settling job is not pruned before it releases its entity") {
   with_each_store([](Client& client, StoreUnderTest&) {
     insert_with_end(client, {.id = 1}, [](const JobPtr& job) {
       return changed(settling(job, at_ms(900)), [](Job& next) { next.finished_at = at_ms(100); });
@@ -75,7 +75,7 @@ TEST_CASE("a job that keeps its entity is not pruned before it lets go") {
   });
 }
 
-TEST_CASE("a key is free again when its job is pruned, also within one commit") {
+TEST_CASE("pruning a job frees its idempotency key, even within one commit") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     insert_with_end(client, {.id = 1}, ended_at(100), key);
     insert_with_end(client, {.id = 2, .customer = "bolt"}, ended_at(500), key);
@@ -88,7 +88,7 @@ TEST_CASE("a key is free again when its job is pruned, also within one commit") 
   });
 }
 
-TEST_CASE("labels and lists know nothing of what was pruned, and a cursor goes on") {
+TEST_CASE("pruned jobs disappear from lists and labels, and an open cursor continues") {
   with_each_store([](Client& client, StoreUnderTest&) {
     for (JobId id = 1; id <= 6; ++id) {
       insert_with_end(client, {.id = id, .entity = std::to_string(id), .labels = {{"ticket", "T"}}},
@@ -107,7 +107,7 @@ TEST_CASE("labels and lists know nothing of what was pruned, and a cursor goes o
   });
 }
 
-TEST_CASE("of a retry and a pruning, the first decides") {
+TEST_CASE("of a reopening and a pruning, the first wins") {
   with_each_store([](Client& client, StoreUnderTest&) {
     insert_with_end(client, {.id = 1, .entity = "a"}, ended_at(100, JobState::failed));
     insert_with_end(client, {.id = 2, .entity = "b"}, ended_at(100, JobState::failed));
@@ -122,7 +122,7 @@ TEST_CASE("of a retry and a pruning, the first decides") {
   });
 }
 
-TEST_CASE("the number of a job that was pruned is never given again") {
+TEST_CASE("the id of a pruned job is never reused") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     insert_with_end(client, {.id = 70}, ended_at(100));
     CHECK(client.ask(PruneEnded{at_ms(101), 10}).pruned == 1);

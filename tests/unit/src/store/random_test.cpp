@@ -1,4 +1,4 @@
-// Random operations on the SQLite store, each answer compared with that of the model.
+// Random operations on the SQLite store. Each answer is compared with that of MemoryJobs.
 #include <random>
 
 #include "src/store/memory_jobs.hpp"
@@ -22,7 +22,7 @@ bool same(const std::vector<JobPtr>& a, const std::vector<JobPtr>& b) {
                     [](const JobPtr& x, const JobPtr& y) { return same(x, y); });
 }
 
-/// Drives both with the same operations.
+/// Applies the same operations to the store and to the model.
 class Comparison {
  public:
   explicit Comparison(unsigned seed) : random_(seed) {}
@@ -281,7 +281,6 @@ class Comparison {
   void check_epoch() {
     const auto expected = model_.apply(StartEpoch{});
     const auto started = client_.ask(StartEpoch{});
-    // The model counts every start; a reopened store has seen no other.
     REQUIRE(started.epoch == expected.epoch);
     REQUIRE(started.last_id == expected.last_id);
   }
@@ -315,7 +314,7 @@ class Comparison {
 
 }  // namespace
 
-TEST_CASE("the SQLite store answers as the model does") {
+TEST_CASE("the SQLite store gives the same answers as the model") {
   for (const unsigned seed : {1U, 2U, 3U}) {
     INFO("seed " << seed);
     Comparison comparison{seed};

@@ -1,4 +1,4 @@
-// What clients ask for beside new jobs: the same one again, an end, another try.
+// The requests of clients besides new jobs: repeated submissions, cancellations, reopenings.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -24,7 +24,7 @@ JobPtr insert_ended(Client& client, const JobSketch& sketch, JobState state) {
 
 // --- Idempotency keys ----------------------------------------------------------------------------
 
-TEST_CASE("a job under a key that is taken is not added, and its holder is named") {
+TEST_CASE("a job with a key in use is not added, and the answer has the job that holds the key") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     const auto first = sketch_job({.id = 1});
     CHECK_FALSE(client.ask(InsertJob{first, key}).holder.job);
@@ -41,7 +41,7 @@ TEST_CASE("a job under a key that is taken is not added, and its holder is named
   });
 }
 
-TEST_CASE("a key belongs to one customer, whatever the product") {
+TEST_CASE("a key belongs to one customer, across all products") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1}), key});
     CHECK_FALSE(client.ask(InsertJob{sketch_job({.id = 2, .customer = "bolt"}), key}).holder.job);
@@ -49,7 +49,7 @@ TEST_CASE("a key belongs to one customer, whatever the product") {
   });
 }
 
-TEST_CASE("the holder of a key is found as it stands now") {
+TEST_CASE("the holder of a key is returned in its current version") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(FindKeyHolder{"acme", key}).job);
     const auto job = sketch_job({.id = 1});
@@ -65,7 +65,7 @@ TEST_CASE("the holder of a key is found as it stands now") {
 
 // --- Cancelling ----------------------------------------------------------------------------------
 
-TEST_CASE("a waiting job is cancelled at once and makes way for the next") {
+TEST_CASE("a waiting job is cancelled at once and promotes the next") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1})});
     client.ask(InsertJob{sketch_job({.id = 2})});
@@ -80,7 +80,7 @@ TEST_CASE("a waiting job is cancelled at once and makes way for the next") {
   });
 }
 
-TEST_CASE("a scheduled job is cancelled before it is due") {
+TEST_CASE("a scheduled job can be cancelled before it is due") {
   with_each_store([](Client& client, StoreUnderTest&) {
     client.ask(InsertJob{sketch_job({.id = 1, .run_at = at_ms(500)})});
     CHECK(client.ask(CancelWaiting{1, acme_cell, at_ms(50)}).after);
@@ -90,7 +90,7 @@ TEST_CASE("a scheduled job is cancelled before it is due") {
   });
 }
 
-TEST_CASE("what runs, has ended, or waits elsewhere is not cancelled") {
+TEST_CASE("a job that runs, has ended, or waits in another cell is not cancelled") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(CancelWaiting{1, acme_cell, at_ms(50)}).before);
     const auto job = sketch_job({.id = 1});
@@ -107,7 +107,7 @@ TEST_CASE("what runs, has ended, or waits elsewhere is not cancelled") {
   });
 }
 
-TEST_CASE("a job cancelled while its entity is kept holds its line until then") {
+TEST_CASE("a job cancelled while it settles blocks its line until it has settled") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -125,9 +125,9 @@ TEST_CASE("a job cancelled while its entity is kept holds its line until then") 
   });
 }
 
-// --- Another try ---------------------------------------------------------------------------------
+// --- Reopening -----------------------------------------------------------------------------------
 
-TEST_CASE("a failed job is taken up again at the end of its line") {
+TEST_CASE("a failed job is reopened at the end of its line") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     const auto end = insert_ended(client, {.id = 1}, JobState::failed);
     client.ask(InsertJob{sketch_job({.id = 2})});
@@ -146,7 +146,7 @@ TEST_CASE("a failed job is taken up again at the end of its line") {
   });
 }
 
-TEST_CASE("a job is taken up again in the cell that matches now") {
+TEST_CASE("a job is reopened in the cell of the request") {
   with_each_store([](Client& client, StoreUnderTest&) {
     insert_ended(client, {.id = 1}, JobState::cancelled);
     const CellKey other{"acme", "dns"};
@@ -159,7 +159,7 @@ TEST_CASE("a job is taken up again in the cell that matches now") {
   });
 }
 
-TEST_CASE("a job taken up again while its entity is kept waits at its place until then") {
+TEST_CASE("a job reopened while it settles waits at its place until it has settled") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto job = sketch_job({.id = 1});
     client.ask(InsertJob{job});
@@ -178,7 +178,7 @@ TEST_CASE("a job taken up again while its entity is kept waits at its place unti
   });
 }
 
-TEST_CASE("what has not ended, or has succeeded, is not taken up again") {
+TEST_CASE("a job that has not ended or has succeeded cannot be reopened") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(ReopenEnded{1, acme_cell, 50, at_ms(70)}).before);
     client.ask(InsertJob{sketch_job({.id = 1})});

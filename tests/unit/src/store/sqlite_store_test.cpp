@@ -1,4 +1,4 @@
-// What only the SQLite store promises: group commits, the lock, its schema, and a clean failure.
+// What only the SQLite store promises: group commits, its lock, its schema, and clean failures.
 #include "src/store/sqlite_store.hpp"
 
 #include <atomic>
@@ -21,7 +21,7 @@ JobPtr job_of(JobId id) {
   return sketch_job({.id = id, .entity = std::to_string(id)});
 }
 
-/// Sends all the inserts before it waits for the first answer. Returns how many were granted.
+/// Sends all the inserts before it waits for the first answer. Returns the number of successes.
 std::size_t insert_at_once(StoreUnderTest& under_test, JobId first, JobId end) {
   caf::scoped_actor self{under_test.system()};
   using Handle = decltype(self->request(under_test.store(), std::chrono::seconds{60},
@@ -57,7 +57,7 @@ TEST_CASE("operations that arrive together are committed together") {
   CHECK(under_test.stats()->commits < 500);
 }
 
-TEST_CASE("each commit is reported with what it wrote") {
+TEST_CASE("each commit is reported with its number of operations") {
   std::atomic<std::size_t> operations{0};
   std::atomic<std::size_t> reports{0};
   SqliteOptions options;
@@ -68,7 +68,7 @@ TEST_CASE("each commit is reported with what it wrote") {
   };
   SqliteUnderTest under_test{options};
   Client client{under_test};
-  client.ask(FindKeyHolder{"acme", {"key", "digest"}});  // A read alone is no part of a commit.
+  client.ask(FindKeyHolder{"acme", {"key", "digest"}});  // A read alone belongs to no commit.
   CHECK(insert_at_once(under_test, 1, 1001) == 1000);
   CHECK(operations == 1000);
   CHECK(reports == under_test.stats()->commits);
@@ -84,7 +84,7 @@ TEST_CASE("an answer comes after its commit") {
   }
 }
 
-TEST_CASE("a full batch is committed without waiting for the mailbox to be empty") {
+TEST_CASE("a full batch is committed before the mailbox is empty") {
   SqliteOptions options;
   options.batch_operations_max = 10;
   SqliteUnderTest under_test{options};
@@ -92,7 +92,7 @@ TEST_CASE("a full batch is committed without waiting for the mailbox to be empty
   CHECK(under_test.stats()->commits >= 100);
 }
 
-TEST_CASE("a claim whose end comes with the same commit is never written") {
+TEST_CASE("a claim whose end is recorded in the same commit costs no commit of its own") {
   SqliteOptions options;
   options.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
@@ -104,7 +104,7 @@ TEST_CASE("a claim whose end comes with the same commit is never written") {
   CHECK(under_test.stats()->commits == before + 1);
 }
 
-TEST_CASE("a claim is on disk when a flush is answered, and when somebody is told of it") {
+TEST_CASE("a claim is on disk before a flush is answered or an answer shows the claim") {
   SqliteOptions options;
   options.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
@@ -117,23 +117,23 @@ TEST_CASE("a claim is on disk when a flush is answered, and when somebody is tol
   client.tell(ClaimJob{running(job_of(1), {1, 1})});
   client.ask(LoadCells{});
   CHECK(running_on_disk() == 0);
-  SECTION("flushed") {
+  SECTION("FlushStore") {
     client.ask(FlushStore{});
   }
-  SECTION("told to who holds the key") {
+  SECTION("FindKeyHolder") {
     CHECK(client.ask(FindKeyHolder{"acme", idempotency}).job->state == JobState::running);
   }
-  SECTION("told to who would hold it") {
+  SECTION("InsertJob with the same key") {
     const auto answer = client.ask(InsertJob{job_of(2), idempotency});
     CHECK(answer.holder.job->state == JobState::running);
   }
-  SECTION("told to who would cancel it") {
+  SECTION("CancelWaiting") {
     CHECK(client.ask(CancelWaiting{1, acme_cell, at_ms(1)}).before->state == JobState::running);
   }
   CHECK(running_on_disk() == 1);
 }
 
-TEST_CASE("a second store on the same directory is refused, until the first is gone") {
+TEST_CASE("a second store on the same directory is refused until the first has closed") {
   TemporaryDirectory directory;
   SqliteOptions options;
   options.data_directory = (directory.path() / "data").string();
@@ -148,7 +148,7 @@ TEST_CASE("a second store on the same directory is refused, until the first is g
   CHECK(open_error(options).empty());
 }
 
-TEST_CASE("a copy made while the store is open holds everything that was answered") {
+TEST_CASE("a file copy of an open store holds every answered write") {
   TemporaryDirectory copy;
   SqliteUnderTest under_test;
   Client client{under_test};
@@ -169,7 +169,7 @@ TEST_CASE("a copy made while the store is open holds everything that was answere
   CHECK(query(crashed.database(), "SELECT count(*) FROM jobs") == 300);
 }
 
-TEST_CASE("what the routes count is what the jobs are") {
+TEST_CASE("the counts of the backlogs match the jobs") {
   SqliteUnderTest under_test;
   Client client{under_test};
   CHECK(insert_at_once(under_test, 1, 101) == 100);
@@ -189,20 +189,20 @@ TEST_CASE("what the routes count is what the jobs are") {
   CHECK(count("SELECT runnable FROM routes") == count("SELECT count(*) FROM jobs WHERE turn < 10"));
 }
 
-TEST_CASE("a full disk is an error to everybody, told once, and never an acknowledgement") {
-  std::string told;
+TEST_CASE("a full disk fails every request, is reported once, and acknowledges no write") {
+  std::string reason;
   std::atomic<int> fatal{0};
   SqliteOptions options;
   options.database_pages_max = 200;
   options.on_fatal = [&](const std::string& text) {
-    told = text;
+    reason = text;
     ++fatal;
   };
   SqliteUnderTest under_test{options};
   const auto granted = insert_at_once(under_test, 1, 20'001);
   CHECK(granted < 20'000);
   CHECK(fatal == 1);
-  CHECK(told.find("full") != std::string::npos);
+  CHECK(reason.find("full") != std::string::npos);
   CHECK(insert_at_once(under_test, 30'000, 30'010) == 0);
   caf::scoped_actor self{under_test.system()};
   bool refused = false;
@@ -210,32 +210,33 @@ TEST_CASE("a full disk is an error to everybody, told once, and never an acknowl
       .receive([](const CellsLoaded&) {}, [&](const caf::error&) { refused = true; });
   CHECK(refused);
   CHECK(fatal == 1);
-  // The rest was rolled back or never begun; what was granted is there.
+  // The granted inserts are there; the others were rolled back or never began.
   CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") ==
         static_cast<std::int64_t>(granted));
 }
 
-TEST_CASE("a lock that somebody else has for a moment is waited for") {
+TEST_CASE("the store waits for a database lock that another process holds briefly") {
   SqliteUnderTest under_test;
   Connection other{under_test.database(), Connection::Access::read_write};
   other.execute("BEGIN IMMEDIATE");
   caf::scoped_actor self{under_test.system()};
   self->request(under_test.store(), std::chrono::milliseconds{100}, InsertJob{job_of(1)})
-      .receive([](const JobInserted&) { FAIL("nobody can have written"); },
+      .receive([](const JobInserted&) { FAIL("the insert succeeded despite the lock"); },
                [](const caf::error& error) { CHECK(error == caf::sec::request_timeout); });
   other.execute("ROLLBACK");
   CHECK(insert_at_once(under_test, 2, 3) == 1);
   CHECK(query(under_test.database(), "SELECT count(*) FROM jobs") == 2);
 }
 
-TEST_CASE("the reason of a failure is told before anybody is answered with an error") {
+TEST_CASE("the reason of a failure is reported before any request is answered with an error") {
   std::promise<void> answered;
   auto is_answered = answered.get_future();
-  bool told_first = false;
+  bool reported_first = false;
   SqliteOptions options;
   options.database_pages_max = 200;
   options.on_fatal = [&](const std::string&) {
-    told_first = is_answered.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout;
+    reported_first =
+        is_answered.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout;
   };
   SqliteUnderTest under_test{options};
   caf::scoped_actor self{under_test.system()};
@@ -246,10 +247,10 @@ TEST_CASE("the reason of a failure is told before anybody is answered with an er
   }
   answered.set_value();
   REQUIRE(refused);
-  CHECK(told_first);
+  CHECK(reported_first);
 }
 
-TEST_CASE("the log is checkpointed when it is long, and stays short") {
+TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it short") {
   SqliteOptions options;
   options.wal_pages_max = 100;
   options.batch_operations_max = 100;
@@ -259,7 +260,7 @@ TEST_CASE("the log is checkpointed when it is long, and stays short") {
   CHECK(std::filesystem::file_size(under_test.database() + "-wal") < (8U << 20));
 }
 
-TEST_CASE("a database of a newer celld, of another program, or of no database is refused") {
+TEST_CASE("a newer database, one of another program, and a file that is no database are refused") {
   TemporaryDirectory directory;
   SqliteOptions options;
   options.data_directory = directory.path().string();
@@ -282,7 +283,7 @@ TEST_CASE("a database of a newer celld, of another program, or of no database is
   CHECK(open_error(options).find("no/such/directory.db") != std::string::npos);
 }
 
-TEST_CASE("a database that has lost a cell is refused, and says so") {
+TEST_CASE("a database that lacks a cell is refused with the reason") {
   SqliteUnderTest under_test;
   Client{under_test}.ask(InsertJob{job_of(1)});
   under_test.close();
@@ -293,7 +294,7 @@ TEST_CASE("a database that has lost a cell is refused, and says so") {
   CHECK(open_error(options).find("unknown cell") != std::string::npos);
 }
 
-TEST_CASE("a database is brought up to date once and keeps its version") {
+TEST_CASE("migrating twice changes nothing the second time") {
   TemporaryDirectory directory;
   Connection connection{(directory.path() / "x.db").string(), Connection::Access::read_write};
   migrate(connection);
@@ -302,7 +303,7 @@ TEST_CASE("a database is brought up to date once and keeps its version") {
   CHECK(connection.query_integer("SELECT count(*) FROM jobs_for_people") == 0);
 }
 
-TEST_CASE("a database of the first version is brought up to date with its jobs") {
+TEST_CASE("a database of schema version 1 is migrated with its jobs") {
   SqliteUnderTest under_test;
   Client client{under_test};
   client.ask(InsertJob{job_of(1)});
@@ -326,7 +327,7 @@ TEST_CASE("a database of the first version is brought up to date with its jobs")
   CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);
 }
 
-TEST_CASE("a database of the second version is brought up to date, and its ended jobs are pruned") {
+TEST_CASE("a database of schema version 2 is migrated, and its ended jobs can be pruned") {
   SqliteUnderTest under_test;
   Client client{under_test};
   for (const JobId id : {1, 2}) client.ask(InsertJob{job_of(id)});
@@ -345,7 +346,7 @@ TEST_CASE("a database of the second version is brought up to date, and its ended
   CHECK(client.ask(FindJob{2}).job->state == JobState::queued);
 }
 
-TEST_CASE("the room of pruned jobs is used again, and nothing of them is left") {
+TEST_CASE("the space of pruned jobs is reused, and no rows of them remain") {
   SqliteUnderTest under_test;
   Client client{under_test};
   JobId id = 0;
@@ -373,7 +374,7 @@ TEST_CASE("the room of pruned jobs is used again, and nothing of them is left") 
   }
 }
 
-TEST_CASE("a step of pruning ends when its time is over, having removed something") {
+TEST_CASE("a pruning step ends when its time is up, after removing at least one job") {
   SqliteUnderTest under_test;
   Client client{under_test};
   for (JobId id = 1; id <= 3; ++id) {
@@ -385,7 +386,7 @@ TEST_CASE("a step of pruning ends when its time is over, having removed somethin
   CHECK(step.more);
 }
 
-TEST_CASE("a filter that matches nothing costs bounded work a page") {
+TEST_CASE("a filter that matches nothing costs bounded work per page") {
   SqliteUnderTest under_test;
   Client client{under_test};
   CHECK(insert_at_once(under_test, 1, 25'001) == 25'000);

@@ -1,11 +1,11 @@
-// What the layer above SQLite adds: no failure goes unheard.
+// The wrapper around SQLite: no failure goes unnoticed.
 #include "src/store/sqlite.hpp"
 
 #include "tests/unit/catch.hpp"
 
 using namespace celld::store;
 
-TEST_CASE("a query that cannot commit what it has written fails, though it has returned a row") {
+TEST_CASE("a query that cannot commit its writes fails, even after it returned a row") {
   Connection connection{":memory:", Connection::Access::read_write};
   connection.execute(
       "PRAGMA foreign_keys = ON;"
@@ -19,7 +19,7 @@ TEST_CASE("a query that cannot commit what it has written fails, though it has r
   CHECK(connection.query_integer("SELECT count(*) FROM children") == 0);
 }
 
-TEST_CASE("a query returns the first column of the first row, and runs once") {
+TEST_CASE("a query runs once and returns the first column of the first row") {
   Connection connection{":memory:", Connection::Access::read_write};
   connection.execute("CREATE TABLE things (name TEXT)");
   CHECK(connection.query_text("INSERT INTO things VALUES ('a'), ('b') RETURNING name") == "a");

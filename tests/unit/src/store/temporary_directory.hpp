@@ -1,4 +1,4 @@
-// A directory that goes with the test.
+// A directory that is removed with its owner.
 #pragma once
 
 #include <cstdlib>

@@ -61,7 +61,7 @@ TEST_CASE("a digest is the SHA-256 of its text") {
   CHECK_FALSE(same_digest(digest, other));
 }
 
-TEST_CASE("a token that is made has 256 random bits in letters that no header changes") {
+TEST_CASE("a new token has 256 random bits in characters that are safe in a header") {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) {
     const std::string made = make_token().value();
@@ -74,13 +74,13 @@ TEST_CASE("a token that is made has 256 random bits in letters that no header ch
   }
 }
 
-TEST_CASE("without tokens everybody may do everything") {
+TEST_CASE("without tokens every request is admitted") {
   const AccessControl open;
   CHECK(outcome(open, {}, Scope::admin) == "in");
   CHECK(outcome(open, {{"authorization", "Basic eDp5"}}) == "in");
 }
 
-TEST_CASE("with tokens a scope needs one, and a route without a scope none") {
+TEST_CASE("with tokens, only an endpoint with a scope needs a token") {
   CHECK(outcome(control(), {}) == "unauthorized");
   CHECK(outcome(control(), {}, std::nullopt) == "in");
   CHECK(outcome(control(), {{"authorization", "Bearer wrong"}}, std::nullopt) == "in");
@@ -88,7 +88,7 @@ TEST_CASE("with tokens a scope needs one, and a route without a scope none") {
   CHECK(outcome_of("Bearer acme") == "in for acme");
 }
 
-TEST_CASE("a token does what its scopes say, and none implies another") {
+TEST_CASE("a token has exactly its own scopes; no scope implies another") {
   const auto of = [](const std::string& text, Scope scope) {
     return outcome(AccessControl({token("t-" + text, {*config::parse_scope(text)})}),
                    {{"authorization", "Bearer t-" + text}}, scope);
@@ -100,26 +100,26 @@ TEST_CASE("a token does what its scopes say, and none implies another") {
   }
 }
 
-TEST_CASE("the scope that is lacking is named") {
+TEST_CASE("a refusal names the missing scope") {
   const auto admitted =
       control().admit(request_with({{"authorization", "Bearer all"}}), Scope::admin);
   CHECK(std::get<Problem>(admitted).detail == "The token lacks the scope `admin`.");
   CHECK(to_response(std::get<Problem>(admitted)).status == 403);
 }
 
-TEST_CASE("a refusal for want of a token says how to show one") {
+TEST_CASE("a refusal for a missing token says how to authenticate") {
   const auto admitted = control().admit(request_with({}), Scope::read);
   const http::Response response = to_response(std::get<Problem>(admitted));
   CHECK(response.status == 401);
   CHECK(response.headers == Headers{{"WWW-Authenticate", "Bearer realm=\"celld\""}});
 }
 
-TEST_CASE("the scheme is read in any case") {
+TEST_CASE("the scheme is case-insensitive") {
   for (const auto* text : {"Bearer reader", "bearer reader", "BEARER reader", "Bearer   reader"})
     CHECK(outcome_of(text) == "in");
 }
 
-TEST_CASE("anything but one bearer token is none") {
+TEST_CASE("anything but one valid bearer token is refused") {
   for (const std::string text :
        {"", "Bearer", "Bearer ", "Bearerreader", "Bearer\treader", "reader", "Basic reader",
         "Bearer reader x", "Bearer reader,", "Bearer \"reader\"", "Bearer re%61der",
@@ -129,14 +129,14 @@ TEST_CASE("anything but one bearer token is none") {
   CHECK(outcome_of("Bearer reader" + std::string(1, '\0')) == "unauthorized");
 }
 
-TEST_CASE("two Authorization headers are as good as none") {
+TEST_CASE("two Authorization headers are refused") {
   CHECK(outcome(control(), {{"authorization", "Bearer reader"},
                             {"authorization", "Bearer reader"}}) == "unauthorized");
   CHECK(outcome(control(), {{"authorization", ""}, {"authorization", "Bearer reader"}}) ==
         "unauthorized");
 }
 
-TEST_CASE("without tokens a page whose name points here is refused") {
+TEST_CASE("without tokens a request for a domain name is refused") {
   const Headers rebound = {{"host", "evil.example:8080"}, {"origin", "http://evil.example:8080"}};
   CHECK(outcome(AccessControl(), rebound) == "foreign-origin");
   CHECK(outcome(AccessControl(), {{"host", "evil.example"}}, Scope::admin) == "foreign-origin");
@@ -145,7 +145,7 @@ TEST_CASE("without tokens a page whose name points here is refused") {
   CHECK(outcome(control(), {{"host", "celld.example"}, {"authorization", "Bearer all"}}) == "in");
 }
 
-TEST_CASE("without tokens another site's page gets nothing by a request that has no origin") {
+TEST_CASE("without tokens another site's page is refused even if its request has no origin") {
   for (const auto* site : {"cross-site", "same-site", "Cross-Site"}) {
     const Headers image = {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}};
     CHECK(outcome(AccessControl(), image, Scope::admin) == "foreign-origin");
@@ -155,7 +155,7 @@ TEST_CASE("without tokens another site's page gets nothing by a request that has
     CHECK(outcome(AccessControl(), {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}}) == "in");
 }
 
-TEST_CASE("a foreign page is refused whatever token it has") {
+TEST_CASE("a page of another origin is refused whatever its token") {
   const Headers foreign = {{"host", "celld"}, {"origin", "http://evil.example"}};
   Headers with_token = foreign;
   with_token.emplace_back("authorization", "Bearer reader");
@@ -165,7 +165,7 @@ TEST_CASE("a foreign page is refused whatever token it has") {
   CHECK(outcome(AccessControl(), foreign) == "foreign-origin");
 }
 
-TEST_CASE("who is bound to a customer is concerned with nobody else, and with nothing shared") {
+TEST_CASE("a token bound to a customer sees neither other customers nor what is shared") {
   CHECK(may_concern(std::nullopt, "acme"));
   CHECK(may_concern("acme", "acme"));
   CHECK_FALSE(may_concern("acme", "bolt"));

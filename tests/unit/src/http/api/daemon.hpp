@@ -1,5 +1,5 @@
-// celld without its engine: a real server, the endpoints and the gateway, before an engine and a
-// store that the test plays by hand. And a client for it.
+// celld without its engine: a real server, the endpoints and the gateway, with an engine and a
+// store that the test scripts. And a client for it.
 #pragma once
 
 #include <httplib.h>
@@ -21,7 +21,7 @@ namespace celld::api::testing {
 
 inline constexpr auto wall_now = cells::WallTime(std::chrono::milliseconds(1795214576123));
 
-/// Ends in the order that the daemon ends.
+/// Shuts down in the same order as the real daemon.
 class Daemon {
  public:
   explicit Daemon(bool attached = true) : server_(http::Limits{}, refuse) {
@@ -42,7 +42,7 @@ class Daemon {
       responder.answer({200, "text/plain", "up 1\n", {}});
     };
     const auto reload = [this](ReloadAnswer answer) {
-      const std::lock_guard lock{stage};
+      const std::lock_guard lock{script_mutex};
       on_reload(std::move(answer));
     };
     add_endpoints(server_,
@@ -62,11 +62,11 @@ class Daemon {
   }
 
   void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
-  void tell(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
+  void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
 
   httplib::Client client() const {
-    meet_on_stage();
+    sync_with_script();
     httplib::Client made("127.0.0.1", port_);
     made.set_read_timeout(20, 0);
     return made;
@@ -82,7 +82,7 @@ class Daemon {
   std::shared_ptr<Script> script = std::make_shared<Script>();
   std::shared_ptr<Readiness> readiness = std::make_shared<Readiness>();
   cells::JobRequest last_request;
-  std::function<void(ReloadAnswer)> on_reload;  ///< On the stage.
+  std::function<void(ReloadAnswer)> on_reload;  ///< Called with script_mutex held.
 
  private:
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });
@@ -105,7 +105,7 @@ struct Answer {
 
 inline Answer answer_of(const httplib::Result& result) {
   REQUIRE(result);
-  meet_on_stage();
+  sync_with_script();
   auto parsed = json::parse(result->body);
   const bool has_body = std::holds_alternative<json::Document>(parsed);
   return {result->status, result->headers,

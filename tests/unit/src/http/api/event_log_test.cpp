@@ -18,7 +18,7 @@ cells::JobPtr job(std::size_t parameter_bytes = 0) {
 
 }  // namespace
 
-TEST_CASE("an event's id is its position as long as all later ones are there") {
+TEST_CASE("an event's id is a position while all later events are in the log") {
   EventLog log{"run", {3, 1 << 20}};
   CHECK(log.position("run-0") == 0U);
   for (int i = 0; i < 3; ++i) log.add(job());
@@ -34,7 +34,7 @@ TEST_CASE("an event's id is its position as long as all later ones are there") {
   CHECK(log.events().size() == 3);
 }
 
-TEST_CASE("an id of another run, or of no event, has no position") {
+TEST_CASE("an id of another run or of no event has no position") {
   EventLog log{"run"};
   log.add(job());
   for (const char* id : {"", "run", "run-", "run-2", "run-x", "run-1x", "run-1ee", "run-e",
@@ -44,7 +44,7 @@ TEST_CASE("an id of another run, or of no event, has no position") {
   }
 }
 
-TEST_CASE("events are kept up to a number of bytes, and the latest always") {
+TEST_CASE("the log is bounded in bytes but always keeps the latest event") {
   EventLog log{"run", {100, 10'000}};
   for (int i = 0; i < 10; ++i) log.add(job(3000));
   CHECK(log.events().size() <= 3);
@@ -53,7 +53,7 @@ TEST_CASE("events are kept up to a number of bytes, and the latest always") {
   CHECK(log.position("run-10") == 10U);
 }
 
-TEST_CASE("after events were forgotten, nobody has seen all") {
+TEST_CASE("after events were forgotten, their ids have no position") {
   EventLog log{"run"};
   log.add(job());
   log.forget();

@@ -7,7 +7,7 @@ namespace {
 
 template <class Reply, class Function, class Message>
 caf::result<Reply> play(const Function& function, const Message& message) {
-  const std::lock_guard lock{stage};
+  const std::lock_guard lock{script_mutex};
   if (!function) return caf::make_error(caf::sec::runtime_error, "the store failed");
   return function(message);
 }
@@ -16,7 +16,7 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
                                                 const std::shared_ptr<Script>& script) {
   return {
       [=](const cells::SubmitJob& message) -> caf::result<cells::JobSubmitted> {
-        const std::lock_guard lock{stage};
+        const std::lock_guard lock{script_mutex};
         if (!script->submit) return caf::make_error(caf::sec::runtime_error, "the store failed");
         auto promise = self->make_response_promise<cells::JobSubmitted>();
         cells::JobSubmitted reply = script->submit(message);

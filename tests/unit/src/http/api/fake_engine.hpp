@@ -1,5 +1,5 @@
-// An engine and a store that a test plays by hand: each message is answered by a function of the
-// test, on the actor's thread.
+// An engine and a store that a test scripts: a function of the test answers each message, on the
+// actor's thread.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace celld::api::testing {
 
-/// What the fake answers; null functions answer with an error, as a store that failed.
+/// The fake's answers. A null function answers with an error, as a failed store does.
 struct Script {
   std::function<cells::JobSubmitted(const cells::SubmitJob&)> submit;
-  /// Called after the answer to a submission was sent; what it returns is told to the observer.
+  /// Called after the answer to a submission; the observer is notified of the jobs it returns.
   std::function<std::vector<cells::JobPtr>(const cells::JobPtr&)> after_submit;
   std::function<cells::CancelAnswered(const cells::CancelJob&)> cancel;
   std::function<cells::ReopenAnswered(const cells::ReopenJob&)> retry;
@@ -28,11 +28,12 @@ struct Script {
   cells::JobObserver observer;
 };
 
-/// Held while a function of a script runs. Who takes and leaves it sees what they did, and is seen
-/// by them: an answer that came through a socket alone says nothing about memory.
-inline std::mutex stage;
-inline void meet_on_stage() {
-  const std::lock_guard lock{stage};
+/// Held while a function of a script runs.
+inline std::mutex script_mutex;
+/// Orders the test's memory accesses with those of the script functions. An answer that arrives
+/// over a socket does not do that.
+inline void sync_with_script() {
+  const std::lock_guard lock{script_mutex};
 }
 
 cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_ptr<Script> script);

@@ -1,4 +1,4 @@
-// The whole way of a request, from the socket to the engine and back.
+// Requests end to end: from the socket to the engine and back.
 #include <atomic>
 #include <future>
 #include <map>
@@ -31,7 +31,7 @@ cells::CellStatus status_of_cell(const std::string& customer, std::uint64_t queu
 
 }  // namespace
 
-TEST_CASE("a submission is answered 202 with the job and its place") {
+TEST_CASE("a submission is answered with 202, the job and its location") {
   Daemon daemon;
   const Answer answer = post(daemon, good_job);
   CHECK(answer.status == 202);
@@ -42,7 +42,7 @@ TEST_CASE("a submission is answered 202 with the job and its place") {
   CHECK(answer.body["created_at"] == "2026-11-20T22:42:56.123Z");
 }
 
-TEST_CASE("a trace goes with its job, a malformed one does not") {
+TEST_CASE("a trace context is kept with its job unless it is malformed") {
   Daemon daemon;
   const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   post(daemon, good_job, {{"traceparent", trace}});
@@ -51,7 +51,7 @@ TEST_CASE("a trace goes with its job, a malformed one does not") {
   CHECK(daemon.last_request.spec.traceparent.empty());
 }
 
-TEST_CASE("what is wrong with a submission never reaches the engine") {
+TEST_CASE("an invalid submission never reaches the engine") {
   Daemon daemon;
   daemon.script->submit = nullptr;
   CHECK(post(daemon, "{").status == 400);
@@ -69,7 +69,7 @@ TEST_CASE("what is wrong with a submission never reaches the engine") {
   CHECK(post(daemon, good_job, {{"Origin", "http://evil.example"}}).status == 403);
 }
 
-TEST_CASE("a refusal of the engine is told as it is") {
+TEST_CASE("a refusal by the engine becomes its problem") {
   Daemon daemon;
   daemon.script->submit = [](const cells::SubmitJob&) {
     return cells::JobSubmitted{
@@ -81,7 +81,7 @@ TEST_CASE("a refusal of the engine is told as it is") {
   CHECK(answer.body["limit"] == 10);
 }
 
-TEST_CASE("an engine that fails answers 503 everywhere") {
+TEST_CASE("if the engine fails, every request is answered with a 503") {
   Daemon daemon;
   *daemon.script = Script{};
   const std::string id = cells::format_job_id(cells::first_job_id_at(wall_now));
@@ -95,13 +95,13 @@ TEST_CASE("an engine that fails answers 503 everywhere") {
   }
 }
 
-TEST_CASE("before its engine is there everything is answered 503, and afterwards too") {
+TEST_CASE("before the engine is attached, every request is answered with a 503") {
   Daemon starting(false);
   CHECK(post(starting, good_job).body["type"] == "/problems/starting");
   CHECK(get(starting, "/v1/cells").status == 503);
 }
 
-TEST_CASE("whoever prefers to wait is answered when the job ends") {
+TEST_CASE("a client that prefers to wait is answered when the job ends") {
   Daemon daemon;
   daemon.script->after_submit = [](const JobPtr& job) {
     return std::vector<JobPtr>{in_state(job, JobState::running),
@@ -113,7 +113,7 @@ TEST_CASE("whoever prefers to wait is answered when the job ends") {
   CHECK(answer.header("Preference-Applied") == "wait=30");
 }
 
-TEST_CASE("whoever waited in vain is answered 202 with the latest form of the job") {
+TEST_CASE("a client whose wait expires gets a 202 with the latest version of the job") {
   Daemon daemon;
   daemon.script->after_submit = [](const JobPtr& job) {
     return std::vector<JobPtr>{in_state(job, JobState::running)};
@@ -126,13 +126,13 @@ TEST_CASE("whoever waited in vain is answered 202 with the latest form of the jo
   CHECK(answer.header("Preference-Applied") == "wait=1");
 }
 
-TEST_CASE("a preference for no time, or a malformed one, holds nothing back") {
+TEST_CASE("a preference for zero seconds, or a malformed one, delays nothing") {
   Daemon daemon;
   CHECK(post(daemon, good_job, {{"Prefer", "wait=0"}}).header("Preference-Applied") == "wait=0");
   CHECK(post(daemon, good_job, {{"Prefer", "wait=soon"}}).header("Preference-Applied").empty());
 }
 
-TEST_CASE("many wait for different jobs, each for its own") {
+TEST_CASE("clients that wait for different jobs each get their own") {
   Daemon daemon;
   std::promise<JobPtr> first;
   std::promise<JobPtr> second;
@@ -146,9 +146,9 @@ TEST_CASE("many wait for different jobs, each for its own") {
   auto two = std::async(std::launch::async, submit);
   const JobPtr a = first.get_future().get();
   const JobPtr b = second.get_future().get();
-  // Sent by another actor than the answers: the engine sees to it that they come after.
-  daemon.tell(in_state(b, JobState::failed));
-  daemon.tell(in_state(a, JobState::cancelled));
+  // The engine guarantees that changes come after the answer; here another actor sends them.
+  daemon.notify(in_state(b, JobState::failed));
+  daemon.notify(in_state(a, JobState::cancelled));
   std::map<std::string, std::string> states;
   for (auto* answer : {&one, &two}) {
     const json::Value body = answer->get().body;
@@ -158,7 +158,7 @@ TEST_CASE("many wait for different jobs, each for its own") {
                                                      {cells::format_job_id(b->id), "failed"}});
 }
 
-TEST_CASE("at a stop nobody is kept waiting") {
+TEST_CASE("a shutdown answers the clients that wait") {
   Daemon daemon;
   std::promise<void> submitted;
   daemon.script->after_submit = [&](const JobPtr&) {
@@ -168,7 +168,7 @@ TEST_CASE("at a stop nobody is kept waiting") {
   auto answer = std::async(std::launch::async,
                            [&] { return post(daemon, good_job, {{"Prefer", "wait=60"}}); });
   submitted.get_future().get();
-  SECTION("when told to let them go") {
+  SECTION("when the daemon releases them") {
     daemon.send(ReleaseWaiters{});
   }
   SECTION("when the gateway ends") {
@@ -177,13 +177,13 @@ TEST_CASE("at a stop nobody is kept waiting") {
   CHECK(answer.get().status == 202);
 }
 
-TEST_CASE("once those who waited were let go, nobody waits any more") {
+TEST_CASE("after the waiting clients were released, no client waits") {
   Daemon daemon;
   daemon.send(ReleaseWaiters{});
   CHECK(post(daemon, good_job, {{"Prefer", "wait=60"}}).status == 202);
 }
 
-TEST_CASE("a job is found by its id, and what cannot be one is not found") {
+TEST_CASE("a job is found by its id, and an invalid id is not found") {
   Daemon daemon;
   const auto known = std::make_shared<cells::Job>(
       cells::accept_job({}, {}, {}, cells::first_job_id_at(wall_now), wall_now));
@@ -201,7 +201,7 @@ TEST_CASE("a job is found by its id, and what cannot be one is not found") {
   }
 }
 
-TEST_CASE("a list of jobs passes its filters on and its cursor back") {
+TEST_CASE("a list of jobs passes its filters on and returns its cursor") {
   Daemon daemon;
   cells::ListJobs asked;
   daemon.script->list_jobs = [&](const cells::ListJobs& message) {
@@ -220,7 +220,7 @@ TEST_CASE("a list of jobs passes its filters on and its cursor back") {
   CHECK(get(daemon, "/v1/jobs?state=done&foo=bar").body["errors"].size() == 2);
 }
 
-TEST_CASE("a cell is described with the age of its oldest queued job") {
+TEST_CASE("a cell is shown with the age of its oldest queued job") {
   Daemon daemon;
   daemon.script->describe = [](const cells::DescribeCell& message) {
     cells::CellDescribed described;
@@ -241,7 +241,7 @@ TEST_CASE("a cell is described with the age of its oldest queued job") {
   CHECK(get(daemon, "/v1/cells/acme/*").status == 503);
 }
 
-TEST_CASE("a list of cells gathers the age of each") {
+TEST_CASE("a list of cells shows the age of each cell's oldest queued job") {
   Daemon daemon;
   daemon.script->list = [](const cells::ListCells& message) {
     if (message.after) return cells::CellsListed{};
@@ -264,7 +264,7 @@ TEST_CASE("a list of cells gathers the age of each") {
   CHECK(last.body["next_cursor"].is_null());
 }
 
-TEST_CASE("a pool is resized and put back") {
+TEST_CASE("a pool is resized and reset") {
   Daemon daemon;
   daemon.script->resize = [](const cells::ResizePool& message) {
     cells::CellDescribed described;
@@ -287,7 +287,7 @@ TEST_CASE("a pool is resized and put back") {
   CHECK(put_pool(daemon, path, "").status == 400);
 }
 
-TEST_CASE("celld tells whether it lives and whether it is ready") {
+TEST_CASE("celld reports its liveness and its readiness") {
   Daemon daemon;
   CHECK(get(daemon, "/livez").body == json::Value::parse(R"({"status":"ok"})"));
   CHECK(get(daemon, "/readyz").body["type"] == "/problems/starting");
@@ -309,9 +309,9 @@ TEST_CASE("unknown paths and wrong methods are problems") {
   CHECK(wrong.header("Content-Type") == "application/problem+json");
 }
 
-// --- Requests about jobs that are there ----------------------------------------------------------
+// --- Requests about existing jobs ----------------------------------------------------------------
 
-TEST_CASE("a replayed submission is answered 200 and says so") {
+TEST_CASE("a replayed submission is answered with 200 and marked as replayed") {
   Daemon daemon;
   const auto submit = daemon.script->submit;
   daemon.script->submit = [submit](const cells::SubmitJob& message) {
@@ -325,7 +325,7 @@ TEST_CASE("a replayed submission is answered 200 and says so") {
   CHECK(daemon.last_request.idempotency->key == "k");
 }
 
-TEST_CASE("what the configuration refuses is told only if the engine knows no job of that key") {
+TEST_CASE("a refusal by the configuration is reported only if no job has the idempotency key") {
   Daemon daemon;
   const std::string job = std::string(good_job).replace(good_job.find("\"dns\"]"), 5, "\"gone\"");
   const Answer without_key = post(daemon, job);
@@ -348,7 +348,7 @@ TEST_CASE("what the configuration refuses is told only if the engine knows no jo
   CHECK(held.header("Idempotent-Replayed") == "true");
 }
 
-TEST_CASE("who waits for a job is answered even if its end came before the answer") {
+TEST_CASE("a waiting client is answered even if the job ended before the submission was answered") {
   const bool replayed = GENERATE(false, true);
   CAPTURE(replayed);
   Daemon daemon;
@@ -368,7 +368,7 @@ TEST_CASE("who waits for a job is answered even if its end came before the answe
   CHECK(answer.body["state"] == "succeeded");
 }
 
-TEST_CASE("who waits for a job is answered though its end was told to nobody") {
+TEST_CASE("a waiting client is answered even if the notification of the end was lost") {
   Daemon daemon;
   const auto submit = daemon.script->submit;
   JobPtr submitted;
@@ -401,7 +401,7 @@ struct FirstEvent {
   }
 };
 
-/// What comes first on the stream of a job, which is then left.
+/// The first event on a job's stream; then disconnects.
 FirstEvent follow(const Daemon& daemon, const JobPtr& job, const std::string& last_event_id = {}) {
   FirstEvent first;
   httplib::Headers headers;
@@ -419,40 +419,40 @@ FirstEvent follow(const Daemon& daemon, const JobPtr& job, const std::string& la
         return event == std::string::npos || first.text.find("\n\n", event) == std::string::npos;
       });
   if (whole) first.status = whole->status;
-  meet_on_stage();
+  sync_with_script();
   return first;
 }
 
-TEST_CASE("who follows a job that begins is told so, though that is not on disk yet") {
+TEST_CASE("a follower sees a job running before that is on disk") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
-  daemon.tell(in_state(job, JobState::running));
+  daemon.notify(in_state(job, JobState::running));
   CHECK(follow(daemon, job).is_in(JobState::running));
 }
 
-TEST_CASE("a job that was begun again is told as it is, not as it had ended") {
+TEST_CASE("a reopened job is shown in its present state, not its former end") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
-  daemon.tell(in_state(job, JobState::failed));
+  daemon.notify(in_state(job, JobState::failed));
   CHECK(follow(daemon, job).is_in(JobState::queued));
 }
 
-TEST_CASE("who follows a job again is told of an end that is on disk and has not been told") {
+TEST_CASE("a client that reconnects receives an end that is on disk but was never sent") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   const auto find = [&](JobState state) {
-    const std::lock_guard lock{stage};
+    const std::lock_guard lock{script_mutex};
     daemon.script->find = [found = in_state(job, state)](const cells::FindJob&) {
       return cells::JobFound{found};
     };
   };
   find(JobState::running);
-  SECTION("of a job of which something was told") {
-    daemon.tell(in_state(job, JobState::running));
+  SECTION("when an earlier change was sent") {
+    daemon.notify(in_state(job, JobState::running));
   }
-  SECTION("of a job of which nothing was told") {}
+  SECTION("when nothing was sent") {}
   const auto running = follow(daemon, job);
   REQUIRE(running.is_in(JobState::running));
   find(JobState::succeeded);
@@ -462,7 +462,7 @@ TEST_CASE("who follows a job again is told of an end that is on disk and has not
   CHECK(follow(daemon, job, ended.id()).status == 204);
 }
 
-TEST_CASE("who was shown the end of a job is told not to come again") {
+TEST_CASE("a client that has seen the end of a job gets a 204 when it reconnects") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [ended = in_state(job, JobState::failed)](const cells::FindJob&) {
@@ -473,7 +473,7 @@ TEST_CASE("who was shown the end of a job is told not to come again") {
   CHECK(follow(daemon, job, shown.id()).status == 204);
 }
 
-TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {
+TEST_CASE("a cancellation is retried while the job moves to another cell") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
@@ -492,7 +492,7 @@ TEST_CASE("a cancellation that met a job on its way elsewhere is put again") {
   CHECK(asked == -95);
 }
 
-TEST_CASE("what cannot be cancelled or retried is a conflict that names the job's state") {
+TEST_CASE("a job that cannot be cancelled or retried is a conflict that names its state") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };

@@ -24,7 +24,7 @@ std::string header_of(const http::Response& response, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("every problem has a slug of its own and a status that is an error") {
+TEST_CASE("every problem has a unique slug and an error status") {
   std::set<std::string_view> slugs;
   for (std::size_t i = 0; i < problem_kind_count; ++i) {
     const auto kind = static_cast<ProblemKind>(i);
@@ -34,7 +34,7 @@ TEST_CASE("every problem has a slug of its own and a status that is an error") {
   }
 }
 
-TEST_CASE("a problem is a document of RFC 9457") {
+TEST_CASE("a problem is rendered as RFC 9457 defines") {
   const http::Response response =
       to_response(invalid_request({{"/entity/id", "is required"}, {"", "a \"quoted\" \xff"}}));
   CHECK(response.status == 422);
@@ -47,7 +47,7 @@ TEST_CASE("a problem is a document of RFC 9457") {
   CHECK(header_of(response, "Retry-After").empty());
 }
 
-TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and when to come back") {
+TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and a Retry-After") {
   const Refusal refusal{Refusal::Kind::queue_full, {"acme", "*"}, 100, 100, milliseconds(2001)};
   const http::Response response = to_response(problem_of(refusal));
   CHECK(response.status == 429);
@@ -71,7 +71,7 @@ TEST_CASE("Retry-After is from one second to an hour") {
   CHECK(header_of(to_response(store_unavailable()), "Retry-After") == "5");
 }
 
-TEST_CASE("every refusal of the engine has its problem") {
+TEST_CASE("every refusal by the engine has its problem") {
   const auto status = [](Refusal::Kind kind) {
     return to_response(problem_of({kind, {"a", "b"}, 7, 9, milliseconds(1)})).status;
   };
@@ -85,7 +85,7 @@ TEST_CASE("every refusal of the engine has its problem") {
             {"/timeout_ms", "must be at most 7, the `timeout_max_ms` of the cell a/b"}});
 }
 
-TEST_CASE("what the server refuses is a problem too") {
+TEST_CASE("a refusal by the server is a problem") {
   for (const int status : {400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 500, 501, 503, 505}) {
     const http::Response response = refuse(status, "why", status == 405 ? "GET, HEAD" : "");
     CHECK(response.status == status);
@@ -97,7 +97,7 @@ TEST_CASE("what the server refuses is a problem too") {
   }
 }
 
-TEST_CASE("a request of many faults has a bounded answer") {
+TEST_CASE("the answer to a request with many faults is bounded") {
   const std::vector<json::Fault> faults(5000, {"/x", "is unknown"});
   CHECK(body_of(to_response(invalid_request(faults)))["errors"].size() == 1000);
 }

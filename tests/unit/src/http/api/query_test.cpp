@@ -21,7 +21,7 @@ std::size_t job_faults(const Query& query) {
 
 }  // namespace
 
-TEST_CASE("no parameters list the newest fifty") {
+TEST_CASE("without parameters a list has the newest fifty") {
   const cells::ListJobs list = jobs({});
   CHECK(list.limit == 50);
   CHECK(list.before == 0);
@@ -55,7 +55,7 @@ TEST_CASE("every filter is read") {
   CHECK(list.before == 1234567890123456789);
 }
 
-TEST_CASE("all faults of a query come at once") {
+TEST_CASE("all faults of a query are reported at once") {
   const auto parsed = parse_job_query({{"customr", "a"},
                                        {"state", "done"},
                                        {"limit", "0"},
@@ -68,7 +68,7 @@ TEST_CASE("all faults of a query come at once") {
                 "query parameter \"state\" must be `scheduled`, `queued`, `running`, `retrying`, "
                 "`compensating`, `succeeded`, `failed` or `cancelled`"},
                {"", "query parameter \"limit\" must be an integer from 1 to 1000"},
-               {"", "query parameter \"product\" comes twice"},
+               {"", "query parameter \"product\" is repeated"},
                {"", "query parameter \"batch\" is unknown"}});
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("each parameter is checked") {
   CHECK(job_faults(many) == 1);
 }
 
-TEST_CASE("a list of cells goes on after the last one") {
+TEST_CASE("a cursor continues a list of cells") {
   for (const cells::CellKey& key :
        {cells::CellKey{"acme", "*"}, cells::CellKey{"*", "*"}, cells::CellKey{"a.b-c_d", "x"}}) {
     const auto parsed = parse_cell_query({{"cursor", cell_cursor(key)}, {"limit", "3"}});
@@ -105,7 +105,7 @@ TEST_CASE("a list of cells goes on after the last one") {
   CHECK(std::holds_alternative<Faults>(parse_cell_query({{"customer", "acme"}})));
 }
 
-TEST_CASE("what takes no parameters refuses all") {
+TEST_CASE("an endpoint without parameters refuses every one") {
   CHECK(refuse_query({}).empty());
   CHECK(refuse_query({{"a", ""}, {"label.x", "1"}}).size() == 2);
 }

@@ -27,7 +27,7 @@ Answer post_reload(const Daemon& daemon, const std::string& body = "") {
 
 }  // namespace
 
-TEST_CASE("a reload is answered when somebody has done it, and others are served meanwhile") {
+TEST_CASE("a reload is answered once it is done, and other requests are served meanwhile") {
   Daemon daemon;
   daemon.readiness->state = ReadyState::ready;
   std::promise<ReloadAnswer> promise;
@@ -58,13 +58,13 @@ TEST_CASE("a reload is answered when somebody has done it, and others are served
       "restart_required": ["/store"]})"));
 }
 
-TEST_CASE("a reload that a stop forestalls is refused as all that comes then") {
+TEST_CASE("a reload during a shutdown is refused") {
   const auto response = reload_response(ReloadRefused{});
   CHECK(response.status == 503);
   CHECK(body_of(response)["type"] == "/problems/draining");
 }
 
-TEST_CASE("a reload of a file with faults is a problem that has all of them") {
+TEST_CASE("a reload of a file with faults is a problem that lists them all") {
   const std::vector<json::Fault> faults = {{"", "cannot be read"}, {"/cells/0/x", "is unknown"}};
   const auto response = reload_response(faults);
   CHECK(response.status == 422);
@@ -83,7 +83,7 @@ TEST_CASE("a reload takes no parameters") {
   CHECK(post_reload(daemon, "{").status == 400);
 }
 
-TEST_CASE("a reload is refused while celld starts and while it stops") {
+TEST_CASE("a reload is refused while celld starts or shuts down") {
   Daemon daemon;
   daemon.readiness->state = ReadyState::shutting_down;
   CHECK(post_reload(daemon).body["type"] == "/problems/draining");
@@ -91,7 +91,7 @@ TEST_CASE("a reload is refused while celld starts and while it stops") {
   CHECK(post_reload(daemon).status == 503);
 }
 
-TEST_CASE("the configuration is shown as the settings have it") {
+TEST_CASE("the configuration in force is shown") {
   Daemon daemon;
   const Answer answer = get(daemon, "/v1/admin/config");
   CHECK(answer.status == 200);
@@ -99,7 +99,7 @@ TEST_CASE("the configuration is shown as the settings have it") {
   CHECK(get(daemon, "/v1/admin/config?x=1").status == 422);
 }
 
-TEST_CASE("the services are listed as the engine tells them") {
+TEST_CASE("the services are listed with the engine's figures") {
   Daemon daemon;
   daemon.script->list_services = [](const cells::ListServices&) {
     cells::ServicesListed listed;
@@ -116,7 +116,7 @@ TEST_CASE("the services are listed as the engine tells them") {
   CHECK(get(daemon, "/v1/services?limit=1").status == 422);
 }
 
-TEST_CASE("services that cannot be asked for are a 503") {
+TEST_CASE("a list of services is a 503 if the engine fails") {
   Daemon daemon;
   CHECK(get(daemon, "/v1/services").status == 503);
 }

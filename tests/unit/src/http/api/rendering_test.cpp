@@ -37,7 +37,7 @@ cells::Job fresh_job() {
 
 }  // namespace
 
-TEST_CASE("a fresh job is shown with every member of the contract") {
+TEST_CASE("a new job is shown with every documented member") {
   const cells::Job job = fresh_job();
   CHECK(parsed(api::job_json(job)) ==
         json::Value::parse(R"({"id": ")" + cells::format_job_id(job.id) + R"(", "state": "queued",
@@ -55,14 +55,14 @@ TEST_CASE("a fresh job is shown with every member of the contract") {
     "properties": {}, "messages": [], "error": null, "batch": null})"));
 }
 
-TEST_CASE("a job between two cells is shown in the narrowest that could take it") {
+TEST_CASE("a job that moves between cells is shown in the most specific one that could take it") {
   cells::Job job = fresh_job();
   job.cell = cells::between_cells;
   CHECK(parsed(api::job_json(job))["cell"] ==
         json::Value{{"customer", "acme"}, {"product", "dns"}});
 }
 
-TEST_CASE("a job that came to an end is shown with its results, safely quoted") {
+TEST_CASE("an ended job is shown with its results, escaped as JSON") {
   cells::Job job = fresh_job();
   cells::JobSpec spec = *job.spec;
   spec.entity = {"zone \"x\"", "primary", "\xff"};
@@ -105,7 +105,7 @@ TEST_CASE("a job that came to an end is shown with its results, safely quoted") 
   CHECK(parsed(api::job_json(job))["error"]["service"].is_null());
 }
 
-TEST_CASE("a list of jobs says where it goes on") {
+TEST_CASE("a list of jobs has a cursor if more jobs follow") {
   const auto job = std::make_shared<cells::Job>(fresh_job());
   const json::Value last = parsed(api::job_list_json({job, job}, 0));
   CHECK(last["items"].size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("a list of jobs says where it goes on") {
   CHECK(empty["next_cursor"].is_string());
 }
 
-TEST_CASE("a cell is shown with every member of the contract") {
+TEST_CASE("a cell is shown with every documented member") {
   api::CellView cell;
   cells::CellStatus& status = cell.status;
   status.key = {"acme", "*"};
@@ -143,7 +143,7 @@ TEST_CASE("a cell is shown with every member of the contract") {
   CHECK(parsed(api::cell_json(cell))["overrides"] == json::Value::object());
 }
 
-TEST_CASE("a list of cells goes on while others follow, though nothing is left to show of it") {
+TEST_CASE("a list of cells has a cursor if more cells follow, even on an empty page") {
   const api::CellView cell;
   CHECK(
       parsed(api::cell_list_json({cell}, cells::CellKey{"acme", "*"}))["next_cursor"].is_string());

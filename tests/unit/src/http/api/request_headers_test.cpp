@@ -21,7 +21,7 @@ std::optional<seconds> wait(const std::string& prefer) {
 
 }  // namespace
 
-TEST_CASE("a body is JSON when it says so") {
+TEST_CASE("a body is JSON if its Content-Type says so") {
   for (const auto* type :
        {"application/json", "Application/JSON", "application/json; charset=utf-8",
         "application/json;charset=\"UTF-8\"", "application/json ; x=\"a;b\""})
@@ -33,7 +33,7 @@ TEST_CASE("a body is JSON when it says so") {
   CHECK_FALSE(api::is_json(with({})));
 }
 
-TEST_CASE("a preferred wait is read, and capped at a minute") {
+TEST_CASE("a preferred wait is capped at one minute") {
   CHECK(wait("wait=10") == seconds(10));
   CHECK(wait("wait=0") == seconds(0));
   CHECK(wait("Wait = \"7\"") == seconds(7));
@@ -44,13 +44,13 @@ TEST_CASE("a preferred wait is read, and capped at a minute") {
   CHECK_FALSE(api::preferred_wait(with({})));
 }
 
-TEST_CASE("a malformed preference is as good as none") {
+TEST_CASE("a malformed preference is ignored") {
   for (const auto* prefer : {"", "wait", "wait=", "wait=-1", "wait=1.5", "wait=x", "waits=1",
                              "wait=\"1", "wait=1 0", ",;=\"\\", "wait=0x10"})
     CHECK_FALSE(wait(prefer));
 }
 
-TEST_CASE("a host is a domain unless it is an address, a single label, or below localhost") {
+TEST_CASE("a host is a domain unless it is an address, a single label, or under localhost") {
   const auto domain = [](const std::string& host) {
     return api::names_a_domain(with({{"host", host}}));
   };
@@ -62,7 +62,7 @@ TEST_CASE("a host is a domain unless it is an address, a single label, or below 
   CHECK_FALSE(api::names_a_domain(with({})));
 }
 
-TEST_CASE("a page of another site is foreign") {
+TEST_CASE("a page of another origin is foreign") {
   const auto foreign = [](const std::string& origin) {
     return api::is_foreign(with({{"host", "Localhost:8080"}, {"origin", origin}}));
   };

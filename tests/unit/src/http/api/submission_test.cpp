@@ -39,7 +39,7 @@ Problem refused(std::string_view body, Faults before = {}) {
   return std::get<Problem>(std::move(result));
 }
 
-/// A good job with `more` members, each beginning with a comma.
+/// A valid job with the members in `more`, each of which begins with a comma.
 std::string job_with(const std::string& more) {
   return R"({"customer":"acme","product":"dns","action":"create",)"
          R"("entity":{"type":"zone","id":"example.com"},"services":["dns"])" +
@@ -56,7 +56,7 @@ std::string quoted(std::size_t length) {
 
 }  // namespace
 
-TEST_CASE("a full submission reads as it says") {
+TEST_CASE("every field of a submission is read") {
   const cells::JobRequest request = accepted(R"({
     "customer": "acme", "product": "dns", "action": "create",
     "entity": {"type": "zone", "subtype": "primary", "id": "example.com"},
@@ -80,7 +80,7 @@ TEST_CASE("a full submission reads as it says") {
   CHECK(spec.labels == std::map<std::string, std::string>{{"empty", ""}, {"ticket", "T-1"}});
 }
 
-TEST_CASE("what is left out has its default, or the cell's") {
+TEST_CASE("an omitted field has its default, or the cell's") {
   const cells::JobRequest request = accepted(job_with(""));
   CHECK(request.spec.parameters == "{}");
   CHECK(request.spec.priority == 5);
@@ -93,7 +93,7 @@ TEST_CASE("what is left out has its default, or the cell's") {
   CHECK(accepted(job_with(R"(,"delay_ms":0)")).delay == milliseconds(0));
 }
 
-TEST_CASE("all faults of a submission come at once") {
+TEST_CASE("all faults of a submission are reported at once") {
   const Problem problem = refused(R"({
     "customer": "ac me", "product": 7, "action": "",
     "entity": {"type": "", "id": 1, "more": 2},
@@ -103,20 +103,20 @@ TEST_CASE("all faults of a submission come at once") {
     "on_failure": "compensate", "colour": "red"})");
   CHECK(problem.kind == ProblemKind::invalid_request);
   CHECK(problem.errors ==
-        Faults{{"/customer", "must be like [A-Za-z0-9][A-Za-z0-9._-]{0,62}"},
+        Faults{{"/customer", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}"},
                {"/product", "must be a string"},
                {"/action", "must not be empty"},
                {"/entity/type", "must not be empty"},
                {"/entity/id", "must be a string"},
                {"/entity/more", "is unknown"},
-               {"/services/1", "comes twice"},
+               {"/services/1", "is repeated"},
                {"/services/2", "is not a configured service"},
                {"/services/3", "must be a string"},
                {"/parameters", "must be an object"},
                {"/priority", "must be an integer from 1 to 9"},
                {"/run_at", "must be a time in UTC such as 2026-11-20T22:42:56.123Z"},
                {"/delay_ms", "must be an integer from 0 to 315360000000"},
-               {"/run_at", "must not come together with `delay_ms`"},
+               {"/run_at", "must not be combined with `delay_ms`"},
                {"/expires_at", "must be a string"},
                {"/timeout_ms", "must be an integer from 1 to 604800000"},
                {"/retry/max_attempts", "must be an integer from 1 to 1000"},
@@ -126,7 +126,7 @@ TEST_CASE("all faults of a submission come at once") {
                {"/colour", "is unknown"}});
 }
 
-TEST_CASE("what is required is named") {
+TEST_CASE("missing required fields are named") {
   CHECK(refused("{}").errors == Faults{{"/customer", "is required"},
                                        {"/product", "is required"},
                                        {"/action", "is required"},
@@ -135,22 +135,23 @@ TEST_CASE("what is required is named") {
   CHECK(refused("[]").errors == Faults{{"", "must be an object"}});
 }
 
-TEST_CASE("what is not JSON is malformed, whatever else is wrong") {
+TEST_CASE("a body that is not JSON is malformed, whatever other faults there are") {
   for (const auto* body : {"", "{", "{\"a\":1,\"a\":1}", "\xff", "{} x"}) {
     const Problem problem = refused(body, {{"", "another fault"}});
     CHECK(problem.kind == ProblemKind::malformed_json);
     CHECK(problem.errors.empty());
-    CHECK(problem.detail.find("line 1, column ") == 0);
+    CHECK(problem.detail.find("The body cannot be read: line 1, column ") == 0);
+    CHECK(problem.detail.back() == '.');
   }
 }
 
-TEST_CASE("numbers out of range are faults at their place, in parameters too") {
+TEST_CASE("numbers out of range are faults with pointers, also in parameters") {
   CHECK(faults_with(R"(,"priority":18446744073709551616,"parameters":{"a":[1e999]})") ==
         Faults{{"/priority", "is a number out of range"},
                {"/parameters/a/0", "is a number out of range"}});
 }
 
-TEST_CASE("sizes have their limits") {
+TEST_CASE("sizes are limited") {
   const auto entity = [](const std::string& type, const std::string& id) {
     return R"({"customer":"acme","product":"dns","action":"create","services":["dns"],)"
            R"("entity":{"type":)" +
@@ -187,7 +188,7 @@ TEST_CASE("fields of later versions are refused, never ignored") {
   CHECK(faults_with(R"(,"on_failure":"panic")") == Faults{{"/on_failure", "must be \"stop\""}});
 }
 
-TEST_CASE("an idempotency key comes in the body or in a header") {
+TEST_CASE("an idempotency key is read from the body or from the header") {
   CHECK_FALSE(accepted(job_with("")).idempotency);
   const auto in_body = accepted(job_with(R"(,"idempotency_key":"a.B_9:-")")).idempotency;
   REQUIRE(in_body);
@@ -195,7 +196,7 @@ TEST_CASE("an idempotency key comes in the body or in a header") {
   const auto with_header = [](const std::string& body, const std::string& key) {
     return parse_submission(body, rules(), {.idempotency_key = key});
   };
-  // The same request, whichever way it was written.
+  // The same request in a different spelling.
   const std::string reordered =
       R"({"services": ["dns"], "entity":{"id":"example.com","type":"zone"},)"
       R"( "action":"create","product":"dns","customer":"acme"})";
@@ -206,10 +207,10 @@ TEST_CASE("an idempotency key comes in the body or in a header") {
   CHECK(std::holds_alternative<Submission>(both));
   const auto differing = with_header(job_with(R"(,"idempotency_key":"k")"), "other");
   CHECK(std::get<Problem>(differing).errors ==
-        Faults{{"/idempotency_key", "is another than the header Idempotency-Key has"}});
+        Faults{{"/idempotency_key", "must equal the header Idempotency-Key"}});
 }
 
-TEST_CASE("an idempotency key has its alphabet and its length") {
+TEST_CASE("an idempotency key is limited in alphabet and length") {
   CHECK(accepted(job_with(R"(,"idempotency_key":)" + quoted(255))).idempotency->key.size() == 255);
   for (const std::string& wrong : {quoted(256), quoted(0), std::string(R"("a b")"),
                                    std::string(R"("a/b")"), std::string("7")}) {
@@ -222,13 +223,13 @@ TEST_CASE("an idempotency key has its alphabet and its length") {
   CHECK(std::get<Problem>(header).errors[0].detail.find("header Idempotency-Key") == 0);
 }
 
-TEST_CASE("a timeout is at most what its cell allows") {
+TEST_CASE("a timeout is limited by its cell") {
   CHECK(accepted(job_with(R"(,"timeout_ms":5000)")).spec.timeout == milliseconds(5000));
   CHECK(faults_with(R"(,"timeout_ms":5001)") ==
         Faults{{"/timeout_ms", "must be at most 5000, the `timeout_max_ms` of the cell acme/*"}});
 }
 
-TEST_CASE("a job that no cell matches is refused as such") {
+TEST_CASE("a job that no cell matches is refused with no-cell") {
   const std::string body =
       R"({"customer":"other","product":"dns","action":"a","entity":{"type":"t","id":"i"},)"
       R"("services":["dns"])";
@@ -238,7 +239,7 @@ TEST_CASE("a job that no cell matches is refused as such") {
   CHECK(both.errors.size() == 2);
 }
 
-TEST_CASE("under a key, what the configuration decides waits for what the store says of the key") {
+TEST_CASE("with a key, faults that depend on the configuration wait for the lookup of the key") {
   const std::string key = R"(,"idempotency_key":"k")";
   const auto compare = [&key](std::string body) {
     INFO(body);
@@ -251,7 +252,7 @@ TEST_CASE("under a key, what the configuration decides waits for what the store 
     CHECK(submission->refusal_if_new->kind == without_key.kind);
     CHECK(submission->refusal_if_new->errors == without_key.errors);
     REQUIRE(submission->request.idempotency);
-    // The digest is that of the same request where the configuration takes it.
+    // The digest equals that of the same request under a configuration that accepts it.
     SubmissionRules lax = rules();
     cells::CellRule all;
     all.settings.timeout_max = milliseconds(60000);
@@ -271,19 +272,19 @@ TEST_CASE("under a key, what the configuration decides waits for what the store 
   compare(job("acme", R"("gone")", R"(,"timeout_ms":5001)"));
   compare(job("other", R"("dns")"));
   compare(job("other", R"("gone")"));
-  // What is wrong by itself is the last word, with all the faults.
+  // A fault that does not depend on the configuration refuses at once, with all faults.
   const Faults both = faults_with(R"(,"timeout_ms":5001,"priority":0)" + key);
   CHECK(both.size() == 2);
   CHECK(refused(job("acme", R"("gone")", R"(,"priority":0)" + key)).errors.size() == 2);
   CHECK(refused(job("other", R"("dns")", R"(,"priority":0)" + key)).errors.size() == 2);
 }
 
-TEST_CASE("faults of the rest of the request come first") {
+TEST_CASE("faults outside the body come first") {
   const Problem problem = refused(job_with(",\"x\":1"), {{"", "header"}});
   CHECK(problem.errors == Faults{{"", "header"}, {"/x", "is unknown"}});
 }
 
-TEST_CASE("only a well-formed traceparent is sent on") {
+TEST_CASE("only a well-formed traceparent is accepted") {
   const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   CHECK(is_traceparent(good));
   CHECK(is_traceparent("01" + good.substr(2) + "-more"));

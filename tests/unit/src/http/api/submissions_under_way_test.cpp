@@ -14,12 +14,12 @@ constexpr auto bytes_max = SubmissionsUnderWay::bytes_max;
 
 }  // namespace
 
-TEST_CASE("submissions are let through while the store keeps up") {
+TEST_CASE("submissions are admitted while the store keeps up") {
   SubmissionsUnderWay under_way;
   for (int i = 0; i < 1000; ++i) CHECK(under_way.admit(1000, start + seconds{i}));
 }
 
-TEST_CASE("nobody waits behind a submission that waits for long") {
+TEST_CASE("no submission is admitted behind one that has waited too long") {
   SubmissionsUnderWay under_way;
   auto first = under_way.admit(1, start);
   auto second = under_way.admit(1, start + wait_max);
@@ -31,7 +31,7 @@ TEST_CASE("nobody waits behind a submission that waits for long") {
   CHECK(under_way.admit(1, start + wait_max + milliseconds{1}));
 }
 
-TEST_CASE("what is under way is bounded, and one submission of any size may come") {
+TEST_CASE("bytes under way are bounded, but a single submission may have any size") {
   SubmissionsUnderWay under_way;
   auto huge = under_way.admit(2 * bytes_max, start);
   REQUIRE(huge);
@@ -43,7 +43,7 @@ TEST_CASE("what is under way is bounded, and one submission of any size may come
   CHECK_FALSE(under_way.admit(1, start));
 }
 
-TEST_CASE("a share may outlive what it is a share of") {
+TEST_CASE("a share may outlive its object") {
   SubmissionsUnderWay::Share share;
   {
     SubmissionsUnderWay under_way;

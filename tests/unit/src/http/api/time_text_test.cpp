@@ -25,7 +25,7 @@ TEST_CASE("times are written in UTC with milliseconds") {
   CHECK(format_time(WallTime(milliseconds(253402300799999))) == "9999-12-31T23:59:59.999Z");
 }
 
-TEST_CASE("what is written reads back") {
+TEST_CASE("a formatted time parses back") {
   for (std::int64_t at = 1; at < 253402300799999; at = at * 3 + 7) {
     const WallTime time{milliseconds(at)};
     CHECK(parse_time(format_time(time)) == time);
@@ -41,12 +41,12 @@ TEST_CASE("a fraction may be short, long or absent") {
   CHECK(ms("1970-01-01T00:00:01.123456+00:00") == 1123);
 }
 
-TEST_CASE("a point after something that is wrong ends nothing but the reading") {
+TEST_CASE("a point after a mismatch does not hide it") {
   for (const auto* text : {".5", "20.6", "2026-1.5", "2026-11-20T24.5", "2026-13-20T22:42:.123Z"})
     CHECK_FALSE(ms(text));
 }
 
-TEST_CASE("what is not a time of RFC 3339 in UTC is refused") {
+TEST_CASE("a text that is not an RFC 3339 time in UTC is refused") {
   for (const auto* text : {"",
                            "Z",
                            "2026-11-20",

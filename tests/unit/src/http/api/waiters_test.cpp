@@ -28,7 +28,7 @@ Waiters::Time at(int s) {
 
 }  // namespace
 
-TEST_CASE("a waiter is given back once, when its job has ended") {
+TEST_CASE("a waiter is returned once, when its job has ended") {
   Waiters waiters;
   waiters.add(waiter(1), at(10));
   CHECK(waiters.changed(job(2, cells::JobState::succeeded)).empty());
@@ -41,7 +41,7 @@ TEST_CASE("a waiter is given back once, when its job has ended") {
   CHECK_FALSE(waiters.next_deadline());
 }
 
-TEST_CASE("several wait for one job, each until its own deadline") {
+TEST_CASE("several clients wait for one job, each until its own deadline") {
   Waiters waiters;
   waiters.add(waiter(1), at(10));
   waiters.add(waiter(1), at(10));
@@ -51,7 +51,7 @@ TEST_CASE("several wait for one job, each until its own deadline") {
   CHECK_FALSE(waiters.next_deadline());
 }
 
-TEST_CASE("waiters are given back at their deadlines, with the latest form of their jobs") {
+TEST_CASE("waiters are returned at their deadlines, with the latest version of their jobs") {
   Waiters waiters;
   waiters.add(waiter(1), at(30));
   waiters.add(waiter(2), at(10));
@@ -68,7 +68,7 @@ TEST_CASE("waiters are given back at their deadlines, with the latest form of th
   CHECK(waiters.size() == 0);
 }
 
-TEST_CASE("what is kept for waiters is bounded, and one job of any size may be waited for") {
+TEST_CASE("the memory of waiters is bounded, but a single job may have any size") {
   constexpr auto bytes_max = Waiters::bytes_max;
   const auto fits = [](const Waiters& waiters, std::size_t bytes) {
     return waiters.has_room_for(*job(9, cells::JobState::queued, bytes));

@@ -17,6 +17,7 @@ from answers import ANSWERS
 from commands import COMMANDS
 from connections import CONNECTIONS, Ambush
 from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
+from machine import Quiet
 from provider import Provider, slow
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 from watch import Watch
@@ -77,7 +78,7 @@ class Ground:
         self.ports = {server.port: name for name, server in
                       [*self.hostile_providers.items(), *self.ambushes.items()]}
         self.numbers = iter(range(1 << 62))
-        self.lateness = lateness.Lateness()
+        self.lateness = lateness.Lateness(Quiet().explains)
         self.memory = self.grown = 0  # Bytes: before, and more than that, at most.
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()

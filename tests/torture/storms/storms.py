@@ -50,6 +50,7 @@ class Storm(Field):
         await self.calm_down()
         await self.aftermath()
         await self.end()
+        self.judged = self.judge_measured()
         return self.faults
 
     async def rage(self):
@@ -74,8 +75,7 @@ class Storm(Field):
                 f"({100 * part:.0f} %), {100 * self.use:.0f} % of the workers' time used, "
                 f"{self.gap_s:.2f} s without an end at most; {len(self.load.accepted)} jobs taken, "
                 f"{refused} refused (with Retry-After {self.waits}); as "
-                f"before after {self.normal_s} s, memory +{self.grown / (1 << 20):.1f} MB" +
-                f"; {self.unjudged} bounds missed, the machine is too busy" * bool(self.unjudged))
+                f"before after {self.normal_s} s, memory +{self.grown / (1 << 20):.1f} MB")
 
 
 class Administrator:

@@ -150,7 +150,7 @@ class Documents(unittest.TestCase):
     def test_the_test_of_the_rules_raises_each_alert(self):
         alerts = set(re.findall(r"- alert: (\w+)", text_of("config", "prometheus", "celld.rules.yml")))
         raised = set(re.findall(r'alertname="(\w+)"',
-                                text_of("tests", "metrics", "celld.rules.test.yml")))
+                                text_of("tests", "system", "prometheus", "celld.rules.test.yml")))
         self.assertEqual(alerts, raised)
 
     def test_the_configuration_to_start_from_is_good(self):
@@ -223,7 +223,7 @@ class Exposition(Scraped):
         self.assertEqual(labels, {name: each for name, (_, each) in documented().items()})
 
     def test_promtool_has_nothing_against_it(self):
-        ended = subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
+        ended = subprocess.run([program("promtool"), "check", "metrics"], input=self.metrics(), text=True,
                                capture_output=True, timeout=60, check=False)
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
 

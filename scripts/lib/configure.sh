@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Configures the tree for the scripts, which source this file.
+# Configures the tree and runs its tests, for the scripts, which source this file.
 
 # configure PRESET [CMAKE_ARGUMENT]...: configures the tree in the current directory. A build
 # directory that was configured with another generator, for example by a plain `cmake -B build`, is
@@ -12,4 +12,18 @@ configure() {
     fresh=(--fresh)
   fi
   cmake --preset "$1" "${fresh[@]}" "${@:2}"
+}
+
+# run_ctest PRESET [CTEST ARGUMENTS]...: in the current directory; `ctest_prefix` may hold a command
+# that runs ctest. Prints at the end which tests failed or were not judged, and why.
+ctest_prefix=()
+run_ctest() {
+  local status=0 results
+  results=$(mktemp)
+  # The output of a passing test is kept too: it may say that something was not judged.
+  "${ctest_prefix[@]}" ctest --preset "$1" --no-tests=error --parallel "$(nproc)" --output-junit "$results" \
+    --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" || status=$?
+  scripts/lib/summarize_tests "$results"
+  rm -f "$results"
+  return "$status"
 }

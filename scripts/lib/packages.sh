@@ -1,18 +1,21 @@
 # shellcheck shell=bash disable=SC2034
-# The Debian packages that the tree needs, under names that Debian 12 and 13 share, and how they are
-# installed. Sourced by the scripts beside it; this is the only list.
+# The Debian packages that the tree needs, under names that Debian 12 and 13 share, and how the
+# scripts install them. Sourced by the scripts beside it; this is the only list.
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libcaf-dev nlohmann-json3-dev libcpp-httplib-dev libsqlite3-dev libcurl4-openssl-dev
   libcli11-dev libspdlog-dev libssl-dev libuv1-dev libsystemd-dev prometheus-cpp-dev
 )
-# What people type at a celld that scripts/run has started.
+# For the commands that the README shows after scripts/run.
 run_packages=(curl)
 test_packages=(
   "${run_packages[@]}"
-  git catch2 python3 nodejs npm golang-go python3-requests wrk systemd prometheus
+  git catch2 python3 nodejs npm golang-go python3-requests wrk libsystemd-shared
 )
+# Test tools whose packages enable services when apt installs them: unpacked instead, each into its
+# directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.
+unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
 # Each release's own version of clang: 14 and 19.
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases carry version 19, so a file is formatted and linted alike on each of them.
@@ -57,11 +60,41 @@ need_packages() {
   local missing
   mapfile -t missing < <(missing_packages "$@")
   [ "${#missing[@]}" -gt 0 ] || return 0
-  can_be_root || die "not root, and no sudo; have somebody who may do it run: apt-get install ${missing[*]}"
-  echo "installing ${missing[*]}" >&2
+  can_be_root || die "not root, and no sudo; ask an administrator to run: apt-get install ${missing[*]}"
+  printf '%s: about to install these Debian packages and their dependencies (no services): %s\n' \
+    "$(basename "$0")" "${missing[*]}" >&2
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
     -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
   as_root "${apt[@]}" update >&2 || die "apt-get update failed"
   as_root "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >&2 ||
     die "these packages could not be installed: ${missing[*]}"
+}
+
+# unpack_tools DIRECTORY: unpacks each of unpacked_packages whose program is missing into
+# DIRECTORY/PACKAGE. Installs nothing. A package that cannot be downloaded is reported and left out:
+# its tests are then not judged.
+unpack_tools() {
+  local pair package program scratch
+  for pair in "${unpacked_packages[@]}"; do
+    package=${pair%=*} program=${pair#*=}
+    if command -v "$program" >/dev/null || [ -d "$1/$package" ]; then continue; fi
+    echo "$(basename "$0"): unpacking Debian's $package into $1 (it is not installed)" >&2
+    scratch=$(mktemp -d)
+    if (cd "$scratch" && apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" \
+      -o Acquire::Retries=3 download "$package" >&2) &&
+      dpkg-deb --extract "$(echo "$scratch"/*.deb)" "$scratch/root"; then
+      mkdir -p "$1"
+      mv "$scratch/root" "$1/$package"
+    else
+      echo "$(basename "$0"): $package cannot be downloaded" >&2
+    fi
+    rm -rf "$scratch"
+  done
+}
+
+# need_test_packages: all that building and running the tests takes.
+need_test_packages() {
+  need_packages "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" \
+    "${package_packages[@]}"
+  unpack_tools "$root/build/tools"
 }

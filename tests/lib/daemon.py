@@ -19,6 +19,7 @@ import unittest
 import urllib.parse
 
 import openapi_document
+from machine import Machine
 from provider import Provider
 
 # The factor by which everything may be slower than usual; set for sanitizer builds.
@@ -216,6 +217,12 @@ class EndToEnd(unittest.TestCase):
         self.provider = Provider()
         self.addCleanup(self.provider.close)
         self.daemon = self.client = None
+        self.machine = Machine()
+
+    def assert_in_time(self, what, took_s, most_s):
+        """`took_s` is below `most_s`, unless the machine was too busy to tell."""
+        self.assertTrue(self.machine.is_in_time(what, took_s, most_s),
+                        f"{what} took {took_s:.2f} s, not {most_s:.2f}")
 
     def start(self, config=None, **changes):
         self.daemon = Daemon(config or a_config(self.provider, **changes), self.directory)

@@ -25,7 +25,7 @@ function(celld_python_tests prefix)
         set(name "${prefix}: ${sentence}")
         add_test(NAME ${name}
           COMMAND ${CMAKE_COMMAND} -E env ${environment} ${Python3_EXECUTABLE}
-                  -W ignore::ResourceWarning -m unittest ${module}.${class}.${method}
+                  -W ignore::ResourceWarning -m unittest -v ${module}.${class}.${method}
           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(${name} PROPERTIES TIMEOUT ${celld_python_timeout_s}
           SKIP_REGULAR_EXPRESSION "OK .skipped=1.")

@@ -13,6 +13,7 @@ import time
 
 import wire
 from daemon import DEADLINE_S, Daemon, EndToEnd, wait_until
+from machine import Quiet
 
 GROWTH_BYTES_MAX = 16 << 20
 P99_MS_MAX = 10.0
@@ -123,6 +124,7 @@ class Siege(EndToEnd):
         wait_until(self.has_no_clients, "the test's own client has disconnected")
         descriptors = self.descriptors()
         with self.bystander() as bystander:
+            quiet = Quiet()
             gauge = Gauge(self.daemon.process.pid)
             before = gauge.peak
             victims = [Victim(self.daemon, fresh), Victim(bystander, fresh)]
@@ -141,9 +143,10 @@ class Siege(EndToEnd):
         wait_until(lambda: self.descriptors() <= descriptors, "the descriptors are closed")
         if MEASURED:
             self.assertLessEqual(grown, GROWTH_BYTES_MAX, "memory")
-            quiet = bystander_p99_ms <= QUIET_P99_MS_MAX
-            self.assertLessEqual(p99_ms, P99_MS_MAX if quiet
-                                 else BYSTANDER_FACTOR_MAX * bystander_p99_ms)
+            most_ms = (P99_MS_MAX if bystander_p99_ms <= QUIET_P99_MS_MAX
+                       else BYSTANDER_FACTOR_MAX * bystander_p99_ms)
+            if p99_ms > most_ms and not quiet.explains("the latency under attack"):
+                self.fail(f"p99 {p99_ms:.2f} ms, not {most_ms:.2f}")
 
     @staticmethod
     def waves(seconds=2.0):

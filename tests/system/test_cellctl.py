@@ -8,7 +8,6 @@ import hashlib
 import http.server
 import json
 import os
-import pty
 import re
 import select
 import subprocess
@@ -18,6 +17,7 @@ import unittest
 
 from daemon import DEADLINE_S, SLOWDOWN, EndToEnd, a_config, a_job, wait_until
 from provider import answer
+from terminal import open_terminal
 from test_tls import Authority, SecureDaemon
 
 OK, FAILED, USAGE, REFUSED, NOT_FOUND, UNAVAILABLE, NOT_ENDED, OUTPUT = range(8)
@@ -546,7 +546,7 @@ class Access(CellctlTest):
 class OnATerminal(CellctlTest):
     def on_terminal(self, *arguments, columns=60, rows=10, until=None, **environment):
         """The output on a terminal: all of it, or until it matches `until`."""
-        master, slave = pty.openpty()
+        master, slave = open_terminal()
         self.addCleanup(os.close, master)
         import fcntl
         import struct

@@ -6,13 +6,13 @@ import hashlib
 import http.client
 import json
 import os
-import pty
 import re
 import subprocess
 import unittest
 
 from daemon import DEADLINE_S, Client, Daemon, EndToEnd, a_config, a_job, wait_until
 from provider import answer, hang
+from terminal import open_terminal
 
 TOKEN = "planted-token-of-root"
 READER = "planted-token-of-reader"
@@ -255,7 +255,7 @@ class Logs(EndToEnd):
     def test_a_terminal_gets_text_and_each_format_can_be_requested(self):
         for format_, wanted in (({}, "text"), ({"CELLD_LOG_FORMAT": "json"}, "json")):
             with self.subTest(wanted):
-                terminal, slave = pty.openpty()
+                terminal, slave = open_terminal()
                 daemon = Daemon(a_config(self.provider), self.directory, environment=format_)
                 daemon.stderr_path = os.ttyname(slave)
                 daemon.start()

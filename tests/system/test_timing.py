@@ -34,9 +34,9 @@ class Deadlines(EndToEnd):
         for call in calls:
             self.assertTrue(call.aborted)
             self.assertGreater(call.ended_at - call.started_at, timeout_s - 0.1)
-            self.assertLess(call.ended_at - call.started_at, timeout_s + LATE_S)
+            self.assert_in_time("a call", call.ended_at - call.started_at, timeout_s + LATE_S)
         taken = parse(job["finished_at"]) - parse(job["started_at"])
-        self.assertLess(taken, 2 * timeout_s + 2 * LATE_S)
+        self.assert_in_time("both attempts", taken, 2 * timeout_s + 2 * LATE_S)
         self.assertEqual(self.cell()["pool"]["busy"], 0)
 
     def test_a_call_to_a_provider_that_hangs_ends_at_the_deadline(self):
@@ -63,7 +63,8 @@ class Deadlines(EndToEnd):
         self.start(services={"dns": {"type": "http", "url": f"http://127.0.0.1:{port}/dns"}})
         job = self.wait_for_end(self.submit(a_job(timeout_ms=300, retry={"max_attempts": 1})))
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "timeout"), job)
-        self.assertLess(parse(job["finished_at"]) - parse(job["started_at"]), 0.3 + LATE_S)
+        self.assert_in_time("the attempt", parse(job["finished_at"]) - parse(job["started_at"]),
+                            0.3 + LATE_S)
 
     def test_a_reset_connection_is_a_communications_error(self):
         self.start()
@@ -99,7 +100,7 @@ class Deadlines(EndToEnd):
         self.assertEqual(job["expires_at"], expires_at)
         self.assertEqual(job["attempt"], 0)
         self.assertGreaterEqual(parse(job["finished_at"]), parse(expires_at))
-        self.assertLess(parse(job["finished_at"]) - parse(expires_at), 1.0)
+        self.assert_in_time("the expiry", parse(job["finished_at"]) - parse(expires_at), 1.0)
         self.assertEqual(len(self.provider.calls_of()), 1)
 
     def test_an_expired_job_fails_while_it_runs(self):
@@ -108,7 +109,7 @@ class Deadlines(EndToEnd):
         expires_at = utc(0.5)
         job = self.wait_for_end(self.submit(a_job(expires_at=expires_at)), deadline_s=10)
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
-        self.assertLess(parse(job["finished_at"]) - parse(expires_at), 1.0)
+        self.assert_in_time("the expiry", parse(job["finished_at"]) - parse(expires_at), 1.0)
         wait_until(lambda: self.provider.calls_of()[0].aborted, "celld closes the connection")
 
     def test_an_expired_job_fails_while_it_waits_for_its_next_attempt(self):
@@ -132,7 +133,7 @@ class DueTimes(EndToEnd):
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1))
         self.assertGreaterEqual(parse(job["started_at"]), due)
-        self.assertLess(parse(job["started_at"]) - due, LATE_S)
+        self.assert_in_time("the start", parse(job["started_at"]) - due, LATE_S)
 
     def test_a_delayed_job_runs_after_its_delay_and_not_before(self):
         self.start()
@@ -278,7 +279,7 @@ class Order(EndToEnd):
         hung, quick, settled = self.provider.calls_of()
         self.assertEqual(quick.body["entity"]["id"], "other")
         self.assertGreaterEqual(settled.started_at - hung.ended_at, 0.85)
-        self.assertLess(quick.started_at - hung.ended_at, 0.6)
+        self.assert_in_time("the next call", quick.started_at - hung.ended_at, 0.6)
 
     def test_nothing_idles_while_a_runnable_job_waits(self):
         self.start(defaults={"pool": {"size": 8}})

@@ -22,6 +22,9 @@ RULES = os.path.join(ROOT, "config", "prometheus", "celld.rules.yml")
 BOARD = os.path.join(ROOT, "config", "grafana", "celld.json")
 HERE = os.path.dirname(os.path.abspath(__file__))
 METRIC = re.compile(r"\bcelld_[a-z_]+")
+# scripts/test unpacks Prometheus here: its package would enable a service.
+UNPACKED = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "tools", "prometheus", "usr", "bin")
+PATH = os.pathsep.join([os.environ["PATH"], UNPACKED])
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -54,12 +57,18 @@ def board_queries():
             yield panel["title"], expression.replace("$instance", ".*")
 
 
+def program(name):
+    """The path of a program of Prometheus."""
+    path = shutil.which(name, path=PATH)
+    if path is None:
+        raise unittest.SkipTest(f"{name} is not there; scripts/test downloads it")
+    return path
+
+
 def run(*command):
     """Runs a command, which must succeed; returns its output."""
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except FileNotFoundError:
-        raise AssertionError(f"{command[0]} is not installed; scripts/test installs it") from None
+    ended = subprocess.run([program(command[0]), *command[1:]], capture_output=True, text=True,
+                           timeout=60, check=False)
     if ended.returncode != 0:
         raise AssertionError(f"{command}: {ended.stdout}{ended.stderr}")
     return ended.stdout
@@ -82,7 +91,7 @@ class Prometheus:
         self.log_path = os.path.join(directory, "prometheus.log")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                ["prometheus", "--config.file=" + config, "--storage.tsdb.path=" + directory,
+                [program("prometheus"), "--config.file=" + config, "--storage.tsdb.path=" + directory,
                  "--web.listen-address=127.0.0.1:0", "--log.level=info"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=directory)
         self.url = wait_until(self.find_url, "Prometheus serves")
@@ -216,8 +225,8 @@ class Exposition(Scraped):
         self.assertEqual(labels, {name: each for name, (_, each) in documented().items()})
 
     def test_promtool_accepts_the_metrics(self):
-        ended = subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
-                               capture_output=True, timeout=60, check=False)
+        ended = subprocess.run([program("promtool"), "check", "metrics"], input=self.metrics(),
+                               text=True, capture_output=True, timeout=60, check=False)
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
 
     def test_the_events_of_jobs_are_counted_at_their_cell(self):

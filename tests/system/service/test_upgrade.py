@@ -168,7 +168,7 @@ class Upgrade(unittest.TestCase):
         self.service.receive("STOPPING=1")
         self.wait_for_hand_over()
         late = self.connect()
-        late.sendall(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        late.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         late.settimeout(0.3)
         with self.assertRaises(TimeoutError):
             late.recv(1)

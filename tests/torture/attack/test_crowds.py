@@ -27,7 +27,7 @@ class SlowClients(Siege):
             crowd.join(1500).send(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
             crowd.drip(b"a", seconds=4.0)
             outcomes = crowd.receive()
-            self.assertLess(time.monotonic() - began, 12)
+            self.assert_in_time("the refusal of slow heads", time.monotonic() - began, 12)
             for outcome in outcomes:
                 self.assert_refused(outcome, 408)
 
@@ -199,7 +199,8 @@ class Scarcity(Siege):
             began = time.monotonic()
             self.client.close()
             self.assertEqual(self.daemon.stop(), 0)
-            self.assertLess(time.monotonic() - began, 10 + 5)  # The grace, and a margin.
+            # The grace, and a margin.
+            self.assert_in_time("the shutdown", time.monotonic() - began, 10 + 5)
         self.restart()
         self.assertEqual(len(self.client.get("/v1/jobs", limit=200).json["items"]), 100)
 

@@ -12,6 +12,7 @@ import time
 import unittest
 
 from daemon import DEADLINE_S, SLOWDOWN, Daemon, wait_until
+from machine import Machine, Quiet
 from shimmed import BROKEN, RUNTIMES, ShimmedDaemon, a_config, scratch_directory
 
 PROBE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "livez_probe.py")
@@ -49,6 +50,7 @@ class SlowDisk(unittest.TestCase):
         self.daemon.start()
         self.addCleanup(lambda: self.daemon.running() and self.daemon.kill())
         self.accepted, self.statuses, self.problems = [], [], set()
+        self.quiet, self.machine = Quiet(), Machine()
         self.lock = threading.Lock()
         self.second_half, self.ends = threading.Event(), threading.Event()
 
@@ -107,13 +109,19 @@ class SlowDisk(unittest.TestCase):
         self.assertTrue(line, "/livez failed")
         return [float(text) for text in line.split()]
 
-    def check_livez(self, probe, seconds):
+    def late_livez(self, probe, seconds):
+        """The longest /livez of each try, for the daemon and the idle one, if all were late."""
         seen = []
         while len(seen) < LIVEZ_TRIES:
             seen.append(self.livez_s(probe, seconds))
             if is_in_time(*seen[-1]):
-                return
-        self.fail(f"the longest /livez, and that of an idle celld: {seen} s")
+                return []
+        return seen
+
+    def check_livez(self, probe, seconds):
+        late = self.late_livez(probe, seconds)
+        if late and not self.quiet.explains("the longest /livez"):
+            self.fail(f"the longest /livez, and that of an idle celld: {late} s")
 
     def under_load(self, delay_ms, seconds):
         probe = self.start_probe()
@@ -205,8 +213,7 @@ class SlowDisk(unittest.TestCase):
         thread = threading.Thread(target=stop_now_and_then)
         thread.start()
         try:
-            with self.assertRaisesRegex(AssertionError, "the longest /livez"):
-                self.check_livez(probe, 1.0)
+            self.assertTrue(self.late_livez(probe, 1.0))
         finally:
             ends.set()
             thread.join()
@@ -222,7 +229,8 @@ class SlowDisk(unittest.TestCase):
         begun = time.monotonic()
         self.assertEqual(self.daemon.stop(), 0)
         grace_s = a_config()["shutdown_grace_ms"] / 1000
-        self.assertLess(time.monotonic() - begun, (grace_s + 15) * SLOWDOWN)
+        self.assertTrue(self.machine.is_in_time("the stop", time.monotonic() - begun,
+                                                (grace_s + 15) * SLOWDOWN))
         self.delay(0)
         self.daemon.start()
         client = self.daemon.quick_client()

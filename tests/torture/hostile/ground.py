@@ -17,6 +17,7 @@ from answers import ANSWERS
 from commands import COMMANDS
 from connections import CONNECTIONS, HostileServer
 from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
+from machine import Quiet
 from provider import Provider, slow
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 from watch import Watch
@@ -77,7 +78,7 @@ class TestBed:
         self.ports = {server.port: name for name, server in
                       [*self.hostile_providers.items(), *self.hostile_servers.items()]}
         self.numbers = iter(range(1 << 62))
-        self.lateness = lateness.Lateness()
+        self.lateness = lateness.Lateness(Quiet().explains)
         self.memory = self.grown = 0  # Bytes: the baseline, and the most above it.
         self.good_jobs = 0
         self.daemon = Daemon(self.config(), self.directory).start()

@@ -60,7 +60,7 @@ def work(options, outcome):
         number = options.first + outcome.units
         seconds = length(max(1, min(options.length, options.count - outcome.units, left_s)))
         storm, withstood = withstand(number, seconds)
-        judged = not withstood or not storm.unjudged
+        judged = not withstood or storm.judged
         if not withstood:
             outcome.fail(number, seconds)
         figures = figures_of(storm, seconds, judged)

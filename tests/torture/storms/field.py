@@ -16,6 +16,7 @@ from datetime import datetime
 import goodput
 from daemon import DEADLINE_S, SLOWDOWN, Daemon
 from goodput import GAP_S_MAX, GOODPUT_MIN, Job
+from machine import Quiet
 from siege import GROWTH_BYTES_MAX, MEASURED, Gauge
 from submitter import Submitter
 
@@ -28,8 +29,6 @@ BUSY_PER_S = 1.5 * CAPACITY_PER_S
 FILL_S = 1.0
 PEAK_S = 4.0
 NORMAL_S_MAX = 5.0 * SLOWDOWN
-# Above this load average per processor, a measurement shows the machine rather than celld.
-LOAD_MAX = 8
 STORE_CACHE_BYTES = 32 << 20  # The most that the store caches of its database.
 
 
@@ -56,7 +55,8 @@ class Field:
         self.load = Submitter(self.daemon, **client)
         self.lone = []
         self.faults = []
-        self.unjudged = 0
+        self.quiet = Quiet()
+        self.missed = []  # Bounds that only a machine with spare capacity can meet.
         self.active = False
 
     def expect(self, good, fault):
@@ -65,10 +65,15 @@ class Field:
 
     def expect_measured(self, good, fault):
         """For bounds that only a machine with spare capacity can meet."""
-        if MEASURED and os.getloadavg()[0] <= LOAD_MAX * os.cpu_count():
-            self.expect(good, fault)
-        else:
-            self.unjudged += not good
+        if not good and MEASURED:
+            self.missed.append(fault)
+
+    def judge_measured(self):
+        """Whether the machine was quiet enough to judge what was measured."""
+        if self.missed and self.quiet.explains(self.missed):
+            return False
+        self.faults += self.missed
+        return True
 
     # --- Before ----------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ class Storm(Field):
         await self.calm_down()
         await self.aftermath()
         await self.end()
+        self.judged = self.judge_measured()
         return self.faults
 
     async def disturb(self):
@@ -75,8 +76,7 @@ class Storm(Field):
                 f"({100 * part:.0f} %), {100 * self.use:.0f} % of the workers' time used, "
                 f"longest gap {self.gap_s:.2f} s; {len(self.load.accepted)} jobs accepted, "
                 f"{refused} refused (Retry-After: {self.waits}); recovered in {self.normal_s} s, "
-                f"memory +{self.grown / (1 << 20):.1f} MB" +
-                f"; {self.unjudged} bounds missed on a busy machine" * bool(self.unjudged))
+                f"memory +{self.grown / (1 << 20):.1f} MB")
 
 
 class Administrator:

@@ -9,7 +9,6 @@ import unittest
 import goodput
 from field import LATENCY_S, POOL
 from goodput import GAP_S_MAX, GOODPUT_MIN, Job
-from siege import MEASURED
 from patience import too_long
 from resizes import in_force
 from storms import STORMS, Overload, Reloads, Resizes, length
@@ -24,8 +23,6 @@ class Storms(unittest.TestCase):
         faults = asyncio.run(storm.whole(SECONDS))
         print(storm.report(), file=sys.stderr)
         self.assertEqual(faults, [])
-        if MEASURED and storm.unjudged:
-            self.skipTest(f"the machine was too busy to judge {storm.unjudged} of the bounds")
 
     def test_goodput_holds_while_a_pool_is_resized_a_hundred_times_a_second(self):
         self.assert_withstood(Resizes)

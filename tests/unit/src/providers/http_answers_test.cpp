@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/machine.hpp"
 #include "tests/unit/src/providers/misbehaving_provider.hpp"
 #include "tests/unit/src/providers/transport_fixture.hpp"
 
@@ -21,16 +22,15 @@ using test::MisbehavingProvider;
 using test::request_to;
 using test::tolerance;
 using End = HttpResult::End;
-using Clock = std::chrono::steady_clock;
 
 /// The result of a call to a provider with this script; checks that the call ends by its timeout.
 HttpResult result_of(MisbehavingProvider::Script script, milliseconds timeout = 10'000ms,
                      std::string_view scheme = "http") {
   MisbehavingProvider provider(std::move(script));
   test::Calls calls;
-  const auto begin = Clock::now();
+  const ::test::Stopwatch watch;
   auto result = calls.make(request_to(provider.url(scheme), timeout));
-  CHECK(Clock::now() - begin < timeout + tolerance);
+  CHECK(watch.is_within(timeout + tolerance, "a call"));
   return result;
 }
 

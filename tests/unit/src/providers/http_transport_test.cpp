@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/machine.hpp"
 #include "tests/unit/src/providers/misbehaving_provider.hpp"
 #include "tests/unit/src/providers/transport_fixture.hpp"
 
@@ -29,7 +30,6 @@ using test::patience;
 using test::request_to;
 using test::tolerance;
 using End = HttpResult::End;
-using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -132,13 +132,13 @@ TEST_CASE("an abort closes the socket, ends the call once, and is then confirmed
   const auto lease = calls.next_lease();
   auto result = calls.start(lease, request_to(provider.url()));
   REQUIRE(taken.get_future().wait_for(patience) == std::future_status::ready);
-  const auto begin = Clock::now();
+  const ::test::Stopwatch watch;
   auto gone = calls.abort(lease);
   REQUIRE(gone.wait_for(patience) == std::future_status::ready);
   CHECK(result.wait_for(0s) == std::future_status::ready);
   CHECK(result.get().end == End::aborted);
   CHECK(closed.get_future().get());
-  CHECK(Clock::now() - begin < tolerance);
+  CHECK(watch.is_within(tolerance, "an abort"));
 }
 
 TEST_CASE("an answer that arrives before an abort ends the call") {
@@ -260,7 +260,7 @@ TEST_CASE("calls that hang all end at their timeout") {
   MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
   Calls calls;
   std::vector<std::future<HttpResult>> results;
-  const auto begin = Clock::now();
+  const ::test::Stopwatch watch;
   for (int i = 0; i < count; ++i) {
     results.push_back(calls.start(calls.next_lease(), request_to(provider.url(), 500ms)));
   }
@@ -269,7 +269,7 @@ TEST_CASE("calls that hang all end at their timeout") {
     if (result.wait_for(patience) != std::future_status::ready) break;
     timed_out += result.get().end == End::timed_out ? 1 : 0;
   }
-  CHECK(Clock::now() - begin < 500ms + tolerance);
+  CHECK(watch.is_within(500ms + tolerance, "the end of all calls"));
   CHECK(timed_out == count);
 }
 

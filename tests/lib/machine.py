@@ -1,0 +1,88 @@
+"""Bounds on real time that a busy machine cannot break.
+
+A test fails for being late only when the machine had processors to spare. Linux reports for how
+long runnable threads waited for a processor (/proc/pressure/cpu, "some"), and for how long the
+hypervisor took the processors away ("steal" in /proc/stat). Lateness that this wait can explain
+is reported as "not judged: ..." instead; scripts/test lists these lines at its end.
+"""
+
+import os
+import sys
+import time
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PROCESSORS = os.cpu_count() or 1
+SAMPLE_S = 0.3
+BUSY_SHARE_MAX = 0.15  # Of all processors, while the test itself does nothing.
+
+
+def not_judged(what, why):
+    print(f"not judged: {what}: {why}", file=sys.stderr, flush=True)
+
+
+def processor_times_s():
+    """(busy, stolen) seconds of all processors since the machine started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(text) for text in file.readline().split()[1:9]]
+    user, nice, system, _, _, irq, softirq, steal = ticks
+    return (user + nice + system + irq + softirq) / TICKS_PER_S, steal / TICKS_PER_S
+
+
+def waited_s():
+    """For how long any thread waited for a processor since the machine started; None when the
+    kernel does not count it."""
+    try:
+        with open("/proc/pressure/cpu", encoding="ascii") as file:
+            pressure_s = int(file.readline().rpartition("=")[2]) / 1e6
+    except OSError:
+        return None
+    return pressure_s + processor_times_s()[1]
+
+
+def busy_share(seconds=SAMPLE_S):
+    """The share of the processors in use during the next `seconds`, stolen time included. For a
+    test that runs alone, at a moment in which its own processes are idle."""
+    before, began_at = sum(processor_times_s()), time.monotonic()
+    time.sleep(seconds)
+    passed_s = time.monotonic() - began_at
+    return (sum(processor_times_s()) - before) / (passed_s * PROCESSORS)
+
+
+class Machine:
+    """The machine since this object was made."""
+
+    def __init__(self):
+        self.waited_before_s = waited_s()
+
+    def waited_s(self):
+        """The lateness that other processes may have caused."""
+        if self.waited_before_s is None:
+            return float("inf") if os.getloadavg()[0] > PROCESSORS / 2 else 0.0
+        return waited_s() - self.waited_before_s
+
+    def is_in_time(self, what, took_s, most_s):
+        """Whether `took_s` is below `most_s`, or the machine explains why not."""
+        if took_s < most_s:
+            return True
+        waited = self.waited_s()
+        if took_s - most_s > waited:
+            return False
+        not_judged(what, f"took {took_s:.2f} s, not {most_s:.2f}, while threads waited "
+                         f"{waited:.2f} s for a processor")
+        return True
+
+
+class Quiet:
+    """For a test that runs alone: whether other processes kept the machine busy, before it or
+    after it."""
+
+    def __init__(self):
+        self.before = busy_share()
+
+    def explains(self, what):
+        """Reports `what` as not judged, if the machine was busy."""
+        share = max(self.before, busy_share())
+        if share <= BUSY_SHARE_MAX:
+            return False
+        not_judged(what, f"other processes used {100 * share:.0f} % of the machine")
+        return True

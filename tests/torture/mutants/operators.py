@@ -1,0 +1,105 @@
+"""The small mistakes that a mutant makes: one change of one place in one C++ file.
+
+The operators work on tokens, and rely on the house format: a space on both sides of a binary
+operator, none inside template brackets. A change that does not compile is no mutant.
+"""
+
+import re
+from typing import NamedTuple
+
+# What no operator touches: comments, strings, characters, directives, and assertions on types.
+OPAQUE = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\d)\'(?:\\.|[^\'\\\n])+\''
+                    r"|//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[^\n]*|\bstatic_assert\([^;]*;",
+                    re.MULTILINE)
+
+SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ",
+         " != ": " == ", " && ": " || ", " || ": " && ", " + ": " - ", " - ": " + ",
+         " += ": " -= ", " -= ": " += "}
+SWAP = re.compile("|".join(map(re.escape, sorted(SWAPS, key=len, reverse=True))))
+NUMBER = re.compile(r"(?<![\w.'])(\d[\d']*)(?![\w.'])")
+BOOLEAN = re.compile(r"\b(true|false)\b")
+CONDITION = re.compile(r"\bif \((?!const auto|auto|const )")
+GUARD = re.compile(r"^[ \t]*(?:if \([^\n{}]*\) (?:return|continue|break|throw)\b[^;\n{}]*;)\n",
+                   re.MULTILINE)
+CALL = re.compile(r"^[ \t]*(?!return\b|co_|delete\b|throw\b|using\b|case\b|if\b|for\b|while\b|else\b)"
+                  r"[A-Za-z_][\w.:>\-\[\]()*]*\([^;\n{}]*\);\n", re.MULTILINE)
+ARGUMENTS = re.compile(r"(?<=[\w>])\(([\w.:*&>\-]+), ([\w.:*&>\-]+)\)")
+# In strings that hold SQL.
+SQL = re.compile(r"\b(SELECT|WHERE|UPDATE|DELETE FROM|ORDER BY|INSERT INTO|AND)\b")
+SQL_SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " AND ": " OR ",
+             " DESC": "", " IS NULL": " IS NOT NULL", " IS NOT NULL": " IS NULL", " = ": " != "}
+SQL_SWAP = re.compile("|".join(map(re.escape, sorted(SQL_SWAPS, key=len, reverse=True))))
+NEGATION = re.compile(r"(?<=[(\s])!(?=[\w(])")
+
+
+class Mutation(NamedTuple):
+    """`old` at `offset` of `path` becomes `new`."""
+    path: str
+    offset: int
+    line: int
+    kind: str
+    old: str
+    new: str
+
+    def applied_to(self, text):
+        assert text.startswith(self.old, self.offset)
+        return text[:self.offset] + self.new + text[self.offset + len(self.old):]
+
+    def __str__(self):
+        if self.old.count("\n") or not self.new:
+            return f"{self.path}:{self.line}: {self.kind}: {self.old.strip()}"
+        return f"{self.path}:{self.line}: {self.kind}: {self.old.strip()} -> {self.new.strip()}"
+
+
+def closing(text, opening):
+    """Where the parenthesis that opens at `opening` closes."""
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    raise ValueError("a parenthesis does not close")
+
+
+def places(code):
+    """(offset, kind, old, new) of each mutation of code whose opaque parts are blank."""
+    for match in SWAP.finditer(code):
+        yield match.start(), "swapped operator", match[0], SWAPS[match[0]]
+    for match in NUMBER.finditer(code):
+        value = int(match[1].replace("'", ""))
+        yield match.start(), "off by one", match[1], str(value + 1)
+    for match in BOOLEAN.finditer(code):
+        yield match.start(), "flipped flag", match[1], "false" if match[1] == "true" else "true"
+    for match in CONDITION.finditer(code):
+        opening = match.end() - 1
+        condition = code[opening:closing(code, opening) + 1]
+        if ";" not in condition and condition.strip("( "):
+            yield opening, "negated condition", condition, f"(!{condition})"
+    for match in GUARD.finditer(code):
+        yield match.start(), "missing check", match[0], ""
+    for match in CALL.finditer(code):
+        if match[0].count("(") == match[0].count(")"):
+            yield match.start(), "dropped call", match[0], ""
+    for match in ARGUMENTS.finditer(code):
+        if match[1] != match[2]:
+            yield match.start(), "swapped arguments", match[0], f"({match[2]}, {match[1]})"
+    for match in NEGATION.finditer(code):
+        yield match.start(), "dropped negation", "!", ""
+
+
+def places_in_sql(text):
+    """The same for SQL in string literals; an upsert's assignments are left alone."""
+    for literal in OPAQUE.finditer(text):
+        if '"' not in literal[0] or literal[0].startswith(("//", "/*")) or not SQL.search(literal[0]):
+            continue
+        for match in SQL_SWAP.finditer(literal[0]):
+            yield literal.start() + match.start(), "changed SQL", match[0], SQL_SWAPS[match[0]]
+
+
+def mutations(path, text):
+    """All mutations of a C++ file, in order of their place."""
+    blank = OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    for offset, kind, old, new in sorted([*places(blank), *places_in_sql(text)]):
+        original = text[offset:offset + len(old)]
+        changed = new.replace(old, original) if old else new
+        yield Mutation(path, offset, text.count("\n", 0, offset) + 1, kind, original, changed)

@@ -1,0 +1,66 @@
+// Bounds on real time that a busy machine cannot break: the same rule as tests/lib/machine.py.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace test {
+
+using std::chrono::milliseconds;
+
+/// For how long threads waited for a processor since the machine started: runnable ones behind
+/// others (/proc/pressure/cpu), and all of them for the hypervisor ("steal" in /proc/stat). Without
+/// these figures the whole time counts while the load average is above half of the processors.
+inline milliseconds waited_for_processor() {
+  std::string word;
+  std::ifstream pressure("/proc/pressure/cpu");
+  while (pressure >> word && !word.starts_with("total=")) {
+  }
+  if (!pressure) {
+    double load = 0;
+    std::ifstream("/proc/loadavg") >> load;
+    const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+    return load > std::thread::hardware_concurrency() / 2.0
+               ? std::chrono::duration_cast<milliseconds>(since_start)
+               : milliseconds{0};
+  }
+  const std::chrono::microseconds behind_others{std::stoll(word.substr(word.find('=') + 1))};
+  std::ifstream stat("/proc/stat");
+  stat >> word;
+  long long steal_ticks = 0;
+  for (int column = 1; column <= 8; ++column) stat >> steal_ticks;
+  return std::chrono::duration_cast<milliseconds>(behind_others) +
+         milliseconds{1000 * steal_ticks / sysconf(_SC_CLK_TCK)};
+}
+
+/// Measures from its construction.
+class Stopwatch {
+ public:
+  milliseconds elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began_);
+  }
+
+  /// Whether less than `most` has passed, or other processes explain why not; then prints that
+  /// `what` was not judged.
+  bool is_within(milliseconds most, std::string_view what) const {
+    const auto took = elapsed();
+    const auto waited = waited_for_processor() - waited_before_;
+    if (took < most) return true;
+    if (took - most > waited) return false;
+    std::cerr << "not judged: " << what << ": took " << took.count() << " ms, not " << most.count()
+              << ", while threads waited " << waited.count() << " ms for a processor\n";
+    return true;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  milliseconds waited_before_ = waited_for_processor();
+};
+
+}  // namespace test

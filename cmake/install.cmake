@@ -12,10 +12,12 @@ install(FILES config/completion/_cellctl
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES config/completion/cellctl.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md docs/api.md docs/architecture.md docs/cellctl.md docs/configuration.md
-  docs/metrics.md docs/reliability.md config/celld.schema.json
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
-install(DIRECTORY docs/operations config/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/celld)
+# The documentation keeps its layout, so that its links work.
+set(documentation ${CMAKE_INSTALL_DATADIR}/doc/celld)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md config/celld.schema.json
+  DESTINATION ${documentation})
+install(DIRECTORY docs DESTINATION ${documentation} PATTERN man EXCLUDE)
+install(DIRECTORY config/examples DESTINATION ${documentation})
 
 set(units lib/systemd/system)  # Not CMAKE_INSTALL_LIBDIR, which may be lib/TRIPLET or lib64.
 install(FILES config/systemd/celld.socket DESTINATION ${units})

@@ -230,7 +230,7 @@ class RunningDaemon final : public Daemon {
     cells::Reconfigure order;
     order.routing = std::move(routing);
     const auto& services = report.changes.services;
-    order.services_gone.insert(services.removed.begin(), services.removed.end());
+    order.services_removed.insert(services.removed.begin(), services.removed.end());
     std::set<std::string> coming{services.added.begin(), services.added.end()};
     coming.insert(services.changed.begin(), services.changed.end());
     for (const auto& service : next.services) {

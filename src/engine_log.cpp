@@ -55,7 +55,7 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "draining";
     case Kind::draining:
       return "cell-draining";
-    case Kind::service_gone:
+    case Kind::service_removed:
       return "service-gone";
     case Kind::key_reused:
       return "key-reused";

@@ -38,7 +38,7 @@ class CellActor : public Cell::base {
           wanted_.state = message.state;
           return change();
         },
-        [this](ChangeTerms& message) { return change_terms(message); },
+        [this](ConfigureCell& message) { return change_terms(message); },
         [this](const ReleaseJobs& message) { return ask_dispatcher<JobsReleased>(message); },
         [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
         [this](const JobsLeft& message) { send(owner_, message); },
@@ -46,10 +46,10 @@ class CellActor : public Cell::base {
         [this](const HandBack& message) { return ask_dispatcher<HandedBack>(message); },
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
           const bool overridden = !wanted_.is_none() || !setup_.changed.is_none();
-          if (overridden && !setup_.terms.leaving) return IdleAnswered{false};
+          if (overridden && !setup_.config.leaving) return IdleAnswered{false};
           return delegate(dispatcher_, AskIdle{});
         },
-        [this](const QueueRanDry&) { send(owner_, CellRanDry{setup_.key}); },
+        [this](const QueueIdle&) { send(owner_, CellIdle{setup_.key}); },
     };
   }
 
@@ -65,14 +65,14 @@ class CellActor : public Cell::base {
 
  private:
   std::uint32_t target() const {
-    return setup_.changed.pool_size.value_or(setup_.terms.settings.pool_size);
+    return setup_.changed.pool_size.value_or(setup_.config.settings.pool_size);
   }
 
   // --- The dispatcher and the pool -------------------------------------------------------------
 
   void start() {
     dispatcher_ = spawn_job_dispatcher(system(), context_, setup_.key,
-                                       {setup_.terms, target(), setup_.changed.state, Cell{this}});
+                                       {setup_.config, target(), setup_.changed.state, Cell{this}});
     monitor(dispatcher_);
     start_pool();
   }
@@ -155,14 +155,14 @@ class CellActor : public Cell::base {
     status.key = setup_.key;
     status.pool = {target(), queue.ready, queue.busy, queue.retiring};
     status.queue = queue.queue;
-    status.settings = setup_.terms.settings;
+    status.settings = setup_.config.settings;
     status.changed = setup_.changed;
     return {std::move(status)};
   }
 
-  caf::result<CellDescribed> change_terms(ChangeTerms& message) {
-    setup_.terms = std::move(message.terms);
-    caf::anon_send(dispatcher_, ChangeTerms{setup_.terms});
+  caf::result<CellDescribed> change_terms(ConfigureCell& message) {
+    setup_.config = std::move(message.config);
+    caf::anon_send(dispatcher_, ConfigureCell{setup_.config});
     auto promise = make_response_promise<CellDescribed>();
     put_in_force(owed_.add(promise));
     return promise;

@@ -7,11 +7,11 @@ namespace cells {
 
 struct CellSetup {
   CellKey key;
-  CellTerms terms;
+  CellConfig config;
   CellOverride changed;  ///< By an administrator.
 };
 
-/// Starts a cell. It sends `owner` what concerns other cells, and CellRanDry if it need not stay.
+/// Starts a cell. It sends `owner` what concerns other cells, and CellIdle if it need not stay.
 Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSetup setup,
                 CellDispatcher owner);
 

@@ -36,7 +36,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },
       [this](const CellRestarted&) { cell_restarted(); },
       [this](const ShutDown& message) { return shut_down(message.grace); },
-      [this](const CellRanDry& message) { close_if_idle(message.cell); },
+      [this](const CellIdle& message) { close_if_idle(message.cell); },
       [this](const Tick&) { hand_back(); },
   };
 }
@@ -135,7 +135,7 @@ void CellDispatcherActor::start_instance(const CellKey& key) {
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;
   note_rule(key, entry);
-  entry.cell = spawn_cell(system(), context_, {key, terms_of(key, entry), override_of(key)}, this);
+  entry.cell = spawn_cell(system(), context_, {key, config_of(key, entry), override_of(key)}, this);
   monitor(entry.cell);
   return cells_.emplace(key, std::move(entry)).first->second;
 }
@@ -156,14 +156,14 @@ void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
   if (rule) entry.settings = settings_of(*rule);
 }
 
-CellTerms CellDispatcherActor::terms_of(const CellKey& key, const Entry& entry) const {
-  CellTerms terms;
-  terms.settings = entry.settings;
-  terms.leaving = rule_of_cell(key) == nullptr;
-  terms.closes_when_dry = terms.leaving || entry.template_of;
-  if (rerouted_ || terms.leaving) terms.routing = options_.routing;
-  terms.services = services_;
-  return terms;
+CellConfig CellDispatcherActor::config_of(const CellKey& key, const Entry& entry) const {
+  CellConfig config;
+  config.settings = entry.settings;
+  config.leaving = rule_of_cell(key) == nullptr;
+  config.closes_when_idle = config.leaving || entry.template_of;
+  if (rerouted_ || config.leaving) config.routing = options_.routing;
+  config.services = services_;
+  return config;
 }
 
 /// An instance has its template's pool size, or the override of that.

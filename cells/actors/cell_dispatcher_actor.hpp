@@ -57,7 +57,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   const CellRule* rule_of_cell(const CellKey& key) const;
   CellSettings settings_of(const CellRule& rule) const;
   void note_rule(const CellKey& key, Entry& entry);
-  CellTerms terms_of(const CellKey& key, const Entry& entry) const;
+  CellConfig config_of(const CellKey& key, const Entry& entry) const;
   CellOverride override_of(const CellKey& key) const;
 
   // Idle cells.

@@ -25,7 +25,7 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   if (is_undecided(spec)) return ask_when_decided<JobSubmitted>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);
   if (!target.refusal && !takes_services_of(spec)) {
-    target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
+    target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }
   if (!message.request.idempotency) {
     if (target.refusal) {
@@ -81,7 +81,7 @@ caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) 
   if (is_undecided(spec)) return ask_when_decided<ReopenAnswered>(std::move(message));
   auto target = enter_cell(spec.customer, spec.product);
   if (!target.refusal && is_losing_services_of(spec)) {
-    target.refusal = refusal(Refusal::Kind::service_gone, {spec.customer, spec.product}, 0);
+    target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }
   if (target.refusal) {
     options_.probe->refused(*target.refusal);

@@ -28,7 +28,7 @@ caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
     return caf::make_error(caf::sec::runtime_error, "a reload or a shutdown is in progress");
   auto promise = make_response_promise<Reconfigured>();
   reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}, false});
-  if (reload_->order.services_gone.empty()) {
+  if (reload_->order.services_removed.empty()) {
     change_services();
   } else {
     await_insertions();
@@ -56,7 +56,7 @@ bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
 bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   if (!reload_) return false;
   const auto going = [this](const auto& name) {
-    return reload_->order.services_gone.contains(name);
+    return reload_->order.services_removed.contains(name);
   };
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
@@ -87,7 +87,7 @@ void CellDispatcherActor::await_insertions() {
 }
 
 void CellDispatcherActor::check_needs() {
-  request(options_.store, caf::infinite, CountNeeds{reload_->order.services_gone})
+  request(options_.store, caf::infinite, CountNeeds{reload_->order.services_removed})
       .then(
           [this](NeedsCounted& needs) {
             if (needs.jobs.empty()) {
@@ -109,7 +109,7 @@ void CellDispatcherActor::change_services() {
   reload_->is_decided = true;
   decided();
   auto services = std::make_shared<Services>(*services_);
-  for (const auto& name : reload_->order.services_gone) {
+  for (const auto& name : reload_->order.services_removed) {
     const auto found = services->find(name);
     if (found == services->end()) continue;
     reload_->leaving.push_back(found->second.client);
@@ -140,7 +140,7 @@ void CellDispatcherActor::change_terms() {
   reload_->missing = cells_.size() + 1;
   for (auto& [key, entry] : cells_) {
     note_rule(key, entry);
-    request(entry.cell, caf::infinite, ChangeTerms{terms_of(key, entry)})
+    request(entry.cell, caf::infinite, ConfigureCell{config_of(key, entry)})
         .then([answered](const CellDescribed&) { answered(); },
               [answered](const caf::error&) { answered(); });  // The cell has closed.
   }
@@ -185,7 +185,7 @@ std::vector<MaskedSize> CellDispatcherActor::masked() const {
 void CellDispatcherActor::cell_restarted() {
   if (!rerouted_ || shutting_down_) return;
   for (const auto& [key, entry] : cells_) {
-    caf::anon_send(entry.cell, ChangeTerms{terms_of(key, entry)});
+    caf::anon_send(entry.cell, ConfigureCell{config_of(key, entry)});
   }
   reroute([] {});
 }

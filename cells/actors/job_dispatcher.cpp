@@ -14,7 +14,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
     : JobDispatcher::base(config),
       context_(std::move(context)),
       key_(std::move(key)),
-      terms_(std::move(setup.terms)),
+      config_(std::move(setup.config)),
       running_max_(setup.running_max),
       state_(setup.state),
       cell_(std::move(setup.cell)),
@@ -34,7 +34,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const WithdrawReady& message) { withdraw(message.worker); },
       [this](const JobWorkStarted& message) { work_started(message); },
       [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
-      [this](ChangeTerms& message) { change_terms(message); },
+      [this](ConfigureCell& message) { change_terms(message); },
       [this](const ReleaseJobs& message) { return release(message); },
       [this](const TakeOver& message) { return take_over(message.from); },
       [this](const LimitRunning& message) {
@@ -184,7 +184,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
 /// False in a cell that is no longer configured: its jobs move elsewhere or wait for another
 /// configuration, and fetching them here would repeat without end.
 bool JobDispatcherActor::starts_jobs() const {
-  return !stopping_ && !terms_.leaving;
+  return !stopping_ && !config_.leaving;
 }
 
 void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
@@ -228,7 +228,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
   const auto after = std::make_shared<const Job>(
-      end_attempt(*live.job, std::move(end), retry_terms(live), at.wall));
+      end_attempt(*live.job, std::move(end), retry_inputs(live), at.wall));
   context_->options.probe->lease_ended(*live.job, *after, live.abort);
   record(live.job, after);
   dispatch(at);
@@ -236,10 +236,10 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
 }
 
 /// A call that never began leaves nothing to settle.
-RetryTerms JobDispatcherActor::retry_terms(const LiveLease& live) {
+RetryInputs JobDispatcherActor::retry_inputs(const LiveLease& live) {
   const Service* service = live.started ? find_service(*live.job) : nullptr;
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
-  return {terms_.settings.retry, service ? service->settle : milliseconds{0}, random};
+  return {config_.settings.retry, service ? service->settle : milliseconds{0}, random};
 }
 
 /// Stores the next version of a job; it is reported once it is on disk.
@@ -365,8 +365,8 @@ QueueDescribed JobDispatcherActor::describe() {
 // --- Helpers -------------------------------------------------------------------------------------
 
 const Service* JobDispatcherActor::find_service(const Job& job) const {
-  const auto found = terms_.services->find(job.spec->services[job.step]);
-  return found == terms_.services->end() ? nullptr : &found->second;
+  const auto found = config_.services->find(job.spec->services[job.step]);
+  return found == config_.services->end() ? nullptr : &found->second;
 }
 
 void JobDispatcherActor::count(const Job* before, const Job* after) {

@@ -6,10 +6,10 @@
 namespace cells {
 
 struct DispatcherSetup {
-  CellTerms terms;
+  CellConfig config;
   std::uint32_t running_max = 0;
   CellState state = CellState::active;
-  Cell cell;  ///< Receives QueueRanDry and JobsLeft.
+  Cell cell;  ///< Receives QueueIdle and JobsLeft.
 };
 
 /// Starts a dispatcher; it first reads the state of its cell from the store.

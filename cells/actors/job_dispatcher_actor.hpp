@@ -73,7 +73,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool starts_jobs() const;
   void hand_out(const JobPtr& job, const Now& at);
   void completed(Lease lease, CallOutcome& outcome);
-  RetryTerms retry_terms(const LiveLease& live);
+  RetryInputs retry_inputs(const LiveLease& live);
   void record(const JobPtr& before, const JobPtr& after);
   void store_failed();
   void recorded(const JobPtr& after, const JobRecorded& result);
@@ -97,7 +97,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void expire(const JobPtr& job, const Now& at);
 
   // Moves between cells.
-  void change_terms(ChangeTerms& message);
+  void change_terms(ConfigureCell& message);
   bool is_ours(const JobSpec& spec) const;
   bool is_leaving(const JobSpec& spec) const;
   caf::result<JobsReleased> release(const ReleaseJobs& message);
@@ -122,7 +122,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   ContextPtr context_;
   CellKey key_;
-  CellTerms terms_;
+  CellConfig config_;
   std::uint32_t running_max_;
   CellState state_;
   Cell cell_;

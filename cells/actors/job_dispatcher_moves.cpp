@@ -18,8 +18,8 @@ constexpr std::size_t moved_batch_max = 1000;
 
 /// A reload releases held jobs before cells have the new settings. Jobs held here since then must
 /// be released too, before the next fetch.
-void JobDispatcherActor::change_terms(ChangeTerms& message) {
-  terms_ = std::move(message.terms);
+void JobDispatcherActor::change_terms(ConfigureCell& message) {
+  config_ = std::move(message.config);
   if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
   idle_reported_ = false;
   queue_.expect_more();
@@ -32,8 +32,8 @@ void JobDispatcherActor::change_terms(ChangeTerms& message) {
 /// waits for a configuration that has one.
 bool JobDispatcherActor::is_ours(const JobSpec& spec) const {
   if (is_leaving(spec)) return false;
-  if (!terms_.routing) return true;
-  const auto route = terms_.routing->find(spec.customer, spec.product);
+  if (!config_.routing) return true;
+  const auto route = config_.routing->find(spec.customer, spec.product);
   return route && route->cell == key_;
 }
 
@@ -78,7 +78,7 @@ void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsM
 
 /// The job's attempt here is over: moves the job on, if there is a cell for it.
 void JobDispatcherActor::hand_over(const Job& job) {
-  if (!terms_.routing->find(job.spec->customer, job.spec->product)) return;
+  if (!config_.routing->find(job.spec->customer, job.spec->product)) return;
   const ReleaseJobs message{job.spec->customer, job.spec->product};
   request(caf::actor_cast<JobDispatcher>(this), caf::infinite, message)
       .then([this, message](const JobsReleased&) {

@@ -17,7 +17,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   }
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
-  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, terms_.settings,
+  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, config_.settings,
                                                     id, at.wall, others_await_places(at.wall)));
   count(nullptr, job.get());
   note_due(*job);
@@ -44,7 +44,7 @@ void JobDispatcherActor::not_inserted(const Job& job) {
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, const Now& at) {
-  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, terms_.settings.timeout_max)) {
+  if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, config_.settings.timeout_max)) {
     return refusal;
   }
   return refuse_more(at);
@@ -53,7 +53,7 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
 std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::shutting_down, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
-  return refuse_full(key_, counts_.unfinished(), terms_.settings.jobs_max,
+  return refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max,
                      finished_rate_.pace(at.steady), turned_away_);
 }
 

@@ -25,7 +25,7 @@ void JobDispatcherActor::arm(const Now& at) {
 
 std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
   if (is_idle()) {
-    if (!terms_.closes_when_dry || idle_reported_) return std::nullopt;
+    if (!config_.closes_when_idle || idle_reported_) return std::nullopt;
     return at.steady + context_->options.idle_close;
   }
   const auto on_wall = [&](WallTime due) {
@@ -75,9 +75,9 @@ void JobDispatcherActor::report_idle(const Now& at) {
     idle_reported_ = false;
   } else if (!idle_since_) {
     idle_since_ = at.steady;
-  } else if (terms_.closes_when_dry && at.steady - *idle_since_ >= context_->options.idle_close) {
+  } else if (config_.closes_when_idle && at.steady - *idle_since_ >= context_->options.idle_close) {
     idle_reported_ = true;
-    send(cell_, QueueRanDry{});
+    send(cell_, QueueIdle{});
   }
 }
 

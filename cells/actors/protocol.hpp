@@ -103,7 +103,7 @@ struct ServiceEntry {
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
-  std::set<std::string> services_gone;           ///< To be removed.
+  std::set<std::string> services_removed;        ///< To be removed.
 };
 struct Reconfigured {
   /// Services that cannot be removed, with the number of unfinished jobs that need each. Unless
@@ -273,9 +273,9 @@ struct IdleAnswered {
 };
 
 /// The cell of this dispatcher has been idle for EngineOptions::idle_close.
-struct QueueRanDry {};
+struct QueueIdle {};
 /// This cell has been idle for that long.
-struct CellRanDry {
+struct CellIdle {
   CellKey cell;
 };
 
@@ -346,8 +346,8 @@ CELLS_MESSAGE(KillWorkers)
 CELLS_MESSAGE(WorkersKilled)
 CELLS_MESSAGE(AskIdle)
 CELLS_MESSAGE(IdleAnswered)
-CELLS_MESSAGE(QueueRanDry)
-CELLS_MESSAGE(CellRanDry)
+CELLS_MESSAGE(QueueIdle)
+CELLS_MESSAGE(CellIdle)
 CELLS_MESSAGE(RunJob)
 CELLS_MESSAGE(AbortWork)
 CELLS_MESSAGE(JobWorkStarted)
@@ -407,10 +407,10 @@ struct Service {
 using Services = std::map<std::string, Service>;
 
 /// What the configuration says about a cell.
-struct CellTerms {
+struct CellConfig {
   CellSettings settings;
-  bool closes_when_dry = false;  ///< Closes when idle: an instance of a template, or leaving.
-  bool leaving = false;          ///< No longer configured: not even an override keeps it open.
+  bool closes_when_idle = false;  ///< Closes when idle: an instance of a template, or leaving.
+  bool leaving = false;           ///< No longer configured: not even an override keeps it open.
   /// Null, as after a start: every job of the cell runs here. Otherwise only the jobs that the
   /// routing sends here do; the others are released.
   std::shared_ptr<const Routing> routing;
@@ -418,13 +418,13 @@ struct CellTerms {
 };
 
 /// Adopt these settings. A cell answers once they are in force.
-struct ChangeTerms {
-  CellTerms terms;
+struct ConfigureCell {
+  CellConfig config;
 };
 
 }  // namespace cells
 
-CELLS_MESSAGE(ChangeTerms)
+CELLS_MESSAGE(ConfigureCell)
 
 namespace cells {
 
@@ -445,7 +445,7 @@ using JobDispatcher = caf::typed_actor<
     /// Records the end of the attempt, if its lease is live.
     caf::reacts_to<JobWorkCompleted>,
     /// From now on hands out only jobs that belong here under the new settings.
-    caf::reacts_to<ChangeTerms>,
+    caf::reacts_to<ConfigureCell>,
     /// Moves the jobs to `between_cells`.
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Moves the jobs here, counts them, and dispatches.
@@ -491,7 +491,7 @@ using Cell = caf::typed_actor<
     /// Stores the override, then applies it.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
     /// Passes the settings to the dispatcher, and resizes the pool.
-    caf::replies_to<ChangeTerms>::with<CellDescribed>,
+    caf::replies_to<ConfigureCell>::with<CellDescribed>,
     /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Asks the dispatcher, and asks its successor if it dies.
@@ -504,8 +504,8 @@ using Cell = caf::typed_actor<
     caf::replies_to<HandBack>::with<HandedBack>,
     /// Forwarded to the dispatcher; a cell with an override is idle only if it is leaving.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
-    /// From the dispatcher; reported to the cell dispatcher as CellRanDry.
-    caf::reacts_to<QueueRanDry>>;
+    /// From the dispatcher; reported to the cell dispatcher as CellIdle.
+    caf::reacts_to<QueueIdle>>;
 
 /// Knows the routing, starts cells, and routes each job to its cell. One per daemon.
 using CellDispatcher = caf::typed_actor<
@@ -535,7 +535,7 @@ using CellDispatcher = caf::typed_actor<
     /// for no call longer than the grace and hand_back_patience.
     caf::replies_to<ShutDown>::with<ShutdownCompleted>,
     /// From a cell that need not stay: closes it until its next job, if it is still idle.
-    caf::reacts_to<CellRanDry>,
+    caf::reacts_to<CellIdle>,
     /// The grace of a ShutDown is over.
     caf::reacts_to<Tick>>;
 

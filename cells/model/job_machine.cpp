@@ -121,7 +121,7 @@ bool counted(AttemptEnd::Kind kind) {
   return kind != Kind::throttled && kind != Kind::interrupted && kind != Kind::handed_back;
 }
 
-void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
+void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
   if (counted(end.kind)) job.interruptions = 0;
   const std::uint32_t attempts = job.steps[job.step].attempts;
   const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;
@@ -130,9 +130,9 @@ void retry_or_fail(Job& job, AttemptEnd& end, const RetryTerms& terms, WallTime 
     return;
   }
   add_message(job, {now, Severity::warning, service_of(job), end.message});
-  const milliseconds settle = outcome_unknown(end.kind) ? terms.settle : milliseconds{0};
+  const milliseconds settle = outcome_unknown(end.kind) ? inputs.settle : milliseconds{0};
   const milliseconds delay =
-      retry_delay(terms.policy, std::max(attempts, 1U), terms.random, end.retry_after);
+      retry_delay(inputs.policy, std::max(attempts, 1U), inputs.random, end.retry_after);
   wait_until(job, now + std::max(delay, settle));
 }
 
@@ -157,7 +157,7 @@ Job stop_waiting(const Job& job, WallTime now) {
   return next;
 }
 
-void apply_end(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now) {
+void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
   using Kind = AttemptEnd::Kind;
   switch (end.kind) {
     case Kind::succeeded:
@@ -167,14 +167,14 @@ void apply_end(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now
       }
       break;
     case Kind::handed_back:
-      undo_attempt(next, terms.settle, now);
+      undo_attempt(next, inputs.settle, now);
       break;
     case Kind::interrupted:
       next.interruptions += 1;
       if (next.interruptions >= interruptions_max) {
         fail_step(next, end, now);
       } else {
-        undo_attempt(next, terms.settle, now);
+        undo_attempt(next, inputs.settle, now);
       }
       break;
     case Kind::expired:
@@ -185,7 +185,7 @@ void apply_end(Job& next, AttemptEnd& end, const RetryTerms& terms, WallTime now
     case Kind::retryable:
     case Kind::throttled:
     case Kind::unknown:
-      retry_or_fail(next, end, terms, now);
+      retry_or_fail(next, end, inputs, now);
       break;
   }
 }
@@ -208,7 +208,7 @@ Job start_attempt(const Job& job, Lease lease, WallTime now) {
   return next;
 }
 
-Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTime now) {
+Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallTime now) {
   assert(job.state == JobState::running);
   using Kind = AttemptEnd::Kind;
   Job next = job;
@@ -224,9 +224,9 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTim
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
-    apply_end(next, end, terms, now);
+    apply_end(next, end, inputs, now);
   }
-  if (unknown && terms.settle > milliseconds{0}) next.settle_until = now + terms.settle;
+  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
   return next;
 }
 

@@ -55,7 +55,7 @@ struct AttemptEnd {
 Job start_attempt(const Job& job, Lease lease, WallTime now);
 
 /// What determines when the next attempt begins.
-struct RetryTerms {
+struct RetryInputs {
   RetryPolicy policy;
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
   double random = 0;       ///< In [0, 1): the jitter.
@@ -63,7 +63,7 @@ struct RetryTerms {
 
 /// The running job after its attempt has ended. If its cancellation was requested, the job is
 /// cancelled however the attempt ended; its step still shows a success.
-Job end_attempt(const Job& job, AttemptEnd end, const RetryTerms& terms, WallTime now);
+Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallTime now);
 
 /// The job after it has expired while scheduled, queued or retrying.
 Job expire_waiting(const Job& job, WallTime now);

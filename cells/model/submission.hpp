@@ -39,7 +39,7 @@ struct Refusal {
     too_many_cells,    ///< The template has `limit` instances.
     shutting_down,     ///< celld is shutting down.
     draining,          ///< The cell is draining.
-    service_gone,      ///< A reload has just removed a service that the job names.
+    service_removed,   ///< A reload has just removed a service that the job names.
     key_reused,        ///< Another request of the customer has used the idempotency key.
   };
   Kind kind = Kind::no_cell;

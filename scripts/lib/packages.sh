@@ -12,15 +12,16 @@ run_packages=(curl)
 test_packages=(
   "${run_packages[@]}"
   git catch2 python3 nodejs npm golang-go python3-requests wrk libsystemd-shared
+  openssl procps sqlite3
 )
 # Test tools whose packages enable services when apt installs them: unpacked instead, each into its
 # directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.
 unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
-# Each release's own version of clang: 14 and 19.
+# The release's own clang: 14 or 19.
 fuzz_packages=(clang libclang-rt-dev)
-# Both releases carry version 19, so a file is formatted and linted alike on each of them.
+# Both releases have version 19, so formatting and linting are the same on both.
 check_packages=(clang-format-19 clang-tidy-19 shellcheck)
-# What makes a Debian package of the programs.
+# For scripts/package.
 package_packages=(build-essential debhelper dpkg-dev cmake)
 chroot_packages=(mmdebstrap debian-archive-keyring)
 
@@ -29,7 +30,7 @@ die() {
   exit 1
 }
 
-# as_root COMMAND...: runs it as root, through sudo where that is needed.
+# as_root COMMAND...: runs the command as root, with sudo if necessary.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     "$@"
@@ -38,23 +39,23 @@ as_root() {
   fi
 }
 
-# can_be_root: whether as_root has a way to work.
+# can_be_root: whether as_root can work.
 can_be_root() {
   [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null
 }
 
-# missing_packages PACKAGE...: those that are not installed, one a line.
+# missing_packages PACKAGE...: prints those that are not installed, one per line.
 missing_packages() {
-  # dpkg-query fails if it knows nothing of one of them, and still tells about the others.
+  # dpkg-query fails if a package is unknown, but still prints the others.
   {
     dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true
-    # A Node.js that is not Debian's brings its own npm, and refuses Debian's beside it.
+    # A Node.js from elsewhere brings its own npm, which conflicts with Debian's.
     if command -v npm >/dev/null; then echo "installed npm"; fi
   } | sed -n 's/^installed //p' | sort -u | comm -13 - <(printf '%s\n' "$@" | sort -u)
 }
 
-# need_packages PACKAGE...: installs what is missing, and touches neither apt nor the network if
-# nothing is.
+# need_packages PACKAGE...: installs missing packages. If none is missing, uses neither apt nor the
+# network.
 need_packages() {
   command -v dpkg-query >/dev/null || die "this is not Debian; install what provides: $*"
   local missing

@@ -117,26 +117,26 @@ void Connection::flush_stream() {
 
 void Connection::await_heartbeat() {
   disarm();
-  const auto& terms = stream_->terms();
-  if (terms.heartbeat.empty()) return;
-  const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
+  const auto& options = stream_->options();
+  if (options.heartbeat.empty()) return;
+  const auto interval = std::max(options.heartbeat_interval, heartbeat_interval_min);
   loop_.deadlines.arm_heartbeat(*this, stream_sent_at_ + interval);
 }
 
 /// Data sent meanwhile has not moved the deadline, which would cost more than this check.
 void Connection::send_heartbeat() {
-  const auto& terms = stream_->terms();
-  const auto interval = std::max(terms.heartbeat_interval, heartbeat_interval_min);
+  const auto& options = stream_->options();
+  const auto interval = std::max(options.heartbeat_interval, heartbeat_interval_min);
   if (loop_.now < stream_sent_at_ + interval) return await_heartbeat();
-  output_.append(stream_->framed(terms.heartbeat));
+  output_.append(stream_->framed(options.heartbeat));
   flush_stream();
 }
 
 /// Ends the stream after everything written, unless it has an end of its own.
 void Connection::end_endless_stream() {
   closes_ = true;
-  const auto& terms = stream_->terms();
-  if (terms.on_taken && !terms.endless) return;
+  const auto& options = stream_->options();
+  if (options.on_taken && !options.endless) return;
   stream_->finish();
   if (output_.empty()) send_stream();
 }

@@ -63,18 +63,18 @@ void AnswerSlot::deliver(const Response& response) {
   state_->mailbox.post(std::move(notice));
 }
 
-std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamTerms terms) {
+std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamOptions options) {
   auto [notice, form] = begin_answer(Notice::Kind::answered);
-  const bool chunked = !form.http_1_0 && !terms.length;
-  if (form.http_1_0 && !terms.length) {
+  const bool chunked = !form.http_1_0 && !options.length;
+  if (form.http_1_0 && !options.length) {
     form.keep_alive = false;
     notice.closes = true;
   }
-  notice.unwritten = serialise_stream_head(head, form, terms.length);
+  notice.unwritten = serialise_stream_head(head, form, options.length);
   std::shared_ptr<StreamBuffer> stream;
   if (has_body(head, form)) {
-    stream =
-        std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(terms), chunked);
+    stream = std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(options),
+                                            chunked);
     if (!head.body.empty()) {
       auto first = stream->take_first(std::move(head.body));
       first.insert(0, notice.unwritten);  // In place: the piece may be large.
@@ -125,11 +125,11 @@ void Responder::Exchange::answer(Response&& response) {
   slot_->deliver(response);
 }
 
-AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamTerms terms) {
+AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamOptions options) {
   call_listener(head.status);
   if (!slot_->claim(turn_)) return {};
   note(head.status);
-  auto buffer = slot_->begin_stream(std::move(head), std::move(terms));
+  auto buffer = slot_->begin_stream(std::move(head), std::move(options));
   return buffer ? AnswerStream(std::make_shared<AnswerStream::Channel>(std::move(buffer)))
                 : AnswerStream();
 }
@@ -159,8 +159,8 @@ void Responder::answer(Response response) const {
   exchange_->answer(std::move(response));
 }
 
-AnswerStream Responder::begin_stream(Response head, StreamTerms terms) const {
-  return exchange_->begin_stream(std::move(head), std::move(terms));
+AnswerStream Responder::begin_stream(Response head, StreamOptions options) const {
+  return exchange_->begin_stream(std::move(head), std::move(options));
 }
 
 bool Responder::connected() const {

@@ -54,7 +54,7 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   /// encrypted; otherwise through the poller.
   void deliver(const Response& response);
   /// Begins the stream that answers a claimed turn; null when the answer is a head alone.
-  std::shared_ptr<StreamBuffer> begin_stream(Response&& head, StreamTerms terms);
+  std::shared_ptr<StreamBuffer> begin_stream(Response&& head, StreamOptions options);
   /// Closes the connection of a turn that cannot be answered.
   void give_up(std::uint64_t turn) noexcept;
   void notify(Notice::Kind kind, std::uint64_t turn);
@@ -87,7 +87,7 @@ class Responder::Exchange {
   void serve(std::size_t endpoint) { endpoint_ = endpoint; }
   void listen(AnswerListener listener) { listener_ = std::move(listener); }
   void answer(Response&& response);
-  AnswerStream begin_stream(Response&& head, StreamTerms terms);
+  AnswerStream begin_stream(Response&& head, StreamOptions options);
   /// Answers through the server's Refuse, unless the request has been answered.
   void refuse(int status, std::string detail, std::string allow = {});
   bool connected() const { return slot_->is_current(turn_); }

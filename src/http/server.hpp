@@ -85,7 +85,7 @@ class AnswerStream {
   std::shared_ptr<Channel> channel_;
 };
 
-struct StreamTerms {
+struct StreamOptions {
   std::string heartbeat;  ///< Sent after each interval without data; empty: none.
   milliseconds heartbeat_interval{15000};
   /// The length of the body, if known: the answer announces it instead of coming in chunks. A
@@ -113,11 +113,11 @@ class Responder {
   /// then. Set it in the handler, before another thread has a copy of the Responder.
   void on_answer(AnswerListener listener) const;
   void answer(Response response) const;
-  /// Answers with a stream whose first piece is `head.body`, of any length. Unless `terms` give its
-  /// length, the body is chunked, or for HTTP/1.0 ends with the connection. HEAD gets the head
+  /// Answers with a stream whose first piece is `head.body`, of any length. Unless `options` give
+  /// its length, the body is chunked, or for HTTP/1.0 ends with the connection. HEAD gets the head
   /// alone. The stream is disconnected from the start when the answer has no body, the request has
   /// been answered, or the client has gone.
-  AnswerStream begin_stream(Response head, StreamTerms terms = {}) const;
+  AnswerStream begin_stream(Response head, StreamOptions options = {}) const;
   /// False once the client has gone: an answer would not reach it.
   bool connected() const;
 

@@ -8,9 +8,9 @@
 
 namespace celld::http {
 
-StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamTerms terms,
-                           bool chunked)
-    : slot_(std::move(slot)), turn_(turn), terms_(std::move(terms)), chunked_(chunked) {}
+StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn,
+                           StreamOptions options, bool chunked)
+    : slot_(std::move(slot)), turn_(turn), options_(std::move(options)), chunked_(chunked) {}
 
 bool StreamBuffer::write(std::string data) {
   const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ bool StreamBuffer::write(std::string data) {
 void StreamBuffer::end() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(ended_, true)) return;
-  if (terms_.length && total_bytes_ != *terms_.length) return slot_->give_up(turn_);
+  if (options_.length && total_bytes_ != *options_.length) return slot_->give_up(turn_);
   announce();
 }
 
@@ -75,14 +75,14 @@ void StreamBuffer::note_unsent(std::size_t bytes) {
 }
 
 void StreamBuffer::note_taken() {
-  if (!terms_.on_taken) return;
+  if (!options_.on_taken) return;
   std::uint64_t bytes = 0;
   {
     const std::lock_guard lock(mutex_);
     if (ended_ || !written_.empty() || reported_bytes_ == total_bytes_) return;
     reported_bytes_ = bytes = total_bytes_;
   }
-  terms_.on_taken(bytes);
+  options_.on_taken(bytes);
 }
 
 void StreamBuffer::finish() {
@@ -98,7 +98,7 @@ void StreamBuffer::close() {
     bytes = total_bytes_ - written_.size();
     release(written_);
   }
-  if (terms_.on_taken) terms_.on_taken(bytes);
+  if (options_.on_taken) options_.on_taken(bytes);
 }
 
 std::string StreamBuffer::framed(std::string data) const {

@@ -19,7 +19,7 @@ namespace celld::http {
 /// to the poller is pending, so that this buffer is all the memory that a stream takes.
 class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
  public:
-  StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamTerms terms,
+  StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamOptions options,
                bool chunked);
 
   // From any thread.
@@ -49,7 +49,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   void finish();
   /// The connection has closed: drops what was written, and calls `on_taken` for the last time.
   void close();
-  const StreamTerms& terms() const { return terms_; }
+  const StreamOptions& options() const { return options_; }
   /// `data` in the framing of this answer.
   std::string framed(std::string data) const;
 
@@ -58,7 +58,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
 
   const std::shared_ptr<AnswerSlot> slot_;
   const std::uint64_t turn_;
-  const StreamTerms terms_;
+  const StreamOptions options_;
   const bool chunked_;
 
   mutable std::mutex mutex_;

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::too_many_cells, "too_many_cells"},
     {Refusal::Kind::shutting_down, "draining"},
     {Refusal::Kind::draining, "cell_draining"},
-    {Refusal::Kind::service_gone, "service_gone"},
+    {Refusal::Kind::service_removed, "service_gone"},
     {Refusal::Kind::key_reused, "key_reused"},
 }};
 

@@ -19,7 +19,7 @@ bool is_of_a_cell(Refusal::Kind kind) {
     case Refusal::Kind::no_cell:
     case Refusal::Kind::too_many_cells:
     case Refusal::Kind::shutting_down:
-    case Refusal::Kind::service_gone:
+    case Refusal::Kind::service_removed:
       break;
   }
   return false;

@@ -3,10 +3,9 @@ if(CELLD_SANITIZE)
   set(celld_python_timeout_s 900)
 endif()
 
-# celld_python_tests(PREFIX [SERIAL] [ENVIRONMENT NAME=VALUE ...]): each method of each test_*.py
-# beside the caller is a test of ctest, named as the sentence that its name is. They share what
-# tests/lib has for a daemon under test. SERIAL: no other test runs at the same time, so that what
-# is measured is the daemon's.
+# celld_python_tests(PREFIX [SERIAL] [ENVIRONMENT NAME=VALUE ...]): makes a ctest of each method of
+# each test_*.py beside the caller; the method's name is the test's sentence. The tests share the
+# modules in tests/lib. SERIAL: no other test runs at the same time, because these tests measure.
 function(celld_python_tests prefix)
   cmake_parse_arguments(ARG "SERIAL" "" "ENVIRONMENT" ${ARGN})
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)

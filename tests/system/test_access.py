@@ -1,7 +1,6 @@
 """Tokens: what each scope allows, and what a token bound to a customer sees."""
 
 import contextlib
-import hashlib
 import http.client
 import json
 import os
@@ -10,12 +9,8 @@ import subprocess
 import unittest
 
 from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job
+from tokens import SCOPES, TOKENS, bearer, sha256, the_auth
 
-SCOPES = ("submit", "read", "work", "admin")
-# A token may be any text that RFC 6750 allows; these are easy to find in a log.
-TOKENS = {scope: f"secret-token-of-{scope}" for scope in SCOPES}
-TOKENS |= {"acme": "secret-token-of-acme", "bolt": "secret-token-of-bolt",
-           "unknown": "secret-token-that-is-not-configured"}
 NO_SUCH_JOB = "There is no such job."
 NO_SUCH_CELL = "There is no such cell."
 
@@ -37,26 +32,6 @@ ENDPOINTS = [
     ("GET", "/v1/admin/backup", "admin"),
 ]
 OPEN_ENDPOINTS = ("/livez", "/readyz")
-
-
-def sha256(token):
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-def entry(name, scopes, customer=None):
-    made = {"name": name, "sha256": sha256(TOKENS[name]), "scopes": list(scopes)}
-    if customer is not None:
-        made["customer"] = customer
-    return made
-
-
-def the_auth():
-    return {"tokens": [entry(scope, [scope]) for scope in SCOPES] +
-            [entry("acme", SCOPES, "acme"), entry("bolt", SCOPES, "bolt")]}
-
-
-def bearer(name):
-    return {"Authorization": f"Bearer {TOKENS[name]}"}
 
 
 class TokenClient(Client):

@@ -12,10 +12,10 @@ import threading
 import time
 import unittest
 
-from daemon import DEADLINE_S, ENDED, Daemon, a_config, a_job, wait_until
+from cellctl import OK, REFUSED, UNAVAILABLE, USAGE, CellctlTest
+from daemon import DEADLINE_S, Daemon, a_config, a_job, wait_until
 from provider import slow
-from test_access import bearer, entry
-from test_cellctl import OK, REFUSED, UNAVAILABLE, USAGE, CellctlTest
+from tokens import bearer, entry
 
 PARTIAL = "celld-backup.partial"
 PATH = "/v1/admin/backup"

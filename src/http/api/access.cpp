@@ -55,7 +55,7 @@ Problem lacks_scope(Scope scope) {
 
 }  // namespace
 
-bool may_concern(const std::optional<std::string>& only_customer, std::string_view customer) {
+bool may_see(const std::optional<std::string>& only_customer, std::string_view customer) {
   return !only_customer || *only_customer == customer;
 }
 

@@ -27,7 +27,7 @@ struct Access {
 };
 
 /// Whether a request bound to `only_customer` may see what belongs to `customer`.
-bool may_concern(const std::optional<std::string>& only_customer, std::string_view customer);
+bool may_see(const std::optional<std::string>& only_customer, std::string_view customer);
 
 /// Immutable; shared by all handler threads.
 class AccessControl {

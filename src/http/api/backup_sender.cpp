@@ -73,15 +73,15 @@ class BackupSenderActor final : public BackupSender::base {
     head.headers = {{"Repr-Digest", made.digest},
                     {"Content-Disposition", "attachment; filename=\"celld.db\""},
                     {"Cache-Control", "no-store"}};
-    http::StreamTerms terms;
-    terms.length = made.bytes;
+    http::StreamOptions options;
+    options.length = made.bytes;
     // The stream must not keep this actor alive.
-    terms.on_taken = [address = address(), number = number_](std::uint64_t bytes) {
+    options.on_taken = [address = address(), number = number_](std::uint64_t bytes) {
       if (const auto self = caf::actor_cast<caf::strong_actor_ptr>(address)) {
         caf::anon_send(caf::actor_cast<BackupSender>(self), BackupTaken{number, bytes});
       }
     };
-    sending_ = Sending{waiting_->begin_stream(std::move(head), std::move(terms)), made.bytes};
+    sending_ = Sending{waiting_->begin_stream(std::move(head), std::move(options)), made.bytes};
     waiting_.reset();
     if (!sending_->stream.connected()) finish();
   }

@@ -317,7 +317,7 @@ void add_endpoints(http::Server& server, const Api& api) {
   add("GET", "/v1/jobs", Scope::read, get_jobs);
   add("GET", "/v1/jobs/{}", Scope::read, get_job);
   add("POST", "/v1/jobs/{}/cancel", Scope::submit, post_order<PostCancel>);
-  add("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostReopen>);
+  add("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostRetry>);
   add("GET", "/v1/jobs/{}/events", Scope::read, follow_job);
   add("GET", "/v1/events", Scope::read, follow_jobs);
   add("GET", "/v1/cells", Scope::read, get_cells);

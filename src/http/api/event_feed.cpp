@@ -39,10 +39,10 @@ AnswerStream begin(const Responder& responder, const std::string& missed = "",
   head.content_type = "text/event-stream";
   head.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
   head.body = heartbeat + missed;  // Shows the client at once that it is connected.
-  http::StreamTerms terms{heartbeat, std::chrono::seconds(15)};
-  terms.on_taken = std::move(on_taken);
-  terms.endless = true;
-  return responder.begin_stream(std::move(head), std::move(terms));
+  http::StreamOptions options{heartbeat, std::chrono::seconds(15)};
+  options.on_taken = std::move(on_taken);
+  options.endless = true;
+  return responder.begin_stream(std::move(head), std::move(options));
 }
 
 std::string event_text(const std::string& id, const cells::Job& job) {
@@ -104,7 +104,7 @@ class EventFeedActor : public EventFeed::base {
 
     bool wants(const cells::JobSpec& spec) const {
       return (!customer || *customer == spec.customer) && (!product || *product == spec.product) &&
-             may_concern(only_customer, spec.customer);
+             may_see(only_customer, spec.customer);
     }
   };
   /// A reconnected client that is still receiving missed events; live events come after them.
@@ -161,7 +161,7 @@ class EventFeedActor : public EventFeed::base {
     find(order.id, order.responder, [this, order, admitted = times_ended_](const JobPtr& job) {
       if (admitted != times_ended_) {  // The client may no longer have access.
         begin(order.responder).end();
-      } else if (!job || !may_concern(order.only_customer, job->spec->customer)) {
+      } else if (!job || !may_see(order.only_customer, job->spec->customer)) {
         order.responder.answer(to_response(not_found("There is no such job.")));
       } else if (const auto seen = position(order.last_event_id)) {
         resume(order, *job, *seen);

@@ -10,9 +10,9 @@
 #include "src/http/api/access.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
+#include "src/http/api/pending_submissions.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/service_json.hpp"
-#include "src/http/api/submissions_under_way.hpp"
 #include "src/http/api/waiters.hpp"
 
 namespace celld::api {
@@ -122,7 +122,7 @@ class GatewayActor : public Gateway::base {
         [this](const GetJob& order) { get_job(order); },
         [this](const GetJobs& order) { get_jobs(order); },
         [this](const PostCancel& order) { post_cancel(order, cancel_attempts_max); },
-        [this](const PostReopen& order) { post_reopen(order); },
+        [this](const PostRetry& order) { post_retry(order); },
         [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
         [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
         [this](const EndStreams&) { caf::anon_send(feed_->feed(), EndStreams{}); },
@@ -213,7 +213,7 @@ class GatewayActor : public Gateway::base {
     });
   }
 
-  void post_reopen(const PostReopen& order) {
+  void post_retry(const PostRetry& order) {
     find_job(order, [this, order](const JobPtr& job) {
       ask<cells::ReopenAnswered>(
           dispatcher_, cells::ReopenJob{job}, order.responder,
@@ -231,7 +231,7 @@ class GatewayActor : public Gateway::base {
   void find_job(const Order& order, const Then& then) {
     read<cells::JobFound>(
         cells::FindJob{order.id}, order.responder, [order, then](const cells::JobFound& reply) {
-          if (reply.job && may_concern(order.only_customer, reply.job->spec->customer)) {
+          if (reply.job && may_see(order.only_customer, reply.job->spec->customer)) {
             then(reply.job);
           } else {
             order.responder.answer(to_response(no_such_job()));
@@ -302,7 +302,7 @@ class GatewayActor : public Gateway::base {
   // --- Cells -----------------------------------------------------------------------------------
 
   void get_cell(const GetCell& order) {
-    if (!may_concern(order.only_customer, order.cell.customer))
+    if (!may_see(order.only_customer, order.cell.customer))
       return answer_cell({}, 200, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::DescribeCell{order.cell}, order.responder,
@@ -312,7 +312,7 @@ class GatewayActor : public Gateway::base {
   }
 
   void put_pool(const PutPool& order) {
-    if (!may_concern(order.only_customer, order.cell.customer))
+    if (!may_see(order.only_customer, order.cell.customer))
       return answer_cell({}, 202, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
@@ -322,7 +322,7 @@ class GatewayActor : public Gateway::base {
   }
 
   void post_cell_state(const PostCellState& order) {
-    if (!may_concern(order.only_customer, order.cell.customer))
+    if (!may_see(order.only_customer, order.cell.customer))
       return answer_cell({}, 200, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::ChangeCellState{order.cell, order.state}, order.responder,
@@ -457,7 +457,7 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
-  SubmissionsUnderWay under_way_;
+  PendingSubmissions under_way_;
   int reads_ = 0;
   std::deque<std::function<void()>> waiting_reads_;
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Pages with more to send.

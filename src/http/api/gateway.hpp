@@ -59,7 +59,7 @@ struct PostCancel {
   std::optional<std::string> only_customer{};
 };
 
-struct PostReopen {
+struct PostRetry {
   cells::JobId id = 0;
   http::Responder responder;
   std::optional<std::string> only_customer{};
@@ -114,7 +114,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetJobs)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCancel)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostReopen)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
@@ -129,7 +129,7 @@ namespace celld::api {
 using Gateway = cells::JobObserver::extend<
     caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
-    caf::reacts_to<PostReopen>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
+    caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
     caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
     caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;

@@ -61,9 +61,9 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
     responder_.answer(std::move(response));
     return false;
   }
-  http::StreamTerms terms;
-  terms.on_taken = [on_taken](std::uint64_t) { on_taken(); };
-  stream_ = responder_.begin_stream(std::move(response), std::move(terms));
+  http::StreamOptions options;
+  options.on_taken = [on_taken](std::uint64_t) { on_taken(); };
+  stream_ = responder_.begin_stream(std::move(response), std::move(options));
   return stream_.connected();
 }
 

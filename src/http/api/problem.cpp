@@ -88,7 +88,7 @@ void append_errors(std::string& out, const std::vector<json::Fault>& errors) {
   out += ']';
 }
 
-void append_quota(std::string& out, const QuotaUse& quota) {
+void append_quota(std::string& out, const LimitUse& quota) {
   out += ",\"cell\":{\"customer\":";
   json::append_quoted(out, quota.cell.customer);
   out += ",\"product\":";
@@ -98,7 +98,7 @@ void append_quota(std::string& out, const QuotaUse& quota) {
 
 Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string detail) {
   Problem problem{.kind = kind, .detail = std::move(detail)};
-  problem.quota = QuotaUse{refusal.cell, refusal.limit, refusal.depth};
+  problem.quota = LimitUse{refusal.cell, refusal.limit, refusal.depth};
   problem.retry_after = refusal.retry_after;
   return problem;
 }
@@ -155,7 +155,7 @@ Problem problem_of(const cells::Refusal& refusal) {
       problem.retry_after = refusal.retry_after;
       return problem;
     }
-    case Kind::service_gone:
+    case Kind::service_removed:
       return invalid_request(
           {{"/services", "names a service that was just removed from the configuration"}});
     case Kind::key_reused:

@@ -52,7 +52,7 @@ enum class ProblemKind : std::uint8_t {
 inline constexpr std::size_t problem_kind_count = 33;
 
 /// The limit that a 429 reports.
-struct QuotaUse {
+struct LimitUse {
   cells::CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
@@ -62,7 +62,7 @@ struct Problem {
   ProblemKind kind = ProblemKind::internal_error;
   std::string detail{};               ///< For people; a sentence.
   std::vector<json::Fault> errors{};  ///< All the faults of the request.
-  std::optional<QuotaUse> quota{};
+  std::optional<LimitUse> quota{};
   std::optional<std::chrono::milliseconds> retry_after{};  ///< Rounded up to 1–3600 s.
 };
 

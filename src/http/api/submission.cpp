@@ -142,9 +142,9 @@ bool is_idempotency_key(std::string_view text) {
 }
 
 /// The key from the header or the body; empty if there is none.
-std::string read_idempotency_key(json::ObjectReader& reader, const SubmissionTerms& terms,
+std::string read_idempotency_key(json::ObjectReader& reader, const SubmissionContext& context,
                                  Faults& faults) {
-  const auto& header = terms.idempotency_key;
+  const auto& header = context.idempotency_key;
   const auto field = reader.string("idempotency_key");
   if (header && !is_idempotency_key(*header)) {
     faults.push_back({"", "header Idempotency-Key " + std::string(key_rule)});
@@ -166,7 +166,7 @@ std::string digest_of_request(json::Value& value) {
 /// Sets the idempotency key only if the request has no faults, except those that depend on the
 /// configuration.
 cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
-                           const SubmissionTerms& terms, Faults& faults) {
+                           const SubmissionContext& context, Faults& faults) {
   cells::JobRequest request;
   cells::JobSpec& spec = request.spec;
   spec.max_attempts = 0;
@@ -189,7 +189,7 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
   if (const json::Value* labels = reader.object("labels"))
     spec.labels = read_labels(*labels, reader.pointer_of("labels"), faults);
   read_on_failure(reader);
-  std::string key = read_idempotency_key(reader, terms, faults);
+  std::string key = read_idempotency_key(reader, context, faults);
   refuse_unavailable(reader);
   reader.finish();
   if (!key.empty() && faults.size() == unknown_services)
@@ -210,18 +210,18 @@ bool is_hex(std::string_view text) {
 
 std::variant<Submission, Problem> parse_submission(std::string_view body,
                                                    const SubmissionRules& rules,
-                                                   SubmissionTerms terms) {
+                                                   SubmissionContext context) {
   auto parsed = json::parse(body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
     return unreadable_body(std::move(*error));
   auto& document = std::get<json::Document>(parsed);
-  Faults faults = std::move(terms.faults);
+  Faults faults = std::move(context.faults);
   std::move(document.number_faults.begin(), document.number_faults.end(),
             std::back_inserter(faults));
-  cells::JobRequest request = read_job(document.value, rules, terms, faults);
+  cells::JobRequest request = read_job(document.value, rules, context, faults);
   // Checked before anything that would reveal which cells another customer has.
   const std::string& customer = request.spec.customer;
-  const auto& only = terms.only_customer;
+  const auto& only = context.only_customer;
   if (only && config::is_name(customer) && customer != *only)
     return not_found("There is no such customer.");
 

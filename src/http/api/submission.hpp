@@ -24,12 +24,12 @@ struct SubmissionRules {
 };
 
 /// The only customer that a token may submit for; nothing: any customer.
-using OnlyCustomer = std::optional<std::string>;
+using BoundCustomer = std::optional<std::string>;
 
 /// The rest of the request.
-struct SubmissionTerms {
+struct SubmissionContext {
   std::vector<json::Fault> faults{};  ///< Faults found outside the body.
-  OnlyCustomer only_customer{};
+  BoundCustomer only_customer{};
   std::optional<std::string> idempotency_key{};  ///< The header of that name.
 };
 
@@ -46,7 +46,7 @@ struct Submission {
 /// members, or where the key was given.
 std::variant<Submission, Problem> parse_submission(std::string_view body,
                                                    const SubmissionRules& rules,
-                                                   SubmissionTerms terms = {});
+                                                   SubmissionContext context = {});
 
 /// Whether `text` is a well-formed W3C traceparent. A malformed one is ignored.
 bool is_traceparent(std::string_view text);

@@ -64,7 +64,7 @@ class Package(unittest.TestCase):
                      "usr/share/man/man8/celld.8.gz", "usr/share/man/man1/cellctl.1.gz",
                      "usr/share/man/man5/celld.json.5.gz", "usr/share/doc/celld/copyright",
                      "usr/share/doc/celld/changelog.Debian.gz",
-                     "usr/share/doc/celld/operations/README.md"):
+                     "usr/share/doc/celld/docs/operations/README.md"):
             self.assertTrue(os.path.isfile(f"{self.directory}/celld/{path}"), path)
         for unit in ("celld.service", "celld.socket"):
             [_] = glob.glob(f"{self.directory}/celld/**/systemd/system/{unit}", recursive=True)

@@ -83,7 +83,7 @@ BUGS = (
             "      LiveLease lost;\n"
             "      lost.job = job;\n"
             "      record(job, std::make_shared<const Job>(\n"
-            "                      end_attempt(*job, end, retry_terms(lost), now().wall)));\n"
+            "                      end_attempt(*job, end, retry_inputs(lost), now().wall)));\n"
             "    }\n"
             "  });\n"
             "}",
@@ -239,7 +239,7 @@ BUGS = (
         "a retry after an unknown outcome waits only for its backoff",
         "cells/model/job_machine.cpp",
         (("  wait_until(job, now + std::max(delay, settle));\n", "  wait_until(job, now + delay);\n"),
-         ("  const milliseconds settle = outcome_unknown(end.kind) ? terms.settle : milliseconds{0};\n",
+         ("  const milliseconds settle = outcome_unknown(end.kind) ? inputs.settle : milliseconds{0};\n",
           "")),
     ),
     Bug(
@@ -264,7 +264,7 @@ BUGS = (
         "P6",
         "a job that ends with an unknown outcome releases its entity at once",
         "cells/model/job_machine.cpp",
-        (("  if (unknown && terms.settle > milliseconds{0}) next.settle_until = now + terms.settle;\n",
+        (("  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;\n",
           ""),
          ("  const bool unknown = outcome_unknown(end.kind);\n", "")),
     ),

@@ -328,7 +328,7 @@ class Driver {
       }
     }
     for (const auto& name : configuration_.services) {
-      if (!next.services.contains(name)) order.services_gone.insert(name);
+      if (!next.services.contains(name)) order.services_removed.insert(name);
     }
     reloading_ = next;
     daemon_->reload(std::move(order));

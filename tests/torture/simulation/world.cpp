@@ -135,12 +135,12 @@ void World::reload_answered(const Reconfigure& order, bool in_force) {
   if (!in_force) return;
   set_routing(*order.routing);
   for (const auto& [name, service] : order.services) services_.insert(name);
-  for (const auto& name : order.services_gone) services_.erase(name);
+  for (const auto& name : order.services_removed) services_.erase(name);
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || reopened_.contains(id)) continue;
     for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
-      if (order.services_gone.contains(job.spec->services[step])) {
+      if (order.services_removed.contains(job.spec->services[step])) {
         violated("P12", name(job) + " needs a service that was removed");
       }
     }

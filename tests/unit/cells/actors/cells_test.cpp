@@ -80,7 +80,7 @@ TEST_CASE("a change to an instance that closes meanwhile does not apply to the n
   Fixture engine{1, true};
   const CellKey acme{"acme", "*"};
   engine.succeed(engine.submit("a"));
-  caf::anon_send(engine.engine(), CellRanDry{acme});
+  caf::anon_send(engine.engine(), CellIdle{acme});
   auto paused = engine.self()->request(engine.engine(), caf::infinite,
                                        ChangeCellState{acme, CellState::paused});
   auto resized =
@@ -99,7 +99,7 @@ TEST_CASE("describing an instance while it closes is never an error") {
     Fixture engine{1, true};
     const CellKey acme{"acme", "*"};
     engine.succeed(engine.submit("a"));
-    caf::anon_send(engine.engine(), CellRanDry{acme});
+    caf::anon_send(engine.engine(), CellIdle{acme});
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     auto described = engine.self()->request(engine.engine(), caf::infinite, DescribeCell{acme});
     engine.settle();

@@ -250,7 +250,7 @@ Reconfigured Fixture::reconfigure(std::vector<CellRule> rules, const std::set<st
   Reconfigure order;
   order.routing = std::make_shared<const Routing>(std::move(rules));
   for (const auto& name : changed) order.services[name] = service_entry();
-  order.services_gone = std::move(gone);
+  order.services_removed = std::move(gone);
   return ask<Reconfigured>(std::move(order), meanwhile);
 }
 

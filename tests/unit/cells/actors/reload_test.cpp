@@ -114,7 +114,7 @@ TEST_CASE("jobs that reach a cell while it closes are counted where they run") {
     waiting.cell = between_cells;
     caf::anon_send(fixture.store(), InsertJob{std::make_shared<const Job>(waiting)});
     fixture.settle();
-    caf::anon_send(fixture.engine(), CellRanDry{acme});
+    caf::anon_send(fixture.engine(), CellIdle{acme});
     caf::anon_send(fixture.engine(), JobsLeft{"acme", "dns"});
     fixture.settle_in_any_order(seed);
     REQUIRE(fixture.call_of(waiting.id));
@@ -288,7 +288,7 @@ TEST_CASE("an unused service is removed, and jobs for it are refused") {
   CHECK(fixture.reconfigure({rule("*", "*")}, {}, {"billing"}).needed.empty());
   const auto refused = fixture.try_to_submit(fixture.request("b", {"billing"}));
   REQUIRE(refused.refusal);
-  CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
+  CHECK(refused.refusal->kind == Refusal::Kind::service_removed);
 }
 
 TEST_CASE("jobs that were held for a service continue when a reload adds it") {
@@ -327,12 +327,12 @@ TEST_CASE("no job is accepted or reopened while a service that it names is being
                                            SubmitJob{fixture.request("b", {"billing"})});
   const auto refused = fixture.retry(id);
   REQUIRE(refused.refusal);
-  CHECK(refused.refusal->kind == Refusal::Kind::service_gone);
+  CHECK(refused.refusal->kind == Refusal::Kind::service_removed);
   CHECK(fixture.state(id) == JobState::failed);
   submitted.receive(
       [](const JobSubmitted& answer) {
         REQUIRE(answer.refusal);
-        CHECK(answer.refusal->kind == Refusal::Kind::service_gone);
+        CHECK(answer.refusal->kind == Refusal::Kind::service_removed);
       },
       [](const caf::error&) { FAIL("the submission failed"); });
   CHECK(fixture.retry(id).accepted);  // The job is held until a reload adds the service.

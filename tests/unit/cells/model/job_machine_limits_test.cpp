@@ -8,7 +8,7 @@ using Kind = AttemptEnd::Kind;
 
 namespace {
 
-const RetryTerms terms{RetryPolicy{3, 1000ms, 60000ms}, 0ms, 0.5};
+const RetryInputs inputs{RetryPolicy{3, 1000ms, 60000ms}, 0ms, 0.5};
 
 Job running_job() {
   return start_attempt(queued_job(spec_with_services({"dns", "billing"})), {1, 1}, noon);
@@ -18,14 +18,14 @@ Job after_success(const Job& running, Properties properties) {
   AttemptEnd end;
   end.kind = Kind::succeeded;
   end.properties = std::move(properties);
-  return end_attempt(running, std::move(end), terms, noon);
+  return end_attempt(running, std::move(end), inputs, noon);
 }
 
 Job after_messages(const Job& running, std::vector<std::string> texts) {
   AttemptEnd end;
   end.kind = Kind::succeeded;
   for (auto& text : texts) end.messages.push_back({noon, Severity::info, "dns", std::move(text)});
-  return end_attempt(running, std::move(end), terms, noon);
+  return end_attempt(running, std::move(end), inputs, noon);
 }
 
 std::string text_of(const std::string& text) {
@@ -47,7 +47,7 @@ TEST_CASE("an attempt that does not succeed adds no properties") {
   end.kind = GENERATE(Kind::rejected, Kind::retryable, Kind::throttled, Kind::unknown,
                       Kind::expired, Kind::interrupted, Kind::handed_back);
   end.properties = {{"a", "1"}};
-  CHECK(end_attempt(running_job(), end, terms, noon).properties.empty());
+  CHECK(end_attempt(running_job(), end, inputs, noon).properties.empty());
 }
 
 TEST_CASE("a job's properties may take 256 KiB, names included") {
@@ -88,7 +88,7 @@ TEST_CASE("a job keeps the messages of an attempt, however it ends") {
   end.kind = GENERATE(Kind::succeeded, Kind::rejected, Kind::retryable, Kind::handed_back);
   const Message kept{noon, Severity::info, "dns", "half way"};
   end.messages = {kept};
-  const Job job = end_attempt(running_job(), end, terms, noon);
+  const Job job = end_attempt(running_job(), end, inputs, noon);
   REQUIRE_FALSE(job.messages.empty());
   CHECK(job.messages[0] == kept);
 }
@@ -111,7 +111,7 @@ TEST_CASE("the error of a failed job is always among its messages") {
   AttemptEnd end;
   end.kind = Kind::rejected;
   end.message = "no such zone";
-  const Job job = end_attempt(running, end, terms, noon);
+  const Job job = end_attempt(running, end, inputs, noon);
   CHECK(job.messages.size() == 100);
   CHECK(job.messages.back().text == "no such zone");
 }

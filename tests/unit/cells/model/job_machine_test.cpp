@@ -19,18 +19,18 @@ AttemptEnd end_of(Kind kind) {
 }
 
 /// Backoffs of 1, 2, 4 … s up to 60 s; the jitter picks the middle of each.
-RetryTerms terms_with_settle(milliseconds settle) {
+RetryInputs inputs_with_settle(milliseconds settle) {
   return {RetryPolicy{3, 1000ms, 60000ms}, settle, 0.5};
 }
 
-const RetryTerms terms = terms_with_settle(0ms);
+const RetryInputs inputs = inputs_with_settle(0ms);
 
 Job running_job(std::vector<std::string> services = {"dns", "billing"}) {
   return start_attempt(queued_job(spec_with_services(std::move(services))), lease, noon);
 }
 
 /// Runs attempts that end in one way until the job has ended or made `count` of them.
-Job after_attempts(Job job, Kind kind, int count, const RetryTerms& by = terms) {
+Job after_attempts(Job job, Kind kind, int count, const RetryInputs& by = inputs) {
   for (int i = 0; i < count && !is_ended(job.state); ++i) {
     if (job.state != JobState::running) job = start_attempt(job, lease, noon);
     job = end_attempt(job, end_of(kind), by, noon);
@@ -39,7 +39,7 @@ Job after_attempts(Job job, Kind kind, int count, const RetryTerms& by = terms) 
 }
 
 Job with_first_step_done() {
-  return end_attempt(running_job({"dns", "billing", "mail"}), end_of(Kind::succeeded), terms,
+  return end_attempt(running_job({"dns", "billing", "mail"}), end_of(Kind::succeeded), inputs,
                      noon + 1s);
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("a job that is handed out runs under its lease") {
 }
 
 TEST_CASE("a second attempt keeps the start time of the first, and ends the wait") {
-  const Job waiting = end_attempt(running_job(), end_of(Kind::retryable), terms, noon + 1s);
+  const Job waiting = end_attempt(running_job(), end_of(Kind::retryable), inputs, noon + 1s);
   REQUIRE(waiting.next_attempt_at);
   const Job job = start_attempt(waiting, {3, 8}, noon + 9s);
   CHECK(job.state == JobState::running);
@@ -76,7 +76,7 @@ TEST_CASE("a second attempt keeps the start time of the first, and ends the wait
 // --- Success ---------------------------------------------------------------------------------
 
 TEST_CASE("a step that succeeded is kept, and the next one waits for a worker") {
-  const Job job = end_attempt(running_job(), end_of(Kind::succeeded), terms, noon + 1s);
+  const Job job = end_attempt(running_job(), end_of(Kind::succeeded), inputs, noon + 1s);
   CHECK(job.state == JobState::queued);
   CHECK(job.step == 1);
   CHECK(job.steps[0].state == StepState::succeeded);
@@ -115,7 +115,8 @@ TEST_CASE("a job that expires during a successful step does not begin the next o
   Job running = running_job();
   running.expires_at = noon + 1s;
   SECTION("at the time of its expiry") {
-    const Job job = end_attempt(running, end_of(Kind::succeeded), terms_with_settle(5s), noon + 1s);
+    const Job job =
+        end_attempt(running, end_of(Kind::succeeded), inputs_with_settle(5s), noon + 1s);
     CHECK(job.state == JobState::failed);
     CHECK(job.error->code == "expired");
     CHECK(job.error->service.empty());
@@ -124,7 +125,7 @@ TEST_CASE("a job that expires during a successful step does not begin the next o
     CHECK_FALSE(job.settle_until);
   }
   SECTION("but begins it before that time") {
-    const Job job = end_attempt(running, end_of(Kind::succeeded), terms, noon + 999ms);
+    const Job job = end_attempt(running, end_of(Kind::succeeded), inputs, noon + 999ms);
     CHECK(job.state == JobState::queued);
   }
 }
@@ -132,7 +133,7 @@ TEST_CASE("a job that expires during a successful step does not begin the next o
 TEST_CASE("a job whose last step succeeds has succeeded, even if it expired meanwhile") {
   Job running = running_job({"dns"});
   running.expires_at = noon;
-  CHECK(end_attempt(running, end_of(Kind::succeeded), terms, noon + 1s).state ==
+  CHECK(end_attempt(running, end_of(Kind::succeeded), inputs, noon + 1s).state ==
         JobState::succeeded);
 }
 
@@ -140,7 +141,7 @@ TEST_CASE("a job whose last step succeeds has succeeded, even if it expired mean
 
 TEST_CASE("a rejected job fails at once, and its remaining steps are skipped") {
   const Job started = start_attempt(with_first_step_done(), lease, noon + 2s);
-  const Job job = end_attempt(started, end_of(Kind::rejected), terms_with_settle(5s), noon + 3s);
+  const Job job = end_attempt(started, end_of(Kind::rejected), inputs_with_settle(5s), noon + 3s);
   CHECK(job.state == JobState::failed);
   CHECK(job.finished_at == noon + 3s);
   CHECK(job.error == JobError{"some_code", "some message", "billing"});
@@ -155,7 +156,7 @@ TEST_CASE("a rejected job fails at once, and its remaining steps are skipped") {
 }
 
 TEST_CASE("a failed attempt is followed by another after the backoff") {
-  const Job job = end_attempt(running_job(), end_of(Kind::retryable), terms_with_settle(5s), noon);
+  const Job job = end_attempt(running_job(), end_of(Kind::retryable), inputs_with_settle(5s), noon);
   CHECK(job.state == JobState::retrying);
   CHECK(job.steps[0].state == StepState::retrying);
   CHECK(job.steps[0].attempts == 1);
@@ -175,7 +176,7 @@ TEST_CASE("the backoff grows with the attempts at a step") {
 TEST_CASE("a provider's Retry-After delays the next attempt") {
   AttemptEnd end = end_of(Kind::retryable);
   end.retry_after = 20s;
-  CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 20s);
+  CHECK(end_attempt(running_job(), end, inputs, noon).next_attempt_at == noon + 20s);
 }
 
 TEST_CASE("a step that uses up its attempts fails the job") {
@@ -211,7 +212,7 @@ TEST_CASE("throttled attempts are never counted") {
 TEST_CASE("after a throttled attempt the job waits as long as the provider asks") {
   AttemptEnd end = end_of(Kind::throttled);
   end.retry_after = 90s;
-  CHECK(end_attempt(running_job(), end, terms, noon).next_attempt_at == noon + 90s);
+  CHECK(end_attempt(running_job(), end, inputs, noon).next_attempt_at == noon + 90s);
 }
 
 TEST_CASE("a throttled attempt does not change the count of earlier attempts") {
@@ -224,15 +225,16 @@ TEST_CASE("a throttled attempt does not change the count of earlier attempts") {
 // --- Unknown outcomes ------------------------------------------------------------------------
 
 TEST_CASE("after an unknown outcome the next attempt waits for the entity to settle") {
-  CHECK(after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(5s)).next_attempt_at ==
+  CHECK(after_attempts(running_job(), Kind::unknown, 1, inputs_with_settle(5s)).next_attempt_at ==
         noon + 5s);
-  CHECK(after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(100ms)).next_attempt_at ==
-        noon + 500ms);
+  CHECK(
+      after_attempts(running_job(), Kind::unknown, 1, inputs_with_settle(100ms)).next_attempt_at ==
+      noon + 500ms);
   CHECK(after_attempts(running_job(), Kind::unknown, 1).next_attempt_at == noon + 500ms);
 }
 
 TEST_CASE("a job that fails with an unknown outcome keeps its entity while it settles") {
-  const Job job = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(5s));
+  const Job job = after_attempts(running_job(), Kind::unknown, 3, inputs_with_settle(5s));
   CHECK(job.state == JobState::failed);
   CHECK(job.settle_until == noon + 5s);
   CHECK(job.place == 1);
@@ -242,7 +244,8 @@ TEST_CASE("a job that fails with an unknown outcome keeps its entity while it se
 TEST_CASE("a job that expires while it runs fails, and its entity settles") {
   Job running = running_job();
   running.expires_at = noon + 1s;
-  const Job job = end_attempt(running, end_of(Kind::expired), terms_with_settle(5s), noon + 1100ms);
+  const Job job =
+      end_attempt(running, end_of(Kind::expired), inputs_with_settle(5s), noon + 1100ms);
   CHECK(job.state == JobState::failed);
   CHECK(job.error->code == "some_code");
   CHECK(job.error->service == "dns");
@@ -250,7 +253,7 @@ TEST_CASE("a job that expires while it runs fails, and its entity settles") {
   CHECK(job.steps[0].attempts == 1);
   CHECK(job.steps[1].state == StepState::skipped);
   CHECK(job.settle_until == noon + 6100ms);
-  CHECK_FALSE(end_attempt(running, end_of(Kind::expired), terms, noon + 1s).settle_until);
+  CHECK_FALSE(end_attempt(running, end_of(Kind::expired), inputs, noon + 1s).settle_until);
 }
 
 // --- Interruptions and shutdowns--------------------------------------------------------------
@@ -267,7 +270,7 @@ TEST_CASE("an interrupted job is queued again, without counting the attempt") {
 }
 
 TEST_CASE("an interrupted job waits for its entity to settle") {
-  const Job job = after_attempts(running_job(), Kind::interrupted, 1, terms_with_settle(5s));
+  const Job job = after_attempts(running_job(), Kind::interrupted, 1, inputs_with_settle(5s));
   CHECK(job.state == JobState::retrying);
   CHECK(job.steps[0].state == StepState::retrying);
   CHECK(job.steps[0].attempts == 0);
@@ -277,7 +280,7 @@ TEST_CASE("an interrupted job waits for its entity to settle") {
 TEST_CASE("a job interrupted three times in a row fails, and its entity settles") {
   const Job twice = after_attempts(running_job(), Kind::interrupted, 2);
   CHECK(twice.state == JobState::queued);
-  const Job job = after_attempts(twice, Kind::interrupted, 1, terms_with_settle(5s));
+  const Job job = after_attempts(twice, Kind::interrupted, 1, inputs_with_settle(5s));
   CHECK(job.state == JobState::failed);
   CHECK(job.interruptions == 3);
   CHECK(job.error == JobError{"some_code", "some message", "dns"});
@@ -307,7 +310,7 @@ TEST_CASE("a job handed back after counted attempts keeps their count") {
 }
 
 TEST_CASE("a job handed back waits for its entity to settle") {
-  const Job job = after_attempts(running_job(), Kind::handed_back, 1, terms_with_settle(5s));
+  const Job job = after_attempts(running_job(), Kind::handed_back, 1, inputs_with_settle(5s));
   CHECK(job.state == JobState::retrying);
   CHECK(job.next_attempt_at == noon + 5s);
   CHECK(job.steps[0].attempts == 0);
@@ -357,14 +360,14 @@ TEST_CASE("a job that expires between two steps keeps the success of the first")
 }
 
 TEST_CASE("a job that expires while its entity settles keeps the entity until it has settled") {
-  const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
+  const Job settling = after_attempts(running_job(), Kind::unknown, 1, inputs_with_settle(60s));
   REQUIRE(settling.next_attempt_at == noon + 60s);
   const Job job = expire_waiting(settling, noon + 10s);
   CHECK(job.settle_until == noon + 60s);
 }
 
 TEST_CASE("a job that expires after its entity has settled releases the entity") {
-  const Job settling = after_attempts(running_job(), Kind::unknown, 1, terms_with_settle(60s));
+  const Job settling = after_attempts(running_job(), Kind::unknown, 1, inputs_with_settle(60s));
   CHECK_FALSE(expire_waiting(settling, noon + 60s).settle_until);
 }
 
@@ -384,7 +387,7 @@ TEST_CASE("a job marked for cancellation is cancelled, however its attempt ends"
     CAPTURE(i);
     const Job running = request_cancel(running_job());
     CHECK(running.state == JobState::running);
-    const Job job = end_attempt(running, end_of(kind), terms_with_settle(60s), noon + 1s);
+    const Job job = end_attempt(running, end_of(kind), inputs_with_settle(60s), noon + 1s);
     CHECK(job.state == JobState::cancelled);
     CHECK(job.finished_at == noon + 1s);
     CHECK(job.steps[1].state == StepState::skipped);
@@ -412,7 +415,7 @@ TEST_CASE("only a failed or cancelled job can be reopened") {
 
 TEST_CASE("a reopened job resumes at the failed step, at the end of its entity's line") {
   Job failed = end_attempt(start_attempt(with_first_step_done(), lease, noon),
-                           end_of(Kind::rejected), terms, noon);
+                           end_of(Kind::rejected), inputs, noon);
   failed.place = 0;
   failed.expires_at = noon + 1h;
   const Job job = reopen(failed, {"acme", "*"}, 99, noon + 5s);
@@ -437,7 +440,7 @@ TEST_CASE("a job reopened after its expiry no longer expires") {
 }
 
 TEST_CASE("a job reopened while its entity settles keeps its place, and waits") {
-  Job failed = after_attempts(running_job(), Kind::unknown, 3, terms_with_settle(60s));
+  Job failed = after_attempts(running_job(), Kind::unknown, 3, inputs_with_settle(60s));
   REQUIRE(failed.state == JobState::failed);
   REQUIRE(failed.settle_until == noon + 60s);
   Job job = reopen(failed, {"acme", "dns"}, 99, noon + 1s);
@@ -453,7 +456,7 @@ TEST_CASE("a job reopened while its entity settles keeps its place, and waits") 
 
 TEST_CASE("a job cancelled after its last step has succeeded once it is reopened") {
   const Job cancelled =
-      end_attempt(request_cancel(running_job({"dns"})), end_of(Kind::succeeded), terms, noon);
+      end_attempt(request_cancel(running_job({"dns"})), end_of(Kind::succeeded), inputs, noon);
   REQUIRE(cancelled.state == JobState::cancelled);
   const Job job = reopen(cancelled, {"acme", "dns"}, 99, noon + 1s);
   CHECK(job.state == JobState::succeeded);
@@ -465,13 +468,13 @@ TEST_CASE("a job cancelled after its last step has succeeded once it is reopened
 TEST_CASE("no end of an attempt changes a step that has succeeded, or its properties") {
   AttemptEnd first = end_of(Kind::succeeded);
   first.properties = {{"zone", "\"z1\""}};
-  const Job kept = end_attempt(running_job({"dns", "billing", "mail"}), first, terms, noon);
+  const Job kept = end_attempt(running_job({"dns", "billing", "mail"}), first, inputs, noon);
   const auto settle = GENERATE(0ms, 5000ms);
   for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
     for (const int attempts : {1, 2, 3}) {
       CAPTURE(kind, attempts);
       const Job job =
-          after_attempts(kept, static_cast<Kind>(kind), attempts, terms_with_settle(settle));
+          after_attempts(kept, static_cast<Kind>(kind), attempts, inputs_with_settle(settle));
       CHECK(job.step >= 1);
       CHECK(job.steps[0] == kept.steps[0]);
       CHECK(job.properties == kept.properties);
@@ -486,7 +489,7 @@ TEST_CASE("a job has a time for its next attempt exactly while it is retrying") 
       CAPTURE(kind, attempts);
       const auto settle = attempts == 2 ? 5000ms : 0ms;
       const Job job = after_attempts(running_job(), static_cast<Kind>(kind), attempts,
-                                     terms_with_settle(settle));
+                                     inputs_with_settle(settle));
       CHECK((job.state == JobState::retrying) == job.next_attempt_at.has_value());
       CHECK(is_ended(job.state) == job.finished_at.has_value());
       CHECK((job.state == JobState::failed) == job.error.has_value());

@@ -156,7 +156,7 @@ TEST_CASE("a stream with frequent writes sends no heartbeat") {
   auto client = server.connect();
   auto other = server.connect();
   const auto stream = server.begin(client);
-  server.terms.heartbeat_interval = milliseconds(10);
+  server.options.heartbeat_interval = milliseconds(10);
   const auto beating = server.begin(other);
   REQUIRE(client.receive(true));
   REQUIRE(other.receive(true));
@@ -320,8 +320,8 @@ TEST_CASE("one thread serves a thousand streams at once, and each client gets ev
 /// A server whose GET /events announces its length and requests each piece.
 struct MeasuredServer : EventServer {
   explicit MeasuredServer(std::uint64_t length, Limits limits = {}) : EventServer(limits) {
-    terms.length = length;
-    terms.on_taken = [kept = kept_](std::uint64_t bytes) { kept->put(bytes); };
+    options.length = length;
+    options.on_taken = [kept = kept_](std::uint64_t bytes) { kept->put(bytes); };
   }
 
  private:
@@ -429,7 +429,7 @@ TEST_CASE("on_taken is called when the client leaves before the stream begins") 
   const auto parked = server.parked.take();
   REQUIRE(parked);
   // Another answer holds the poller while the client leaves and its own answer begins.
-  server.terms.on_taken = [&, first = true](std::uint64_t) mutable {
+  server.options.on_taken = [&, first = true](std::uint64_t) mutable {
     if (!std::exchange(first, false)) return;
     held.set_value();
     release.get_future().wait();
@@ -437,9 +437,9 @@ TEST_CASE("on_taken is called when the client leaves before the stream begins") 
   auto other = server.connect();
   const auto holding = server.begin(other);
   held.get_future().wait();
-  StreamTerms terms;
-  terms.on_taken = [&](std::uint64_t bytes) { calls.put(bytes); };
-  const auto stream = parked->begin_stream(events("first"), terms);
+  StreamOptions options;
+  options.on_taken = [&](std::uint64_t bytes) { calls.put(bytes); };
+  const auto stream = parked->begin_stream(events("first"), options);
   CHECK(stream.connected());
   gone.reset();
   release.set_value();

@@ -16,10 +16,10 @@ inline Response events(std::string first = {}) {
 
 /// A server whose GET /events hands its stream to the test.
 struct EventServer : TestServer {
-  explicit EventServer(Limits limits = {}, StreamTerms stream_terms = {})
-      : TestServer(limits), terms(std::move(stream_terms)) {
+  explicit EventServer(Limits limits = {}, StreamOptions stream_options = {})
+      : TestServer(limits), options(std::move(stream_options)) {
     server.handle("GET", "/events", [this](const Request& request, const Responder& responder) {
-      streams.put(responder.begin_stream(events(request.header("x-first").value_or("")), terms));
+      streams.put(responder.begin_stream(events(request.header("x-first").value_or("")), options));
     });
     start();
   }
@@ -35,7 +35,7 @@ struct EventServer : TestServer {
     return *stream;
   }
 
-  StreamTerms terms;
+  StreamOptions options;
   Events<AnswerStream> streams;
 };
 

@@ -8,23 +8,23 @@
 
 namespace celld::http::test {
 
-TlsClient::TlsClient(std::uint16_t port, const ClientTerms& terms)
-    : Client(port), context_(SSL_CTX_new(TLS_client_method())), drips_(terms.drips) {
+TlsClient::TlsClient(std::uint16_t port, const TlsClientOptions& options)
+    : Client(port), context_(SSL_CTX_new(TLS_client_method())), drips_(options.drips) {
   auto* context = context_.get();
   // The server has to refuse old versions, so the client must not.
-  SSL_CTX_set_security_level(context, terms.version_max < TLS1_2_VERSION ? 0 : 2);
+  SSL_CTX_set_security_level(context, options.version_max < TLS1_2_VERSION ? 0 : 2);
   SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
-  SSL_CTX_set_max_proto_version(context, terms.version_max);
-  if (terms.authority != nullptr) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), terms.authority->certificate.get());
+  SSL_CTX_set_max_proto_version(context, options.version_max);
+  if (options.authority != nullptr) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), options.authority->certificate.get());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   }
-  if (terms.identity != nullptr) {
-    SSL_CTX_use_certificate(context, terms.identity->certificate.get());
-    SSL_CTX_use_PrivateKey(context, terms.identity->key.get());
+  if (options.identity != nullptr) {
+    SSL_CTX_use_certificate(context, options.identity->certificate.get());
+    SSL_CTX_use_PrivateKey(context, options.identity->key.get());
   }
-  SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(terms.protocols.data()),
-                          static_cast<unsigned int>(terms.protocols.size()));
+  SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(options.protocols.data()),
+                          static_cast<unsigned int>(options.protocols.size()));
   ssl_.reset(SSL_new(context));
   if (!ssl_) throw std::runtime_error("OpenSSL failed");
   incoming_ = BIO_new(BIO_s_mem());

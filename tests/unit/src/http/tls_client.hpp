@@ -13,7 +13,7 @@
 
 namespace celld::http::test {
 
-struct ClientTerms {
+struct TlsClientOptions {
   const Identity* authority = nullptr;  ///< Must have signed the server's certificate.
   const Identity* identity = nullptr;   ///< Shown when the server requests a certificate.
   int version_max = TLS1_3_VERSION;
@@ -23,7 +23,7 @@ struct ClientTerms {
 
 class TlsClient : public Client {
  public:
-  TlsClient(std::uint16_t port, const ClientTerms& terms);
+  TlsClient(std::uint16_t port, const TlsClientOptions& options);
   ~TlsClient() override;
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;

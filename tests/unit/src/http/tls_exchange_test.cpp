@@ -119,7 +119,7 @@ TEST_CASE("a client that closes its side without close_notify still gets its ans
 
 TEST_CASE("a stream works over TLS, with its heartbeats") {
   TlsServer server;
-  server.terms = {":", milliseconds(20)};
+  server.options = {":", milliseconds(20)};
   const auto client = server.connect_tls();
   REQUIRE(client->send(request_text("GET", "/events")));
   const auto stream = server.streams.take();
@@ -141,7 +141,7 @@ TEST_CASE("a stream works over TLS, with its heartbeats") {
 
 TEST_CASE("a slow reader over TLS is disconnected, and the loss of a client is noticed") {
   TlsServer server;
-  server.terms = {":", milliseconds(20)};
+  server.options = {":", milliseconds(20)};
   const auto slow = server.connect_tls();
   REQUIRE(slow->send(request_text("GET", "/events")));
   const auto stream = server.streams.take();

@@ -40,7 +40,7 @@ struct TlsServer : TestServer {
   explicit TlsServer(Limits limits = {}, bool client_certificates = false) : TestServer(limits) {
     server.use_tls(loaded(settings("first", client_certificates)));
     server.handle("GET", "/events", [this](const Request&, const Responder& responder) {
-      streams.put(responder.begin_stream(Response{200, "text/event-stream", "first", {}}, terms));
+      streams.put(responder.begin_stream(Response{200, "text/event-stream", "first", {}}, options));
     });
     server.handle("GET", "/large", [this](const Request&, const Responder& responder) {
       responder.answer(plain(200, large));
@@ -64,9 +64,9 @@ struct TlsServer : TestServer {
   }
 
   /// A client that has completed its handshake.
-  std::unique_ptr<TlsClient> connect_tls(ClientTerms client_terms = {}) const {
-    client_terms.authority = &authority;
-    auto client = std::make_unique<TlsClient>(port, client_terms);
+  std::unique_ptr<TlsClient> connect_tls(TlsClientOptions client_options = {}) const {
+    client_options.authority = &authority;
+    auto client = std::make_unique<TlsClient>(port, client_options);
     const bool agreed = client->shake_hands();
     INFO(client->fault());
     REQUIRE(agreed);
@@ -76,7 +76,7 @@ struct TlsServer : TestServer {
   PemFiles files;
   Identity authority = make_authority("the authority");
   Identity client_authority = make_authority("the clients' authority");
-  StreamTerms terms;
+  StreamOptions options;
   std::string large;
   Events<AnswerStream> streams;
 };

@@ -36,10 +36,10 @@ TEST_CASE("TLS 1.1 is refused with an alert") {
 
 TEST_CASE("HTTP/1.1 is negotiated, and a client that only offers another protocol is refused") {
   const TlsServer server;
-  ClientTerms both;
+  TlsClientOptions both;
   both.protocols = "\x02h2\x08http/1.1";
   CHECK(server.connect_tls(both)->protocol() == "http/1.1");
-  ClientTerms newer;
+  TlsClientOptions newer;
   newer.protocols = "\x02h2";
   TlsClient refused(server.port, newer);
   CHECK_FALSE(refused.shake_hands());

@@ -166,9 +166,9 @@ TEST_CASE("a page of another origin is refused whatever its token") {
 }
 
 TEST_CASE("a token bound to a customer sees neither other customers nor what is shared") {
-  CHECK(may_concern(std::nullopt, "acme"));
-  CHECK(may_concern("acme", "acme"));
-  CHECK_FALSE(may_concern("acme", "bolt"));
-  CHECK_FALSE(may_concern("acme", "*"));
-  CHECK_FALSE(may_concern("acme", "Acme"));
+  CHECK(may_see(std::nullopt, "acme"));
+  CHECK(may_see("acme", "acme"));
+  CHECK_FALSE(may_see("acme", "bolt"));
+  CHECK_FALSE(may_see("acme", "*"));
+  CHECK_FALSE(may_see("acme", "Acme"));
 }

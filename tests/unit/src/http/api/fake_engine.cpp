@@ -51,7 +51,7 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       [](const cells::JobsLeft&) {},
       [](const cells::CellRestarted&) {},
       [](const cells::ShutDown&) { return cells::ShutdownCompleted{}; },
-      [](const cells::CellRanDry&) {},
+      [](const cells::CellIdle&) {},
       [](const cells::Tick&) {},
   };
 }

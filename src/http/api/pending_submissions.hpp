@@ -11,7 +11,7 @@ namespace celld::api {
 
 /// Bounds the memory and the wait of submissions when the disk is slow. Pure: time is an argument.
 /// For one thread.
-class SubmissionsUnderWay {
+class PendingSubmissions {
  public:
   using Time = std::chrono::steady_clock::time_point;
   /// The sum over all submissions. A submission of any size is admitted if it is the only one.

@@ -176,7 +176,7 @@ void apply_migration(Connection& connection, std::size_t step) {
 
 const std::int64_t schema_version = migrations.size();
 
-void migrate(Connection& connection) {
+void migrate(Connection& connection, std::int64_t version) {
   check_application_id(connection);
   const auto found = connection.query_integer("PRAGMA user_version");
   if (found > schema_version) {
@@ -184,7 +184,8 @@ void migrate(Connection& connection) {
                         std::to_string(found) + ", but this celld supports versions up to " +
                         std::to_string(schema_version));
   }
-  for (auto step = static_cast<std::size_t>(found); step < migrations.size(); ++step) {
+  for (auto step = static_cast<std::size_t>(found); step < static_cast<std::size_t>(version);
+       ++step) {
     apply_migration(connection, step);
   }
 }

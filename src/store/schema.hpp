@@ -2,8 +2,8 @@
 //
 // To change what is persisted (a table, an index, or the form of a JSON text in a column, see
 // record.hpp): append a migration to schema.cpp that turns a database of the previous version into
-// the new one, never edit a migration that was released, and add a test that opens a database of
-// the previous version.
+// the new one, never edit a migration that was released, and run tests/unit/src/store/golden/make
+// for the new version.
 #pragma once
 
 #include "src/store/sqlite.hpp"
@@ -15,6 +15,6 @@ extern const std::int64_t schema_version;
 
 /// Creates the tables or brings them up to date, each step in a transaction of its own. Throws on
 /// failure, and if a newer celld wrote the database.
-void migrate(Connection& connection);
+void migrate(Connection& connection, std::int64_t version = schema_version);
 
 }  // namespace celld::store

@@ -1,4 +1,4 @@
-"""What the documentation refers to is there."""
+"""The links and paths in the documentation lead to files and headings that exist."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ def text_of(page):
 
 
 def anchor(heading):
-    """As GitHub makes it."""
+    """The anchor that GitHub makes for a heading."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 

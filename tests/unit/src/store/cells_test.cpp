@@ -1,4 +1,4 @@
-// The operations that a start uses: epochs, cells, backlogs, moves, overrides.
+// The operations that a startup uses: epochs, cells, backlogs, moves, overrides.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -101,7 +101,7 @@ TEST_CASE("backlogs are listed in order, page by page") {
   });
 }
 
-TEST_CASE("a move takes the open jobs of a backlog along and leaves lines as they are") {
+TEST_CASE("a move takes a backlog's unfinished and settling jobs and leaves lines as they are") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const CellKey to{"*", "*"};
     const StoredBacklog backlog{acme_cell, "acme", "dns"};

@@ -1,0 +1,146 @@
+// Databases of every released schema version, each made by the celld that introduced the version
+// (golden/make). A change of a released migration makes one of these tests fail.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/store/schema.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
+
+using namespace cells;         // NOLINT: tests of the port.
+using namespace celld::store;  // NOLINT
+using namespace celld::store::test;
+
+namespace {
+
+std::string golden_sql(std::int64_t version) {
+  std::ifstream file(CELLD_GOLDEN_DIR "/version_" + std::to_string(version) + ".sql");
+  INFO("golden/version_" << version << ".sql, see golden/make");
+  REQUIRE(file);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Connection make_golden(const std::string& path, std::int64_t version) {
+  std::filesystem::remove(path);
+  Connection connection{path, Connection::Access::read_write};
+  connection.execute(golden_sql(version).c_str());
+  return connection;
+}
+
+/// One text per row, with all columns.
+std::vector<std::string> rows(Connection& connection, const std::string& sql) {
+  std::vector<std::string> found;
+  const auto add = [](void* to, int columns, char** texts, char**) {
+    std::string row;
+    for (int i = 0; i < columns; ++i) row += std::string{texts[i] ? texts[i] : "NULL"} + "|";
+    static_cast<std::vector<std::string>*>(to)->push_back(std::move(row));
+    return 0;
+  };
+  REQUIRE(sqlite3_exec(connection.handle(), sql.c_str(), add, &found, nullptr) == SQLITE_OK);
+  return found;
+}
+
+std::vector<std::string> schema_of(Connection& connection) {
+  return rows(connection,
+              "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+              " ORDER BY type, name");
+}
+
+/// Makes SQLite interrupt the connection after this many steps of its virtual machine.
+class Interruption {
+ public:
+  Interruption(Connection& connection, int steps) : connection_(connection) {
+    sqlite3_progress_handler(connection.handle(), steps, [](void*) { return 1; }, nullptr);
+  }
+  ~Interruption() { sqlite3_progress_handler(connection_.handle(), 0, nullptr, nullptr); }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+ private:
+  Connection& connection_;
+};
+
+const std::string all_jobs = "SELECT * FROM jobs ORDER BY id";
+
+}  // namespace
+
+TEST_CASE("no released migration has been edited") {
+  TemporaryDirectory directory;
+  for (std::int64_t version = 1; version <= schema_version; ++version) {
+    INFO("version " << version);
+    auto golden = make_golden((directory.path() / "golden.db").string(), version);
+    CHECK(golden.query_integer("PRAGMA user_version") == version);
+    const auto path = (directory.path() / ("new" + std::to_string(version) + ".db")).string();
+    Connection fresh{path, Connection::Access::read_write};
+    migrate(fresh, version);
+    CHECK(schema_of(fresh) == schema_of(golden));
+  }
+}
+
+TEST_CASE("a database of each released version keeps all its jobs, overrides and keys") {
+  for (std::int64_t version = 1; version <= schema_version; ++version) {
+    INFO("version " << version);
+    TemporaryDirectory directory;
+    SqliteOptions options;
+    options.data_directory = directory.path().string();
+    std::vector<std::string> before;
+    {
+      auto golden = make_golden((directory.path() / "celld.db").string(), version);
+      before = rows(golden, all_jobs);
+      REQUIRE(before.size() >= 14);
+    }
+    SqliteUnderTest under_test{options};
+    Client client{under_test};
+    {
+      Connection connection{under_test.database(), Connection::Access::read_only};
+      CHECK(connection.query_integer("PRAGMA user_version") == schema_version);
+      CHECK(rows(connection, all_jobs) == before);
+    }
+    ListJobs every_job;
+    every_job.limit = 1000;
+    CHECK(client.ask(every_job).jobs.size() == before.size());
+    const auto overrides = client.ask(LoadCells{}).overrides;
+    CHECK(overrides.at({"acme", "*"}).pool_size == 7);
+    if (version >= 2) {
+      CHECK(overrides.at({"*", "*"}).state == CellState::paused);
+      CHECK(client.ask(FindKeyHolder{"bolt", {"key-13", ""}}).job);
+    }
+  }
+}
+
+TEST_CASE("a migration that is cut off at any point is completed by the next start") {
+  TemporaryDirectory directory;
+  const auto path = (directory.path() / "celld.db").string();
+  for (std::int64_t version = 1; version < schema_version; ++version) {
+    bool completed = false;
+    for (int steps = 1; !completed; steps += 7) {
+      INFO("version " << version << ", cut off after " << steps << " steps");
+      {
+        auto golden = make_golden(path, version);
+        const Interruption interruption{golden, steps};
+        try {
+          migrate(golden);
+          completed = true;
+        } catch (const SqliteFailure&) {
+        }
+      }
+      Connection connection{path, Connection::Access::read_write};
+      const auto reached = connection.query_integer("PRAGMA user_version");
+      REQUIRE(reached >= version);
+      {
+        const auto reference_path = (directory.path() / "reference.db").string();
+        std::filesystem::remove(reference_path);
+        Connection reference{reference_path, Connection::Access::read_write};
+        migrate(reference, reached);
+        REQUIRE(schema_of(connection) == schema_of(reference));
+      }
+      migrate(connection);
+      REQUIRE(connection.query_integer("PRAGMA user_version") == schema_version);
+      REQUIRE(connection.query_text("PRAGMA integrity_check") == "ok");
+    }
+  }
+}

@@ -6,8 +6,8 @@
 
 namespace celld {
 
-/// Logs each admitted call. The lines of refused calls are limited, because any client can make a
-/// flood of them. `log` must outlive the returned function.
+/// Logs each admitted call. The lines of refused calls are rate-limited, because any client can
+/// cause a flood of them. `log` must outlive the returned function.
 api::Audit audit_to(logs::Log& log);
 
 }  // namespace celld

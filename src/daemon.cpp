@@ -110,7 +110,7 @@ class RunningDaemon final : public Daemon {
   }
 
   /// Returns why it failed, if it did. Binds the port before it opens the store: early clients wait
-  /// in the backlog.
+  /// in the kernel's queue.
   std::optional<StartFailure> start(const std::string& data_directory,
                                     std::optional<int> listening_socket) {
     std::shared_ptr<http::TlsContext> certificates;
@@ -213,7 +213,8 @@ class RunningDaemon final : public Daemon {
     return std::nullopt;
   }
 
-  /// While such a command lives, its supervisor keeps the next celld from starting.
+  /// While a command that such a call started lives, its supervisor keeps the next celld from
+  /// starting.
   void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
     for (const auto& [cell, calls] : stopped.unconfirmed) {
       logs::Line line{logs::Level::warning,
@@ -253,7 +254,7 @@ class RunningDaemon final : public Daemon {
               report.masked = answer.masked;
             },
             [&](const caf::error&) {
-              faults.push_back({"", "the engine is stopping and accepts no new configuration"});
+              faults.push_back({"", "celld is shutting down and accepts no new configuration"});
             });
     return faults;
   }
@@ -324,7 +325,7 @@ class RunningDaemon final : public Daemon {
             service.settle};
   }
 
-  /// The scraper reads parts that are about to be destroyed.
+  /// Ends the scraper first, because it reads parts that are about to be destroyed.
   void end_scraper() {
     if (!scraper_) return;
     caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
@@ -349,7 +350,7 @@ class RunningDaemon final : public Daemon {
     return scraper;
   }
 
-  /// An actor that answers with an error has mostly ended because the store failed. If so, returns
+  /// An actor that answers with an error has usually ended because the store failed. If so, returns
   /// why the store failed.
   std::string reason_of(const caf::error& error) const {
     return events_.failure().value_or(system_.render(error));

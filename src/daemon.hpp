@@ -42,13 +42,13 @@ class Daemon {
   /// "http://HOST:PORT", or https with TLS, as bound.
   virtual std::string url() const = 0;
 
-  /// Applies this checked configuration, and the present contents of the files in `listen.tls` to
-  /// new connections. Settings that only a restart can change stay. With faults, nothing changes
-  /// (promise P12). Only from the thread that called start().
+  /// Applies this checked configuration. New connections use the present contents of the files in
+  /// `listen.tls`. Settings that only a restart can change stay as they are. If there are faults,
+  /// nothing changes (promise P12). Call only from the thread that called start().
   virtual api::ReloadOutcome reload(const config::Config& next) = 0;
 
   /// Whether the parts that every request needs, the connection thread and the cell dispatcher,
-  /// answer in time. Safe beside all other calls, from one thread at a time.
+  /// answer in time. May run at the same time as any other call, but on one thread at a time.
   virtual bool answers(std::chrono::milliseconds within) = 0;
 
   /// The longest that shut_down() takes.
@@ -57,9 +57,9 @@ class Daemon {
   /// Shuts down as promise P11 says. First leaves an inherited listening socket to the next
   /// process: for a moment, requests on open connections are still served, and their answers
   /// announce that the connection closes. Then admits nothing more. Returns once everything that
-  /// can finish within the configured grace has finished, the rest is handed back, and everything
-  /// is on disk. Calls that do not end when aborted are logged, and their jobs stay `running`.
-  /// Returns an error text, empty on success.
+  /// can finish within the configured grace period has finished, the rest is handed back, and
+  /// everything is on disk. Calls that do not end when aborted are logged, and their jobs stay
+  /// `running`. Returns an error text, empty on success.
   virtual std::string shut_down() = 0;
 
   /// After the store has failed: answers every pending request with 503 now.

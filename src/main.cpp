@@ -1,4 +1,4 @@
-// celld: the boot sequence, and what ends it.
+// The main program of celld: the boot sequence, and the events that end the process.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -43,19 +43,19 @@ constexpr int exit_internal = 1;
 constexpr int exit_bad_configuration = 2;
 constexpr int exit_store = 3;
 
-/// Time for what ends after the shutdown proper: threads, the store's last checkpoint.
+/// Time, after the shutdown proper, for threads to end and for the store's last checkpoint.
 constexpr std::chrono::milliseconds stop_margin{15'000};
 
 /// Time for the reader of standard error to take the last lines of the log.
 constexpr std::chrono::milliseconds last_lines_patience{2000};
 
 /// malloc takes blocks of the first size and above directly from the system, and keeps at most the
-/// second size free in each arena. By default, it raises both with every large block, and a few
-/// clients with large jobs leave a dozen megabytes with each thread.
+/// second size free in each arena. By default, it raises both sizes with every large block, and a
+/// few clients with large jobs leave a dozen megabytes unused in each thread's arena.
 constexpr int large_block_bytes = 4 << 20;
 constexpr int kept_free_bytes_max = 2 << 20;
 
-/// The default maximum of clients, and as many calls again.
+/// Enough for the default maximum of clients and as many calls.
 constexpr rlim_t descriptors_expected = 32'768;
 
 struct Arguments {
@@ -212,7 +212,7 @@ std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
                                   service_manager::alive,
                                   [&log] {
                                     log.write({Level::error,
-                                               "the engine does not answer; the service manager's "
+                                               "celld does not answer; the service manager's "
                                                "watchdog is not notified"});
                                   }});
 }
@@ -312,7 +312,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
   } catch (const std::exception& error) {
     log.write({Level::critical, error.what()});
   }
-  // The reader of standard error may be gone.
+  // The reader of standard error may have stopped reading.
   if (!log.finish(last_lines_patience)) leave(exit_code);
   return exit_code;
 }

@@ -11,7 +11,7 @@
 
 namespace celld {
 
-/// Throws std::runtime_error when OpenSSL fails, which takes a broken installation.
+/// Throws std::runtime_error when OpenSSL fails, which happens only in a broken installation.
 class ReprDigest {
  public:
   ReprDigest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {

@@ -23,7 +23,7 @@ using TakenSocket = std::variant<std::optional<ListeningSocket>, std::string>;
 /// from the environment: call once, before there are threads.
 TakenSocket take_socket();
 
-/// Reports that celld serves, at the start and after a reload. `status` is for people.
+/// Reports that celld serves, at the start and after a reload. `status` is human-readable.
 void ready(const std::string& status);
 /// Reports a reload, which lasts until ready().
 void reloading();

@@ -1,4 +1,4 @@
-// Feeds the service manager's watchdog, only while the engine answers.
+// Feeds the service manager's watchdog, only while the daemon answers.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class Watchdog {
     std::function<void()> silent;
   };
   Watchdog(milliseconds interval, Duties duties);
-  /// Waits for a call of `answers` to return, but not for the next turn.
+  /// Waits for a call of `answers` in progress to return, but not for the next one.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

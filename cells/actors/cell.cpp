@@ -168,8 +168,8 @@ class CellActor : public Cell::base {
     return promise;
   }
 
-  /// The change goes to disk first, then to the dispatcher, then to the workers. Once answered, no
-  /// job starts against the new size or state, and no restart forgets them.
+  /// The change goes to disk first, then to the dispatcher, then to the workers. Once the request
+  /// is answered, no job starts that the new size or state forbids, and no restart undoes them.
   caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
     const auto owed = owed_.add(promise);

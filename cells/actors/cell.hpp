@@ -11,7 +11,8 @@ struct CellSetup {
   CellOverride changed;  ///< By an administrator.
 };
 
-/// Starts a cell. It sends `owner` what concerns other cells, and CellIdle if it need not stay.
+/// Starts a cell. It reports to `owner` what concerns other cells, and sends CellIdle when it
+/// may be closed.
 Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSetup setup,
                 CellDispatcher owner);
 

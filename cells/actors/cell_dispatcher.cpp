@@ -77,8 +77,8 @@ void CellDispatcherActor::begin() {
 }
 
 /// Jobs that the routing sends to another cell than their stored one are moved. Jobs that no cell
-/// matches stay where they are and wait for a configuration that has one; their cells start all the
-/// same, to abort the attempts left over and to show the jobs.
+/// matches stay where they are and wait for a configuration that has one; their cells are started
+/// nevertheless, to abort leftover attempts and to show the jobs.
 void CellDispatcherActor::check_backlogs(const ListBacklogs& ask) {
   ask_first<BacklogsListed>(ask, [this](const BacklogsListed& listed) {
     for (const auto& stored : listed.backlogs) {
@@ -166,7 +166,7 @@ CellConfig CellDispatcherActor::config_of(const CellKey& key, const Entry& entry
   return config;
 }
 
-/// An instance has its template's pool size, or the override of that.
+/// An instance has the pool size of its template, or the override of that size.
 CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
   CellSettings settings = rule.settings;
   if (rule.is_template()) {
@@ -207,7 +207,7 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
 
 // --- Stopping ------------------------------------------------------------------------------------
 
-/// Stops every cell gracefully; what still runs after the grace is handed back.
+/// Stops every cell gracefully; hands back the jobs that still run after the grace period.
 caf::result<ShutdownCompleted> CellDispatcherActor::shut_down(milliseconds grace) {
   auto promise = shutdown_answers_.add(make_response_promise<ShutdownCompleted>());
   if (shutting_down_) return promise;

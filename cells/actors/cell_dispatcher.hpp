@@ -1,4 +1,4 @@
-// The entry to the engine.
+// The entry point of the engine.
 #pragma once
 
 #include "cells/actors/engine_context.hpp"
@@ -6,7 +6,8 @@
 namespace cells {
 
 /// Starts the engine: begins an epoch, moves jobs whose routing has changed, and starts the cells.
-/// Requests wait until that is done. If the store fails meanwhile, the actor ends with its error.
+/// Requests wait until that is done. If the store fails meanwhile, the actor ends with the store's
+/// error.
 CellDispatcher spawn_cell_dispatcher(caf::actor_system& system, EngineOptions options);
 
 }  // namespace cells

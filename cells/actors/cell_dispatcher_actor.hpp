@@ -134,7 +134,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
   std::shared_ptr<Reload> reload_;  ///< Null unless a reload is in progress.
-  /// Requests that wait until the reload in progress is certain to remove services, or refused.
+  /// Requests that wait until the reload in progress is either refused or certain to remove
+  /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
   bool rerouted_ = false;                      ///< A reload has changed the routing.

@@ -1,4 +1,4 @@
-// Requests for one job: the choice of its cell, and the answer where it has none.
+// Requests for one job: the choice of its cell, and the answer when there is no cell for it.
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
@@ -51,7 +51,7 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-/// Without a refusal, the client only wants to replay, and refuses the job itself.
+/// Without a refusal, the sender only asked for a replay, and refuses the job itself.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
                                              std::optional<Refusal> refusal, std::uint64_t owed) {
   request(options_.store, caf::infinite, question)

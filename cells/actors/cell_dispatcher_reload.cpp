@@ -52,7 +52,8 @@ bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
 }
 
 /// Whether the reload in progress may remove a service of the job. An ended job does not keep its
-/// services configured; reopened now, it could start a call at a client that is about to end.
+/// services configured; if it were reopened now, it could start a call at a service client
+/// that is about to end.
 bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   if (!reload_) return false;
   const auto going = [this](const auto& name) {
@@ -61,8 +62,8 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
-/// Whether the fate of one of the job's services is still open. Until then the job is neither
-/// accepted, because the service may go, nor refused, because the reload may be.
+/// Whether the reload in progress would remove one of the job's services, but may itself still be
+/// refused. Until that is decided, the job is neither accepted nor refused.
 bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
   return is_losing_services_of(spec) && !reload_->is_decided;
 }
@@ -223,8 +224,8 @@ void CellDispatcherActor::backlog_done() {
   for (const auto& then : actions) then();
 }
 
-/// Starts the cell that the jobs are in or belong to, if necessary: one that is not configured, to
-/// abort attempts left over, or one that its jobs had to wait for.
+/// Starts both cells if necessary: the one that the jobs are in, even if it is not configured, so
+/// that it aborts leftover attempts; and the one that they belong to, which may be new.
 void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
   const auto target = routing().find(backlog.customer, backlog.product);
   if (shutting_down_ || !target) return backlog_done();

@@ -27,7 +27,7 @@ class EngineProbe {
   virtual void spawned(std::string_view /*role*/, const CellKey&, const caf::actor&) {}
   /// A new job is on disk.
   virtual void submitted(const Job&) {}
-  /// A submission or a retry was refused, and the refusal is final.
+  /// A request to submit or reopen a job was refused, and the refusal is final.
   virtual void refused(const Refusal&) {}
   /// A job was handed out: of at most `max` leases, `running` are live, this one included.
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}

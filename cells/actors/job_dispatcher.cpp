@@ -132,8 +132,7 @@ void JobDispatcherActor::worker_down(caf::actor_id id) {
   end_orphan(lease);
 }
 
-/// The timeout counts from here, so that waiting for the claim to reach the disk costs the job
-/// nothing.
+/// The timeout counts from here, so that waiting for the claim to reach the disk uses none of it.
 void JobDispatcherActor::work_started(const JobWorkStarted& begun) {
   const LiveLease* live = leases_.find(begun.lease);
   if (!live) return;
@@ -255,8 +254,8 @@ void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
             });
 }
 
-/// What is on disk is unknown, and the daemon is about to exit: a job in doubt must not run again
-/// before the next start has read the store.
+/// A failed write may or may not be on disk, and the daemon is about to exit. A job whose state is
+/// in doubt must not run again before the next start has read the store.
 void JobDispatcherActor::store_failed() {
   stopping_ = true;
 }

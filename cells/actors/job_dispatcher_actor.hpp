@@ -21,8 +21,8 @@
 
 namespace cells {
 
-/// Owns the leases of its cell and a window of its queue. Knows workers only as ready or running,
-/// and not how many there should be, only how many jobs may run.
+/// Owns the leases of its cell and a window of its queue. Knows which workers are ready, which are
+/// running, and how many jobs may run, but not how many workers there should be.
 class JobDispatcherActor : public JobDispatcher::base {
  public:
   JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,

@@ -1,9 +1,10 @@
 // Moves of jobs between cells, after the routing has changed.
 //
 // A job changes its cell in two moves: the old dispatcher moves it to `between_cells`, and the new
-// one takes it from there. Each learns from an answer of the store, in order with all its other
-// answers, by how many jobs its counts change, and need not trust the other. Whatever dies in
-// between, every start and every reload looks for jobs in `between_cells`.
+// one takes it from there. The store's answer to each move arrives in order with all its other
+// answers and says by how many jobs the dispatcher's counts change, so neither dispatcher depends
+// on the other. Whatever dies in between, every start and every reload looks for jobs in
+// `between_cells`.
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
@@ -76,7 +77,7 @@ void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsM
   arm(now());
 }
 
-/// The job's attempt here is over: moves the job on, if there is a cell for it.
+/// The job's attempt here is over: moves the job to its new cell, if there is one.
 void JobDispatcherActor::hand_over(const Job& job) {
   if (!config_.routing->find(job.spec->customer, job.spec->product)) return;
   const ReleaseJobs message{job.spec->customer, job.spec->product};
@@ -110,7 +111,7 @@ void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
             [this](const caf::error& error) { quit(error); });
 }
 
-/// Some of these jobs may be due, which an AdvanceDue finds out.
+/// Some of these jobs may already be due; only an AdvanceDue can tell.
 void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMoved& result) {
   counts_ += result.counts;
   const Now at = now();

@@ -64,7 +64,7 @@ void JobDispatcherActor::go_ahead(const Now& at) {
   const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
   if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
   dispatch(at);
-  if (counts_.unfinished() == 0 && next_due_) advance(at);  // Its job may have ended.
+  if (counts_.unfinished() == 0 && next_due_) advance(at);  // The job that was due may have ended.
   report_idle(at);
 }
 

@@ -72,7 +72,7 @@ class JobWorkerActor : public JobWorker::base {
     request(service_, caf::infinite, std::move(call))
         .then([this](CallEnded& ended) { complete(ended.lease, std::move(ended.outcome)); },
               [this, lease = lease_](const caf::error&) {
-                if (lease_ == lease) abort();  // What a dead client left must end first.
+                if (lease_ == lease) abort();  // First ends what the dead service client left.
               });
   }
 
@@ -90,7 +90,8 @@ class JobWorkerActor : public JobWorker::base {
     return outcome;
   }
 
-  /// The StartCall is then answered `aborted`, unless the client that owes the answer has died.
+  /// The StartCall is then answered `aborted`, unless the service client that owes the answer has
+  /// died.
   void abort() {
     request(service_, caf::infinite, AbortCall{lease_})
         .then([this](const CallAborted& confirmed) { complete(confirmed.lease, aborted()); },

@@ -1,5 +1,5 @@
 // Every conversation of the engine: the messages, grouped by direction, and the typed interfaces.
-// Commands are imperative, events are in the past tense. cells/README.md draws the flow.
+// Requests have imperative names, events names in the past tense. cells/README.md draws the flow.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ struct CellDescribed {
 struct ListCells {
   std::optional<CellKey> after;
   std::size_t limit = 50;
-  std::optional<std::string> customer{};  ///< Only cells whose key names it; `*` does not.
+  std::optional<std::string> customer{};  ///< Only cells whose key names this customer, not `*`.
 };
 struct CellsListed {
   std::vector<CellStatus> cells;  ///< Without any that closed meanwhile.
@@ -123,7 +123,7 @@ struct KeepEnded {
   milliseconds keep{};
 };
 
-/// How long a shutdown waits, beyond its grace, until aborted calls have confirmed their end.
+/// How long a shutdown waits, after its grace period, for aborted calls to confirm their end.
 inline constexpr milliseconds hand_back_patience{5000};
 
 /// Shut down (promise P11): admit no job, let running attempts finish within `grace`, hand the
@@ -203,13 +203,13 @@ struct JobsLeft {
 /// The dispatcher of a cell died and was replaced.
 struct CellRestarted {};
 
-/// Keep at most this many jobs running: start none beyond. Answered once in force.
+/// Start no job while this many are running. Answered once the limit is in force.
 struct LimitRunning {
   std::uint32_t max = 0;
 };
 struct RunningLimited {};
 
-/// Put the cell in this state; answered once in force.
+/// Put the cell in this state; answered once the state is in force.
 struct SetCellState {
   CellState state = CellState::active;
 };
@@ -231,8 +231,8 @@ struct DescribeQueue {};
 struct QueueDescribed {
   QueueStatus queue;
   std::uint32_t ready = 0;
-  std::uint32_t busy = 0;      ///< Workers with a job that stay after it.
-  std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
+  std::uint32_t busy = 0;      ///< Workers that have a job, and stay after it.
+  std::uint32_t retiring = 0;  ///< Workers that have a job, and leave after it.
 };
 
 /// To a service client: make new calls with this provider; calls in flight end with the old one.
@@ -409,7 +409,7 @@ using Services = std::map<std::string, Service>;
 /// What the configuration says about a cell.
 struct CellConfig {
   CellSettings settings;
-  bool closes_when_idle = false;  ///< Closes when idle: an instance of a template, or leaving.
+  bool closes_when_idle = false;  ///< True for an instance of a template, and while leaving.
   bool leaving = false;           ///< No longer configured: not even an override keeps it open.
   /// Null, as after a start: every job of the cell runs here. Otherwise only the jobs that the
   /// routing sends here do; the others are released.
@@ -531,12 +531,12 @@ using CellDispatcher = caf::typed_actor<
     caf::reacts_to<JobsLeft>,
     /// From a cell: after a reload, has every cell check its jobs against the routing again.
     caf::reacts_to<CellRestarted>,
-    /// Stops every cell gracefully, hands back what still runs after the grace, and flushes. Waits
-    /// for no call longer than the grace and hand_back_patience.
+    /// Stops every cell gracefully, hands back the jobs that still run after the grace period, and
+    /// flushes the store. Waits for no call longer than the grace period and hand_back_patience.
     caf::replies_to<ShutDown>::with<ShutdownCompleted>,
-    /// From a cell that need not stay: closes it until its next job, if it is still idle.
+    /// From a cell that may be closed: closes it until its next job, if it is still idle.
     caf::reacts_to<CellIdle>,
-    /// The grace of a ShutDown is over.
+    /// The grace period of a ShutDown is over.
     caf::reacts_to<Tick>>;
 
 /// Removes ended jobs from the store some time after their end. One per daemon.

@@ -8,8 +8,8 @@
 
 namespace cells {
 
-/// The clients that a full cell has refused and not yet made room for. Each is asked to return
-/// later than those before it: of a crowd that returned at once, all but one would be refused
+/// The clients that a full cell has refused and has not yet had room for. The cell tells each
+/// to return later than those before it: if they all returned at once, all but one would be refused
 /// again.
 class TurnedAway {
  public:
@@ -29,8 +29,8 @@ class TurnedAway {
 };
 
 /// Refuses a job when `unfinished` has reached `jobs_max` (promise P9). `finished_per_s` is the
-/// measured rate at which jobs end; it gives the refusal's retry_after, the time until there is
-/// room for this client and for those `turned_away` before it.
+/// measured rate at which jobs end; it determines the refusal's retry_after, the time until
+/// there is room for this client and for those `turned_away` before it.
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
                                    std::uint64_t jobs_max, double finished_per_s,
                                    TurnedAway& turned_away);

@@ -138,7 +138,7 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
   const std::int64_t actual = service_time.count();
   customer.deficit_us -= actual - customer.charged_us.front();
   customer.charged_us.pop_front();
-  // A refund while there is no other customer gives no claim on the turns of later ones.
+  // A refund earned while a customer is alone must not take turns from customers that come later.
   if (ring_.size() <= 1) customer.deficit_us = std::min(customer.deficit_us, estimate_us_);
   if (actual > 0) {
     estimate_us_ = std::clamp((estimate_us_ * 7 + actual) / 8, estimate_us_min, estimate_us_max);
@@ -179,7 +179,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   const bool sweep = is_sweep(asked);
   if (!sweep && (customers.empty() || customers.front().customer != asked.customer)) {
     customers.clear();
-    customers.push_back({asked.customer, {}, true});  // It has none left.
+    customers.push_back({asked.customer, {}, true});  // The customer has no job left.
   }
   for (auto& [name, jobs, all] : customers) {
     Customer& customer = customers_[name];
@@ -261,7 +261,7 @@ void DispatchQueue::request_fetch(const std::string& name, Customer& customer) {
   to_fetch_.push_back(name);
 }
 
-/// Forgets a customer without jobs, in the window or in service, and with it any debt.
+/// Forgets a customer that has no job in the window or in service, and any debt that it has.
 void DispatchQueue::leave_if_idle(const std::string& name) {
   const auto found = customers_.find(name);
   if (found == customers_.end()) return;

@@ -118,7 +118,7 @@ class DispatchQueue {
   std::size_t bytes_ = 0;
   std::optional<Fetch> fetch_;       ///< Sent, and not yet answered.
   bool sweeping_ = false;            ///< There may be customers outside the window.
-  bool sweep_missed_ = false;        ///< The current sweep may have passed some of them.
+  bool sweep_missed_ = false;        ///< The current sweep may have skipped some of them.
   std::string sweep_after_;          ///< The sweep continues after this name; empty: at the start.
   std::int64_t estimate_us_ = 1000;  ///< Moving average of service times; also the quantum.
 };

@@ -142,7 +142,7 @@ struct Job {
   std::optional<WallTime> expires_at;
   std::optional<WallTime> started_at;  ///< Of the first attempt.
   std::optional<WallTime> finished_at;
-  std::optional<WallTime> next_attempt_at;  ///< Set exactly while retrying.
+  std::optional<WallTime> next_attempt_at;  ///< Set if and only if retrying.
   /// How long the entity is kept after an unknown outcome: until then no call is made for it, and
   /// an ended job keeps its place.
   std::optional<WallTime> settle_until;
@@ -170,7 +170,7 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
-/// Roughly the memory that a job takes; bounds windows and pages.
+/// Roughly the memory that a job takes. Used to bound windows and pages.
 std::size_t approximate_bytes(const Job& job);
 
 }  // namespace cells

@@ -24,7 +24,7 @@ enum class AbortCause : std::uint8_t { none, timeout, expiry, cancel, hand_back,
 struct LiveLease {
   JobPtr job;
   SteadyTime handed_out_at{};
-  SteadyTime deadline{};  ///< The maximum while it has none, before its worker begins.
+  SteadyTime deadline{};  ///< SteadyTime::max() if none is set until the worker begins.
   AbortCause abort = AbortCause::none;
   bool started = false;      ///< Its worker reported JobWorkStarted.
   std::uint64_t worker = 0;  ///< The worker that has it; 0 if that worker is gone.

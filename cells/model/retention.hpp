@@ -11,7 +11,7 @@
 
 namespace cells {
 
-/// The most that one step removes. Others wait for the commit that includes it.
+/// The most that one step removes. Other requests wait for the commit that includes the step.
 inline constexpr std::size_t prune_jobs_max = 32;
 inline constexpr microseconds prune_time_max = milliseconds{2};
 
@@ -20,8 +20,8 @@ inline constexpr microseconds prune_time_max = milliseconds{2};
 /// shorter when jobs fall due for removal faster than they are removed.
 class PrunePace {
  public:
-  /// The pause after a step that took `step` from request to answer, and left jobs that fell due
-  /// for removal `behind` ago.
+  /// The pause after one step. `step` is how long it took, from request to answer; `behind` is how
+  /// long ago the jobs that it left had fallen due for removal.
   microseconds pause_after(microseconds step, milliseconds behind) {
     if (steps_ % steps_to_judge == 0) {
       if (behind_ && behind >= *behind_) pause_ = std::max(pause_ / 2, pause_min);

@@ -32,8 +32,8 @@ struct CellOverride {
 struct PoolStatus {
   std::uint32_t target = 0;
   std::uint32_t ready = 0;     ///< Workers that wait for a job.
-  std::uint32_t busy = 0;      ///< Workers with a job that stay after it.
-  std::uint32_t retiring = 0;  ///< Workers with a job that leave after it.
+  std::uint32_t busy = 0;      ///< Workers that have a job, and stay after it.
+  std::uint32_t retiring = 0;  ///< Workers that have a job, and leave after it.
 };
 
 struct QueueStatus {

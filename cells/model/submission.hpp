@@ -46,7 +46,7 @@ struct Refusal {
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
-  milliseconds retry_after{0};  ///< 1 to 3600 s if a later attempt may succeed, else 0.
+  milliseconds retry_after{0};  ///< 1 to 3600 s if a later request may succeed, else 0.
 };
 
 /// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.

@@ -185,7 +185,7 @@ struct HoldJob {
 struct FetchRunnable {
   CellKey cell;
   std::string customer;  ///< Where to begin.
-  bool after = false;    ///< Begin with the next customer instead.
+  bool after = false;    ///< Begin with the customer that follows this one.
   std::size_t customers_max = 1;
   std::size_t jobs_max = 1;         ///< Per customer.
   std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always listed.
@@ -225,8 +225,9 @@ struct DueAdvanced {
 // --- Pruning ---------------------------------------------------------------------------------
 
 /// Removes jobs that ended before `before` and have left their lines, the earliest end first, each
-/// with its labels and its idempotency key. At least one, at most `limit`, and otherwise no more
-/// than about `time_max` allows, because others wait for the same commit.
+/// with its labels and its idempotency key. Removes at least one, if there is one, at most
+/// `limit`, and after the first no more than about `time_max` allows, because other requests wait
+/// for the same commit.
 struct PruneEnded {
   WallTime before;
   std::size_t limit = 1;
@@ -235,7 +236,7 @@ struct PruneEnded {
 struct EndedPruned {
   std::size_t pruned = 0;
   bool more = false;   ///< A bound cut the work short.
-  WallTime reached{};  ///< The time at which the last of them ended.
+  WallTime reached{};  ///< The time at which the last removed job ended.
 };
 
 // --- Overrides -------------------------------------------------------------------------------
@@ -274,7 +275,7 @@ struct JobFilter {
 };
 struct ListJobs {
   JobFilter filter;
-  JobId before = 0;  ///< Lists jobs with lesser ids, newest first; 0: from the newest.
+  JobId before = 0;  ///< Lists jobs with lower ids, newest first; 0: from the newest.
   std::size_t limit = 50;
   std::size_t bytes_max = 8 << 20;
 };
@@ -283,10 +284,10 @@ struct JobsListed {
   /// The value of ListJobs::before for the next page; 0: there is none. The work spent on one page
   /// is bounded, so a page can be short, or even empty, and still have a next one.
   JobId next = 0;
-  bool full = false;  ///< The page ended at `limit` or `bytes_max`, not at that bound.
+  bool full = false;  ///< `limit` or `bytes_max` ended the page, not the bound on its work.
 };
 
-/// Finds the oldest place of a queued job in a cell.
+/// Finds the lowest place of a queued job in a cell.
 struct FindOldestQueued {
   CellKey cell;
 };

@@ -20,11 +20,11 @@ struct CallOutcome {
     retryable,  ///< A temporary failure or an invalid answer; the provider is no longer acting.
     throttled,  ///< As retryable, but the attempt is not counted (HTTP 429).
     unknown,    ///< Timeout or broken connection: the provider may still be acting.
-    aborted,    ///< Ended by AbortCall before an answer came; the provider may still be acting.
+    aborted,    ///< Ended by AbortCall before an answer arrived; the provider may still be acting.
   };
   Kind kind = Kind::unknown;
   std::string code;     ///< One of the API's codes, or the provider's own; empty on success.
-  std::string message;  ///< For people; empty on success.
+  std::string message;  ///< Human-readable; empty on success.
   Properties properties;
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;  ///< As requested by the provider.

@@ -28,7 +28,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from submit' -l on-failure -x -d 
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l label -x -d 'set a label; repeatable'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l key -x -d 'use this idempotency key (random)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l retries -x -d 'send the job again at most N times (3)'
-complete -c cellctl -n '__fish_seen_subcommand_from submit' -l wait -d 'wait for the end, or for this long; exit as the job did'
+complete -c cellctl -n '__fish_seen_subcommand_from submit' -l wait -d 'wait until the job ends, or for this long; exit code is the outcome'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -s q -l quiet -d 'print only the id'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and not __fish_seen_subcommand_from get list cancel retry wait events' -a get -d 'show jobs'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from get' -l watch -d 'refresh the output at this interval (2s)'

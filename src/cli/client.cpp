@@ -189,7 +189,7 @@ class Client::Transfer {
   }
 
   void note_header(std::string_view line) {
-    if (line.starts_with("HTTP/")) {  // Discards the head of a 100 or of a proxy.
+    if (line.starts_with("HTTP/")) {  // Discards the head of a 100 or of a proxy's own response.
       answer_ = Answer{};
       return;
     }

@@ -56,7 +56,7 @@ class NoAnswer : public Failure {
   bool may_pass_;
 };
 
-/// Receives the next bytes of a stream; returns false to stop.
+/// Receives the next bytes of a stream; returns false to stop the stream.
 using OnData = std::function<bool(std::string_view data)>;
 
 class Client {

@@ -30,7 +30,7 @@ void print_change(Session& session, const std::string& data, const json::Value& 
   }
 }
 
-/// Prints the events of one job until it ends, or those of many without end.
+/// Prints the events of one job until that job ends, or those of many jobs indefinitely.
 ExitCode print_events(Session& session, const std::string& path, bool of_one) {
   follow(session, path, std::nullopt, [&](const Event& event) {
     const auto document = parse_answer(event.data);

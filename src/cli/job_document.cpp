@@ -124,7 +124,7 @@ JobDocument job_document(const Arguments& arguments) {
     file.value.erase(key_member);
     job.idempotency_key = std::move(*key);
   }
-  // An unchanged file is sent as it is, so that celld's faults name positions in it.
+  // An unchanged file is sent as it is, so that the faults that celld reports refer to it.
   if (!file.text.empty() && file.value == given) {
     job.body = std::move(file.text);
   } else if (file.has_number_faults) {

@@ -41,7 +41,7 @@ std::string entity_text(const json::Value& job) {
   return text_at(job, {"entity", "type"}) + "/" + text_at(job, {"entity", "id"});
 }
 
-/// The number of finished steps, of all steps, and the current service: "1/2 billing".
+/// The number of finished steps, the number of all steps, and the current service: "1/2 billing".
 std::string progress_text(const json::Value& job) {
   const json::Value& steps = elements_at(job, {"steps"});
   const auto done = static_cast<std::size_t>(std::count_if(
@@ -77,7 +77,7 @@ std::string age_at(const json::Value& of, Path path, WallTime now) {
   return time ? age_text(now - *time) : "";
 }
 
-/// How long it took, or has taken until `now`.
+/// How long a job or step took, or has taken until `now`.
 std::string took_text(const json::Value& of, WallTime now) {
   const auto started = time_at(of, {"started_at"});
   if (!started) return "";

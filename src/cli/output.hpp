@@ -17,7 +17,7 @@ class Output {
   /// Tables are cut and coloured on a terminal, whole and plain elsewhere.
   TableLook look() const;
 
-  /// Writes and flushes. When the reader has closed the pipe, the process dies of SIGPIPE, as
+  /// Writes and flushes. When the reader has closed the pipe, SIGPIPE ends the process, as
   /// shells expect; any other error throws a Failure.
   void print(std::string_view text);
 

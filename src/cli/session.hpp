@@ -1,4 +1,4 @@
-// What every verb works with: the connection to celld, the output and its format.
+// The context of every verb: the connection to celld, the output and its format.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ json::Value document_of(const Answer& answer);
 void rest(milliseconds duration);
 
 /// Calls `act` for each word, reports failures, and returns the code of the first. A failure that
-/// would hit every word (celld unavailable, output not writable) ends the command.
+/// would recur for every word (celld unavailable, output not writable) ends the command.
 ExitCode for_each_word(const std::vector<std::string>& words,
                        const std::function<ExitCode(const std::string& word)>& act);
 

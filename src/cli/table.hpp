@@ -9,7 +9,7 @@
 
 namespace celld::cli {
 
-/// The meaning of a cell's colour; without colours, only its text is shown.
+/// The meaning of a table cell's colour. Without colours, only the text is shown.
 enum class Tone { plain, good, bad, busy, waiting, faint };
 
 /// `text` between the escape sequences of its tone.
@@ -35,7 +35,7 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell per column.
+  /// `row` has one table cell per column.
   void add(std::vector<TableCell> row);
   bool empty() const { return rows_.empty(); }
 

@@ -48,7 +48,7 @@ bool is_harmful(char32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
-/// For printable characters. The width comes from the C library's UTF-8 locale, else it is 1.
+/// The width of a printable character, from the C library's UTF-8 locale; 1 without that locale.
 std::size_t columns_of(char32_t code) {
   static const bool has_utf8 = std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
   const int columns = has_utf8 ? ::wcwidth(static_cast<wchar_t>(code)) : 1;

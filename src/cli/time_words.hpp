@@ -17,7 +17,7 @@ using cells::WallTime;
 /// any other form or is longer than a hundred years.
 std::optional<milliseconds> parse_duration(std::string_view text);
 
-/// "0s" to "119s", "2m" to "119m", "2h" to "47h", then days; negative reads "0s".
+/// "0s" to "119s", "2m" to "119m", "2h" to "47h", then days; "0s" for a negative age.
 std::string age_text(milliseconds age);
 
 /// How long something took: "12ms", "1.2s", "12s"; from two minutes on as `age_text`.

@@ -45,7 +45,8 @@ Verb submit_verb() {
            {"--label", "KEY=VALUE", "set a label; repeatable"},
            {"--key", "KEY", "use this idempotency key (random)"},
            {"--retries", "N", "send the job again at most N times (3)"},
-           {"--wait", "[DURATION]", "wait for the end, or for this long; exit as the job did"},
+           {"--wait", "[DURATION]",
+            "wait until the job ends, or for this long; exit code is the outcome"},
            {"-q, --quiet", "", "print only the id"}},
           "cellctl submit --customer acme --product dns --action create \\\n"
           "      --entity zone/example.com --service dns,billing --parameter ttl=300 --wait",

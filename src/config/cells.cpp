@@ -14,12 +14,13 @@ constexpr std::int64_t backoff_ms_max = 86'400'000;
 constexpr std::int64_t jobs_max = 100'000'000;
 constexpr std::int64_t attempts_max = 1000;
 
-/// One number of the cell settings while it is read. A conflict is reported at the member that was
-/// set here. A bad value takes part in no comparison, so that one fault does not cause another.
+/// One number of the cell settings while they are read. A conflict between two settings is reported
+/// at the one that the current entry sets itself. A bad value takes part in no comparison, so that
+/// one fault does not cause another.
 struct Setting {
   std::int64_t value = 0;
   bool good = true;
-  bool own = false;  ///< Set here rather than inherited.
+  bool own = false;  ///< Set in the current entry, not inherited.
 };
 
 struct ReadSettings {
@@ -61,7 +62,7 @@ void read_setting(json::ObjectReader& reader, std::string_view name, std::int64_
   if (value) setting.value = *value;
 }
 
-/// Reports a fault when `lesser` exceeds `greater`, at the one that was set here.
+/// Reports a fault when `lesser` exceeds `greater`, at the one that the current entry sets.
 void check_order(json::ObjectReader& reader, std::string_view lesser_name, const Setting& lesser,
                  std::string_view greater_name, const Setting& greater) {
   if (!lesser.good || !greater.good || lesser.value <= greater.value) return;

@@ -41,7 +41,7 @@ struct Listen {
 
 /// What a token allows. Each endpoint requires exactly one scope, and no scope implies another.
 enum class Scope : std::uint8_t {
-  submit,  ///< Submit, cancel and retry jobs.
+  submit,  ///< Submit, cancel and reopen jobs.
   read,    ///< Read jobs, cells, services, events and metrics.
   work,    ///< Lease jobs of pull services.
   admin,   ///< Administer celld: everything below /v1/admin.
@@ -100,7 +100,7 @@ struct HttpService {
   bool operator==(const HttpService&) const = default;
 };
 
-/// Runs a program for each attempt, with the same document on its standard input.
+/// Runs a program for each attempt. Its standard input is the document that an `http` service gets.
 struct CommandService {
   std::vector<std::string> arguments;  ///< The program's absolute path, then its arguments.
   std::vector<std::pair<std::string, Secret>> environment;  ///< Nothing is inherited.

@@ -24,7 +24,7 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
 
   // From the poller.
 
-  /// Has the handler make its sink. Call this before the first `push`.
+  /// Schedules the handler, which makes the sink. Call this before the first `push`.
   void open();
   void push(std::string piece);
   /// False: hold the client back until a `body_wanted` notice arrives.

@@ -1,4 +1,4 @@
-// Room: a memory budget for request bodies, which a body holds until its handler has finished.
+// Room for request bodies: a memory budget. A body holds its share until its handler has finished.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace celld::http {
 class Connection;
 
 /// Bounds the memory of all larger bodies together. A body that outgrows small_bytes_max takes room
-/// for its whole length, or waits in line and is not read meanwhile. A waiting body holds no room,
+/// for its whole length, or is queued and not read meanwhile. A waiting body holds no room,
 /// so waiting bodies cannot block each other. Small bodies need no room and never wait for larger
 /// ones.
 class BodyRoom {
  public:
   static constexpr std::size_t small_bytes_max = 16 << 10;
-  /// A body that has held room for longer than this while others wait is given up.
+  /// An incomplete body that has held room for longer than this while others wait is refused.
   static constexpr std::chrono::milliseconds patience{1000};
 
   /// There is room for at least two bodies of the largest size.
@@ -44,7 +44,7 @@ class BodyRoom {
 
   // From the poller.
 
-  /// Null when there is no room; the connection then waits in line.
+  /// Null when there is no room; the connection is then queued.
   std::unique_ptr<Share> take(Connection& connection, std::size_t bytes) {
     if (waiting_.empty() && fits(bytes)) return share(bytes);
     waiting_.emplace_back(&connection, bytes);
@@ -52,8 +52,8 @@ class BodyRoom {
     return nullptr;
   }
 
-  /// The first connection in line, and its room; null when the line is empty or its room does not
-  /// fit yet.
+  /// The first connection in the queue, and its room; null when the queue is empty or there is not
+  /// yet enough room.
   std::pair<Connection*, std::unique_ptr<Share>> next() {
     if (waiting_.empty() || !fits(waiting_.front().second)) return {nullptr, nullptr};
     const auto [connection, bytes] = waiting_.front();
@@ -64,7 +64,7 @@ class BodyRoom {
 
   bool waited_for() const { return !waiting_.empty(); }
 
-  /// Removes the connection from the line.
+  /// Removes the connection from the queue.
   void forget(const Connection& connection) {
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first == &connection; });
     waited_for_ = !waiting_.empty();

@@ -179,7 +179,7 @@ bool Connection::shake_hands(Transfer::Outcome outcome) {
     return false;
   }
   if (outcome == Transfer::Outcome::failed) {
-    // OpenSSL has sent an alert; after a reset the client would not see it.
+    // OpenSSL has sent an alert, which the client would not see if closing reset the connection.
     socket_.give_up_tls();
     disarm();
     linger();
@@ -364,8 +364,8 @@ void Connection::hold_back() {
 
 void Connection::offer_continue() {
   const auto transfer = socket_.write("HTTP/1.1 100 Continue\r\n\r\n");
-  // An offer of which nothing was sent does no harm. A part of it would corrupt the answer, and so
-  // would a TLS record that has to be written again.
+  // An offer that was not sent at all does no harm. A partly sent one would corrupt the answer, and
+  // so would a TLS record that has to be written again.
   const bool begun = transfer.bytes > 0 || socket_.encrypted();
   if (transfer.outcome != Transfer::Outcome::done && begun) abandon();
 }

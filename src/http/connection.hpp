@@ -65,11 +65,11 @@ class Connection : public DeadlineEntry {
   void on_unread();
   /// Its body has been given room.
   void on_room(std::unique_ptr<BodyRoom::Share> room);
-  /// Gives up its body, which has kept others waiting for too long.
+  /// Refuses the request whose body has kept others waiting for too long.
   void make_room();
   /// When its body was given room.
   SteadyTime room_since() const { return room_since_.value_or(SteadyTime{}); }
-  /// The server stops: an idle connection closes, any other after its answer.
+  /// The server stops: an idle connection closes now, any other after its answer.
   void on_shutdown();
   /// Closes unless a request is in progress or has arrived unread.
   void close_if_idle();

@@ -28,7 +28,7 @@ void Connection::refuse(int status, std::string detail) {
   flush();
 }
 
-/// Releases the room for its body, or its place in the line for it.
+/// Releases the room for its body, or leaves the queue for that room.
 void Connection::release_room() {
   if (std::exchange(waits_for_room_, false)) loop_.server->body_room.forget(*this);
   if (room_since_) std::erase(loop_.large_bodies, this);
@@ -62,8 +62,8 @@ void Connection::note_unsent(const Transfer& transfer) {
   loop_.unsent.note(*this, unsent_, output_.size(), transfer.bytes > 0);
 }
 
-// Streamed answers. While the client keeps up, `output_` is empty. While it is not, new data waits
-// in the stream's buffer and becomes one piece.
+// Streamed answers. While the client keeps up, `output_` is empty. When the client falls behind,
+// new data waits in the stream's buffer and becomes one piece.
 
 void Connection::begin_answer_stream(Notice&& notice) {
   closes_ = notice.closes || state_ == State::reading_body;
@@ -96,7 +96,7 @@ void Connection::send_stream() {
   flush();
 }
 
-/// Sends what the client takes. The write timeout bounds the time without progress; after a
+/// Sends as much as the client takes. The write timeout bounds the time without progress; after a
 /// heartbeat interval without data, a heartbeat is due.
 void Connection::flush_stream() {
   const auto transfer = socket_.write(std::string_view(output_).substr(output_written_));
@@ -123,7 +123,7 @@ void Connection::await_heartbeat() {
   loop_.deadlines.arm_heartbeat(*this, stream_sent_at_ + interval);
 }
 
-/// Data sent meanwhile has not moved the deadline, which would cost more than this check.
+/// Sending data does not move the heartbeat's deadline: that would cost more than this check.
 void Connection::send_heartbeat() {
   const auto& options = stream_->options();
   const auto interval = std::max(options.heartbeat_interval, heartbeat_interval_min);

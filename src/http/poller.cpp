@@ -164,7 +164,7 @@ void Poller::take_notices() {
     if (slot.is_current(notice.turn)) {
       slot.connection().on_notice(std::move(notice));
     } else if (notice.stream) {
-      notice.stream->close();  // The client left before the stream began: its writer must know.
+      notice.stream->close();  // The client left before the stream began: tells its writer.
     }
   }
   notices_.clear();
@@ -175,8 +175,7 @@ std::optional<SteadyTime> Poller::next_give_up() const {
   return loop_.large_bodies.front()->room_since() + BodyRoom::patience;
 }
 
-/// Gives up bodies that have kept others waiting for too long, and resumes those that now have
-/// room.
+/// Refuses bodies that have kept others waiting for too long, and resumes those that now have room.
 void Poller::grant_room() {
   for (auto due = next_give_up(); due && *due <= loop_.now; due = next_give_up()) {
     loop_.large_bodies.front()->make_room();

@@ -19,7 +19,7 @@ namespace celld::http {
 class Poller {
  public:
   explicit Poller(std::shared_ptr<ServerState> server);
-  /// Stops without grace, and joins the thread.
+  /// Stops without a grace period, and joins the thread.
   ~Poller();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
@@ -51,7 +51,7 @@ class Poller {
   void handle_commands();
   void stop_accepting();
   void finish_hand_over();
-  /// True once a stop has closed every connection or used up its grace.
+  /// True once a stop has closed every connection or used up its grace period.
   bool has_stopped();
   void shut_down();
 

@@ -93,8 +93,8 @@ struct StreamOptions {
   std::optional<std::uint64_t> length{};
   /// For a stream that makes its next piece once the last one has been sent. The server calls it
   /// each time everything written has been sent, with the number of bytes since the beginning, and
-  /// when the client has gone. It must not block. Such a stream has an end of its own, so a stop of
-  /// the server does not end it, but grants it the grace of any other answer.
+  /// when the client has gone. It must not block. Such a stream has an end of its own, so stopping
+  /// the server does not end it, but gives it the same grace period as any other answer.
   std::function<void(std::uint64_t bytes)> on_taken{};
   bool endless = false;  ///< With `on_taken`: the stream has no end of its own; a stop ends it.
 };
@@ -156,7 +156,7 @@ using StreamHandler = std::function<std::unique_ptr<BodySink>(
 
 /// Makes the answer to a request that no handler answers: because of a framing error, an unknown
 /// path, a wrong method (`allow` then lists the right ones), or a handler that threw (500).
-/// `detail` is a sentence for people.
+/// `detail` is a human-readable sentence.
 using Refuse = std::function<Response(int status, std::string detail, std::string allow)>;
 
 class ServerObserver;  // src/http/server_observer.hpp
@@ -202,7 +202,7 @@ class Server {
 
   /// Open connections, for metrics and tests.
   std::size_t connections() const;
-  /// Of them, those whose answer is an AnswerStream.
+  /// Open connections whose answer is an AnswerStream.
   std::size_t streams() const;
 
  private:

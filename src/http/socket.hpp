@@ -1,4 +1,4 @@
-// The sockets. No other code reads from or writes to the network.
+// The sockets. No other code of the HTTP server reads from or writes to the network.
 #pragma once
 
 #include <chrono>

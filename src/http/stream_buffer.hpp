@@ -24,7 +24,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
 
   // From any thread.
 
-  /// False: the client has gone, the stream has ended, or the backlog is full.
+  /// False: the client has gone, the stream has ended, or the buffer is full.
   bool write(std::string data);
   void end();
   /// Closes the connection of the stream.
@@ -39,7 +39,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   };
   /// Returns the first piece, framed. Call this before any other method.
   std::string take_first(std::string data);
-  /// Everything written since the last call. It counts towards the backlog until `note_unsent` says
+  /// Everything written since the last call. It still counts as unsent until `note_unsent` reports
   /// that less is left.
   Taken take();
   void note_unsent(std::size_t bytes);
@@ -68,7 +68,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   std::optional<std::uint64_t> reported_bytes_;  // What on_taken was called with last.
   bool announced_ = false;                       // A notice to the poller is pending.
   bool ended_ = false;
-  bool overrun_ = false;  // The backlog was full: the stream never ends properly.
+  bool overrun_ = false;  // The buffer was full: the stream never ends properly.
 };
 
 /// Shared by the copies of an AnswerStream; the stream ends with it.

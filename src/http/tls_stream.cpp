@@ -109,7 +109,8 @@ Transfer TlsStream::read(char* to, std::size_t size) {
   return {done, bytes};
 }
 
-/// Keeps to the share of one read: OpenSSL would go on for as long as records without data arrive.
+/// Receives no more than the share of one read: OpenSSL would otherwise keep receiving for as long
+/// as records without data arrive.
 Transfer TlsStream::receive(char* to, std::size_t size) {
   if (share_ == 0) {
     share_used_up_ = true;

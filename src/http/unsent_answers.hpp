@@ -1,4 +1,4 @@
-// Keeps account of the unsent bytes of all answers.
+// Counts and bounds the unsent bytes of all answers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The JSON front of celld: strict parsing, checked reading, safe writing. No other file of celld
-// parses or dumps JSON.
+// celld's JSON layer: strict parsing, checked reading, safe writing. No code outside this directory
+// parses JSON.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Writes the lines that the queue's thread brings, and reports how many the queue has lost.
+/// Writes the lines that the queue's thread hands over, and reports how many the queue has lost.
 class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   Sink(std::FILE* file, Format format, spdlog::details::thread_pool& queue)

@@ -58,7 +58,7 @@ struct Gauges {
 struct Counters {
   MetricFamily submissions = counters("celld_submissions_total", "Accepted jobs.");
   MetricFamily refusals =
-      counters("celld_refusals_total", "Refused submissions and retry requests, by reason.");
+      counters("celld_refusals_total", "Refused requests to submit or reopen a job, by reason.");
   MetricFamily finished = counters("celld_jobs_finished_total", "Ended jobs, by final state.");
   MetricFamily expiries =
       counters("celld_lease_expiries_total", "Attempts aborted at their deadline.");

@@ -44,7 +44,8 @@ void CellTallies::submitted(const CellKey& cell) {
   count(cell, 1, [](Tally& tally) { ++tally.submissions; });
 }
 
-/// A refusal without a cell holds names that a client made up: they must not become labels.
+/// A refusal without a cell holds names that a client may have made up: they must not become
+/// labels.
 void CellTallies::refused(const CellKey& cell, Refusal::Kind kind) {
   const auto change = [kind](Tally& tally) { ++tally.refusals[static_cast<std::size_t>(kind)]; };
   if (is_of_a_cell(kind)) return count(cell, 0, change);

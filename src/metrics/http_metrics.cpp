@@ -19,7 +19,7 @@ prometheus::Histogram::BucketBoundaries time_buckets() {
 HttpMetrics::HttpMetrics(prometheus::Registry& registry)
     : requests_(prometheus::BuildCounter()
                     .Name("celld_http_requests_total")
-                    .Help("Answered requests, by route, method and status class.")
+                    .Help("Answered requests, by endpoint, method and status class.")
                     .Register(registry)),
       times_(prometheus::BuildHistogram()
                  .Name("celld_http_request_seconds")

@@ -41,7 +41,7 @@ class Metrics {
   CellTallies& tallies() { return tallies_; }
   void committed(const store::CommitReport& report);
 
-  /// In Prometheus' text format. Reads files: not for a thread that must not block.
+  /// In Prometheus' text format. Reads files, so a thread that must not block must not call it.
   std::string text(const CellSurvey& survey, const DaemonReading& reading) const;
 
  private:

@@ -40,7 +40,7 @@ void add_descriptors(std::vector<MetricFamily>& families) {
   const std::filesystem::directory_iterator descriptors("/proc/self/fd", failed);
   rlimit limit{};
   if (failed || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  // The iterator itself holds one.
+  // The iterator itself holds one descriptor.
   const auto open = std::distance(begin(descriptors), end(descriptors)) - 1;
   families.push_back(
       one(gauges("celld_process_open_fds", "Open file descriptors."), static_cast<double>(open)));

@@ -20,7 +20,7 @@ class ServiceCalls {
 
   virtual ~ServiceCalls() = default;
 
-  /// Announces that calls will follow, so that whatever they need can start now.
+  /// Announces that calls will follow, so that the transport can prepare for them now.
   virtual void prepare() const {}
   /// Makes a call; `ended` is called once, from any thread. A second call under one lease ends
   /// `aborted`.

@@ -52,7 +52,8 @@ class CommandCalls {
   /// All orders since the last call, in order.
   std::vector<Order> take();
   bool stop_requested();
-  /// Ends or confirms the remaining orders, and from now on every order immediately.
+  /// Ends the remaining calls `aborted` and confirms the remaining aborts. From now on, does the
+  /// same with every order immediately.
   void close();
 
   /// Asks the transport to end. From any thread.

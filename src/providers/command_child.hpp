@@ -17,7 +17,7 @@ class CommandChild {
 
   pid_t pid() const { return pid_; }
   void release();
-  /// Sends SIGKILL to the whole group. Only before the child has been waited for.
+  /// Sends SIGKILL to the whole group. Call only before the child has been reaped.
   void kill_group() const;
   /// After the child has ended: the errno if its program could not be executed, else 0.
   int failure_to_execute() const;

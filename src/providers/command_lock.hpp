@@ -1,4 +1,5 @@
-// The lock that is held while commands may run: the next celld waits for it.
+// The lock that celld and its command supervisor hold while commands may run. The next celld waits
+// for it.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ CommandLoop::~CommandLoop() {
 }
 
 void CommandLoop::run() {
-  on_wake();  // For orders from before the loop ran.
+  on_wake();  // Takes the orders that arrived before the loop ran.
   uv_run(&loop_, UV_RUN_DEFAULT);
   while (!calls_.empty()) end(calls_.begin()->first, {CommandEnd::Kind::lost, 0});
   orders_.close();

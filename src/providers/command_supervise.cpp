@@ -50,7 +50,8 @@ class Supervisor {
   struct Command {
     std::uint64_t id = 0;
     CommandChild child;
-    std::optional<CommandFrame> end;  ///< Set once its process has ended, before all of its group.
+    /// Set once the process has ended. Other processes of its group may remain.
+    std::optional<CommandFrame> end;
   };
 
   void take_order() {

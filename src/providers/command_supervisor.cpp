@@ -170,7 +170,7 @@ void CommandSupervisor::on_socket(int status, int events) {
     received = receive_frame(socket_.get(), false);
   }
   if (status < 0 || received.end == ReceivedFrame::End::closed) {
-    // The supervisor closes its socket only by ending. Whatever has happened, it is of no more use.
+    // The supervisor closes its socket only by ending, so after any error it is useless.
     poll_.reset();
     if (process_) uv_process_kill(process_.get(), SIGKILL);
   } else if ((events & UV_WRITABLE) != 0) {
@@ -203,7 +203,7 @@ void CommandSupervisor::report_ends() {
 
 void CommandSupervisor::on_supervisor_gone() {
   process_.reset();
-  // Its last frames say which groups exist and which have ended.
+  // The supervisor's last frames tell which groups exist and which have ended.
   for (auto last = receive_frame(socket_.get(), false); last.end == ReceivedFrame::End::frame;
        last = receive_frame(socket_.get(), false)) {
     on_frame(last.frame);

@@ -14,7 +14,7 @@ namespace celld::providers {
 /// timeout, its whole group is killed.
 ///
 /// main() must call supervise_commands() when its first argument is `supervise_argument`: the first
-/// call, or prepare(), starts the program again in that way.
+/// call, or prepare(), starts the program again with that argument.
 class CommandTransport {
  public:
   /// The supervisor shares `lock` and holds it, even after the end of this process, until nothing

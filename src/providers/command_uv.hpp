@@ -9,7 +9,7 @@ namespace celld::providers {
 
 /// Owns a libuv handle, or none. Destruction closes the handle: after that, none of its callbacks
 /// runs, except those of writes, which report that they were cancelled. The memory is freed once
-/// the loop has released the handle. Only on the loop's thread.
+/// the loop has released the handle. Use it on the loop's thread only.
 template <typename Handle>
 class Uv {
  public:

@@ -167,16 +167,16 @@ std::size_t HttpCall::on_body(char* data, std::size_t size, std::size_t count, v
 
 // libcurl repeats a request by itself when a reused connection dies before the first byte of an
 // answer. The provider may already be acting on the first request, and must never get a second one
-// beside it. So the repeat is refused, and the outcome of the call is unknown.
+// beside it. So this callback refuses the repeat, and the outcome of the call is unknown.
 int HttpCall::on_before_send(void* self, char*, char*, int, int) {
   auto& call = *static_cast<HttpCall*>(self);
   return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-// With TLS, whatever follows an answer in its last record stays in OpenSSL's buffer, where it goes
-// unnoticed while the connection is kept, and libcurl would take it for the answer to the next
-// request. libcurl reports progress one last time when an answer is complete, before it keeps the
-// connection.
+// With TLS, data that follows an answer in the same record stays in OpenSSL's buffer, unnoticed,
+// while the connection is kept. libcurl would take that data for the answer to the next request. So
+// a connection with such data must not be reused. libcurl reports progress one last time when an
+// answer is complete, before it keeps the connection.
 int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   auto* easy = static_cast<HttpCall*>(self)->easy_;
   set(easy, CURLOPT_FORBID_REUSE, has_tls_input(easy) ? 1L : 0L);
@@ -184,7 +184,7 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
 }
 
 // libcurl accepts a head that the end of the connection cuts short, and treats an invalid length as
-// no length; so both are checked here. False: this is not HTTP.
+// no length, so celld checks both itself. Returns false if the head is not HTTP.
 bool HttpCall::read_header(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // A new head: forget the previous one.
     result_.retry_after.reset();

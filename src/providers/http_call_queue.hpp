@@ -52,8 +52,8 @@ class HttpCallQueue {
   /// All operations since the last call, in order; clears the wake-up.
   std::vector<Operation> take();
   bool stop_requested();
-  /// Ends or confirms the remaining operations, and from now on every operation immediately. No
-  /// call may be in flight.
+  /// Ends the remaining calls `aborted` and confirms the remaining aborts. From now on, does the
+  /// same with every operation immediately. No call may be in flight.
   void close();
 
   /// Asks the transport to end. From any thread.

@@ -59,8 +59,9 @@ void HttpLoop::run() {
   while (!operations_.stop_requested()) {
     auto operations = operations_.take();
     carry_out_all<HttpCallQueue::Start>(operations);
-    // Before the timers, because calls start with them: a call must not reuse a kept connection on
-    // which data has arrived. And before aborts: an answer that has already arrived counts.
+    // Events come before timers, because timers start calls, and a call must not reuse a kept
+    // connection on which data has arrived. Events also come before aborts, because an answer that
+    // has already arrived counts.
     wait_and_dispatch(operations.empty() ? wait_ms() : 0);
     end_finished();
     carry_out_all<HttpCallQueue::Abort>(operations);

@@ -32,7 +32,7 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 ///   timeout                           unknown, timeout
 ///   aborted by celld                  aborted
 ///
-/// `secrets` are blanked in the code, the message and the messages.
+/// `secrets` are blanked in the error code, the error message and the job's messages.
 cells::CallOutcome interpret(const std::string& service, const HttpResult& result,
                              cells::WallTime now, const std::vector<std::string>& secrets = {});
 

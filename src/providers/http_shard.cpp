@@ -29,7 +29,7 @@ int to_curl(std::uint32_t events) {
   return what;
 }
 
-/// During a name look-up, libcurl also has other sockets watched.
+/// During a name look-up, libcurl also watches sockets that are not TCP connections.
 bool is_tcp(int socket) {
   int protocol = 0;
   socklen_t bytes = sizeof protocol;
@@ -82,9 +82,10 @@ void HttpShard::on_ready(int socket, std::uint32_t epoll_events) {
   curl_multi_socket_action(multi_, socket, to_curl(epoll_events), &running);
 }
 
-// Unsolicited data is no answer to the next request, but libcurl 7 would take it for one, and the
-// job for done. libcurl owns the descriptor, and checks whether a kept connection has ended before
-// it reuses it; so a connection that has ended takes over the descriptor.
+// Unsolicited data is not the answer to the next request, but libcurl 7 would take it for one, and
+// the step would count as done. celld cannot close the connection, because libcurl owns the
+// descriptor. But before libcurl reuses a connection, it checks whether the peer has closed. So a
+// socket whose peer has closed replaces the connection at the same descriptor.
 void HttpShard::on_idle_ready(int socket) {
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
   ::dup3(ended_fd_, socket, O_CLOEXEC);

@@ -38,7 +38,7 @@ class HttpShard {
   void remove(HttpCall& call);
 
   void on_ready(int socket, std::uint32_t epoll_events);
-  /// Data, or the end, has arrived on a kept connection: no call will reuse it.
+  /// Data has arrived on a kept connection, or the peer has closed it: no call will reuse it.
   void on_idle_ready(int socket);
   /// When on_time() is due, if at all.
   std::optional<cells::SteadyTime> next_time() const { return timer_; }

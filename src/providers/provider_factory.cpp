@@ -12,7 +12,7 @@
 namespace celld::providers {
 namespace {
 
-/// Aborts through every transport: the call may date from when the service was of another kind, and
+/// Aborts through every transport: the call may date from when the service was of another type, and
 /// only the transport that makes the call knows when it is gone.
 AbortByLease abort_through(std::shared_ptr<HttpCallQueue> http,
                            std::shared_ptr<CommandCalls> commands) {

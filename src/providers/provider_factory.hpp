@@ -12,7 +12,7 @@
 
 namespace celld::providers {
 
-/// Starts the provider of `service`. It also aborts calls that its predecessor, of any kind, left
+/// Starts the provider of `service`. It also aborts calls that its predecessor, of any type, left
 /// behind. The provider may outlive the transports; its calls then end `aborted`. The transports
 /// must be destroyed before the actor system, because their callbacks hold actors. Only a service
 /// that is or was a `command` needs `commands`.

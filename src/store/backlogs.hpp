@@ -1,7 +1,7 @@
 // The cells and routing keys that the SQLite store knows, and the number of jobs that each cell has
-// of each routing key. Memory holds all of it, in proportion to the number of (cell, routing key)
-// pairs and never to the number of jobs; the disk holds it in step with the jobs. No question about
-// a whole cell has to read its jobs.
+// of each routing key. All of this is in memory, in proportion to the number of (cell, routing key)
+// pairs and never to the number of jobs, and also on disk, in step with the jobs. No request about
+// a whole cell has to read the cell's jobs.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // One copy of a database that is in use. Once complete, its file no longer has a name.
 //
 // The copy shows the database at one moment, which a read transaction pins while pages are copied.
-// Until it ends, SQLite cannot restart the write-ahead log, which grows with every write.
-// The pages are therefore copied as fast as the disk allows; the digest and the transfer to the
-// client come after the transaction.
+// Until that transaction ends, SQLite cannot restart the write-ahead log, which grows with every
+// write. The pages are therefore copied as fast as the disk allows; the digest and the transfer to
+// the client come after the transaction.
 #pragma once
 
 #include <cstddef>

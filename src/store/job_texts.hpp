@@ -1,5 +1,5 @@
-// Writes and reads the parts of a job that are stored as JSON text. The writer is handmade because
-// every commit runs it. JSON keeps the columns readable with `sqlite3 -readonly`.
+// Writes and reads the parts of a job that are stored as JSON text. The writer is hand-written for
+// speed, because every commit runs it. JSON keeps the columns readable with `sqlite3 -readonly`.
 #pragma once
 
 #include <map>

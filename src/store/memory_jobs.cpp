@@ -261,7 +261,7 @@ DueAdvanced MemoryJobs::apply(const AdvanceDue& request) {
   return done;
 }
 
-/// Does one of the four things that AdvanceDue does for a job that is due.
+/// Advances one due job, in one of the four ways that AdvanceDue describes.
 void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAdvanced& done) {
   const auto report = [&](const JobPtr& job) {
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
@@ -291,7 +291,7 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
   }
 }
 
-// --- Forgetting ------------------------------------------------------------------------------
+// --- Pruning ---------------------------------------------------------------------------------
 
 EndedPruned MemoryJobs::apply(const PruneEnded& request) {
   EndedPruned done;

@@ -1,5 +1,5 @@
-// The transitions of the job store as plain code over maps. The in-memory store runs on it, and a
-// test compares the SQLite store with it. No actor, no clock, no thread.
+// The transitions of the job store as plain code over maps. The in-memory store uses them, and a
+// test compares the SQLite store with them. No actor, no clock, no thread.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ struct MemoryStoreOptions {
   std::function<bool()> fail_commit;
   /// Called once, after a commit failed.
   std::function<void(std::string)> on_fatal;
-  /// Called when a commit fails. True: the commit reached the disk all the same; the clients
+  /// Called when a commit fails. True: the commit reached the disk nevertheless; the senders
   /// receive an error either way.
   std::function<bool()> failed_commit_lands{};
 };

@@ -62,8 +62,8 @@ class InsertStatement {
   Statement statement_;
 };
 
-/// Writes everything of a job that can change. Most updates leave the place alone; their statement
-/// need not touch the index of lines.
+/// Writes everything of a job that can change. Most updates do not change the place; they have a
+/// statement of their own, which does not touch the index of lines.
 class UpdateStatement {
  public:
   explicit UpdateStatement(Connection& connection);

@@ -27,8 +27,8 @@ class Connection {
 
   /// Runs statements that return no rows.
   void execute(const char* sql);
-  /// Returns the first column of the first row. Runs the statement to its end: SQLite commits what
-  /// it wrote only there.
+  /// Returns the first column of the first row. Runs the statement to its end, because SQLite
+  /// commits what the statement wrote only at the end.
   std::int64_t query_integer(const char* sql);
   std::string query_text(const char* sql);
   int changes() const { return sqlite3_changes(handle_.get()); }

@@ -50,7 +50,7 @@ std::optional<WallTime> SqliteJobs::next_due(std::int64_t cell,
   return std::nullopt;
 }
 
-/// Does one of the four things that AdvanceDue does for a job that is due.
+/// Advances one due job, in one of the four ways that AdvanceDue describes.
 void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAdvanced& done) {
   const auto report = [&](const JobPtr& job) {
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);

@@ -11,7 +11,7 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// A job to be removed. The labels are the keys of its rows in job_labels.
+/// A job to be removed. The labels are part of the keys of its rows in job_labels.
 struct EndedRow {
   JobId id = 0;
   std::map<std::string, std::string> labels;

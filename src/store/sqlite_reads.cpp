@@ -13,12 +13,13 @@ namespace {
 
 /// The most rows that one ListJobs examines.
 constexpr std::size_t scanned_max = 10'000;
-/// Up to this many routing keys, ListJobs merges one index scan per key; beyond, it scans all jobs.
+/// For up to this many routing keys, ListJobs merges one index scan per key; for more, it scans
+/// jobs of all routing keys.
 constexpr std::size_t merged_max = 64;
 constexpr std::size_t names_max = 10'000;
 constexpr int busy_timeout_ms = 1000;
 
-/// The columns that a filter needs; reading them does not cost decoding the job.
+/// The columns that a filter needs. They can be read without decoding the job.
 constexpr const char* filter_columns =
     "SELECT jobs.id, state, origin, entity_type, entity_id, services, labels FROM ";
 
@@ -52,7 +53,7 @@ class Snapshot {
   Connection& connection_;
 };
 
-/// Merges statements whose rows each have descending ids.
+/// Merges statements, each of which returns its rows in descending order of their ids.
 class Merged {
  public:
   explicit Merged(std::vector<Statement> sources) : sources_(std::move(sources)) {

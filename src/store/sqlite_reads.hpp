@@ -1,5 +1,5 @@
-// Reads of committed jobs on a connection of their own. The work for one read is bounded, for every
-// filter and any number of jobs.
+// Reads of committed jobs on a connection of their own. Unless stated otherwise, the work for one
+// read is bounded, whatever the filter and however many jobs there are.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
     return "cannot use the database " + store.path_ + ": " + failure.what();
   }
   // The database files exist by now. SQLite syncs their directory as well, but does not report an
-  // error of that.
+  // error of that sync.
   error = sync_directory(std::filesystem::path{store.path_}.parent_path());
   if (!error.empty()) return error;
   return store;

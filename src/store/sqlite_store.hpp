@@ -67,7 +67,7 @@ class SqliteStore {
   /// database again at the next request.
   cells::JobReader spawn_reader(caf::actor_system& system) const;
 
-  /// Spawns the actor that copies the database. The copy takes room in the data directory.
+  /// Spawns the actor that copies the database. The copy takes space in the data directory.
   BackupMaker spawn_backup_maker(caf::actor_system& system) const;
 
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }

@@ -103,7 +103,7 @@ class Writer {
     try {
       operation();
       return true;
-    } catch (const std::exception& failure) {  // Of any type: it may have left half an operation.
+    } catch (const std::exception& failure) {  // Of any type: the operation may be half done.
       fail(failure.what());
       return false;
     }

@@ -1,9 +1,9 @@
 """Bounds on real time that a busy machine cannot break.
 
-A test fails for being late only when the machine had processors to spare. Linux reports for how
-long runnable threads waited for a processor (/proc/pressure/cpu, "some"), and for how long the
-hypervisor took the processors away ("steal" in /proc/stat). Lateness that this wait can explain
-is reported as "not judged: ..." instead; scripts/test lists these lines at its end.
+A test fails for being late only when the machine had processors to spare. Linux reports how long
+runnable threads waited for a processor (/proc/pressure/cpu, "some"), and how long the hypervisor
+took the processors away ("steal" in /proc/stat). If this wait can explain the lateness, the test
+prints "not judged: ..." instead of failing; scripts/test lists these lines at its end.
 """
 
 import os
@@ -29,8 +29,8 @@ def processor_times_s():
 
 
 def waited_s():
-    """For how long any thread waited for a processor since the machine started; None when the
-    kernel does not count it."""
+    """How long any thread has waited for a processor since the machine started; None when the
+    kernel does not count that."""
     try:
         with open("/proc/pressure/cpu", encoding="ascii") as file:
             pressure_s = int(file.readline().rpartition("=")[2]) / 1e6
@@ -41,7 +41,7 @@ def waited_s():
 
 def busy_share(seconds=SAMPLE_S):
     """The share of the processors in use during the next `seconds`, stolen time included. For a
-    test that runs alone, at a moment in which its own processes are idle."""
+    test that runs alone, at a moment when its own processes are idle."""
     before, began_at = sum(processor_times_s()), time.monotonic()
     time.sleep(seconds)
     passed_s = time.monotonic() - began_at
@@ -49,7 +49,7 @@ def busy_share(seconds=SAMPLE_S):
 
 
 class Machine:
-    """The machine since this object was made."""
+    """Measures the machine from the construction of this object on."""
 
     def __init__(self):
         self.waited_before_s = waited_s()
@@ -73,8 +73,8 @@ class Machine:
 
 
 class Quiet:
-    """For a test that runs alone: whether other processes kept the machine busy, before it or
-    after it."""
+    """For a test that runs alone: whether other processes kept the machine busy before or after
+    the test."""
 
     def __init__(self):
         self.before = busy_share()

@@ -95,7 +95,7 @@ class Submitting(CellctlTest):
         done = self.run_cellctl("submit", "--customer", "a/b", "--product", "dns", "--service",
                                 "nope,dns", "--entity", "zone/x", code=REFUSED)
         self.assertEqual(done.stdout, "")
-        for part in ("The request has faults (422)", "  /customer: must be", "  /action: is req",
+        for part in ("The request has faults (422)", "  /customer: must match", "  /action: is req",
                      "  /services/0: is not a configured service"):
             self.assertIn(part, done.stderr)
 

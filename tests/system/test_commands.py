@@ -1,4 +1,4 @@
-"""Services that are commands: what they receive, how they end, and what outlives what."""
+"""Services of type `command`: what they receive, how they end, and which process outlives which."""
 
 import contextlib
 import fcntl

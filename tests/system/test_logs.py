@@ -1,4 +1,4 @@
-"""The log: one JSON object per line, the job and the place in each line about a job, and no
+"""The log: one JSON object per line, the job and its cell in each line about a job, and no
 secrets."""
 
 import contextlib

@@ -237,7 +237,7 @@ class Answers(EndToEnd):
                 self.assert_problem(retried, 503, "cell-draining")
 
     def cancel_and_retry_jobs(self, done):
-        """Cancels and retries jobs, and fills a queue."""
+        """Cancels and reopens jobs, and fills a queue."""
         self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/cancel"), 409)
         self.assert_problem(self.client.request("POST", f"/v1/jobs/{done}/retry"), 409)
         failed = self.submit(a_job(services=["billing"]))

@@ -1,4 +1,4 @@
-"""Requests about existing jobs: repeated submissions, cancellations and retries."""
+"""Requests about existing jobs: repeated submissions, cancellations and reopenings."""
 
 import threading
 import unittest

@@ -50,7 +50,7 @@ class Retention(EndToEnd):
         self.daemon.kill()
         self.restart(a_config(self.provider, retention_ms=1000))
         wait_until(lambda: all(self.is_gone(job_id) for job_id in old), "all old jobs are removed")
-        stays(lambda: not self.is_gone(retried), "the retried job is kept")
+        stays(lambda: not self.is_gone(retried), "the reopened job is kept")
         gate.let_all()
         self.assertEqual(self.wait_for_end(retried)["state"], "succeeded")
 

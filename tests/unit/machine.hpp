@@ -14,9 +14,10 @@ namespace test {
 
 using std::chrono::milliseconds;
 
-/// For how long threads waited for a processor since the machine started: runnable ones behind
-/// others (/proc/pressure/cpu), and all of them for the hypervisor ("steal" in /proc/stat). Without
-/// these figures the whole time counts while the load average is above half of the processors.
+/// How long threads have waited for a processor since the machine started: runnable threads behind
+/// others (/proc/pressure/cpu), and all threads for the hypervisor ("steal" in /proc/stat). If the
+/// kernel lacks these figures, all time counts while the load average is above half of the
+/// processors.
 inline milliseconds waited_for_processor() {
   std::string word;
   std::ifstream pressure("/proc/pressure/cpu");
@@ -46,8 +47,8 @@ class Stopwatch {
     return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began_);
   }
 
-  /// Whether less than `most` has passed, or other processes explain why not; then prints that
-  /// `what` was not judged.
+  /// Whether less than `most` has passed. Also true if other processes can explain the delay;
+  /// prints in that case that `what` was not judged.
   bool is_within(milliseconds most, std::string_view what) const {
     const auto took = elapsed();
     const auto waited = waited_for_processor() - waited_before_;

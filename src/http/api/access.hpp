@@ -1,5 +1,5 @@
-// Access control: who may make a request, and which customers it may touch. celld stores only the
-// digests of tokens; it never stores, shows or logs a token itself.
+// Access control: which requests are admitted, and which customers each may access. celld stores
+// only the digests of tokens; it never stores, shows or logs a token itself.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace celld::api {
 
 using config::Scope;
 
-/// What an admitted request may touch.
+/// What an admitted request may access.
 struct Access {
   /// If set, everything of other customers appears not to exist.
   std::optional<std::string> customer{};

@@ -10,7 +10,7 @@
 
 namespace celld::api {
 
-/// A cell's status with what only the store knows about the cell.
+/// A cell's status, and the age of its oldest queued job, which only the store knows.
 struct CellView {
   cells::CellStatus status;
   cells::milliseconds oldest_queued{0};  ///< 0 when nothing is queued.

@@ -10,7 +10,7 @@ namespace celld::api {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// Throws std::runtime_error when OpenSSL fails, as only a broken installation does.
+/// Throws std::runtime_error when OpenSSL fails, which happens only in a broken installation.
 Digest sha256(std::string_view text);
 
 /// The digest as 64 hexadecimal digits.

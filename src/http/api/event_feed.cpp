@@ -321,8 +321,8 @@ class EventFeedActor : public EventFeed::base {
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
   }
 
-  /// Finds disconnected clients whose jobs do not change, and moves the position of the other
-  /// clients forward, so that the log does not drop it while unrelated jobs change.
+  /// Finds disconnected clients whose jobs do not change. Moves the positions of the other clients
+  /// forward, so that these positions stay in the log while unrelated jobs change.
   void arm_sweep() {
     if (std::exchange(sweep_armed_, true)) return;
     delayed_send(this, sweep_interval, SweepFollowers{});
@@ -361,7 +361,7 @@ FeedInlet::~FeedInlet() {
 
 void FeedInlet::notify(const cells::JobPtr& job) {
   if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
-    // Now rather than with the next change, because there may be none.
+    // Reported now rather than with the next change, because there may be no next change.
     if (!std::exchange(losing_, true)) notify_changes_lost();
     return;
   }

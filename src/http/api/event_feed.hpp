@@ -61,7 +61,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::SweepFollowers)
 namespace celld::api {
 
 /// Ends every stream when changes are lost. Clients that reconnect learn that they may have missed
-/// some.
+/// changes.
 using EventFeed =
     cells::JobObserver::extend<caf::reacts_to<ReadJobsFrom>, caf::reacts_to<FollowJob>,
                                caf::reacts_to<FollowJobs>, caf::reacts_to<EndStreams>,

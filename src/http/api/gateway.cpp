@@ -197,7 +197,7 @@ class GatewayActor : public Gateway::base {
     });
   }
 
-  /// Tries again if the job moved to another cell between the read and the engine's lookup.
+  /// Asks again if the job moved to another cell between the read and the engine's lookup.
   void post_cancel(const PostCancel& order, int attempts) {
     find_job(order, [this, order, attempts](const JobPtr& job) {
       ask<cells::CancelAnswered>(
@@ -463,7 +463,7 @@ class GatewayActor : public Gateway::base {
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Pages with more to send.
   std::optional<FeedInlet> feed_;
   Waiters waiters_;
-  bool released_ = false;                     ///< Jobs are no longer waited for.
+  bool released_ = false;                     ///< Clients no longer wait for jobs.
   std::optional<Waiters::Time> check_armed_;  ///< When the next CheckWaiters is due.
 };
 

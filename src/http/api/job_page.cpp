@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t piece_bytes_max = 128 << 10;
 
 /// Reserved per job for JSON that approximate_bytes does not count, and per piece for the response
-/// head and chunk framing. A text that outgrows its reservation would be copied to twice the size.
+/// head and chunk framing. A text that outgrows its reservation would be moved to a buffer of twice
+/// the size.
 constexpr std::size_t job_text_extra_bytes = 512;
 constexpr std::size_t head_bytes = 1024;
 

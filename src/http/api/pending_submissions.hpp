@@ -9,8 +9,8 @@
 
 namespace celld::api {
 
-/// Bounds the memory and the wait of submissions when the disk is slow. Pure: time is an argument.
-/// For one thread.
+/// Bounds the memory that submissions take and the time that they wait when the disk is slow. Pure:
+/// time is an argument. For one thread.
 class PendingSubmissions {
  public:
   using Time = std::chrono::steady_clock::time_point;

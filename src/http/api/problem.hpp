@@ -60,7 +60,7 @@ struct LimitUse {
 
 struct Problem {
   ProblemKind kind = ProblemKind::internal_error;
-  std::string detail{};               ///< For people; a sentence.
+  std::string detail{};               ///< A human-readable sentence.
   std::vector<json::Fault> errors{};  ///< All the faults of the request.
   std::optional<LimitUse> quota{};
   std::optional<std::chrono::milliseconds> retry_after{};  ///< Rounded up to 1–3600 s.

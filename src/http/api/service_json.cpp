@@ -6,7 +6,8 @@
 
 namespace celld::api {
 
-/// `limits`, `waiting` and `circuit` are constants: services have no limits and no circuit yet.
+/// `limits`, `waiting` and `circuit` are constants: services have no limits and no circuit breaker
+/// yet.
 std::string service_list_json(const std::map<std::string, cells::ServiceStatus>& services,
                               const std::map<std::string, std::string>& types) {
   json::Value items = json::Value::array();

@@ -126,7 +126,8 @@ void read_on_failure(json::ObjectReader& reader) {
                                  : "must be \"stop\"");
 }
 
-/// Refuses fields that are reserved for later versions; ignoring them would break their promise.
+/// Refuses fields that are reserved for later versions: a client that sends one relies on its
+/// effect.
 void refuse_unavailable(json::ObjectReader& reader) {
   if (reader.any("batch") != nullptr) reader.fault("batch", "is not available in this version");
 }

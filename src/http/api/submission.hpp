@@ -36,7 +36,7 @@ struct SubmissionContext {
 /// A well-formed submission.
 struct Submission {
   cells::JobRequest request;
-  /// Why the present configuration refuses the job. Set only with an idempotency key: a job that
+  /// Why the current configuration refuses the job. Set only with an idempotency key: a job that
   /// was accepted under the key by an earlier configuration takes precedence.
   std::optional<Problem> refusal_if_new{};
 };

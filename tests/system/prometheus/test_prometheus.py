@@ -101,7 +101,7 @@ class Prometheus:
             return file.read()
 
     def find_url(self):
-        """Prometheus does not print its port, so asks the kernel."""
+        """Asks the kernel for the port, because Prometheus does not print it."""
         if self.process.poll() is not None:
             raise AssertionError(self.log())
         for port in self.listening_ports():

@@ -20,7 +20,7 @@ RESTARTS = 3
 
 
 class LoadClient(threading.Thread):
-    """Posts a job, reads it back, and so on, over one connection for as long as it is kept, and
+    """Posts jobs and reads each back, over one connection for as long as celld keeps it, and
     accepts no refusal. Like any client with a connection pool, it notices when an idle connection
     has been closed. A client that is silent for longer than a hand-over takes may notice too late,
     and then repeats its request: idempotency keys are for that."""

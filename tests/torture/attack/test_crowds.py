@@ -274,7 +274,7 @@ class Readers(Siege):
                 wire.reset(connection)
 
     def test_unread_event_streams_do_not_delay_others(self):
-        """While jobs run, a hundred followers never read, and five others do."""
+        """While jobs run, a hundred event streams are never read, and five others are."""
         self.start_siege(max_stream_backlog_bytes=32 << 10)
         with self.siege(), Crowd(self.daemon) as stalled, Crowd(self.daemon) as listening:
             stalled.join(100, receive_buffer=4096).send(request("GET", "/v1/events"))

@@ -1,4 +1,5 @@
-"""What the campaigns did with the present version of the program, as a table for docs/evidence.md.
+"""The results of the campaigns for the present version of the program, as a table for
+docs/evidence.md.
 """
 
 import records

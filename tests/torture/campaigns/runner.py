@@ -18,7 +18,7 @@ from program import COUNT_MAX
 LOGS = os.path.join("build", "campaigns")  # Relative to the tree's root.
 RECORDS = os.path.join("build", "campaigns.json")
 ROUND_S = 600             # Each campaign gets a turn about this often.
-END_S = 300               # What a program may take after its time is up, to drain and audit.
+END_S = 300               # What a program may take after its time is up, for last jobs and audits.
 TAIL_LINES = 40
 REPEAT_S = 3600
 INTERRUPTED_S = 30        # What a program may take to end when it is interrupted.

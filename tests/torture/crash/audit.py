@@ -188,7 +188,7 @@ def _certainly_overlaps(ledger, before, call):
 
 
 def _audit_entities(ledger, calls):
-    """Overlapping commands detect each other, see commands.py."""
+    """An entity's calls must not overlap. Overlapping commands detect each other (commands.py)."""
     last = {}
     for call in calls:
         before = last.get(call.entity)

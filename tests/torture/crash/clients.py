@@ -1,4 +1,4 @@
-"""The clients of one round of crash cycles. They submit, cancel, retry, resize and reload, as a
+"""The clients of one round of crash cycles. They submit, cancel, reopen, resize and reload, as a
 seed determines, and record every answer in a journal.
 """
 
@@ -125,7 +125,7 @@ class Clients:
         while self.open:
             await self._submit(connection, iter([self.open.pop(0)]))
 
-    # Cancellations and retries.
+    # Cancellations and reopenings.
 
     async def _command(self, connection):
         while True:

@@ -4,7 +4,7 @@ Then an audit compares its state with every answer it gave.
 
 A cycle is one life of celld, from its start to its end. The cycle's number seeds the load and the
 moment of the end. Several cycles form a round: they share a data directory, and at the end of the
-round all jobs finish and a last audit follows, also when the time limit or a signal (SIGINT,
+round all jobs finish and a last audit follows, even when the time limit or a signal (SIGINT,
 SIGTERM) ends the round early. `CELLD_BINARY` names the program.
 """
 

@@ -3,7 +3,8 @@
 - `began` (life): a celld is started. `signalled` (life, how): the test sends it a signal. `died`
   (life, how): it has ended.
 - `submitting` (key, job): a job is sent with an idempotency key. `accepted` (key, id): 202 or 200.
-- `requesting` (id, what): a cancel or retry is sent. `answered` (id, what, status): its answer.
+- `requesting` (id, what): a request to cancel or reopen (`retry`) is sent. `answered` (id, what,
+  status): its answer.
 - `resizing` (cell, size): a pool size is sent. `resized` (cell, size): 202.
 - `saw` (job): a job in an answer or event, which celld therefore has on disk.
 

@@ -26,14 +26,14 @@ class Entry:
     deaths_before: int = 0
     ends: dict = dataclasses.field(default_factory=dict)    # By finished_at: the ended job.
     deaths_until: dict = dataclasses.field(default_factory=dict)  # By finished_at: deaths so far.
-    doubtful: set = dataclasses.field(default_factory=set)  # Ends seen before the last retry.
-    void: set = dataclasses.field(default_factory=set)  # Ends undone by an acknowledged retry.
-    final: "str | None" = None      # The end that no later retry request can have undone.
+    doubtful: set = dataclasses.field(default_factory=set)  # Ends seen before the last reopening.
+    void: set = dataclasses.field(default_factory=set)  # Ends undone by an acknowledged reopening.
+    final: "str | None" = None      # The end that no later reopening can have undone.
     final_at: float = 0.0           # When it was first seen.
     steps_done: dict = dataclasses.field(default_factory=dict)  # By service: when first seen.
     cancels: list = dataclasses.field(default_factory=list)  # When requested, answered or not.
     retries: int = 0
-    must_cancel: bool = False       # A cancellation was acknowledged, and no retry followed.
+    must_cancel: bool = False       # A cancellation was acknowledged, and no reopening followed.
     must_have_ended: bool = False   # A cancellation was refused because the job had ended.
 
 
@@ -160,7 +160,7 @@ class Ledger:
             self.faults.expect(ended and job["finished_at"] == entry.final,
                                "an ended job is unfinished again", entry.ends[entry.final], job)
         elif ended:
-            # An unanswered retry had no effect. Later calls are not checked against this end.
+            # The unanswered reopening had no effect. Later calls are not checked against this end.
             entry.final, entry.final_at = job["finished_at"], float("inf")
         self.faults.expect(not ended or job["finished_at"] not in entry.void,
                            "an acknowledged retry is lost", job)

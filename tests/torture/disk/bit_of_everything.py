@@ -46,7 +46,7 @@ class Script:
         self.daemon = daemon
         self.client = daemon.quick_client(timeout_s=EXIT_DEADLINE_S)
         self.jobs = []
-        self.retried = set()  # Includes retries without an answer.
+        self.retried = set()  # By a request to reopen, answered or not.
         self.unexpected = []
         self.refused = 0
 

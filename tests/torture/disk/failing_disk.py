@@ -107,7 +107,7 @@ def may_continue(faults, stopped_ms):
 
 
 class Run:
-    """One celld with one fault. `wrong` lists what was not as it should be."""
+    """One celld with one fault. `wrong` lists the broken expectations."""
 
     def __init__(self, plan, at, prepared):
         self.plan, self.at = plan, at

@@ -1,4 +1,4 @@
-"""A load that makes celld use its disk in every way: submit, run, fail, cancel, retry and remove
+"""A load that makes celld use its disk in every way: submit, run, fail, cancel, reopen and remove
 jobs; resize pools; pause cells; reload; back up. It writes enough that the write-ahead log restarts
 more than once.
 """

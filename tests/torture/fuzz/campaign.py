@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The fuzzers as a campaign; a unit is one second of one fuzzer. They take turns of half a minute.
 
-Each turn first repeats the inputs that earlier runs have found. Needs a build of the fuzz preset.
+Each turn first repeats the inputs with which earlier runs broke a promise. Needs a build of the
+fuzz preset.
 """
 
 import os

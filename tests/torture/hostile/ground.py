@@ -1,4 +1,4 @@
-"""A daemon with hostile providers and three good ones, and what must not happen to it."""
+"""A daemon with hostile providers and three good ones, and the checks that it stays unharmed."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ KINDS = {True: ("commands", "their processes"), False: ("HTTP attempts", "their 
 
 
 class GoodClient(threading.Thread):
-    """Has a good service run one job after another."""
+    """Submits one job after another to a good service."""
 
     def __init__(self, bed, service):
         super().__init__(daemon=True)

@@ -3,9 +3,9 @@
 import dataclasses
 import re
 
-# The messages of interpret() in src/providers; {} is the service. An attempt at its deadline is
-# ended by its provider or, if that is slower, by its dispatcher; on a busy machine it may not have
-# come far by then.
+# The messages of interpret() in src/providers; {} is the service. At its deadline, an attempt is
+# ended by its provider or, if the provider is slower, by its dispatcher. On a busy machine the
+# attempt may not have reached its service by then.
 OUT_OF_TIME = ("timeout", r"{} did not answer in time\.|{} could not be reached in time\.|"
                           r"the attempt had not ended after \d+ ms")
 NOT_REACHED = ("communications_error", r"{} could not be reached: .+\.")

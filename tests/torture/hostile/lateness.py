@@ -1,7 +1,7 @@
 """How late attempts end, and when that is a fault.
 
-A busy machine makes single attempts late. So a late attempt is repeated alone, and is a fault of
-celld only if it is late every time.
+A busy machine makes single attempts late. So the test repeats a late attempt alone, and blames
+celld only if the attempt is late every time.
 """
 
 import collections
@@ -12,7 +12,7 @@ from daemon import SLOWDOWN
 MS_MAX = {"HTTP attempts": 100 * SLOWDOWN, "their connections": 100 * SLOWDOWN,
           "commands": 1000 * SLOWDOWN, "their processes": 1000 * SLOWDOWN}
 REPEATS = 3
-# Concurrent attempts are late together, so it takes many of them to say that most are late.
+# Concurrent attempts are late together, so only a large number shows whether most are late.
 MANY = 30
 
 
@@ -38,7 +38,7 @@ def late(found):
 
 class Lateness:
     def __init__(self, is_explained=lambda what: False):
-        """`is_explained(what)`: whether the machine was too busy to judge that."""
+        """`is_explained(what)`: whether the machine was too busy to judge `what`."""
         self.is_explained = is_explained
         self.most_ms = dict.fromkeys(MS_MAX, 0.0)
         self.seen = collections.Counter()
@@ -69,8 +69,8 @@ class Lateness:
             self.most_ms[kind] = max(self.most_ms[kind], ms)
 
     def faults(self):
-        """The faults of all attempts together: most must be in time, even those that were only late
-        beside others."""
+        """The faults of all attempts together: most must be in time, counting as late those that
+        were late only beside others."""
         found = [f"of {self.seen[kind]} {kind} {self.late[kind]} were late"
                  for kind in MS_MAX if self.seen[kind] >= MANY and
                  self.late[kind] > self.seen[kind] / 2]

@@ -94,7 +94,7 @@ def offspring(ancestor):
 
 
 def describe(pids):
-    """As ps would."""
+    """The processes as text, similar to the output of ps."""
     texts = []
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:

@@ -10,8 +10,8 @@ PROCESSES_EVERY = 4  # Samples: processes take longer to list, and their bound i
 
 
 class Watch(threading.Thread):
-    """`held_at`: when each service was last seen with a connection or a process. Whatever goes
-    unseen between two samples, or on a busy machine, makes this time earlier, never later."""
+    """`held_at`: when each service was last seen with a connection or a process. If a sample
+    misses a change, or is late on a busy machine, this time is too early, never too late."""
 
     def __init__(self, ports, directory):
         super().__init__(daemon=True)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Mutants as a campaign: do the tests notice small mistakes in the product?
+"""Mutants as a campaign: do the tests detect small mistakes in the product?
 
-A unit is one mutant: one small change of one file (operators.py), which is built, and for which the
-tests run that could notice it, the quickest first, until one fails. A mutant that no test notices
-has survived: that is a failure, unless survivors.txt says why the change makes no difference.
-Mutants that do not compile count as units, but in no score.
+A unit is one mutant: one small change to one file (operators.py). The campaign builds the mutant
+and runs the tests that could detect it, the quickest first, until one fails. A mutant that no test
+detects has survived. That is a failure, unless survivors.txt says why the change makes no
+difference. A mutant that does not compile counts as a unit, but not towards a score.
 
 The units take turns in three areas: cells/, src/store, and the rest of src/. Within an area their
-order is drawn once, so that any first N of them are a fair sample. All of it happens in a copy of
-the tree, in build-mutants/.
+order is shuffled once, so that the first N units are a fair sample for any N. The campaign works
+on a copy of the tree, in build-mutants/.
 """
 
 import filecmp
@@ -34,7 +34,8 @@ BUILD = os.path.join(TREE, "build")
 BUILD_S, TEST_S = 900, 300
 PROCESSORS = str(os.cpu_count() or 1)
 
-# By the beginning of a path, the longest first: ctest's names of the tests that could notice.
+# The tests that could detect a mutant, as ctest names them, by the beginning of its path. Longer
+# beginnings come first.
 SIMULATION = ["simulation: every promise holds for seeds 0 "]
 SYSTEM = ["(system|clients|service|docs): "]
 PLANS = (
@@ -51,7 +52,8 @@ PLANS = (
     ("src/cli/", ["test_cli: "]),
     ("src/", ["test_daemon: "]),
 )
-# Headers that decide something. Most others are included everywhere, and take long to build.
+# Headers that make decisions. Most others are included everywhere, so that a change to one of them
+# takes long to build.
 HEADERS = ("cells/model/pool_plan.hpp", "cells/model/rate_meter.hpp", "cells/model/retention.hpp")
 
 
@@ -62,7 +64,7 @@ def sources(*patterns):
 
 @functools.cache
 def areas():
-    """The mutations of each area, in an order that is drawn once."""
+    """The mutations of each area, in a fixed random order."""
     store = sources("src/store/*.cpp")
     found = []
     for paths in (sources("cells/**/*.cpp", *HEADERS), store,
@@ -77,13 +79,13 @@ def areas():
 
 
 def mutation_of(unit):
-    """None when its area has no more."""
+    """The mutation of a unit; None when its area has no more."""
     area = areas()[unit % 3]
     return area[unit // 3] if unit // 3 < len(area) else None
 
 
 def reasons():
-    """{mutation as text: why it changes nothing}. Line numbers do not count."""
+    """{mutation as text, without its line number: why it changes nothing}."""
     found = {}
     with open(os.path.join(HERE, "survivors.txt"), encoding="utf-8") as file:
         for line in file:
@@ -98,7 +100,7 @@ def without_line(mutation):
 
 
 def run(command, seconds):
-    """(whether it succeeded, what it said). Too long counts as failed."""
+    """(whether the command succeeded, its output). A timeout counts as a failure."""
     try:
         done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace", timeout=seconds, check=False)
@@ -108,7 +110,7 @@ def run(command, seconds):
 
 
 def copy_if_changed(source, target):
-    """What is the same keeps its time, so that it is not built again."""
+    """An unchanged file keeps its modification time, so that it is not built again."""
     if os.path.exists(source) and not (os.path.exists(target) and
                                        filecmp.cmp(source, target, shallow=False)):
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -195,7 +197,8 @@ def work(options, outcome):
 
 
 def report(outcome):
-    """The score of each file: killed of those that compile and change something."""
+    """Prints the score of each file: the share of killed mutants among those that compile and make
+    a difference."""
     for path in sorted({name.rpartition(" ")[0] for name in outcome.figures if "/" in name}):
         killed, survived = (outcome.figures[f"{path} {verdict}"]
                             for verdict in ("killed", "survived"))

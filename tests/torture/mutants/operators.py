@@ -1,13 +1,15 @@
 """The small mistakes that a mutant makes: one change of one place in one C++ file.
 
 The operators work on tokens, and rely on the house format: a space on both sides of a binary
-operator, none inside template brackets. A change that does not compile is no mutant.
+operator, none inside template brackets. Some changes do not compile; mutants.py gives those no
+score.
 """
 
 import re
 from typing import NamedTuple
 
-# What no operator touches: comments, strings, characters, directives, and assertions on types.
+# The text that no operator changes: comments, strings, characters, directives, and assertions on
+# types.
 OPAQUE = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\d)\'(?:\\.|[^\'\\\n])+\''
                     r"|//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[^\n]*|\bstatic_assert\([^;]*;",
                     re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Each operator makes its mistake, and none touches what is not code."""
+"""Each operator makes its mistake, and none changes text that is not code."""
 
 import unittest
 

@@ -139,7 +139,7 @@ class Field:
         drained_s = time.monotonic() - began
         self.expect_measured(
             drained_s <= expected_s + 1.5 * SLOWDOWN,
-            f"the queue drained in {drained_s:.1f} s instead of {expected_s:.1f} s")
+            f"the queue emptied in {drained_s:.1f} s instead of {expected_s:.1f} s")
         lone_s = min([await self.lone_job() for _ in range(2)])
         self.expect_measured(
             lone_s <= self.lone_s + 0.25 * SLOWDOWN,

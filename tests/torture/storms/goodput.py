@@ -23,7 +23,7 @@ def rate(ends, began_at, ended_at):
 
 
 def longest_gap_s(ends, began_at, ended_at):
-    """The longest time without an end."""
+    """The longest time in which no job ended."""
     between = ends[bisect.bisect_left(ends, began_at):bisect.bisect_left(ends, ended_at)]
     marks = [began_at, *between, ended_at]
     return max(later - earlier for earlier, later in zip(marks, marks[1:]))

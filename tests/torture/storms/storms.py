@@ -26,7 +26,7 @@ ON_THE_WAY_S = 0.1 * SLOWDOWN
 CROWD_S = 2.0
 ACCEPTED_MIN = 0.8
 # During the storm celld reserves no place for retries and must refuse nine requests of ten. But a
-# retry must stand at least this fraction of the chance of all requests.
+# retry must have at least this fraction of the chance that all requests have.
 CHANCE_MIN = 0.5
 SAMPLE = 30  # One in this many refused clients retries.
 

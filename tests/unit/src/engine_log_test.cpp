@@ -135,7 +135,7 @@ TEST_CASE("routine ends are logged at level debug only") {
   }
 }
 
-TEST_CASE("refusals, stale reports and restarts are logged as warnings, with their place") {
+TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell or service") {
   const auto lines = seen(Level::warning, [](EngineLog& probe) {
     cells::Refusal refusal;
     refusal.kind = cells::Refusal::Kind::queue_full;

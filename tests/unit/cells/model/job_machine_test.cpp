@@ -256,7 +256,7 @@ TEST_CASE("a job that expires while it runs fails, and its entity settles") {
   CHECK_FALSE(end_attempt(running, end_of(Kind::expired), inputs, noon + 1s).settle_until);
 }
 
-// --- Interruptions and shutdowns--------------------------------------------------------------
+// --- Interruptions and shutdowns -------------------------------------------------------------
 
 TEST_CASE("an interrupted job is queued again, without counting the attempt") {
   const Job job = after_attempts(running_job(), Kind::interrupted, 1);

@@ -104,7 +104,7 @@ TEST_CASE("a successor aborts the command that its predecessor left behind") {
   CHECK_FALSE(test::exists(running.front()));
 }
 
-TEST_CASE("a successor of another kind aborts the command that its predecessor left behind") {
+TEST_CASE("a successor of another type aborts the command that its predecessor left behind") {
   const test::Directory directory;
   const auto pids = directory / "pids";
   Fixture fixture;

@@ -229,7 +229,7 @@ TEST_CASE("unsolicited data on a kept connection is not the answer to the next r
     provider.speak();
   }
   SECTION("without free descriptors") {
-    calls.abort({7, 6}).wait();  // A sanitizer inspects types once, which takes a pipe.
+    calls.abort({7, 6}).wait();  // The sanitizer needs a pipe when it first inspects types.
     const NoDescriptors exhausted;
     provider.speak();
     // The transport has seen the leftovers before it confirms.

@@ -199,10 +199,10 @@ TEST_CASE("a successor confirms that a call of its predecessor is gone") {
   hanging.wait_for_request();
   auto result = ended.get_future();
   cells::Provider successor;
-  SECTION("of the same kind") {
+  SECTION("of the same type") {
     successor = fixture.spawn();
   }
-  SECTION("of another kind") {
+  SECTION("of another type") {
     successor = fixture.spawn_kind(config::SimulatedService{});
   }
   self->request(successor, patience, cells::AbortCall{{1, 1}})

@@ -27,7 +27,7 @@ config::SimulatedService service_of(milliseconds min, milliseconds max, double f
   return {min, max, failure_rate, 1};
 }
 
-/// There are no calls elsewhere.
+/// Confirms at once: no transport has a call.
 void nothing_left(const Lease&, const std::function<void()>& gone) {
   gone();
 }

@@ -30,8 +30,8 @@ struct Script {
 
 /// Held while a function of a script runs.
 inline std::mutex script_mutex;
-/// Orders the test's memory accesses with those of the script functions. An answer that arrives
-/// over a socket does not do that.
+/// Orders the test's memory accesses with those of the script functions, which an answer over a
+/// socket does not.
 inline void sync_with_script() {
   const std::lock_guard lock{script_mutex};
 }

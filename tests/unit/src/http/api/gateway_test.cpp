@@ -423,7 +423,7 @@ FirstEvent follow(const Daemon& daemon, const JobPtr& job, const std::string& la
   return first;
 }
 
-TEST_CASE("a follower sees a job running before that is on disk") {
+TEST_CASE("a client that follows a job sees it running before that is on disk") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
@@ -492,7 +492,7 @@ TEST_CASE("a cancellation is retried while the job moves to another cell") {
   CHECK(asked == -95);
 }
 
-TEST_CASE("a job that cannot be cancelled or retried is a conflict that names its state") {
+TEST_CASE("a job that cannot be cancelled or reopened is a conflict that names its state") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };

@@ -136,8 +136,9 @@ class RunningDaemon final : public Daemon {
     options.on_commit = [metrics = metrics_](const auto& report) { metrics->committed(report); };
     auto opened = store::SqliteStore::open(options);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
-    if (auto failure = start_commands(data_directory)) return failure;
-    return serve(std::get<store::SqliteStore>(opened));
+    auto& store = std::get<store::SqliteStore>(opened);
+    if (auto failure = start_commands(store.lock_path(".supervisor.lock"))) return failure;
+    return serve(store);
   }
 
   std::string url() const override { return url_; }
@@ -198,12 +199,12 @@ class RunningDaemon final : public Daemon {
   }
 
  private:
-  /// Takes the second lock of the data directory, after the store's. While another process holds
-  /// it, commands may run there, and no job may start.
-  std::optional<StartFailure> start_commands(const std::string& data_directory) {
+  /// Takes the second lock of the database, after the store's. While another process holds it,
+  /// commands of the database's jobs may run, and no job may start.
+  std::optional<StartFailure> start_commands(const std::string& lock_path) {
     std::string error;
     auto lock = providers::lock_commands(
-        data_directory + "/supervisor.lock", old_commands_patience,
+        lock_path, old_commands_patience,
         [&] {
           log_.write({logs::Level::info, "waiting for the commands of an earlier celld to end"});
         },

@@ -1,4 +1,5 @@
-// An exclusive file lock, which keeps a second celld out of a data directory (promise P3).
+// An exclusive file lock, which keeps a second celld away from a database and from a data directory
+// (promise P3).
 #pragma once
 
 #include <optional>

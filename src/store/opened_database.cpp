@@ -41,12 +41,12 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
 
 }  // namespace
 
-OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& path, FileLock lock,
-                               std::shared_ptr<SqliteStats> stats)
+OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& path,
+                               DatabaseLocks locks, std::shared_ptr<SqliteStats> stats)
     : options_(options),
       path_(path),
       stats_(std::move(stats)),
-      lock_(std::move(lock)),
+      locks_(std::move(locks)),
       connection_(open_for_writing(path, options)),
       jobs_(connection_) {
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);

@@ -11,10 +11,17 @@
 
 namespace celld::store {
 
+/// Two data directories may name one database by its absolute path, so that the lock of the data
+/// directory does not suffice.
+struct DatabaseLocks {
+  FileLock directory;
+  FileLock database;
+};
+
 class OpenedDatabase {
  public:
   /// Throws SqliteFailure.
-  OpenedDatabase(const SqliteOptions& options, const std::string& path, FileLock lock,
+  OpenedDatabase(const SqliteOptions& options, const std::string& path, DatabaseLocks locks,
                  std::shared_ptr<SqliteStats> stats);
   OpenedDatabase(const OpenedDatabase&) = delete;
   OpenedDatabase& operator=(const OpenedDatabase&) = delete;
@@ -34,8 +41,8 @@ class OpenedDatabase {
   const SqliteOptions options_;
   const std::string path_;
   const std::shared_ptr<SqliteStats> stats_;
-  // Declared before the connection, so that the lock is released after the connection is closed.
-  FileLock lock_;
+  // Declared before the connection, so that the locks are released after it is closed.
+  DatabaseLocks locks_;
   Connection connection_;
   SqliteJobs jobs_;
   std::int64_t wal_pages_ = 0;

@@ -57,16 +57,22 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
     return error;
   }
   std::string error;
-  auto lock = FileLock::acquire((directory / "celld.lock").string(), error);
-  if (!lock) return error;
+  auto directory_lock = FileLock::acquire((directory / "celld.lock").string(), error);
+  if (!directory_lock) return error;
   SqliteStore store;
   store.path_ = (directory / options.path).string();
+  std::error_code failed;
+  store.real_path_ = std::filesystem::weakly_canonical(store.path_, failed).string();
+  if (failed) return "cannot resolve " + store.path_ + ": " + failed.message();
+  auto database_lock = FileLock::acquire(store.lock_path(".lock"), error);
+  if (!database_lock) return error;
   store.backup_path_ = (directory / backup_file).string();
   store.backup_pages_max_ = options.backup_pages_max;
   ::unlink(store.backup_path_.c_str());  // A crash may have left one behind.
   try {
-    store.opened_ =
-        std::make_shared<OpenedDatabase>(options, store.path_, std::move(*lock), store.stats_);
+    store.opened_ = std::make_shared<OpenedDatabase>(
+        options, store.path_, DatabaseLocks{std::move(*directory_lock), std::move(*database_lock)},
+        store.stats_);
   } catch (const SqliteFailure& failure) {
     return "cannot use the database " + store.path_ + ": " + failure.what();
   }

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "cells/ports/job_store.hpp"
@@ -57,8 +58,8 @@ class OpenedDatabase;
 /// An open database that no other celld can open.
 class SqliteStore {
  public:
-  /// Locks the data directory, and creates the database or brings its schema up to date. The string
-  /// is an error in plain words.
+  /// Locks the data directory and the database (`lock_path`), and creates the database or brings
+  /// its schema up to date. The string is an error in plain words.
   static std::variant<SqliteStore, std::string> open(const SqliteOptions& options);
 
   /// Hands the database to its writer. Call this once. The lock is released when the writer ends.
@@ -73,11 +74,14 @@ class SqliteStore {
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
   /// Of the database. The path of its write-ahead log has `-wal` appended.
   const std::string& path() const { return path_; }
+  /// A file beside the database, with links resolved: the same for every celld that opens it.
+  std::string lock_path(std::string_view suffix) const { return real_path_ + std::string(suffix); }
 
  private:
   std::shared_ptr<OpenedDatabase> opened_;
   std::shared_ptr<SqliteStats> stats_ = std::make_shared<SqliteStats>();
   std::string path_;
+  std::string real_path_;
   std::string backup_path_;
   std::optional<std::int64_t> backup_pages_max_;
 };

@@ -1,5 +1,6 @@
 """Flags, environment variables, files and exit codes of celld."""
 
+import contextlib
 import json
 import os
 import socket
@@ -189,6 +190,25 @@ class CommandLine(EndToEnd):
                           store={"type": "sqlite", "path": path})
         self.serves([], {}, config)
         self.assertTrue(os.path.exists(path))
+
+    def test_two_daemons_with_one_database_do_not_both_start(self):
+        path = os.path.join(self.directory, "elsewhere.db")
+        self.start(store={"type": "sqlite", "path": path})
+        epoch = self.epoch(path)
+        config = a_config(self.provider, store={"type": "sqlite", "path": path})
+        os.mkdir(os.path.join(self.directory, "other"))
+        other = Daemon(config, os.path.join(self.directory, "other"))
+        done = subprocess.run(other.command(), capture_output=True, text=True, check=False,
+                              timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn(f"another celld holds {path}.lock", done.stderr)
+        self.assertEqual(self.epoch(path), epoch, "the epoch of the first is untouched")
+        self.assertEqual(self.wait_for_end(self.submit(a_job()))["state"], "succeeded")
+
+    @staticmethod
+    def epoch(path):
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT value FROM settings WHERE name = 'epoch'").fetchone()
 
     def test_another_process_can_read_the_database_while_celld_runs(self):
         self.start()

@@ -269,7 +269,7 @@ class Ends(Commands):
         self.assertEqual((warning["cell"], warning["calls"]), ("*/*", 1), warning)
         self.assertTrue(all(alive(pid) for pid in pids))
         self.go()
-        with open(os.path.join(self.daemon.data, "supervisor.lock"), encoding="utf-8") as lock:
+        with open(os.path.join(self.daemon.data, "celld.db.supervisor.lock"), encoding="utf-8") as lock:
             with self.assertRaises(BlockingIOError, msg="the next celld has to wait"):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.resume(supervisor)
@@ -286,7 +286,7 @@ class Ends(Commands):
         held = {int(fd): os.readlink(f"/proc/{supervisor}/fd/{fd}")
                 for fd in os.listdir(f"/proc/{supervisor}/fd")}
         self.assertEqual((held.pop(1), held.pop(2)), ("/dev/null", "/dev/null"))
-        self.assertEqual(held.pop(3), os.path.join(self.daemon.data, "supervisor.lock"))
+        self.assertEqual(held.pop(3), os.path.join(self.daemon.data, "celld.db.supervisor.lock"))
         # The sockets to celld and to its only command.
         self.assertEqual(sorted(target.partition(":")[0] for target in held.values()),
                          ["anon_inode", "socket", "socket"], held)

@@ -148,6 +148,28 @@ TEST_CASE("a second store on the same directory is refused until the first has c
   CHECK(open_error(options).empty());
 }
 
+TEST_CASE("a second store on the same database is refused, whatever its directory and path") {
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = (directory.path() / "first").string();
+  SqliteUnderTest first{options};
+  std::filesystem::create_directory_symlink(directory.path() / "first", directory.path() / "link");
+  std::filesystem::create_symlink(first.database(), directory.path() / "link.db");
+  SqliteOptions other;
+  other.data_directory = (directory.path() / "second").string();
+  for (const auto& path :
+       {std::filesystem::path{first.database()}, directory.path() / "link" / "celld.db",
+        directory.path() / "link.db", directory.path() / "second" / ".." / "first" / "celld.db"}) {
+    INFO(path);
+    other.path = path.string();
+    const auto error = open_error(other);
+    CHECK(error.find("another celld holds") != std::string::npos);
+    CHECK(error.find("celld.db.lock") != std::string::npos);
+  }
+  first.close();
+  CHECK(open_error(other).empty());
+}
+
 TEST_CASE("a file copy of an open store holds every answered write") {
   TemporaryDirectory copy;
   SqliteUnderTest under_test;

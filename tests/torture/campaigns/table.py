@@ -58,4 +58,9 @@ CAMPAIGNS = (
         unit="seconds", goal=3600,
         command=("tests/torture/attack/campaign.py", *LIMITS), needs=("build/celld",),
         slice_min_s=10),
+    Campaign(
+        name="mutants", promises="all",
+        what="small mistakes in the product, each built and tried against the tests",
+        unit="mutants", goal=900,
+        command=("tests/torture/mutants/mutants.py", *LIMITS), slice_min_s=600),
 )

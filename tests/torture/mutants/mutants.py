@@ -11,6 +11,7 @@ order is shuffled once, so that the first N units are a fair sample for any N. T
 on a copy of the tree, in build-mutants/.
 """
 
+import contextlib
 import filecmp
 import functools
 import glob
@@ -18,9 +19,11 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
@@ -30,31 +33,43 @@ import program  # noqa: E402
 from operators import mutations  # noqa: E402
 
 TREE = os.path.join(ROOT, "build-mutants", "tree")
-BUILD = os.path.join(TREE, "build")
-BUILD_S, TEST_S = 900, 300
+BUILD_S, BASELINE_BUILD_S, TEST_S = 600, 3600, 300
 PROCESSORS = str(os.cpu_count() or 1)
 
-# The tests that could detect a mutant, as ctest names them, by the beginning of its path. Longer
-# beginnings come first.
-SIMULATION = ["simulation: every promise holds for seeds 0 "]
-SYSTEM = ["(system|clients|service|docs): "]
+# The checks that could detect a mutant, by the beginning of its path; the longest beginnings first,
+# and the quickest checks.
 PLANS = (
-    ("cells/model/", ["test_model: ", "test_actors: ", *SIMULATION]),
-    ("cells/", ["test_actors: ", *SIMULATION]),
-    ("src/store/", ["test_store: ", "test_actors: ", *SIMULATION]),
-    ("src/config/", ["test_config: "]),
-    ("src/json/", ["test_json: ", "test_config: ", "test_http_api: "]),
-    ("src/http/api/", ["test_http_api: "]),
-    ("src/http/", ["test_http: ", "test_http_api: "]),
-    ("src/providers/", ["test_providers: "]),
-    ("src/logs/", ["test_logs: "]),
-    ("src/metrics/", ["test_metrics: "]),
-    ("src/cli/", ["test_cli: "]),
-    ("src/", ["test_daemon: "]),
+    ("cells/model/", ("test_model", "test_actors", "simulation")),
+    ("cells/", ("test_actors", "simulation")),
+    ("src/store/", ("test_store", "test_actors", "simulation")),
+    ("src/config/", ("test_config",)),
+    ("src/json/", ("test_json", "test_config", "test_http_api")),
+    ("src/http/api/", ("test_http_api",)),
+    ("src/http/", ("test_http", "test_http_api")),
+    ("src/providers/", ("test_providers",)),
+    ("src/logs/", ("test_logs",)),
+    ("src/metrics/", ("test_metrics",)),
+    ("src/cli/", ("test_cli",)),
+    ("src/", ("test_daemon",)),
 )
-# Headers that make decisions. Most others are included everywhere, so that a change to one of them
-# takes long to build.
+# Headers that decide something. Most others are included everywhere, and take long to build.
 HEADERS = ("cells/model/pool_plan.hpp", "cells/model/rate_meter.hpp", "cells/model/retention.hpp")
+
+
+class Check(NamedTuple):
+    """Programs to build, and a command that fails if the product is wrong."""
+    targets: tuple
+    command: tuple
+
+
+def check_of(name):
+    if name == "simulation":
+        return Check(("celld_simulation",), ("build/celld_simulation", "--count", "500"))
+    if name == "system":
+        return Check(("celld", "cellctl"), (
+            "ctest", "--test-dir", "build", "-R", "^(system|clients|service): ",
+            "--stop-on-failure", "--no-tests=error", "--timeout", "100", "-j", PROCESSORS))
+    return Check((name,), (f"build/{name}", "--abort"))
 
 
 def sources(*patterns):
@@ -62,26 +77,25 @@ def sources(*patterns):
                   for path in glob.glob(os.path.join(ROOT, pattern), recursive=True))
 
 
-@functools.cache
-def areas():
-    """The mutations of each area, in a fixed random order."""
-    store = sources("src/store/*.cpp")
+def shuffled_mutations(paths):
+    """All mutations of these files, in a fixed random order."""
     found = []
-    for paths in (sources("cells/**/*.cpp", *HEADERS), store,
-                  [path for path in sources("src/**/*.cpp") if path not in store]):
-        every = []
-        for path in paths:
-            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-                every += mutations(path, file.read())
-        random.Random(1).shuffle(every)
-        found.append(every)
+    for path in paths:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            found += mutations(path, file.read())
+    random.Random(1).shuffle(found)
     return found
 
 
-def mutation_of(unit):
-    """The mutation of a unit; None when its area has no more."""
-    area = areas()[unit % 3]
-    return area[unit // 3] if unit // 3 < len(area) else None
+def areas(only):
+    """The mutations of each area; of one area, if `only` is the beginning of a path."""
+    every = sources("cells/**/*.cpp", *HEADERS, "src/**/*.cpp")
+    if only:
+        return [shuffled_mutations([path for path in every if path.startswith(only)])]
+    store = [path for path in every if path.startswith("src/store/")]
+    engine = [path for path in every if path.startswith("cells/")]
+    rest = [path for path in every if path not in (*store, *engine)]
+    return [shuffled_mutations(paths) for paths in (engine, store, rest)]
 
 
 def reasons():
@@ -101,12 +115,17 @@ def without_line(mutation):
 
 def run(command, seconds):
     """(whether the command succeeded, its output). A timeout counts as a failure."""
+    process = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace", start_new_session=True)
     try:
-        done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=seconds, check=False)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        return False, "took too long"
-    return done.returncode == 0, done.stdout
+        output = "took too long"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # A mutant may leave processes behind.
+        process.wait()
+    return output != "took too long" and process.returncode == 0, output
 
 
 def copy_if_changed(source, target):
@@ -124,50 +143,50 @@ def prepare():
                            cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     for name in filter(None, os.fsdecode(names).split("\0")):
         copy_if_changed(os.path.join(ROOT, name), os.path.join(TREE, name))
-    if not os.path.exists(os.path.join(BUILD, "build.ninja")):
-        good, said = run(["cmake", "--preset", "release", "-DCELLD_TESTS=ON",
-                          "-DCMAKE_CXX_FLAGS_RELEASE=-O1"], BUILD_S)
+    if not os.path.exists(os.path.join(TREE, "build", "build.ninja")):
+        good, said = run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
+                          "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
         if not good:
             sys.exit(f"mutants: {said}")
-    good, said = run(["cmake", "--build", "build"], 4 * BUILD_S)
-    if not good:
-        sys.exit(f"mutants: the tree itself does not build: {said[-4000:]}")
 
 
 def plan_of(path, with_system):
-    tests = next(tests for beginning, tests in PLANS if path.startswith(beginning))
-    return [*tests, *SYSTEM * with_system]
+    checks = next(checks for beginning, checks in PLANS if path.startswith(beginning))
+    return [*checks, *["system"] * with_system]
 
 
-def targets_of(tests):
-    found = []
-    for test in tests:
-        if test.startswith("test_"):
-            found.append(test.partition(":")[0])
-        else:
-            found += ["celld_simulation"] if test.startswith("simulation") else ["celld", "cellctl"]
-    return found
+def build(check, seconds):
+    return run(("cmake", "--build", "build", "--target", *check.targets), seconds)
+
+
+@functools.cache
+def baseline(name):
+    """The check must pass without a mutant; otherwise it would kill every one."""
+    check = check_of(name)
+    for good, said in (build(check, BASELINE_BUILD_S), run(check.command, TEST_S)):
+        if not good:
+            sys.exit(f"mutants: {name} fails without a mutant: {said[-4000:]}")
 
 
 def judge(mutation, with_system):
-    """("killed", by which tests), ("invalid", why) or ("survived", "")."""
+    """("killed", by which check), ("invalid", why) or ("survived", "")."""
     path = os.path.join(TREE, mutation.path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    tests = plan_of(mutation.path, with_system)
+    checks = plan_of(mutation.path, with_system)
+    for name in checks:
+        baseline(name)
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(mutation.applied_to(text))
-        good, said = run(["cmake", "--build", "build", "--target", *targets_of(tests)], BUILD_S)
-        if not good:
-            error = re.search(r"error: .*", said)
-            return "invalid", error[0] if error else said[-200:]
-        for test in tests:
-            good, said = run(["ctest", "--test-dir", "build", "-R", f"^{test}", "--stop-on-failure",
-                              "--no-tests=error", "--timeout", "100", "-j", PROCESSORS], TEST_S)
+        for name in checks:
+            good, said = build(check_of(name), BUILD_S)
             if not good:
-                failed = re.findall(r"^\s*\d+ - (.*) \(", said, re.MULTILINE)
-                return "killed", (failed or [test])[0]
+                error = re.search(r"error: .*", said)
+                return "invalid", error[0] if error else said[-200:]
+            good, said = run(check_of(name).command, TEST_S)
+            if not good:
+                return "killed", name
         return "survived", ""
     finally:
         with open(path, "w", encoding="utf-8") as file:
@@ -178,10 +197,12 @@ def work(options, outcome):
     known = reasons()
     ends_at = time.monotonic() + options.seconds
     prepare()
+    by_area = areas(options.only)
     for unit in range(options.first, options.first + options.count):
-        mutation = mutation_of(unit)
-        if time.monotonic() > ends_at or all(unit // 3 >= len(area) for area in areas()):
+        turn, area = unit // len(by_area), by_area[unit % len(by_area)]
+        if time.monotonic() > ends_at or turn >= max(map(len, by_area)):
             break
+        mutation = area[turn] if turn < len(area) else None
         figures = {}
         if mutation:
             verdict, why = judge(mutation, options.system)
@@ -207,8 +228,11 @@ def report(outcome):
 
 
 def main():
-    options = program.options(__doc__, lambda parser: parser.add_argument(
-        "--system", action="store_true", help="run the tests of the whole daemon, too"))
+    def add_more(parser):
+        parser.add_argument("--system", action="store_true",
+                            help="also run the tests of the whole daemon")
+        parser.add_argument("--only", metavar="PATH", help="only files whose path begins so")
+    options = program.options(__doc__, add_more)
     program.run(options, lambda outcome: work(options, outcome))
 
 

@@ -179,8 +179,9 @@ using JobObserver = caf::typed_actor<caf::reacts_to<JobChanged>, caf::reacts_to<
 
 // --- Between the cell dispatcher, a cell, and its two halves -----------------------------------
 
-/// Move the waiting jobs of this customer and product to `between_cells`. Once answered, no such
-/// job returns to this cell's queue, not even one that is still running.
+/// Move the waiting jobs of this customer and product to `between_cells`, a key that no real cell
+/// has (cell_key.hpp). Once answered, no such job returns to this cell's queue, not even one that
+/// is still running.
 struct ReleaseJobs {
   std::string customer;
   std::string product;
@@ -193,8 +194,8 @@ struct TakeOver {
 };
 struct TakenOver {};
 
-/// Jobs of this customer and product are waiting `between_cells`, or have become runnable in
-/// another cell.
+/// Jobs of this customer and product need another cell: they were moved to `between_cells` and wait
+/// for the cell that the routing names, or they are in another cell and have become runnable.
 struct JobsLeft {
   std::string customer;
   std::string product;
@@ -215,7 +216,8 @@ struct SetCellState {
 };
 struct CellStateSet {};
 
-/// Have this many workers; answered once every step towards that number has begun.
+/// Have this many workers. Answered at once: surplus workers first finish their jobs, and retiring
+/// workers count until they have left.
 struct Resize {
   std::uint32_t target = 0;
 };
@@ -231,11 +233,12 @@ struct DescribeQueue {};
 struct QueueDescribed {
   QueueStatus queue;
   std::uint32_t ready = 0;
-  std::uint32_t busy = 0;      ///< Workers that have a job, and stay after it.
-  std::uint32_t retiring = 0;  ///< Workers that have a job, and leave after it.
+  std::uint32_t busy = 0;      ///< Workers that have a job and then wait for another.
+  std::uint32_t retiring = 0;  ///< Workers that have a job and then leave.
 };
 
-/// To a service client: make new calls with this provider; calls in flight end with the old one.
+/// To a service client: make new calls with this provider. The old provider finishes its calls,
+/// then ends.
 struct ReplaceProvider {
   ServiceEntry entry;
 };
@@ -246,9 +249,10 @@ struct ServiceDescribed {
   ServiceStatus status;
 };
 
-/// To a worker: leave after the job in hand. To a pool: retire every worker. To a cell: start no
-/// further job, and stop the pool. A pool and a cell answer once the last worker has left.
+/// Stop without interrupting a job. The interfaces of the worker, the pool and the cell say what
+/// each of them does.
 struct GracefulStop {};
+/// The last worker of the pool or the cell has left.
 struct Stopped {};
 
 /// Start no further job, and refuse new ones.
@@ -308,10 +312,10 @@ struct JobWorkCompleted {
   CallOutcome outcome;
 };
 
-/// This worker is off the ready list, and every job handed to it has reached it.
+/// This worker is off the ready list. A job that was handed to it has arrived before this message.
 struct ReadyWithdrawn {};
 
-/// Do what is due. A tick is superseded unless `at` is the time that its actor is armed for.
+/// Do what is due. The actor ignores a tick unless `at` is the time that its timer is armed for.
 struct Tick {
   SteadyTime at{};
 };
@@ -363,7 +367,7 @@ using JobWorker = caf::typed_actor<
     caf::reacts_to<RunJob>,
     /// Ignored unless the lease is the one in hand.
     caf::reacts_to<AbortWork>,
-    /// Withdraws, finishes the job that it has or that is on its way, and leaves.
+    /// Withdraws, finishes the job that it has or that is on its way to it, and leaves.
     caf::reacts_to<GracefulStop>,
     /// Leaves, unless it has a job.
     caf::reacts_to<ReadyWithdrawn>>;
@@ -394,7 +398,7 @@ namespace cells {
 /// Makes the calls of one service through its provider, and replaces a provider that dies. One per
 /// service, shared by all cells.
 using ServiceClient = Provider::extend<
-    /// Starts the new provider; the old one ends with its last call.
+    /// Starts the new provider. The old provider finishes its calls, then ends.
     caf::reacts_to<ReplaceProvider>,
     /// Reports the current figures.
     caf::replies_to<DescribeService>::with<ServiceDescribed>>;
@@ -411,8 +415,8 @@ struct CellConfig {
   CellSettings settings;
   bool closes_when_idle = false;  ///< True for an instance of a template, and while leaving.
   bool leaving = false;           ///< No longer configured: not even an override keeps it open.
-  /// Null, as after a start: every job of the cell runs here. Otherwise only the jobs that the
-  /// routing sends here do; the others are released.
+  /// Null until a reload changes the routing: every job of the cell runs here. Otherwise only the
+  /// jobs that the routing sends here do; the others are released.
   std::shared_ptr<const Routing> routing;
   std::shared_ptr<const Services> services;  ///< Never null.
 };
@@ -464,14 +468,15 @@ using JobDispatcher = caf::typed_actor<
     caf::replies_to<HandBack>::with<HandedBack>,
     /// Reports whether the cell could close.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
-    /// Aborts what is overdue, advances what has fallen due, and repairs a lost wake-up.
+    /// Aborts what is overdue, advances what has fallen due, and looks for runnable jobs whose
+    /// notification was lost.
     caf::reacts_to<Tick>>;
 
 /// Keeps the workers of one cell at their number: spawns, retires and replaces them. One per cell.
 using JobWorkerPool = caf::typed_actor<
     /// Spawns missing workers, or retires surplus ones, idle workers first.
     caf::replies_to<Resize>::with<Resized>,
-    /// Retires every worker.
+    /// Retires every worker. Answers once the last one has left.
     caf::replies_to<GracefulStop>::with<Stopped>,
     /// Ends every worker, after their dispatcher has died.
     caf::replies_to<KillWorkers>::with<WorkersKilled>>;
@@ -498,7 +503,7 @@ using Cell = caf::typed_actor<
     caf::replies_to<TakeOver>::with<TakenOver>,
     /// From the dispatcher; forwarded to the cell dispatcher.
     caf::reacts_to<JobsLeft>,
-    /// Lets running jobs finish, and starts none.
+    /// Starts no further job, and stops the pool. Answers once the last worker has left.
     caf::replies_to<GracefulStop>::with<Stopped>,
     /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<HandBack>::with<HandedBack>,
@@ -534,7 +539,8 @@ using CellDispatcher = caf::typed_actor<
     /// Stops every cell gracefully, hands back the jobs that still run after the grace period, and
     /// flushes the store. Waits for no call longer than the grace period and hand_back_patience.
     caf::replies_to<ShutDown>::with<ShutdownCompleted>,
-    /// From a cell that may be closed: closes it until its next job, if it is still idle.
+    /// From a cell that closes when it is idle: closes it, unless it has received a job meanwhile.
+    /// Its next job starts it again.
     caf::reacts_to<CellIdle>,
     /// The grace period of a ShutDown is over.
     caf::reacts_to<Tick>>;

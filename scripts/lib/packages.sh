@@ -8,11 +8,11 @@ build_packages=(
   libcli11-dev libspdlog-dev libssl-dev libuv1-dev libsystemd-dev prometheus-cpp-dev
 )
 # For the commands that the README shows after scripts/run.
-run_packages=(curl)
+run_packages=(curl procps)
 test_packages=(
   "${run_packages[@]}"
   git catch2 python3 nodejs npm golang-go python3-requests wrk libsystemd-shared
-  openssl procps sqlite3
+  openssl sqlite3
 )
 # Test tools whose packages enable services when apt installs them: unpacked instead, each into its
 # directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.

@@ -47,12 +47,12 @@ Poller::Poller(std::shared_ptr<ServerState> server)
           server_,
           Deadlines({server_->limits.idle_timeout, server_->limits.head_timeout,
                      server_->limits.body_timeout, server_->limits.write_timeout, linger_timeout}),
-          {},
-          std::vector<char>(read_bytes_max),
-          {},
-          {},
-          {},
-          {},
+          {},                                 // now
+          std::vector<char>(read_bytes_max),  // scratch
+          {},                                 // tasks
+          {},                                 // unread
+          {},                                 // closed
+          {},                                 // large_bodies
           UnsentAnswers(server_->limits.unsent_bytes_max)},
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       spare_(spare_descriptor()) {
@@ -175,7 +175,8 @@ std::optional<SteadyTime> Poller::next_give_up() const {
   return loop_.large_bodies.front()->room_since() + BodyRoom::patience;
 }
 
-/// Refuses bodies that have kept others waiting for too long, and resumes those that now have room.
+/// Refuses each body that has held room for too long while others wait. Then gives the free room to
+/// the connections that wait for it, and resumes them.
 void Poller::grant_room() {
   for (auto due = next_give_up(); due && *due <= loop_.now; due = next_give_up()) {
     loop_.large_bodies.front()->make_room();
@@ -187,6 +188,8 @@ void Poller::grant_room() {
   }
 }
 
+/// While the unsent bytes of all clients together exceed their limit, disconnects the client that
+/// has read nothing for the longest time.
 void Poller::close_stalled() {
   while (auto* connection = loop_.unsent.excess()) connection->abandon();
 }
@@ -196,8 +199,8 @@ SteadyTime Poller::end_of_deferred_work() const {
   return now + std::max<SteadyTime::duration>(deferred_work_min, now - loop_.now);
 }
 
-/// Connections queued meanwhile wait for the next round, behind those that this round did not
-/// reach.
+/// Serves the queue until the time budget is used up. The connections that are left come first in
+/// the next round, before those that were queued during this one.
 void Poller::continue_reading() {
   const auto until = end_of_deferred_work();
   unread_now_.swap(loop_.unread);
@@ -301,8 +304,8 @@ void Poller::handle_commands() {
   if (shutdown_until_ && !already) shut_down();
 }
 
-/// Removes the socket from epoll before it is closed: if another process shares the socket, closing
-/// it does not remove it.
+/// Removes the listening socket from epoll, then closes its descriptor. Closing alone would not
+/// remove the socket while another process has it open.
 void Poller::stop_accepting() {
   if (!listening_) return;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);

@@ -19,6 +19,9 @@ RoutingKey routing_key_of(const JobSpec& spec) {
 
 }  // namespace
 
+// `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs`: the turn
+// of a runnable job is 10 - priority, that of any other open job 10 + state (12: running), and
+// `marks & 2` is set while a job is held.
 SqliteJobs::SqliteJobs(Connection& connection)
     : connection_(connection),
       backlogs_(connection),
@@ -238,7 +241,8 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   return fetched;
 }
 
-/// The best runnable jobs of one customer's backlogs in one cell.
+/// The runnable jobs of one customer's backlogs in one cell that run first: in order of their turns
+/// (the higher priority first), then of their places.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::size_t limit) {
   using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
@@ -264,8 +268,8 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
 
 // --- Committing ------------------------------------------------------------------------------
 
-// Reads run in the transaction too: outside one, each statement would take its own lock on the log.
-// An open transaction blocks nothing, since no other connection writes.
+// Reads run in the transaction too: outside one, each statement would lock the write-ahead log and
+// unlock it again. An open transaction blocks nothing, since no other connection writes.
 void SqliteJobs::enter() {
   if (!connection_.in_transaction()) connection_.execute("BEGIN IMMEDIATE");
 }
@@ -318,8 +322,8 @@ JobRow SqliteJobs::load(JobId id) {
   return read_job(select_job_, backlogs_);
 }
 
-/// A caller may report what it finds to a client. If that is a claim, the answer has to wait until
-/// the claim is on disk, hence touch().
+/// A caller may report the job to a client. If the job is only claimed, touch() makes the answer
+/// wait until the claim is on disk.
 std::optional<JobRow> SqliteJobs::find(JobId id) {
   if (const auto claim = claims_.find(id); claim != claims_.end()) {
     touch();
@@ -331,7 +335,8 @@ std::optional<JobRow> SqliteJobs::find(JobId id) {
   return read_job(select_job_, backlogs_);
 }
 
-/// Records a place, or the id of a removed job, which the ids in `jobs` do not show.
+/// Records a number that was used but may not be the id of a row in `jobs`: a place, or the id of a
+/// removed job. New ids must be greater.
 void SqliteJobs::note_place(JobId place) {
   last_place_ = std::max(last_place_, place);
   last_id_ = std::max(last_id_, place);
@@ -346,8 +351,9 @@ void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   update_cell_.bind(1, to_integer(id)).bind(2, to).run();
 }
 
-/// Replaces a stored job by `next`. The change may put it into its line or take it out; returns the
-/// job that became runnable because this one left.
+/// Replaces a stored job by `next`. If `next` has a place and the stored job had none, the job
+/// joins its line; in the reverse case it leaves the line. Returns the job that became runnable
+/// because this one left.
 JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks marks) {
   const auto& entity = next->spec->entity;
   const bool enters = before.place == 0 && next->place != 0;

@@ -1,9 +1,10 @@
 """Bounds on real time that a busy machine cannot break.
 
-A test fails for being late only when the machine had processors to spare. Linux reports how long
-runnable threads waited for a processor (/proc/pressure/cpu, "some"), and how long the hypervisor
-took the processors away ("steal" in /proc/stat). If this wait can explain the lateness, the test
-prints "not judged: ..." instead of failing; scripts/test lists these lines at its end.
+A test fails for being late only when the machine had processors to spare. Linux reports for how
+much of the time at least one runnable thread waited for a processor (/proc/pressure/cpu, "some"),
+and how long the hypervisor took the processors away ("steal" in /proc/stat). If these times can
+explain the lateness, the test prints "not judged: ..." instead of failing; scripts/test lists these
+lines at its end.
 """
 
 import os
@@ -29,8 +30,8 @@ def processor_times_s():
 
 
 def waited_s():
-    """How long any thread has waited for a processor since the machine started; None when the
-    kernel does not count that."""
+    """The time since the machine started in which at least one thread waited for a processor, plus
+    the stolen time of all processors. None when the kernel does not count the former."""
     try:
         with open("/proc/pressure/cpu", encoding="ascii") as file:
             pressure_s = int(file.readline().rpartition("=")[2]) / 1e6

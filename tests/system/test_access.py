@@ -29,6 +29,12 @@ ENDPOINTS = [
     ("GET", "/v1/cells/acme/*", "read"),
     ("PUT", "/v1/admin/cells/acme/*/pool", "admin"),
     ("DELETE", "/v1/admin/cells/acme/*/pool", "admin"),
+    ("POST", "/v1/admin/cells/acme/*/pause", "admin"),
+    ("POST", "/v1/admin/cells/acme/*/drain", "admin"),
+    ("POST", "/v1/admin/cells/acme/*/resume", "admin"),
+    ("GET", "/v1/services", "read"),
+    ("GET", "/v1/admin/config", "admin"),
+    ("POST", "/v1/admin/reload", "admin"),
     ("GET", "/v1/admin/backup", "admin"),
 ]
 OPEN_ENDPOINTS = ("/livez", "/readyz")

@@ -14,10 +14,10 @@ namespace test {
 
 using std::chrono::milliseconds;
 
-/// How long threads have waited for a processor since the machine started: runnable threads behind
-/// others (/proc/pressure/cpu), and all threads for the hypervisor ("steal" in /proc/stat). If the
-/// kernel lacks these figures, all time counts while the load average is above half of the
-/// processors.
+/// The time since the machine started in which at least one runnable thread waited for a processor
+/// (/proc/pressure/cpu, "some"), plus the time for which the hypervisor took processors away
+/// ("steal" in /proc/stat). If the kernel lacks the former, all time counts while the load average
+/// is above half of the processors.
 inline milliseconds waited_for_processor() {
   std::string word;
   std::ifstream pressure("/proc/pressure/cpu");

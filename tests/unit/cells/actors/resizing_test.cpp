@@ -20,6 +20,10 @@ TEST_CASE("a shrink never interrupts a running job, and starts none beyond the n
   CHECK(engine.cell().pool.target == 1);
   CHECK(engine.cell().pool.busy == 1);
   CHECK(count_alive(engine.recorder->workers) == 1);
+  for (const JobId job : {a, b, c}) {
+    CHECK(engine.state(job) == JobState::succeeded);
+    CHECK(engine.stored(job)->steps[0].attempts == 1);
+  }
 }
 
 TEST_CASE("a shrink retires idle workers first") {
@@ -30,7 +34,7 @@ TEST_CASE("a shrink retires idle workers first") {
   CHECK(engine.cell().pool.retiring == 0);
   CHECK(count_alive(engine.recorder->workers) == 1);
   engine.succeed(job);
-  CHECK(engine.recorder->workers.size() == 4);  // The busy one was not replaced.
+  CHECK(engine.recorder->workers.size() == 4);  // The pool kept the busy worker.
 }
 
 TEST_CASE("a growth takes effect at once") {
@@ -54,7 +58,7 @@ TEST_CASE("a resize survives a crash, and is undone on request") {
   CHECK(engine.cell().pool.target == 2);
 }
 
-TEST_CASE("an idle worker that is stopping gets no job") {
+TEST_CASE("an idle worker that was retired gets no job") {
   Fixture engine{2};
   engine.resize(1);
   REQUIRE(count_alive(engine.recorder->workers) == 1);
@@ -68,13 +72,15 @@ TEST_CASE("an idle worker that is stopping gets no job") {
   CHECK(engine.recorder->hand_outs.size() == 2);  // Neither job had to be handed out again.
 }
 
-TEST_CASE("a worker that is stopping runs the job that was already on its way") {
+TEST_CASE("a retiring worker runs the job that was already on its way to it") {
   Fixture engine{1};
-  // GracefulStop and the job cross: the worker finds both in its mailbox, GracefulStop first.
+  // GracefulStop and the job cross: the only worker of the pool, workers.at(0), finds both in its
+  // mailbox, GracefulStop first.
   auto worker = caf::actor_cast<JobWorker>(
       caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->workers.at(0)));
   caf::anon_send(worker, GracefulStop{});
   caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
+  // Let every actor but this worker run.
   const auto* asleep = dynamic_cast<caf::resumable*>(caf::actor_cast<caf::abstract_actor*>(worker));
   engine.scheduler().run_jobs_filtered([&](const caf::resumable* next) { return next != asleep; });
   worker = nullptr;
@@ -87,7 +93,7 @@ TEST_CASE("a worker that is stopping runs the job that was already on its way") 
   CHECK(engine.state(job) == JobState::succeeded);
   CHECK(engine.recorder->hand_outs.size() == 1);
   CHECK_FALSE(is_alive(engine.recorder->workers.at(0)));
-  CHECK(count_alive(engine.recorder->workers) == 1);  // The pool has replaced it.
+  CHECK(count_alive(engine.recorder->workers) == 1);  // The pool has replaced the worker.
 }
 
 TEST_CASE("workers are distinguished by identity while some leave and others join") {
@@ -97,7 +103,7 @@ TEST_CASE("workers are distinguished by identity while some leave and others joi
   engine.resize(1);  // Two busy workers are to leave.
   engine.resize(3);  // They have not left, so no worker is spawned yet.
   CHECK(engine.recorder->workers.size() == 3);
-  const auto lost = engine.recorder->workers.at(0);
+  const auto lost = engine.recorder->workers.at(0);  // Any of them: all have a job.
   caf::anon_send_exit(lost, caf::exit_reason::unhandled_exception);
   engine.settle();
   CHECK(count_alive(engine.recorder->workers) == 3);

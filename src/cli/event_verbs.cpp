@@ -19,7 +19,7 @@ std::string events_path(const std::string& id) {
 }
 
 void report_gap(const json::Value& event) {
-  print_message("changes may have been missed: " + cleaned(text_at(event, {"detail"})));
+  print_message(cleaned(text_at(event, {"detail"})));
 }
 
 void print_change(Session& session, const std::string& data, const json::Value& job) {

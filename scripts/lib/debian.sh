@@ -91,8 +91,9 @@ in_debian() {
   local release=$1 directory packages
   shift
   directory=$(chroot_of "$release")
+  # A chroot runs no services, so the packages that enable some are installed like the others.
   packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}"
-    "${package_packages[@]}")
+    "${package_packages[@]}" "${unpacked_packages[@]%=*}")
   can_be_root || die "a chroot needs root or sudo"
   [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
     make_chroot "$(debian_codename "$release")" "$directory" "${packages[@]}"

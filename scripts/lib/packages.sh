@@ -71,25 +71,33 @@ need_packages() {
     die "these packages could not be installed: ${missing[*]}"
 }
 
+# unpack_package PACKAGE DIRECTORY: unpacks Debian's package there, and installs nothing.
+unpack_package() {
+  local scratch apt
+  scratch=$(mktemp -d)
+  apt=(apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" -o Acquire::Retries=3)
+  # The machine may have no package lists, or old ones.
+  if (cd "$scratch" &&
+    { "${apt[@]}" download "$1" 2>/dev/null ||
+      { as_root apt-get --quiet --quiet update && "${apt[@]}" download "$1"; }; } >&2) &&
+    dpkg-deb --extract "$(echo "$scratch"/*.deb)" "$scratch/root"; then
+    mkdir -p "$(dirname "$2")"
+    mv "$scratch/root" "$2"
+  else
+    echo "$(basename "$0"): $1 cannot be downloaded" >&2
+  fi
+  rm -rf "$scratch"
+}
+
 # unpack_tools DIRECTORY: unpacks each of unpacked_packages whose program is missing into
-# DIRECTORY/PACKAGE. Installs nothing. A package that cannot be downloaded is reported and left out:
-# its tests are then not judged.
+# DIRECTORY/PACKAGE. The tests that need a package that cannot be downloaded are not judged.
 unpack_tools() {
-  local pair package program scratch
+  local pair package program
   for pair in "${unpacked_packages[@]}"; do
     package=${pair%=*} program=${pair#*=}
     if command -v "$program" >/dev/null || [ -d "$1/$package" ]; then continue; fi
-    echo "$(basename "$0"): unpacking Debian's $package into $1 (it is not installed)" >&2
-    scratch=$(mktemp -d)
-    if (cd "$scratch" && apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" \
-      -o Acquire::Retries=3 download "$package" >&2) &&
-      dpkg-deb --extract "$(echo "$scratch"/*.deb)" "$scratch/root"; then
-      mkdir -p "$1"
-      mv "$scratch/root" "$1/$package"
-    else
-      echo "$(basename "$0"): $package cannot be downloaded" >&2
-    fi
-    rm -rf "$scratch"
+    echo "$(basename "$0"): unpacking Debian's $package into $1; it is not installed" >&2
+    unpack_package "$package" "$1/$package"
   done
 }
 

@@ -16,6 +16,9 @@ from daemon import DEADLINE_S, Daemon, EndToEnd, wait_until
 from machine import Quiet
 
 GROWTH_BYTES_MAX = 16 << 20
+# On a busy machine more answers are in memory at a time, because celld's threads wait in the middle
+# of them. More than this is a fault on any machine.
+BUSY_GROWTH_BYTES_MAX = 4 * GROWTH_BYTES_MAX
 P99_MS_MAX = 10.0
 # A busy machine delays every client, whether other work or the attackers keep it busy. So at the
 # same time a second victim uses a second daemon, the bystander, which is not under attack. If the
@@ -142,7 +145,9 @@ class Siege(EndToEnd):
         self.client.close()
         wait_until(lambda: self.descriptors() <= descriptors, "the descriptors are closed")
         if MEASURED:
-            self.assertLessEqual(grown, GROWTH_BYTES_MAX, "memory")
+            self.assertLessEqual(grown, BUSY_GROWTH_BYTES_MAX, "memory")
+            if grown > GROWTH_BYTES_MAX and not quiet.explains("the memory under attack"):
+                self.fail(f"memory grew by {grown} bytes, not {GROWTH_BYTES_MAX}")
             most_ms = (P99_MS_MAX if bystander_p99_ms <= QUIET_P99_MS_MAX
                        else BYSTANDER_FACTOR_MAX * bystander_p99_ms)
             if p99_ms > most_ms and not quiet.explains("the latency under attack"):

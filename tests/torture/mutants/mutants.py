@@ -13,7 +13,6 @@ on a copy of the tree, in build-mutants/.
 
 import contextlib
 import filecmp
-import functools
 import glob
 import os
 import random
@@ -159,27 +158,34 @@ def build(check, seconds):
     return run(("cmake", "--build", "build", "--target", *check.targets), seconds)
 
 
-@functools.cache
-def baseline(name):
+def require_baseline(name):
     """The check must pass without a mutant; otherwise it would kill every one."""
     check = check_of(name)
-    for good, said in (build(check, BASELINE_BUILD_S), run(check.command, TEST_S)):
+    for seconds, act in ((BASELINE_BUILD_S, lambda limit: build(check, limit)),
+                         (TEST_S, lambda limit: run(check.command, limit))):
+        good, said = act(seconds)
         if not good:
             sys.exit(f"mutants: {name} fails without a mutant: {said[-4000:]}")
 
 
-def judge(mutation, with_system):
-    """("killed", by which check), ("invalid", why) or ("survived", "")."""
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def judge(mutation, with_system, tried):
+    """("killed", by which check), ("invalid", why) or ("survived", ""). `tried` are the checks that
+    passed without a mutant."""
     path = os.path.join(TREE, mutation.path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    checks = plan_of(mutation.path, with_system)
-    for name in checks:
-        baseline(name)
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(mutation.applied_to(text))
-        for name in checks:
+        for name in plan_of(mutation.path, with_system):
+            if name not in tried:
+                write(path, text)
+                require_baseline(name)
+                tried.add(name)
+            write(path, mutation.applied_to(text))
             good, said = build(check_of(name), BUILD_S)
             if not good:
                 error = re.search(r"error: .*", said)
@@ -189,15 +195,14 @@ def judge(mutation, with_system):
                 return "killed", name
         return "survived", ""
     finally:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write(path, text)
 
 
 def work(options, outcome):
     known = reasons()
     ends_at = time.monotonic() + options.seconds
     prepare()
-    by_area = areas(options.only)
+    by_area, tried = areas(options.only), set()
     for unit in range(options.first, options.first + options.count):
         turn, area = unit // len(by_area), by_area[unit % len(by_area)]
         if time.monotonic() > ends_at or turn >= max(map(len, by_area)):
@@ -205,7 +210,7 @@ def work(options, outcome):
         mutation = area[turn] if turn < len(area) else None
         figures = {}
         if mutation:
-            verdict, why = judge(mutation, options.system)
+            verdict, why = judge(mutation, options.system, tried)
             reason = known.get(without_line(mutation))
             if verdict == "survived" and reason:
                 verdict, why = "equivalent", reason

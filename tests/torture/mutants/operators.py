@@ -25,7 +25,7 @@ GUARD = re.compile(r"^[ \t]*(?:if \([^\n{}]*\) (?:return|continue|break|throw)\b
                    re.MULTILINE)
 CALL = re.compile(r"^[ \t]*(?!return\b|co_|delete\b|throw\b|using\b|case\b|if\b|for\b|while\b|else\b)"
                   r"[A-Za-z_][\w.:>\-\[\]()*]*\([^;\n{}]*\);\n", re.MULTILINE)
-ARGUMENTS = re.compile(r"(?<=[\w>])\(([\w.:*&>\-]+), ([\w.:*&>\-]+)\)")
+ARGUMENTS = re.compile(r"(?<=[\w>])(?<!min)(?<!max)\(([\w.:*&>\-]+), ([\w.:*&>\-]+)\)")
 # In strings that hold SQL.
 SQL = re.compile(r"\b(SELECT|WHERE|UPDATE|DELETE FROM|ORDER BY|INSERT INTO|AND)\b")
 SQL_SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " AND ": " OR ",

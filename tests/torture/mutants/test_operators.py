@@ -40,6 +40,7 @@ class Operators(unittest.TestCase):
 
     def test_arguments_are_swapped(self):
         self.assert_made("f(a, b);", "swapped arguments", "f(b, a);")
+        self.assert_made("std::min(a, b);", "swapped arguments")
 
     def test_a_negation_is_dropped(self):
         self.assert_made("return (!a);", "dropped negation", "return (a);")

@@ -109,7 +109,7 @@ void Poller::stop(std::chrono::milliseconds grace) {
 
 void Poller::run() {
   for (;;) {
-    handle_commands();
+    handle_orders();
     if (has_stopped()) break;
     wait_for_events();
     take_notices();
@@ -288,7 +288,7 @@ void Poller::free_closed() {
 }
 
 /// Carries out what other threads have requested.
-void Poller::handle_commands() {
+void Poller::handle_orders() {
   const bool already = shutdown_until_.has_value();
   {
     const std::lock_guard lock(mutex_);

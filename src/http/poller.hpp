@@ -48,7 +48,7 @@ class Poller {
   void shed_client();
   void add(Accepted client);
   void free_closed();
-  void handle_commands();
+  void handle_orders();
   void stop_accepting();
   void finish_hand_over();
   /// True once a stop has closed every connection or used up its grace period.

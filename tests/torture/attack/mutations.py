@@ -24,7 +24,7 @@ SEEDS = [
     request("GET", "/v1/jobs/1m7y89v8p0000"),
     request("GET", "/v1/cells"),
     request("GET", "/v1/cells/*/*"),
-    request("GET", "/v1/events?customer=nobody", b"", "Last-Event-ID: 1-1"),
+    request("GET", "/v1/events?customer=absent", b"", "Last-Event-ID: 1-1"),
     request("GET", "/v1/jobs/1m7y89v8p0000/events"),
     request("POST", "/v1/jobs/1m7y89v8p0000/cancel"),
     request("POST", "/v1/jobs/1m7y89v8p0000/retry", b"{}", JSON),

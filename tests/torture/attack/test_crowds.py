@@ -295,7 +295,7 @@ class Readers(Siege):
         with self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:
-                    crowd.join(200).send(request("GET", "/v1/events?customer=nobody"))
+                    crowd.join(200).send(request("GET", "/v1/events?customer=absent"))
                     time.sleep(0.1)
                     crowd.reset()
 

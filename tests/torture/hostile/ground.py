@@ -65,7 +65,7 @@ class TestBed:
     """Each hostile behaviour is a service of its own, in one cell with all the others; the good
     services have another cell."""
 
-    def __init__(self, behaviours=BEHAVIOURS):
+    def __init__(self, behaviours=BEHAVIOURS, environment=None):
         self.behaviours = list(behaviours)
         self.directory = tempfile.mkdtemp(prefix="celld-hostile-")
         self.provider = Provider()
@@ -82,7 +82,7 @@ class TestBed:
         self.lateness = lateness.Lateness(self.quiet.explains)
         self.memory = self.grown = 0  # Bytes: the baseline, and the most above it.
         self.good_jobs = 0
-        self.daemon = Daemon(self.config(), self.directory).start()
+        self.daemon = Daemon(self.config(), self.directory, environment=environment).start()
         self.client = self.daemon.client()
         self.descriptors = self.supervisor = None  # As warm_up() found them.
 

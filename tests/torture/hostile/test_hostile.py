@@ -15,7 +15,8 @@ from commands import COMMANDS
 from connections import CONNECTIONS
 from daemon import wait_until
 from ground import KINDS, TestBed
-from lateness import MANY, MS_MAX, REPEATS, Lateness, moment, of_attempt
+from lateness import (BUSY_LATE_SHARE_MAX, LATE_SHARE_MAX, MANY, MS_MAX, REPEATS, Lateness, moment,
+                      of_attempt)
 
 AT_ONCE = 12
 
@@ -75,15 +76,21 @@ class LatenessTest(unittest.TestCase):
         self.assertEqual(self.judge(self.IN_TIME), ([], 0))
         self.assertEqual(self.judge(self.LATE, {}), ([], 1))
 
-    def test_attempts_that_are_late_only_beside_others_are_a_fault_if_most_are(self):
-        half = MANY // 2
-        for late, faults in ((half, []),
-                             (half + 1, [f"of {MANY} HTTP attempts {half + 1} were late"])):
-            lateness = Lateness()
-            for number in range(MANY):
-                lateness.judge(self.LATE if number < late else self.IN_TIME,
-                               lambda: ([], self.IN_TIME))
-            self.assertEqual(lateness.faults(), faults)
+    def faults(self, late, is_explained):
+        """Of MANY attempts of which `late` were late beside others, and in time when alone."""
+        lateness = Lateness(is_explained=lambda what: is_explained)
+        for number in range(MANY):
+            lateness.judge(self.LATE if number < late else self.IN_TIME,
+                           lambda: ([], self.IN_TIME))
+        return lateness.faults()
+
+    def test_attempts_that_are_late_only_beside_others_are_a_fault_if_more_than_a_few_are(self):
+        few, most = int(LATE_SHARE_MAX * MANY), int(BUSY_LATE_SHARE_MAX * MANY)
+        fault = f"of {MANY} HTTP attempts {{}} were late"
+        self.assertEqual(self.faults(few, False), [])
+        self.assertEqual(self.faults(few + 1, False), [fault.format(few + 1)])
+        self.assertEqual(self.faults(most, True), [])
+        self.assertEqual(self.faults(most + 1, True), [fault.format(most + 1)])
 
 
 class LeftoversTest(unittest.TestCase):

@@ -50,7 +50,8 @@ CAMPAIGNS = (
         name="fuzz", promises="P9, P12",
         what="each of the fuzzers, continuing from the corpus so far",
         unit="seconds", goal=7 * 3600,
-        command=("tests/torture/fuzz/campaign.py", *LIMITS), needs=("build-fuzz/fuzz_json",),
+        command=("tests/torture/fuzz/campaign.py", *LIMITS, "--workers", str(os.cpu_count() or 1)),
+        needs=("build-fuzz/fuzz_json",),
         slice_min_s=10),
     Campaign(
         name="mutations", promises="P9",

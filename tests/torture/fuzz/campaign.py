@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """The fuzzers as a campaign; a unit is one second of one fuzzer. They take turns of half a minute.
+With --workers N, N turns run side by side.
 
 Each turn first repeats the inputs with which earlier runs broke a promise. Needs a build of the
 fuzz preset.
 """
 
+import dataclasses
+import itertools
 import os
 import re
 import subprocess
@@ -26,50 +29,89 @@ def fuzzers():
                   if name.endswith("_fuzz.cpp"))
 
 
-def still_broken(name):
-    """The inputs found by earlier runs that still break the fuzzer's promise."""
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    name: str     # Of the fuzzer.
+    first: int    # Unit.
+    seconds: int
+
+
+def turns(first, count):
+    """The turns of these units. A turn begins at each multiple of TURN_S."""
+    names = fuzzers()
+    end = first + count
+    while first < end:
+        seconds = min(TURN_S - first % TURN_S, end - first)
+        yield Turn(names[first // TURN_S % len(names)], first, seconds)
+        first += seconds
+
+
+def still_breaks(name):
+    """Whether an input that an earlier run found still breaks the fuzzer's promise."""
     finds = os.path.join(BUILD, "finds", name)
-    names = sorted(os.listdir(finds)) if os.path.isdir(finds) else []
-    return [path for path in (os.path.join(finds, each) for each in names)
-            if subprocess.run([os.path.join(BUILD, "fuzz_" + name), *LIMITS, path], check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode]
+    for find in sorted(os.listdir(finds)) if os.path.isdir(finds) else []:
+        command = [os.path.join(BUILD, "fuzz_" + name), *LIMITS, os.path.join(finds, find)]
+        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode:
+            print(f"{name}: found earlier, and still broken: {' '.join(command)}", flush=True)
+            return True
+    return False
 
 
-def fuzz(name, seconds):
-    """Runs a fuzzer; returns (seconds, inputs tried, whether no promise broke)."""
-    for path in still_broken(name):
-        print(f"{name}: found earlier, and still broken: {BUILD}/fuzz_{name} {path}", flush=True)
-        return 0, 0, False
-    began_at = time.monotonic()
-    done = subprocess.run([os.path.join(HERE, "run_fuzzer"), "--grow", BUILD, name, str(seconds)],
-                          stdout=subprocess.PIPE, text=True, check=False)
-    took_s = int(time.monotonic() - began_at)
-    print(f"-- {name} for {took_s} of {seconds} s\n{done.stdout}", flush=True)
-    inputs = re.search(r"stat::number_of_executed_units: *(\d+)", done.stdout)
-    return min(took_s, seconds), int(inputs[1]) if inputs else 0, done.returncode == 0
+def begin(turn):
+    """Starts the turn's fuzzer, unless it is known to break its promise."""
+    if still_breaks(turn.name):
+        return None
+    command = [os.path.join(HERE, "run_fuzzer"), "--grow", BUILD, turn.name, str(turn.seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def end(turn, process):
+    """Waits for the fuzzer. Returns how many inputs it tried; None if a promise broke."""
+    if process is None:
+        return None
+    output = process.communicate()[0]
+    print(f"-- {turn.name} for {turn.seconds} s\n{output}", flush=True)
+    inputs = re.search(r"stat::number_of_executed_units: *(\d+)", output)
+    return int(inputs[1]) if inputs and process.returncode == 0 else None
+
+
+def fuzz(batch):
+    """Takes the turns side by side. Yields for each how many inputs it tried, or None."""
+    processes = [begin(turn) for turn in batch]
+    try:
+        for turn, process in zip(batch, processes):
+            yield end(turn, process)
+    finally:
+        for process in filter(None, processes):
+            process.kill()
 
 
 def work(options, outcome):
-    """Runs the fuzzers in turn. A fuzzer with a broken promise does not run again."""
-    names, broken = fuzzers(), set()
-    ends_at, first = time.monotonic() + options.seconds, options.first
-    left = min(options.count, round(min(options.seconds, options.count)))
-    while left > 0 and len(broken) < len(names) and time.monotonic() < ends_at:
-        name = names[first // TURN_S % len(names)]
-        seconds = min(TURN_S - first % TURN_S, left)
-        if name not in broken:
-            took_s, inputs, well = fuzz(name, seconds)
-            if not well:
-                broken.add(name)
-                outcome.fail(first, seconds)
-            outcome.add(took_s, {f"{name} inputs": inputs})
-            left -= took_s
-        first += seconds
+    """Runs the fuzzers in turn. A fuzzer with a broken promise does not run again. Its turn does
+    not count."""
+    broken = set()
+    ends_at = time.monotonic() + options.seconds
+    count = round(min(options.seconds * options.workers, options.count))
+    waiting = (turn for turn in turns(options.first, count) if turn.name not in broken)
+    while (time.monotonic() < ends_at
+           and (batch := list(itertools.islice(waiting, options.workers)))):
+        for turn, inputs in zip(batch, fuzz(batch)):
+            if inputs is None:
+                broken.add(turn.name)
+                outcome.fail(turn.first, turn.seconds)
+            else:
+                outcome.add(turn.seconds, {f"{turn.name} inputs": inputs})
     print(f"{outcome.units} seconds of fuzzing, {len(outcome.failed)} failures")
 
 
+def add_options(parser):
+    parser.add_argument("--workers", type=int, default=1, metavar="N",
+                        help="turns that run side by side")
+
+
 def main():
-    options = program.options(__doc__)
+    options = program.options(__doc__, add_options)
     program.run(options, lambda outcome: work(options, outcome))
 
 

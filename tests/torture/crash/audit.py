@@ -2,22 +2,38 @@
 machine's processes. Each compares its source with a ledger, and adds faults to the ledger.
 """
 
+import bisect
 import collections
 import contextlib
 import os
 import re
 import sqlite3
+import time
 
+from clients import SETTLE_MS
 from commands import TICK_S
 from daemon import SLOWDOWN
 from ledger import ENDED
 
-# The longest time from celld's decision to start a call until the provider notes it.
-BEGINNING_S = 1.0 * SLOWDOWN
-# The longest time from a provider's answer until celld has committed it, under load.
-ON_THE_WAY_S = 1.0 * SLOWDOWN
-# The longest time from celld's closing a connection until the provider notices, under load.
-HUNG_UP_S = 1.0 * SLOWDOWN
+# No result is on its way to the disk for longer, beyond the slowest that a client saw in the round.
+ON_THE_WAY_MORE_S = 0.02
+# However slow the round was.
+ON_THE_WAY_MAX_S = 1.0 * SLOWDOWN
+
+
+def wall_ahead_s():
+    """How far the wall clock is ahead of CLOCK_MONOTONIC; never less, and a moment more."""
+    monotonic = time.monotonic()
+    return time.time() - monotonic
+
+
+def read_interrupted(path):
+    """The jobs that a dead celld left running: [key, epoch of the lease, step, earlier
+    interruptions in a row] of each."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return [list(row) for row in database.execute(
+            "SELECT value, lease_epoch, step, interruptions FROM jobs JOIN job_labels ON id = job "
+            "WHERE name = 'key' AND state = 2")]
 
 
 def audit_database(ledger, path, jobs, whole=False):
@@ -58,18 +74,21 @@ def _audit_rows(ledger, rows, keys, total, jobs):
 def _audit_counts(faults, database):
     """The stored counts must match the rows, and no entity may have two running jobs."""
     counted = database.execute(
-        "SELECT cell, origin, scheduled, queued, running, retrying, compensating FROM routes "
-        "WHERE scheduled + queued + running + retrying + compensating > 0 "
-        "ORDER BY cell, origin").fetchall()
+        "SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, "
+        "runnable FROM routes WHERE scheduled + queued + running + retrying + compensating + "
+        "settling + runnable > 0 ORDER BY cell, origin").fetchall()
+    # A job is open until it has ended and left its line. Only runnable jobs have turns up to 9.
     actual = database.execute(
         "SELECT cell, origin, sum(state = 0), sum(state = 1), sum(state = 2), sum(state = 3), "
-        "sum(state = 4) FROM jobs WHERE state < 5 GROUP BY cell, origin "
+        "sum(state = 4), sum(state >= 5), sum(turn < 10) FROM jobs "
+        "WHERE state < 5 OR place IS NOT NULL GROUP BY cell, origin "
         "ORDER BY cell, origin").fetchall()
     faults.expect(counted == actual, "a cell's stored counts are wrong", counted, actual)
+    # In an entity's line only the head is runnable, and only the head runs.
     twice = database.execute(
-        "SELECT origin, entity_type, entity_id FROM jobs WHERE state = 2 "
+        "SELECT origin, entity_type, entity_id FROM jobs WHERE state = 2 OR turn < 10 "
         "GROUP BY origin, entity_type, entity_id HAVING count(*) > 1").fetchone()
-    faults.expect(twice is None, "two jobs of an entity are running in the database", twice)
+    faults.expect(twice is None, "two jobs of an entity may run in the database", twice)
 
 
 def processes_of(run):
@@ -112,58 +131,109 @@ def audit_calls(ledger, calls, pool_size):
         ledger.faults.expect(call.job in ledger.by_id, "a call for an unknown job", call)
     known = sorted((call for call in calls if call.job in ledger.by_id),
                    key=lambda call: call.began_at)
+    decided = _Decisions(ledger, known)
     _audit_late(ledger, known)
-    _audit_steps(ledger, known)
+    _audit_steps(ledger, known, decided)
     _audit_keys(ledger, known)
+    _audit_broken(ledger, known, decided)
+    _audit_settling(ledger, known)
     # A command's call shorter than its clock's tick says nothing about overlaps.
     timed = [call for call in known if call.ended_at is None or call.ended_at > call.began_at]
     _audit_entities(ledger, timed)
-    _audit_pools(ledger, timed, pool_size)
+    _audit_pools(ledger, timed, decided, pool_size)
+
+
+def _not_before(call):
+    """The call began at or after this time."""
+    return call.began_at - (TICK_S if call.key is None else 0)
 
 
 def _audit_late(ledger, calls):
-    """No call may start for a job or step that was already seen to have ended. A call that celld
-    hung up on may be noted late."""
+    """No call may start for a job or step that was already seen to have ended. A provider may note
+    late a call that celld has already hung up on."""
     for call in calls:
         entry = ledger.by_id[call.job]
-        since = call.began_at - TICK_S
-        ledger.faults.expect(entry.final is None or since < entry.final_at or call.broken,
+        since = _not_before(call)
+        ledger.faults.expect(entry.final is None or since < entry.final_at or call.over,
                              "a call for a job that had ended", call, entry.final_at)
         done_at = entry.steps_done.get(call.service, float("inf"))
-        ledger.faults.expect(since < done_at or call.broken,
+        ledger.faults.expect(since < done_at or call.over,
                              "a call for a step that had succeeded", call, done_at)
 
 
-def _answer_may_be_lost(ledger, call):
-    """Whether celld may have died before it recorded the call's answer. A stop waits for answers
-    that were sent before it; but only the command knows when a command's answer was sent."""
-    life = ledger.lives[call.life]
-    if life["signalled"] is None:
-        return False
-    sent = life["how"] == "stop" and call.key is not None
-    return call.ended_at >= life["signalled"] - (0 if sent else ON_THE_WAY_S)
+class OnTheWay:
+    """How long results take from the provider's answer until they are on disk, measured by the
+    clients that saw them in the same life. A client sees a result later than it is on disk."""
+
+    def __init__(self, ledger, calls):
+        self.ledger = ledger
+        self.slowest_s = {True: 0.0, False: 0.0}  # By whether the provider is a command.
+        answered = collections.defaultdict(list)
+        for call in calls:
+            if call.succeeded:
+                answered[call.job, call.service].append(call)
+        for (job, service), successes in answered.items():
+            self._measure(successes, ledger.by_id[job].steps_done.get(service, 0.0))
+
+    def _measure(self, successes, seen_at):
+        recorded = [call for call in successes if call.ended_at <= seen_at]
+        if not recorded:
+            return
+        call = recorded[-1]
+        life = self.ledger.lives[call.life]
+        if life.watched <= call.ended_at and (life.signalled is None or seen_at <= life.signalled):
+            kind = call.key is None
+            self.slowest_s[kind] = max(self.slowest_s[kind], seen_at - call.ended_at)
+
+    def longest_s(self, command):
+        return min(self.slowest_s[command] + ON_THE_WAY_MORE_S, ON_THE_WAY_MAX_S)
+
+    def may_be_lost(self, call):
+        """Whether celld may have died before it recorded the call's answer. A stop waits for
+        answers that were sent before it; but only the command knows when a command's answer was
+        sent. A killed celld may have stalled since it was last heard."""
+        life, command = self.ledger.lives[call.life], call.key is None
+        if life.signalled is None:
+            return False
+        recorded_by = life.signalled
+        if life.how == "kill":
+            recorded_by = min(recorded_by, life.heard - self.longest_s(command))
+        elif command:
+            recorded_by -= self.longest_s(command)
+        return call.ended_at >= recorded_by
 
 
-def _audit_steps(ledger, calls):
+def _audit_steps(ledger, calls, decided):
     """A step that succeeded may be called again only if celld lost the answer: to a crash or a
     stop, and then in a later life, or to a cancellation during the call."""
+    on_the_way = OnTheWay(ledger, calls)
     answered = {}
     for call in calls:
         step = (call.job, call.service)
         first = answered.get(step)
         if first is not None:
-            lost = call.life != first.life and _answer_may_be_lost(ledger, first)
-            cancelled = any(
-                first.began_at - ON_THE_WAY_S <= asked_at <= first.ended_at + ON_THE_WAY_S
-                for asked_at in ledger.by_id[call.job].cancels)
+            lost = call.life != first.life and on_the_way.may_be_lost(first)
+            cancelled = _may_be_cancelled(
+                ledger.by_id[call.job], decided.since(first),
+                first.ended_at + on_the_way.longest_s(first.key is None), call.began_at)
             ledger.faults.expect(lost or cancelled, "a step was called again after its success",
-                                 first, call)
+                                 first, call, ledger.lives[first.life], on_the_way.slowest_s)
         if call.succeeded:
             answered[step] = call
     for entry in ledger.by_id.values():
         for service in entry.steps_done:
             ledger.faults.expect((entry.id, service) in answered, "a step succeeded without a call",
                                  entry.id, service)
+
+
+def _may_be_cancelled(entry, began_at, recorded_at, again_at):
+    """Whether a cancellation may have reached celld between two times, and the job was reopened
+    before a third."""
+    return any(
+        cancel.sent_at <= recorded_at and cancel.status in (None, 200) and
+        (cancel.answered_at is None or cancel.answered_at >= began_at) and
+        any(cancel.sent_at < retry.sent_at <= again_at for retry in entry.retries)
+        for cancel in entry.cancels)
 
 
 def _audit_keys(ledger, calls):
@@ -176,15 +246,66 @@ def _audit_keys(ledger, calls):
 
 def _end_of(ledger, call):
     """When the call ended: at the latest with its life, although the provider may notice later."""
-    ends = [at for at in (call.ended_at, ledger.lives[call.life]["died"]) if at is not None]
+    ends = [at for at in (call.ended_at, ledger.lives[call.life].died) if at is not None]
     return min(ends, default=float("inf"))
 
 
-def _certainly_overlaps(ledger, before, call):
-    """Whether `before` was certainly running when `call` began. A provider may notice late that
-    celld hung up."""
-    late_s = HUNG_UP_S if before.broken else 0
-    return _end_of(ledger, before) - late_s > call.began_at
+class _Decisions:
+    """When celld decided at the earliest to start each call."""
+
+    def __init__(self, ledger, calls):
+        self.ledger = ledger
+        self.over = collections.defaultdict(list)  # By entity: when calls were certainly over.
+        for call in calls:
+            if call.ended_at is not None:
+                over_at = call.alive_at if call.broken else call.ended_at
+                bisect.insort(self.over[call.entity], over_at)
+
+    def since(self, call):
+        """After the job was submitted, after the entity's calls before, in the same life, and not
+        before the step's first attempt: celld tells when that began."""
+        entry, life = self.ledger.by_id[call.job], self.ledger.lives[call.life]
+        if call.over:  # It may have been noted late.
+            return entry.submitted_at
+        noted_at = _not_before(call)
+        known = [entry.submitted_at, life.began]
+        known += [at - life.wall_ahead_s for at in self.ledger.started_at(entry, call.service)]
+        over = self.over[call.entity]
+        known += over[:bisect.bisect_left(over, noted_at)][-1:]
+        return max(at for at in known if at <= noted_at)
+
+
+def _audit_broken(ledger, calls, decided):
+    """celld hangs up only when it dies or stops, at the attempt's deadline, or when the job is
+    cancelled. The end of a command that was killed is unknown."""
+    for call in calls:
+        if not call.broken or call.key is None:
+            continue
+        entry, signalled = ledger.by_id[call.job], ledger.lives[call.life].signalled
+        began_at = decided.since(call)
+        timeout_s = entry.sent.get("timeout_ms", float("inf")) / 1000
+        explained = (
+            signalled is not None and call.ended_at >= signalled or
+            call.ended_at >= began_at + timeout_s or
+            any(cancel.sent_at <= call.ended_at and
+                (cancel.answered_at is None or cancel.answered_at >= began_at)
+                for cancel in entry.cancels))
+        ledger.faults.expect(explained, "a call was cut short", call, signalled, entry.cancels)
+
+
+def _audit_settling(ledger, calls):
+    """After celld has hung up on a call, it keeps the entity for the service's `settle_ms`, even if
+    it died meanwhile."""
+    cut_short = {}  # By entity: the latest call that makes it settle.
+    for call in calls:
+        before = cut_short.get(call.entity)
+        if before is not None and _not_before(call) >= before.began_at:
+            # celld counts whole milliseconds.
+            until = before.alive_at + SETTLE_MS[before.service] / 1000 - 0.002
+            ledger.faults.expect(call.began_at >= until, "a call for an entity that was settling",
+                                 before, call)
+        if call.broken and call.service in SETTLE_MS:
+            cut_short[call.entity] = call
 
 
 def _audit_entities(ledger, calls):
@@ -192,28 +313,32 @@ def _audit_entities(ledger, calls):
     last = {}
     for call in calls:
         before = last.get(call.entity)
-        # A new life starts only after the previous one was reaped, so no clock is needed.
-        overlap = (before is not None and before.life == call.life and
-                   _certainly_overlaps(ledger, before, call))
-        ledger.faults.expect(not overlap, "two calls for one entity at once", before, call)
-        last[call.entity] = call
+        ended_at = float("-inf") if before is None else _end_of(ledger, before)
+        ledger.faults.expect(ended_at <= call.began_at, "two calls for one entity at once", before,
+                             call)
+        if _end_of(ledger, call) > ended_at:
+            last[call.entity] = call
 
 
-def _audit_pools(ledger, calls, pool_size):
-    """When a call starts, the calls of its cell must not exceed the pool's size."""
+def _audit_pools(ledger, calls, decided, pool_size):
     of_cell = collections.defaultdict(list)
     for call in calls:
-        of_cell[call.cell, call.life].append(call)
-    for (cell, _), cell_calls in of_cell.items():
-        name = re.sub("/.*", "/*", cell)
-        if name not in pool_size:
-            continue
-        running = []
-        for call in cell_calls:
-            running = [r for r in running if _end_of(ledger, r) > call.began_at]
-            overlapping = [r for r in running if _certainly_overlaps(ledger, r, call)] + [call]
-            running.append(call)
-            allowed = max(ledger.sizes_in_force(name, pool_size[name],
-                                                call.began_at - BEGINNING_S, call.began_at))
-            ledger.faults.expect(len(overlapping) <= allowed, "a pool's size was exceeded", cell,
-                                 f"{len(overlapping)} > {allowed} at {call.began_at}", overlapping)
+        of_cell[re.sub("/.*", "/*", call.cell)].append(call)
+    for cell, size in pool_size.items():
+        check_pool(ledger.faults, cell, of_cell[cell], lambda call: _end_of(ledger, call),
+                   decided.since,
+                   lambda since, until, cell=cell, size=size:
+                   ledger.sizes_in_force(cell, size, since, until))
+
+
+def check_pool(faults, name, calls, end_of, decided_since, sizes_in_force):
+    """The calls of a cell, in the order in which they began, must not exceed its pool's size. When
+    the last of the calls that are under way at one moment was decided, the others were under way."""
+    running = []
+    for call in calls:
+        running = [each for each in running if end_of(each) > call.began_at] + [call]
+        since = max(decided_since(each) for each in running)
+        allowed = max(sizes_in_force(since, call.began_at))
+        faults.expect(len(running) <= allowed, "a pool's size was exceeded", name,
+                      f"{len(running)} > {allowed} at {call.began_at}, decided since {since}",
+                      running)

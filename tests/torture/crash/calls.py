@@ -16,8 +16,15 @@ class Call:
     began_at: float
     ended_at: "float | None" = None  # Just before the answer left; None: never ended.
     broken: bool = False            # celld hung up before the answer.
+    alive_at: float = 0.0           # If broken: when celld had certainly not hung up yet.
     succeeded: bool = False
     key: "str | None" = None        # The Idempotency-Key header; None for a command.
+
+
+    @property
+    def over(self):
+        """celld had hung up before the provider read the call."""
+        return self.broken and self.ended_at == self.began_at
 
 
 def began(document, life, key):

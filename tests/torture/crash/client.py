@@ -84,12 +84,16 @@ async def unfinished(daemon):
             return count
 
 
-async def events(connection):
-    """Yields the job of each event until the connection breaks."""
+async def follow(connection):
+    """Opens a stream of all events."""
     connection.reader, connection.writer = await asyncio.open_connection(
         "127.0.0.1", connection.daemon.port, limit=16 << 20)
     connection.writer.write(b"GET /v1/events HTTP/1.1\r\nHost: celld\r\n\r\n")
     await connection.reader.readuntil(b"\r\n\r\n")
+
+
+async def events(connection):
+    """Yields the job of each event of a stream until the connection breaks."""
     text = b""
     while length := int(await connection.reader.readuntil(b"\r\n"), 16):
         text += (await connection.reader.readexactly(length + 2))[:-2]

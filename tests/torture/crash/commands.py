@@ -57,6 +57,11 @@ def install(directory):
     return path
 
 
+def is_command(arguments):
+    """Whether a process with these arguments is a command, and not a child of one."""
+    return arguments.startswith("/bin/sh ")
+
+
 def service(directory, run, life):
     return {"type": "command", "argv": [os.path.join(directory, "command")],
             "env": {"D": directory, "PATH": os.environ["PATH"], "CRASH_RUN": run,

@@ -3,6 +3,7 @@ each start, and a more thorough one the end.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -14,16 +15,18 @@ import audit
 import commands
 import journal
 from client import BROKEN, Connection, all_jobs, unfinished
-from clients import FIXED_CELLS, Clients, replace
-from daemon import SLOWDOWN, Daemon
+from clients import FIXED_CELLS, SETTLE_MS, Clients, replace
+from daemon import DEADLINE_S, SLOWDOWN, Daemon
 from ledger import ENDED
 from recording_provider import Provider
 
 DRAIN_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
-LONG_LIFE = 25  # One life in this many is long.
+LONG_LIFE = 25  # One life in this many is long, in which many results are seen.
+LONG_LIFE_S = 2.0
 BUDGET_OF_LONG_LIFE = 1000
-HOWS = {"kill": 60, "kill, and again at the start": 15, "stop": 15, "stop, then kill": 10}
+HOWS = {"kill": 50, "kill, and again at the start": 15, "kill with its supervisor": 10, "stop": 15,
+        "stop, then kill": 10}
 
 
 class Round:
@@ -57,7 +60,7 @@ class Round:
         return {
             "services": {"one": {"type": "http", "url": url + "one", "headers": life},
                          "two": {"type": "http", "url": url + "two", "headers": life,
-                                 "settle_ms": 20},
+                                 "settle_ms": SETTLE_MS["two"]},
                          "tool": commands.service(self.directory, self.run, self.life)},
             "defaults": {"pool": {"size": 4}, "timeout_ms": 60000,
                          "retry": {"max_attempts": 5, "backoff_ms": 10 + (variant >> 2) * 10,
@@ -74,12 +77,12 @@ class Round:
         how = chance.choices(list(HOWS), HOWS.values())[0]
         await self.start(chance.randrange(8))
         await self.audit_state()
-        if seed % LONG_LIFE == 5:  # Longer than an answer may take to reach the disk.
+        if seed % LONG_LIFE == 5:
             self.clients.begin(random.Random(seed), BUDGET_OF_LONG_LIFE)
-            await asyncio.sleep(2 * audit.ON_THE_WAY_S)
+            await asyncio.sleep(LONG_LIFE_S)
         else:
             self.clients.begin(chance, chance.randint(20, 120))
-        await self.signal_at_a_random_moment(chance, "stop" if how.startswith("stop") else "kill")
+        await self.signal_at_a_random_moment(chance, how)
         await self.wait_for_death(how, chance)
         await self.clients.end()
         if how == "kill, and again at the start":
@@ -89,7 +92,7 @@ class Round:
         self.life += 1
         self.daemon.environment = {"CRASH_RUN": self.run, "CRASH_LIFE": str(self.life)}
         replace(self.daemon.config_path, json.dumps(self.configuration(variant)))
-        self.journal.note("began", life=self.life)
+        self.journal.note("began", life=self.life, wall_ahead_s=audit.wall_ahead_s())
 
     async def start(self, variant):
         self.new_life(variant)
@@ -101,10 +104,14 @@ class Round:
         sent = asyncio.Event()
 
         def send():
-            if not sent.is_set():
-                sent.set()
-                self.journal.note("signalled", life=self.life, how=how)
-                self.daemon.signal(signal.SIGKILL if how == "kill" else signal.SIGTERM)
+            if sent.is_set():
+                return
+            sent.set()
+            supervisors = self.supervisors() if how == "kill with its supervisor" else []
+            self.journal.note("signalled", how=how.split()[0].rstrip(","))
+            self.daemon.signal(signal.SIGTERM if how.startswith("stop") else signal.SIGKILL)
+            for pid in supervisors:
+                os.kill(pid, signal.SIGKILL)
 
         def after(count):
             left = iter(range(count))
@@ -124,6 +131,7 @@ class Round:
     async def wait_for_death(self, how, chance):
         if how == "stop, then kill":
             await asyncio.sleep(chance.uniform(0, 0.2))
+            self.journal.note("signalled", how="kill")
             self.daemon.signal(signal.SIGKILL)
         if how == "stop":
             await asyncio.to_thread(self.daemon.wait, STOP_DEADLINE_S)
@@ -132,10 +140,31 @@ class Round:
         else:
             await asyncio.to_thread(self.daemon.kill)
             self.died("kill", -signal.SIGKILL, *([0] if how == "stop, then kill" else []))
+        if how == "kill with its supervisor":
+            await self.end_children_of_commands()
+
+    def supervisors(self):
+        """Usually one; none before celld has started a command."""
+        return [pid for pid, _, arguments in audit.processes_of(self.run)
+                if "supervise-commands" in arguments]
+
+    async def end_children_of_commands(self):
+        """When both celld and its supervisor are killed, the kernel ends the commands, but not the
+        children of commands."""
+        give_up_at = time.monotonic() + DEADLINE_S
+        while left := audit.processes_of(self.run):
+            if not any(commands.is_command(arguments) for _, _, arguments in left):
+                for pid, _, _ in left:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            elif time.monotonic() > give_up_at:
+                return  # The audit of the next life reports it.
+            await asyncio.sleep(0.005)
 
     def died(self, how, *codes):
         """Notes the death. Any exit code but these is a fault."""
-        self.journal.note("died", life=self.life, how=how)
+        self.journal.note("died", how=how)
+        self.journal.note("interrupted", jobs=audit.read_interrupted(self.database()))
         self.figures["stops" if how == "stop" else "kills"] += 1
         code = self.daemon.process.returncode
         self.faults.expect(code in codes, "celld exited with an unexpected code", how, code,
@@ -145,7 +174,7 @@ class Round:
         self.new_life(chance.randrange(8))
         self.daemon.spawn()
         await asyncio.sleep(chance.uniform(0, 0.06))
-        self.journal.note("signalled", life=self.life, how="kill")
+        self.journal.note("signalled", how="kill")
         await asyncio.to_thread(self.daemon.kill)
         self.died("kill", -signal.SIGKILL)
 
@@ -158,9 +187,18 @@ class Round:
         for job in jobs.values():
             self.journal.note("saw", job=job)
         ledger.check_state(jobs)
-        audit.audit_database(ledger, os.path.join(self.daemon.data, "celld.db"), jobs, whole)
-        audit.audit_sizes(ledger, await self.pool_sizes(), FIXED_CELLS, time.monotonic())
+        audit.audit_database(ledger, self.database(), jobs, whole)
+        await self.audit_sizes()
         return jobs
+
+    def database(self):
+        return os.path.join(self.daemon.data, "celld.db")
+
+    async def audit_sizes(self):
+        sizes = await self.pool_sizes()
+        audit.audit_sizes(self.journal.ledger, sizes, FIXED_CELLS, time.monotonic())
+        for cell, size in sizes.items():
+            self.journal.note("size", cell=cell, size=size)
 
     async def pool_sizes(self):
         connection = Connection(self.daemon)
@@ -178,7 +216,7 @@ class Round:
         await self.clients.submit_open()
         await self.drain()
         jobs = await self.audit_state(whole=True)
-        self.journal.note("signalled", life=self.life, how="stop")
+        self.journal.note("signalled", how="stop")
         self.daemon.signal(signal.SIGTERM)
         await self.wait_for_death("stop", random)
         # The journal's file must hold the same as the ledger in memory.

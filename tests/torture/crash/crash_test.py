@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import collections
 import contextlib
+import functools
 import json
 import os
 import re
@@ -25,17 +26,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
 from daemon import Daemon  # noqa: E402
+import audit  # noqa: E402
 from calls import Call  # noqa: E402
 from client import BROKEN, all_jobs, unfinished  # noqa: E402
 from faults import Faults  # noqa: E402
+from ledger import unix_time  # noqa: E402
 from load import Load  # noqa: E402
+from sizes import sizes_in_force  # noqa: E402
 
 POOL_SIZE = 3
 CLIENTS = 24
 RESIZES_PER_S = 10
 CELLS_PER_RESIZE = 10
-# The longest time from celld's decision to start a call until the provider notes it.
-ON_THE_WAY_S = 1.0
 DRAIN_DEADLINE_S = 240.0
 EXPECTED = {"ok": ("succeeded", None), "flaky": ("succeeded", None), "busy": ("succeeded", None),
             "reject": ("failed", "provider_rejected")}
@@ -83,6 +85,14 @@ def descriptors(daemon, provider):
     return len([name for name in names if name not in kept])
 
 
+def longest_commit_s(daemon):
+    """No commit of this celld took longer: the bound of the highest bucket in use."""
+    text = daemon.client().get("/metrics").body.decode()
+    buckets = re.findall(r'^celld_store_commit_seconds_bucket\{le="(.*)"\} (\d+)$', text, re.M)
+    total = buckets[-1][1]
+    return float(next(bound for bound, count in buckets if count == total))
+
+
 async def until(condition, what, deadline_s):
     give_up_at = time.monotonic() + deadline_s
     while not await condition():
@@ -98,6 +108,7 @@ class Run:
         self.daemon = Daemon(config(self.provider, options.cells), directory)
         self.load = Load(self.daemon, options.jobs, options.cells, options.seed)
         self.options = options
+        self.wall_ahead_s = audit.wall_ahead_s()
         self.killed_at = []
         self.ended = {}  # By id: each job as it was when first seen ended.
 
@@ -113,12 +124,14 @@ class Run:
         await self.check_descriptors()
         jobs = await all_jobs(self.daemon)
         self.check_database(jobs)
+        commit_s = longest_commit_s(self.daemon)
         self.faults.expect(await asyncio.to_thread(self.daemon.stop) == 0, "the exit code is not 0")
         calls = self.provider.stop()
+        calls.sort(key=lambda call: call.began_at)
         self.check_jobs(jobs)
-        self.check_calls(jobs, calls)
+        self.check_calls(jobs, calls, self.on_the_way_s(jobs, calls) + commit_s)
         self.check_entities(calls)
-        self.check_pools(calls)
+        self.check_pools(jobs, calls)
         return len(calls)
 
     async def interrupt(self):
@@ -135,7 +148,9 @@ class Run:
                 self.killed_at.append(time.monotonic())
                 self.daemon.kill()
             else:
+                self.load.stopping = True
                 code = await asyncio.to_thread(self.daemon.stop)
+                self.load.stopping = False
                 self.faults.expect(code == 0, "a stopped celld did not exit with 0", code)
             await asyncio.to_thread(self.daemon.start)
 
@@ -206,13 +221,21 @@ class Run:
                 self.faults.expect(job.get(name) == value, "a job differs from its submission",
                                    job_id, name)
 
-    def check_calls(self, jobs, calls):
+    def on_the_way_s(self, jobs, calls):
+        """The longest time from a provider's answer until celld had it."""
+        ends = {(job_id, step["service"]): unix_time(step["finished_at"]) - self.wall_ahead_s
+                for job_id, job in jobs.items() for step in job["steps"]
+                if step["state"] == "succeeded"}
+        last = {(call.job, call.service): call.ended_at for call in calls if call.succeeded}
+        return max(ends[step] - last[step] for step in ends if step in last)
+
+    def check_calls(self, jobs, calls, on_the_way_s):
         """Each step must have been called; only a kill explains more calls than it needs."""
         of_step = collections.defaultdict(list)
         for call in calls:
             of_step[call.job, call.service].append(call)
             self.faults.expect(call.job in jobs, "a call for an unknown job", call)
-            self.faults.expect(not call.broken or self.near_a_kill(call), "a call was cut short",
+            self.faults.expect(not call.broken or self.at_a_kill(call, 0), "a call was cut short",
                                call)
         for job_id, job in jobs.items():
             outcome = job["parameters"]["outcome"]
@@ -221,15 +244,16 @@ class Run:
             for service in services:
                 made = of_step.get((job_id, service), [])
                 self.faults.expect(len(made) >= needed, "too few calls for a step", job_id, made)
-                extra = [call for call in made if self.near_a_kill(call)]
+                extra = [call for call in made if self.at_a_kill(call, on_the_way_s)]
                 self.faults.expect(len(made) <= needed + len(extra), "too many calls for a step",
-                                   job_id, made)
+                                   job_id, made, on_the_way_s)
 
-    def near_a_kill(self, call):
+    def at_a_kill(self, call, on_the_way_s):
         """Whether the call ran at a kill, or ended so shortly before it that the end may not have
         been on disk."""
-        return any(call.began_at <= at + ON_THE_WAY_S and
-                   (call.ended_at is None or call.ended_at >= at - ON_THE_WAY_S)
+        lost_s = on_the_way_s + audit.ON_THE_WAY_MORE_S
+        return any((call.began_at <= at or call.over) and
+                   (call.ended_at is None or call.ended_at >= at - lost_s)
                    for at in self.killed_at)
 
     def end_of(self, call):
@@ -240,26 +264,25 @@ class Run:
 
     def check_entities(self, calls):
         last = {}
-        for call in sorted(calls, key=lambda call: call.began_at):
+        for call in calls:
             before = last.get(call.entity)
             self.faults.expect(before is None or self.end_of(before) <= call.began_at,
                                "two calls for one entity at once", before, call)
             last[call.entity] = call
 
-    def check_pools(self, calls):
-        """When a call starts, the calls of its cell must not exceed the pool's size."""
+    def check_pools(self, jobs, calls):
+        def decided_since(call):
+            [step] = [step for step in jobs[call.job]["steps"] if step["service"] == call.service]
+            at = unix_time(step["started_at"]) - self.wall_ahead_s
+            return at if at <= call.began_at else float("-inf")
         of_cell = collections.defaultdict(list)
         for call in calls:
-            of_cell[call.cell].append(call)
+            if not call.over:
+                of_cell[call.cell].append(call)
         for name, cell_calls in of_cell.items():
-            cell = int(re.match(r"c(\d+)/", name)[1])
-            running = []
-            for call in sorted(cell_calls, key=lambda call: call.began_at):
-                running = [r for r in running if self.end_of(r) > call.began_at] + [call]
-                allowed = max(self.load.sizes_in_force(
-                    cell, POOL_SIZE, call.began_at - ON_THE_WAY_S, call.began_at))
-                self.faults.expect(len(running) <= allowed, "a pool's size was exceeded", name,
-                                   f"{len(running)} > {allowed} at {call.began_at}")
+            resizes = self.load.resizes[int(re.match(r"c(\d+)/", name)[1])]
+            audit.check_pool(self.faults, name, cell_calls, self.end_of, decided_since,
+                             functools.partial(sizes_in_force, resizes, POOL_SIZE))
 
 
 def main():

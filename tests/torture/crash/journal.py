@@ -1,11 +1,15 @@
 """A journal of what clients sent and celld answered: one JSON object per line.
 
-- `began` (life): a celld is started. `signalled` (life, how): the test sends it a signal. `died`
-  (life, how): it has ended.
+- `began` (life, wall_ahead_s): a celld is started. `wall_ahead_s`: the wall clock less
+  CLOCK_MONOTONIC. `watching`: a client follows its events. `signalled` (how): the test sends it a
+  signal. `died` (how): it has ended.
+- `interrupted` (jobs): the jobs that the database of a dead celld shows as running: [key, epoch of
+  the lease, step, earlier interruptions in a row] of each.
 - `submitting` (key, job): a job is sent with an idempotency key. `accepted` (key, id): 202 or 200.
 - `requesting` (id, what): a request to cancel or reopen (`retry`) is sent. `answered` (id, what,
   status): its answer.
-- `resizing` (cell, size): a pool size is sent. `resized` (cell, size): 202.
+- `resizing` (cell, size): a pool size is sent. `resized` (cell): 202. `size` (cell, size): a celld
+  that has just started has this size.
 - `saw` (job): a job in an answer or event, which celld therefore has on disk.
 
 Each note has `at`, a time from CLOCK_MONOTONIC. A crash leaves requests without an answer.

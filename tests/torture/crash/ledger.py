@@ -4,8 +4,12 @@ The ledger knows neither celld nor the clock. It takes the notes of a journal in
 the jobs that celld shows against them. `faults` collects what is wrong.
 """
 
+import calendar
+import collections
 import dataclasses
+import time
 
+import sizes
 from faults import Faults
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -13,7 +17,32 @@ ENDED = ("succeeded", "failed", "cancelled")
 EXPECTED = {"ok": ("succeeded", None), "slow": ("succeeded", None), "flaky": ("succeeded", None),
             "busy": ("succeeded", None), "reject": ("failed", "provider_rejected"),
             "hang": ("failed", "timeout")}
-INTERRUPTIONS_MAX = 3
+# Notes that show that celld answers changes.
+HEARD = ("accepted", "answered", "resized", "saw")
+
+
+@dataclasses.dataclass
+class Request:
+    sent_at: float
+    answered_at: "float | None" = None
+    status: "int | None" = None
+
+
+# A death of celld while the disk showed the job as running. `epoch`: of the lease. `before`: the
+# earlier interruptions in a row, as the disk showed them.
+Interruption = collections.namedtuple("Interruption", "epoch step before")
+
+
+@dataclasses.dataclass
+class Life:
+    """One celld, from its start to its death."""
+    began: float
+    wall_ahead_s: float             # The wall clock less CLOCK_MONOTONIC, or a moment more.
+    heard: float                    # When it last showed, before it was killed, that it works.
+    watched: float = float("inf")   # Since when a client follows its events.
+    how: "str | None" = None        # It ends, or is to end: "stop" or "kill".
+    signalled: "float | None" = None  # When the first signal was sent.
+    died: "float | None" = None
 
 
 @dataclasses.dataclass
@@ -22,17 +51,19 @@ class Entry:
     key: str
     sent: dict
     id: "str | None" = None
+    submitted_at: float = 0.0
     accepted: bool = False
-    deaths_before: int = 0
     ends: dict = dataclasses.field(default_factory=dict)    # By finished_at: the ended job.
-    deaths_until: dict = dataclasses.field(default_factory=dict)  # By finished_at: deaths so far.
+    # By finished_at: the Interruptions before it, and since the last reopening.
+    interrupted: dict = dataclasses.field(default_factory=dict)
+    interruptions: list = dataclasses.field(default_factory=list)  # So far.
     doubtful: set = dataclasses.field(default_factory=set)  # Ends seen before the last reopening.
     void: set = dataclasses.field(default_factory=set)  # Ends undone by an acknowledged reopening.
     final: "str | None" = None      # The end that no later reopening can have undone.
     final_at: float = 0.0           # When it was first seen.
     steps_done: dict = dataclasses.field(default_factory=dict)  # By service: when first seen.
-    cancels: list = dataclasses.field(default_factory=list)  # When requested, answered or not.
-    retries: int = 0
+    cancels: list = dataclasses.field(default_factory=list)  # The Requests, in order.
+    retries: list = dataclasses.field(default_factory=list)
     must_cancel: bool = False       # A cancellation was acknowledged, and no reopening followed.
     must_have_ended: bool = False   # A cancellation was refused because the job had ended.
 
@@ -42,30 +73,41 @@ class Ledger:
         self.faults = Faults()
         self.entries = {}   # By key.
         self.by_id = {}
-        self.lives = {}     # By number: how it ends (None: not yet), when signalled, when dead.
-        self.deaths = 0     # Lives that ended other than by a stop.
+        self.lives = {}     # By number.
+        self.life = None    # The latest one.
         self.sizes = {}     # By cell: [requested at, answered at, size].
 
     def enter(self, note):
         """Returns whether the note is news."""
-        return getattr(self, "_" + note["note"])(note) is not False
+        news = getattr(self, "_" + note["note"])(note) is not False
+        if news and note["note"] in HEARD and self.life.how != "kill":
+            self.life.heard = note["at"]
+        return news
 
     # Notes.
 
     def _began(self, note):
-        self.lives[note["life"]] = {"how": None, "signalled": None, "died": None}
+        self.life = self.lives[note["life"]] = Life(note["at"], note["wall_ahead_s"], note["at"])
+
+    def _watching(self, note):
+        self.life.watched = note["at"]
 
     def _signalled(self, note):
-        self.lives[note["life"]].update(how=note["how"], signalled=note["at"])
+        self.life.how = note["how"]
+        self.life.signalled = self.life.signalled or note["at"]
 
     def _died(self, note):
-        self.lives[note["life"]].update(how=note["how"], died=note["at"])
-        self.deaths += note["how"] != "stop"
+        self.life.how, self.life.died = note["how"], note["at"]
+
+    def _interrupted(self, note):
+        """A dead celld's database shows these jobs as running."""
+        for key, *interruption in note["jobs"]:
+            self.entries[key].interruptions.append(Interruption(*interruption))
 
     def _submitting(self, note):
         if note["key"] in self.entries:
             return False
-        self.entries[note["key"]] = Entry(note["key"], note["job"], deaths_before=self.deaths)
+        self.entries[note["key"]] = Entry(note["key"], note["job"], submitted_at=note["at"])
         return True
 
     def _accepted(self, note):
@@ -75,15 +117,17 @@ class Ledger:
 
     def _requesting(self, note):
         entry = self.by_id[note["id"]]
-        if note["what"] == "cancel":
-            entry.cancels.append(note["at"])
-        else:
-            entry.retries += 1
+        requests = entry.cancels if note["what"] == "cancel" else entry.retries
+        requests.append(Request(note["at"]))
+        if note["what"] == "retry":
             entry.doubtful = set(entry.ends)
+            entry.interruptions = []
             entry.final, entry.must_cancel, entry.must_have_ended = None, False, False
 
     def _answered(self, note):
         entry = self.by_id[note["id"]]
+        request = (entry.cancels if note["what"] == "cancel" else entry.retries)[-1]
+        request.answered_at, request.status = note["at"], note["status"]
         if note["what"] == "cancel":
             entry.must_cancel |= note["status"] == 200
             entry.must_have_ended |= note["status"] == 409
@@ -95,6 +139,10 @@ class Ledger:
 
     def _resized(self, note):
         self.sizes[note["cell"]][-1][1] = note["at"]
+
+    def _size(self, note):
+        """A celld that has just started shows this size."""
+        self.sizes.setdefault(note["cell"], []).append([note["at"], note["at"], note["size"]])
 
     def _saw(self, note):
         job = note["job"]
@@ -123,8 +171,8 @@ class Ledger:
             self.faults.expect(not changes, "an ended job changed", job["id"], changes)
             return bool(changes)
         entry.ends[end] = job
-        entry.deaths_until[end] = self.deaths
-        self.faults.expect(len(entry.ends) <= 1 + entry.retries, "a job ended twice",
+        entry.interrupted[end] = list(entry.interruptions)
+        self.faults.expect(len(entry.ends) <= 1 + len(entry.retries), "a job ended twice",
                            list(entry.ends.values()))
         entry.final, entry.final_at = end, at
         return True
@@ -183,8 +231,7 @@ class Ledger:
             allowed = {EXPECTED[entry.sent["parameters"]["outcome"]]}
             if entry.cancels:
                 allowed.add(("cancelled", "cancelled"))
-            deaths = entry.deaths_until[job["finished_at"]] - entry.deaths_before
-            if deaths >= INTERRUPTIONS_MAX:
+            if _three_in_a_row(entry.interrupted[job["finished_at"]]):
                 allowed.add(("failed", "interrupted"))
             self.faults.expect(got in allowed, "a job's end contradicts its provider's answer",
                                got, job)
@@ -195,13 +242,24 @@ class Ledger:
                                "a job succeeded without all of its steps", job)
 
     def sizes_in_force(self, cell, first, since, until):
-        """The sizes that the pool of `cell` may have had between `since` and `until`. `first` is
-        the configured size."""
-        sizes, possible = set(), [(float("-inf"), first)]
-        for requested_at, answered_at, size in self.sizes.get(cell, []):
-            if answered_at is not None:
-                # Once this resize is answered, no earlier size is in force.
-                sizes |= {s for b, s in possible if b <= until and answered_at >= since}
-                possible = []
-            possible.append((requested_at, size))
-        return sizes | {s for b, s in possible if b <= until}
+        return sizes.sizes_in_force(self.sizes.get(cell, []), first, since, until)
+
+    def started_at(self, entry, service):
+        """When the step's first attempts began, according to celld: one time, at most a
+        millisecond early, for each end of the job that was seen."""
+        for job in entry.ends.values():
+            for step in job["steps"]:
+                if step["service"] == service and step["started_at"] is not None:
+                    yield unix_time(step["started_at"])
+
+
+def unix_time(text):
+    """Of an RFC 3339 time in UTC with milliseconds."""
+    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) + float(text[19:23])
+
+
+def _three_in_a_row(interruptions):
+    """Whether three lives died while they ran the job's step, and nothing else happened to it."""
+    by_epoch = {each.epoch: each for each in interruptions}
+    last = [by_epoch[epoch] for epoch in sorted(by_epoch)][-3:]
+    return [each.before for each in last] == [0, 1, 2] and len({each.step for each in last}) == 1

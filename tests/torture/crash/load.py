@@ -22,6 +22,7 @@ class Load:
         self.next = 0
         self.accepted = {}    # By id: the job as submitted.
         self.unexpected = []  # Answers that no client should receive.
+        self.stopping = False  # A celld that is shutting down answers 503.
         self.resizes = {cell: [] for cell in range(cells)}  # [sent_at, answered_at, size]
         self.done = False
 
@@ -55,7 +56,7 @@ class Load:
             return False
         if status == 202:
             self.accepted[answer["id"]] = job
-        elif status != 503:
+        elif not self.stopping or status != 503:
             self.unexpected.append((status, answer))
         return status == 202
 
@@ -80,18 +81,5 @@ class Load:
             return
         if status == 202:
             record[1] = time.monotonic()
-        elif status != 503:
+        elif not self.stopping or status != 503:
             self.unexpected.append((status, answer))
-
-    def sizes_in_force(self, cell, first, since, until):
-        """The sizes that the pool of `cell` may have had between `since` and `until`. `first` is
-        the configured size."""
-        sizes, begun_at, size = set(), float("-inf"), first
-        possible = [(begun_at, size)]
-        for sent_at, answered_at, size in self.resizes[cell]:
-            if answered_at is not None:
-                # Once this resize is answered, no earlier size is in force.
-                sizes |= {s for b, s in possible if b <= until and answered_at >= since}
-                possible = []
-            possible.append((sent_at, size))
-        return sizes | {s for b, s in possible if b <= until}

@@ -30,12 +30,33 @@ class Provider:
         self.log = []
         self.seen = set()
         self.port = None
+        self.under_way = {}    # By descriptor: the connections with an unanswered call.
+        self.poll = select.poll()
+        self.polled_at = 0.0   # Just before the last poll, which saw every call broken by then.
 
     async def serve(self):
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: Connection(self), "127.0.0.1", 0, backlog=4096)
         self.port = server.sockets[0].getsockname()[1]
         return server
+
+    def watch(self, connection):
+        descriptor = connection.descriptor()
+        self.under_way[descriptor] = connection
+        self.poll.register(descriptor, select.POLLRDHUP)
+
+    def unwatch(self, connection):
+        descriptor = connection.descriptor()
+        if self.under_way.pop(descriptor, None) is not None:
+            self.poll.unregister(descriptor)
+
+    def end_broken_calls(self):
+        """Ends the calls that celld has hung up on by now. Thus, when a call is noted, all other
+        calls without an end are under way at the same moment."""
+        now = time.monotonic()
+        for descriptor, _ in self.poll.poll(0):
+            self.under_way[descriptor].end(broken=True)
+        self.polled_at = now
 
     def status_of(self, document):
         outcome = document["parameters"]["outcome"]
@@ -77,9 +98,11 @@ class Connection(asyncio.Protocol):
                    key[1].decode() if key else "")
 
     def begin(self, document, life, key):
+        self.provider.watch(self)
+        self.provider.end_broken_calls()
         self.call = calls.began(document, life, key)
         self.provider.log.append(self.call)
-        if self.hung_up():  # Over before it was read, so it overlaps no other call.
+        if self.descriptor() not in self.provider.under_way:  # So it overlaps no other call.
             self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None
             return
         if document["parameters"]["outcome"] != "hang":
@@ -87,10 +110,8 @@ class Connection(asyncio.Protocol):
                                                   self.answer, document, self.call)
 
     def answer(self, document, call):
+        self.provider.end_broken_calls()
         if self.call is not call:
-            return
-        if self.hung_up():
-            self.end(broken=True)
             return
         status = self.provider.status_of(document)
         body = json.dumps({"properties": {document["service"]: document["job"]}}).encode()
@@ -100,14 +121,14 @@ class Connection(asyncio.Protocol):
         self.transport.write(b"HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s" % (
             status, REASONS[status], len(body), body))
 
-    def hung_up(self):
-        poll = select.poll()
-        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
-        return bool(poll.poll(0))
+    def descriptor(self):
+        return self.transport.get_extra_info("socket").fileno()
 
     def end(self, broken):
+        self.provider.unwatch(self)
         if self.call is not None:
             self.call.ended_at, self.call.broken = time.monotonic(), broken
+            self.call.alive_at = max(self.call.began_at, self.provider.polled_at)
             self.call = None
 
     def eof_received(self):

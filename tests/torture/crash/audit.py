@@ -312,11 +312,11 @@ def _audit_entities(ledger, calls):
     """An entity's calls must not overlap. Overlapping commands detect each other (commands.py)."""
     last = {}
     for call in calls:
-        before = last.get(call.entity)
-        ended_at = float("-inf") if before is None else _end_of(ledger, before)
-        ledger.faults.expect(ended_at <= call.began_at, "two calls for one entity at once", before,
-                             call)
-        if _end_of(ledger, call) > ended_at:
+        before = last.get(call.entity, call)
+        overlap = before is not call and _end_of(ledger, before) > call.began_at and (
+            is_certain_at(before, call))
+        ledger.faults.expect(not overlap, "two calls for one entity at once", before, call)
+        if _end_of(ledger, call) >= _end_of(ledger, before):
             last[call.entity] = call
 
 
@@ -331,14 +331,23 @@ def _audit_pools(ledger, calls, decided, pool_size):
                    ledger.sizes_in_force(cell, size, since, until))
 
 
+def is_certain_at(before, call):
+    """Whether `before`, which has not been noted to have ended, was under way when `call` began.
+    Before a provider notes an HTTP call, it notes who has hung up; but not when a command begins.
+    """
+    return call.key is not None or not before.broken or before.alive_at > call.began_at
+
+
 def check_pool(faults, name, calls, end_of, decided_since, sizes_in_force):
     """The calls of a cell, in the order in which they began, must not exceed its pool's size. When
     the last of the calls that are under way at one moment was decided, the others were under way."""
     running = []
     for call in calls:
-        running = [each for each in running if end_of(each) > call.began_at] + [call]
-        since = max(decided_since(each) for each in running)
+        running = [each for each in running if end_of(each) > call.began_at]
+        certain = [each for each in running if is_certain_at(each, call)] + [call]
+        running.append(call)
+        since = max(decided_since(each) for each in certain)
         allowed = max(sizes_in_force(since, call.began_at))
-        faults.expect(len(running) <= allowed, "a pool's size was exceeded", name,
-                      f"{len(running)} > {allowed} at {call.began_at}, decided since {since}",
-                      running)
+        faults.expect(len(certain) <= allowed, "a pool's size was exceeded", name,
+                      f"{len(certain)} > {allowed} at {call.began_at}, decided since {since}",
+                      certain)

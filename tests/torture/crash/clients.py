@@ -73,7 +73,7 @@ class Clients:
         status, answer = await connection.request(method, path, body, header)
         self.figures["answers"] += 1
         ledger = self.journal.ledger
-        refused = status == 503 and ledger.life.how == "stop"  # By a celld that is shutting down.
+        refused = status == 503 and ledger.life.stopping
         ledger.faults.expect(status in expected or refused, "an unexpected answer", method, path,
                              status, json.dumps(answer)[:500])
         return status, answer

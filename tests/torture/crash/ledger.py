@@ -41,6 +41,7 @@ class Life:
     heard: float                    # When it last showed, before it was killed, that it works.
     watched: float = float("inf")   # Since when a client follows its events.
     how: "str | None" = None        # It ends, or is to end: "stop" or "kill".
+    stopping: bool = False          # It received SIGTERM.
     signalled: "float | None" = None  # When the first signal was sent.
     died: "float | None" = None
 
@@ -94,6 +95,7 @@ class Ledger:
 
     def _signalled(self, note):
         self.life.how = note["how"]
+        self.life.stopping |= note["how"] == "stop"
         self.life.signalled = self.life.signalled or note["at"]
 
     def _died(self, note):

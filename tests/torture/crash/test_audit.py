@@ -271,6 +271,13 @@ class Entities(Calls):
         audit.audit_calls(story.ledger, calls, POOLS)
         self.assertEqual(len(story.ledger.faults.found["two calls for one entity at once"]), 2)
 
+    def test_the_audit_allows_for_a_hang_up_that_is_noted_after_a_command_began(self):
+        for key, alive_at, overlap in (("j2.one", 6.1, True), (None, 6.3, True), (None, 6.1, False)):
+            story = Story().accept().accept("j2", "k2").command("cancel", 200)
+            self.assert_overlap(story, [
+                a_call(ended_at=9.5, alive_at=alive_at, broken=True, succeeded=False),
+                a_call("j2", 6.2, 6.3, key=key)], overlap)
+
     def test_the_audit_detects_a_call_while_a_call_of_the_life_before_is_under_way(self):
         for died_at, overlap in (12.001, True), (11.999, False):
             story = Story().accept().accept("j2", "k2").note("signalled", how="kill")

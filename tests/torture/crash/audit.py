@@ -162,8 +162,8 @@ def _audit_late(ledger, calls):
 
 
 class OnTheWay:
-    """How long results take from the provider's answer until they are on disk, measured by the
-    clients that saw them in the same life. A client sees a result later than it is on disk."""
+    """How long results take from the provider's answer until they are on disk. The slowest that a
+    client saw in the life of the call is the measure: it saw the result after the commit."""
 
     def __init__(self, ledger, calls):
         self.ledger = ledger
@@ -188,19 +188,26 @@ class OnTheWay:
     def longest_s(self, command):
         return min(self.slowest_s[command] + ON_THE_WAY_MORE_S, ON_THE_WAY_MAX_S)
 
+    def recorded_at(self, call):
+        """When the call's answer is on disk at the latest. A busy machine may stall celld, or the
+        processes that run its commands, so the time counts from when celld was next heard."""
+        life, command = self.ledger.lives[call.life], call.key is None
+        heard = life.heard_commands if command else life.heard
+        next_heard = bisect.bisect_left(heard, call.ended_at)
+        return (heard[next_heard] + self.longest_s(command) if next_heard < len(heard)
+                else float("inf"))
+
     def may_be_lost(self, call):
         """Whether celld may have died before it recorded the call's answer. A stop waits for
         answers that were sent before it; but only the command knows when a command's answer was
-        sent. A killed celld may have stalled since it was last heard."""
-        life, command = self.ledger.lives[call.life], call.key is None
+        sent."""
+        life = self.ledger.lives[call.life]
         if life.signalled is None:
             return False
-        recorded_by = life.signalled
-        if life.how == "kill":
-            recorded_by = min(recorded_by, life.heard - self.longest_s(command))
-        elif command:
-            recorded_by -= self.longest_s(command)
-        return call.ended_at >= recorded_by
+        if call.ended_at >= life.signalled:
+            return True
+        waits = life.how == "stop" and call.key is not None
+        return not waits and self.recorded_at(call) > life.last_signalled
 
 
 def _audit_steps(ledger, calls, decided):
@@ -214,8 +221,8 @@ def _audit_steps(ledger, calls, decided):
         if first is not None:
             lost = call.life != first.life and on_the_way.may_be_lost(first)
             cancelled = _may_be_cancelled(
-                ledger.by_id[call.job], decided.since(first),
-                first.ended_at + on_the_way.longest_s(first.key is None), call.began_at)
+                ledger.by_id[call.job], decided.since(first), on_the_way.recorded_at(first),
+                call.began_at)
             ledger.faults.expect(lost or cancelled, "a step was called again after its success",
                                  first, call, ledger.lives[first.life], on_the_way.slowest_s)
         if call.succeeded:

@@ -17,7 +17,8 @@ ENDED = ("succeeded", "failed", "cancelled")
 EXPECTED = {"ok": ("succeeded", None), "slow": ("succeeded", None), "flaky": ("succeeded", None),
             "busy": ("succeeded", None), "reject": ("failed", "provider_rejected"),
             "hang": ("failed", "timeout")}
-# Notes that show that celld answers changes.
+COMMAND = "tool"  # The service that runs a command.
+# Notes that show that celld records changes.
 HEARD = ("accepted", "answered", "resized", "saw")
 
 
@@ -38,11 +39,15 @@ class Life:
     """One celld, from its start to its death."""
     began: float
     wall_ahead_s: float             # The wall clock less CLOCK_MONOTONIC, or a moment more.
-    heard: float                    # When it last showed, before it was killed, that it works.
+    # When clients learned, before it was killed, of something that it had recorded: of anything,
+    # and of the success of a command, which other processes run.
+    heard: list = dataclasses.field(default_factory=list)
+    heard_commands: list = dataclasses.field(default_factory=list)
     watched: float = float("inf")   # Since when a client follows its events.
     how: "str | None" = None        # It ends, or is to end: "stop" or "kill".
     stopping: bool = False          # It received SIGTERM.
-    signalled: "float | None" = None  # When the first signal was sent.
+    signalled: "float | None" = None  # When the first signal was sent, and the last.
+    last_signalled: "float | None" = None
     died: "float | None" = None
 
 
@@ -82,13 +87,13 @@ class Ledger:
         """Returns whether the note is news."""
         news = getattr(self, "_" + note["note"])(note) is not False
         if news and note["note"] in HEARD and self.life.how != "kill":
-            self.life.heard = note["at"]
+            self.life.heard.append(note["at"])
         return news
 
     # Notes.
 
     def _began(self, note):
-        self.life = self.lives[note["life"]] = Life(note["at"], note["wall_ahead_s"], note["at"])
+        self.life = self.lives[note["life"]] = Life(note["at"], note["wall_ahead_s"])
 
     def _watching(self, note):
         self.life.watched = note["at"]
@@ -97,6 +102,7 @@ class Ledger:
         self.life.how = note["how"]
         self.life.stopping |= note["how"] == "stop"
         self.life.signalled = self.life.signalled or note["at"]
+        self.life.last_signalled = note["at"]
 
     def _died(self, note):
         self.life.how, self.life.died = note["how"], note["at"]
@@ -159,6 +165,8 @@ class Ledger:
             if step["state"] == "succeeded" and step["service"] not in entry.steps_done:
                 entry.steps_done[step["service"]] = note["at"]
                 news = True
+                if step["service"] == COMMAND and self.life.how != "kill":
+                    self.life.heard_commands.append(note["at"])
         if job["state"] in ENDED:
             news |= self._saw_end(entry, job, note["at"])
         return news

@@ -440,10 +440,10 @@ class Repetitions(Calls):
                           job=a_job("seen", "running", labels={"key": "k2"}, steps=steps))
         return story
 
-    def killed(self, story, heard_at, how="kill"):
+    def killed(self, story, killed_at, heard_at=20.0, how="kill"):
         """`heard_at`: when celld answered something for the last time."""
         story.note_at(heard_at, "accepted", key="k2", id="seen")
-        story.note_at(heard_at + 0.5, "signalled", how=how).note_at(30.0, "died", how=how)
+        story.note_at(killed_at, "signalled", how=how).note_at(30.0, "died", how=how)
         return story.begin(LIFE + 1)
 
     def on_the_way_s(self, took_s):
@@ -453,13 +453,24 @@ class Repetitions(Calls):
         """Results are lost no longer than results were seen to take in the round."""
         for took_s in 0.1, 0.2:
             for more_s, found in (-0.001, False), (0.001, True):
-                heard_at = 20.0 + self.on_the_way_s(took_s) + more_s
-                self.assert_repeated(self.killed(self.measured(took_s), heard_at), found)
+                killed_at = 20.0 + self.on_the_way_s(took_s) + more_s
+                self.assert_repeated(self.killed(self.measured(took_s), killed_at), found)
 
     def test_the_audit_never_allows_for_results_that_take_longer_than_a_second(self):
         for more_s, found in (-0.001, False), (0.001, True):
             story = self.killed(self.measured(0.99), 20.0 + audit.ON_THE_WAY_MAX_S + more_s)
             self.assert_repeated(story, found)
+
+    def test_the_audit_allows_for_a_celld_that_was_not_heard_again(self):
+        for heard_at, found in (19.999, False), (20.0, True), (24.8, True), (24.9, False):
+            self.assert_repeated(self.killed(self.measured(), 25.0, heard_at), found)
+
+    def test_the_audit_allows_for_commands_that_were_not_heard_again(self):
+        """However often celld answered otherwise."""
+        for heard_at, found in (None, False), (20.0, True), (24.9, False):
+            story = self.measured()
+            story.ledger.life.heard_commands = [19.9, heard_at] if heard_at else [19.9]
+            self.assert_repeated(self.killed(story, 25.0), found, command=True)
 
     def test_results_seen_in_another_life_or_before_a_client_watched_measure_nothing(self):
         story = self.killed(self.measured(), 20.05)
@@ -474,26 +485,29 @@ class Repetitions(Calls):
         self.assert_repeated(self.killed(self.measured(), 20.0), True, life=LIFE)
 
     def test_the_audit_detects_a_second_call_after_a_success_that_a_stop_should_have_kept(self):
-        for heard_at, found in (19.5, False), (19.501, True):
-            story = self.killed(self.measured(), heard_at, "stop")
+        for stopped_at, found in (20.0, False), (20.001, True):
+            story = self.killed(self.measured(), stopped_at, how="stop")
             self.assert_repeated(story, found)
 
     def test_the_audit_allows_for_a_command_that_ends_late_before_a_stop(self):
         for more_s, found in (-0.001, False), (0.001, True):
-            signalled_at = 20.0 + self.on_the_way_s(0.1) + more_s
-            story = self.killed(self.measured(), signalled_at - 0.5, "stop")
-            self.assert_repeated(story, found, command=True)
+            story = self.measured()
+            story.ledger.life.heard_commands = [20.0]
+            stopped_at = 20.0 + self.on_the_way_s(0.1) + more_s
+            self.assert_repeated(self.killed(story, stopped_at, how="stop"), found, command=True)
 
     def test_the_audit_accepts_a_second_call_after_a_stop_that_a_kill_cut_short(self):
-        for signalled_at, found in (20.0, False), (21.0, True):
-            story = self.measured().note_at(signalled_at, "signalled", how="stop")
-            story.note_at(21.5, "accepted", key="k2", id="seen").note_at(21.6, "signalled",
-                                                                         how="kill")
-            story.note_at(30.0, "died", how="kill").begin(LIFE + 1)
-            self.assert_repeated(story, found)
+        killed_at = 20.0 + self.on_the_way_s(0.1)
+        for stopped_at, kill_at, found in ((20.0, 25.0, False), (20.001, killed_at - 0.001, False),
+                                           (20.001, killed_at + 0.001, True)):
+            story = self.measured().note_at(20.0, "accepted", key="k2", id="seen")
+            story.note_at(stopped_at, "signalled", how="stop")
+            story.note_at(kill_at, "signalled", how="kill").note_at(30.0, "died", how="kill")
+            self.assert_repeated(story.begin(LIFE + 1), found)
 
     def cancelled(self, sent_at, answered_at, status=200, reopened=True):
-        story = self.measured().note_at(sent_at, "requesting", id="j1", what="cancel")
+        story = self.measured().note_at(20.0, "accepted", key="k2", id="seen")
+        story.note_at(sent_at, "requesting", id="j1", what="cancel")
         if answered_at is not None:
             story.note_at(answered_at, "answered", id="j1", what="cancel", status=status)
         if reopened:

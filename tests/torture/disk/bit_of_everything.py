@@ -3,7 +3,7 @@
 import os
 import time
 
-from shimmed import BROKEN, ENDED, Daemon, a_config
+from shimmed import BROKEN, ENDED, Daemon, a_config, add_key
 
 # A checkpoint runs at 4,000 pages. A frame of the log is a page and 24 bytes.
 PREPARED_LOG_BYTES = 3930 * (4096 + 24)
@@ -46,7 +46,7 @@ class Script:
         self.daemon = daemon
         self.client = daemon.quick_client(timeout_s=EXIT_DEADLINE_S)
         self.jobs = []
-        self.retried = set()  # By a request to reopen, answered or not.
+        self.retried = set()  # By requests to reopen that were not answered.
         self.unexpected = []
         self.refused = 0
 
@@ -66,7 +66,9 @@ class Script:
         return None
 
     def submit(self, entity, service, **changes):
-        job = self.ask("POST", "/v1/jobs", a_small_job(entity, service, **changes))
+        submission = a_small_job(entity, service, **changes)
+        add_key(submission, f"key-{entity}")
+        job = self.ask("POST", "/v1/jobs", submission)
         if job is not None:
             self.jobs.append(job["id"])
         return job and f"/v1/jobs/{job['id']}"
@@ -100,5 +102,6 @@ class Script:
             self.retry(failing)
 
     def retry(self, path):
-        self.retried.add(path.rpartition("/")[2])
-        self.ask("POST", path + "/retry", statuses=(202, 409))
+        time.sleep(0.002)  # Ends are told apart by their milliseconds.
+        if self.ask("POST", path + "/retry", statuses=(202, 409)) is None:
+            self.retried.add(path.rpartition("/")[2])

@@ -19,7 +19,8 @@ enum class RecordKind : std::uint32_t {
   sync_begin,      ///< `value`: a number that sync_end repeats.
   sync_end,        ///< Success: everything done to the object before sync_begin is on disk.
   answer,          ///< celld is about to send an HTTP answer. Payload: its bytes.
-  fault,           ///< The shim made a call fail. Payload: a description.
+  fault,           ///< The shim made a call fail. `value`: the thread. Payload: a description.
+  writer,          ///< The first write or sync of the database, or its log, by the thread `value`.
 };
 
 /// `bytes` bytes of payload follow. Paths are relative to the watched directory.

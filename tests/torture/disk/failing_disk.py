@@ -34,7 +34,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 import program  # noqa: E402
 
 CHUNK = 50  # Runs that start with the same old directory.
-FAULT_RECORD = 11
+FAULT_RECORD, WRITER_RECORD = 11, 12
 RECORD = struct.Struct("<IIqqQ")
 
 # More calls than a celld without faults makes, from a new directory and from an old one. So the
@@ -72,18 +72,24 @@ def all_units():
     return [unit for turn in turns for unit in turn if unit is not None]
 
 
+Fault = collections.namedtuple("Fault", "wall_ms text by_writer")
+
+
 def faults_of(log):
-    """The faults that the shim injected, as (time in ms, text)."""
+    """The faults that the shim injected. `by_writer`: the thread, in its life, writes to the
+    database."""
     with open(log, "rb") as file:
         data = file.read()
-    at, found = 0, []
+    at, found, writers = 0, [], set()
     while at < len(data):
-        kind, _, _, wall_ms, size = RECORD.unpack_from(data, at)
+        kind, _, thread, wall_ms, size = RECORD.unpack_from(data, at)
         at += RECORD.size
         if kind == FAULT_RECORD:
-            found.append((wall_ms, data[at:at + size].decode()))
+            found.append((wall_ms, data[at:at + size].decode(), thread))
+        elif kind == WRITER_RECORD:
+            writers.add(thread)
         at += size
-    return found
+    return [Fault(wall_ms, text, thread in writers) for wall_ms, text, thread in found]
 
 
 def stopped_at_ms(log):
@@ -97,13 +103,14 @@ def stopped_at_ms(log):
 
 
 def may_continue(faults, stopped_ms):
-    """Whether celld may continue despite these faults. It may for a write to a backup, a read, the
-    removal of a file, SQLite's own sync of the directory (celld repeats it), and anything after a
-    clean stop."""
-    return all("celld-backup.partial" in text
-               or text.startswith(("read ", "open ", "unlink ", f"sync {DATA} "))
-               or (stopped_ms is not None and wall_ms >= stopped_ms - 1)
-               for wall_ms, text in faults)
+    """Whether celld may continue despite these faults. It may for a write to a backup, a read or an
+    open by a thread that never writes to the database, the removal of a file, SQLite's own sync of
+    the directory (celld repeats it), and anything after a clean stop."""
+    return all("celld-backup.partial" in fault.text
+               or fault.text.startswith(("unlink ", f"sync {DATA} "))
+               or fault.text.startswith(("read ", "open ")) and not fault.by_writer
+               or (stopped_ms is not None and fault.wall_ms >= stopped_ms - 1)
+               for fault in faults)
 
 
 class Run:
@@ -180,8 +187,9 @@ class Run:
         """Every acknowledged result is on disk, even if everything unsynced is lost. What celld
         acknowledged after the failure was on disk before it."""
         where = "--at-end" if self.code == 0 else "--at-fault"
+        retried = [word for job in self.retried for word in ("--retried", job)]
         code, output = replay(self.daemon.disk_log, os.path.join(self.directory, "worst"), where,
-                              "--base", self.base)
+                              "--base", self.base, *retried)
         if code != 0:
             self.wrong.append(output)
 
@@ -252,7 +260,7 @@ class Campaign:
             "failures that celld could do without": int(run.code == 0 and bool(run.faults))})
 
     def report(self, run, number):
-        failed = run.faults[0][1] if run.faults else "nothing"
+        failed = run.faults[0].text if run.faults else "nothing"
         print(f"FAILURE: unit {number}: {run.plan.name}, call {run.at} ({failed} failed), kept in "
               f"{run.directory}; again: failing_disk.py --plan '{run.plan.name}' "
               f"--from {run.at - 1} --count 1")

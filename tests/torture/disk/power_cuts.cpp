@@ -1,12 +1,15 @@
 // celld_power_cuts --log FILE --scratch DIR [--from N] [--count N] [--retention-ms N]
-//                  [--base DIR] [--export N | --owed | --at-fault | --at-end] [--summary FILE]
+//                  [--base DIR] [--retried ID]... [--early-answers N]
+//                  [--export N | --owed | --at-fault | --at-end] [--summary FILE]
 //
 // Follows a log of the shim, cuts the power at some points, and opens the store on what may then be
 // on disk. Disks are numbered: four for each cut, the first of which has lost nothing. The number
 // determines the point of the cut and the losses. With --at-fault or --at-end there is one cut, at
 // the first failed call or at the end. It loses everything unsynced, but must keep the promises of
 // the whole log. --export writes the disk of that number to DIR and prints the jobs that it must
-// have; --owed only prints those of the whole log. Exits with 1 if a promise is broken.
+// have; --owed only prints those of the whole log. --retried names a job that a client tried to
+// reopen without an answer. --early-answers is a control: each answer counts as sent N records
+// earlier. Exits with 1 if a promise is broken.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -19,10 +22,12 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/json/json.hpp"
 #include "tests/torture/disk/log_file.hpp"
 #include "tests/torture/disk/promises.hpp"
 #include "tests/torture/disk/simulated_disk.hpp"
@@ -46,6 +51,8 @@ struct Arguments {
   std::uint64_t from = 0;
   std::uint64_t count = disks_per_cut;
   std::int64_t retention_ms = 604'800'000;
+  std::set<std::string> retried;
+  std::size_t early_answers = 0;  ///< By this many records.
   std::optional<std::uint64_t> exported;
   bool at_fault = false;
   bool at_end = false;
@@ -79,6 +86,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.count = std::strtoull(value, nullptr, 10);
     } else if (name == "--retention-ms") {
       arguments.retention_ms = std::strtoll(value, nullptr, 10);
+    } else if (name == "--retried") {
+      arguments.retried.insert(value);
+    } else if (name == "--early-answers") {
+      arguments.early_answers = std::strtoull(value, nullptr, 10);
     } else if (name == "--export") {
       arguments.exported = std::strtoull(value, nullptr, 10);
     } else {
@@ -137,7 +148,8 @@ Cut cut_of(std::uint64_t number) {
 /// A pass over the log, with the disk and the promises at the current record.
 class Walk {
  public:
-  Walk(const Arguments& arguments, const std::vector<Record>& log) : log_(log), promises_(log) {
+  Walk(const Arguments& arguments, const std::vector<Record>& log)
+      : log_(log), promises_(log, arguments.retried), early_answers_(arguments.early_answers) {
     if (!arguments.base.empty()) add_base(arguments.base);
   }
 
@@ -156,11 +168,7 @@ class Walk {
     return false;
   }
   /// Adds the promises of the rest of the log, but leaves the disk as it is.
-  void promise_all() {
-    for (auto i = done_; i < log_.size(); ++i) {
-      if (log_[i].head.kind == RecordKind::answer) promises_.take(log_[i]);
-    }
-  }
+  void promise_all() { promise_until(log_.size()); }
 
   const SimulatedDisk& disk() const { return disk_; }
   Promises& promises() { return promises_; }
@@ -171,7 +179,13 @@ class Walk {
     const auto& record = log_[done_++];
     disk_.apply(record);
     wall_ms_ = record.head.wall_ms;
-    if (record.head.kind == RecordKind::answer) promises_.take(record);
+    promise_until(std::min(done_ + early_answers_, log_.size()));
+  }
+
+  void promise_until(std::size_t end) {
+    for (; promised_ < end; ++promised_) {
+      if (log_[promised_].head.kind == RecordKind::answer) promises_.take(log_[promised_]);
+    }
   }
 
   void add_base(const std::filesystem::path& base) {
@@ -188,7 +202,9 @@ class Walk {
   const std::vector<Record>& log_;
   SimulatedDisk disk_;
   Promises promises_;
-  std::size_t done_ = 0;
+  std::size_t early_answers_;
+  std::size_t done_ = 0;      ///< So many records are applied to the disk.
+  std::size_t promised_ = 0;  ///< The answers among so many count as sent.
   std::int64_t wall_ms_ = 0;
   std::int64_t checked_ms_ = 0;
 };
@@ -208,7 +224,8 @@ struct Tally {
   std::uint64_t disks = 0;
   std::uint64_t failures = 0;
   std::uint64_t promised = 0;  ///< Jobs looked for, summed over all disks.
-  std::uint64_t losers = 0;    ///< Disks on which an accepted job is missing.
+  /// The number of disks on which something of each kind is missing.
+  std::array<std::uint64_t, StateCheck::losses.size()> losers{};
 };
 
 void report(const std::vector<std::string>& faults, const std::string& where) {
@@ -229,10 +246,13 @@ void print_how_to_repeat(const Arguments& arguments, std::uint64_t number) {
       static_cast<unsigned long long>(number));
 }
 
-bool misses_job(const std::vector<std::string>& faults) {
-  return std::any_of(faults.begin(), faults.end(), [](const std::string& fault) {
-    return fault.starts_with(StateCheck::lost_job);
-  });
+void count_losses(Tally& tally, const std::vector<std::string>& faults) {
+  for (std::size_t i = 0; i < StateCheck::losses.size(); ++i) {
+    const auto is_of_kind = [i](const std::string& fault) {
+      return fault.starts_with(StateCheck::losses[i]);
+    };
+    if (std::any_of(faults.begin(), faults.end(), is_of_kind)) ++tally.losers[i];
+  }
 }
 
 Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
@@ -256,7 +276,7 @@ Tally check_cuts(const Arguments& arguments, const std::vector<Record>& log) {
       tally.promised += walk.promises().jobs().size();
       if (faults.empty()) continue;
       ++tally.failures;
-      tally.losers += misses_job(faults) ? 1 : 0;
+      count_losses(tally, faults);
       report(faults, "disk " + std::to_string(number) + ": cut after record " +
                          std::to_string(planned.at) + " of " + std::to_string(log.size()) + ", " +
                          to_string(cut));
@@ -278,13 +298,14 @@ Tally check_one(const Arguments& arguments, const std::vector<Record>& log) {
   const auto faults = check.check(walk.disk().after({Loss::everything, Grown::not_at_all, 0}),
                                   walk.promises(), false, walk.wall_ms());
   if (!faults.empty()) report(faults, "with everything unsynced lost");
-  return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size(), misses_job(faults) ? 1U : 0U};
+  return {1, faults.empty() ? 0U : 1U, walk.promises().jobs().size(), {}};
 }
 
 /// Prints a line for each job: its id, and its final state if an answer reported one.
 void print_owed(const std::map<cells::JobId, PromisedJob>& jobs) {
   for (const auto& [id, job] : jobs) {
-    std::printf("%s %s\n", cells::format_job_id(id).c_str(), job.ended.value_or("-").c_str());
+    const bool known = job.end && job.retries_left == 0;
+    std::printf("%s %s\n", cells::format_job_id(id).c_str(), known ? job.end->state.c_str() : "-");
   }
 }
 
@@ -298,11 +319,21 @@ void export_disk(const Arguments& arguments, const std::vector<Record>& log) {
   print_owed(walk.promises().jobs());
 }
 
+/// A member for each kind of loss.
+std::string losers_text(const Tally& tally) {
+  std::string text;
+  for (std::size_t i = 0; i < StateCheck::losses.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + celld::json::quote(StateCheck::losses[i]) + ": " +
+            std::to_string(tally.losers[i]);
+  }
+  return text;
+}
+
 void write_summary(const std::string& path, const Tally& tally) {
   if (path.empty()) return;
   std::ofstream{path} << "{\"units\": " << tally.disks << ", \"failures\": " << tally.failures
                       << ", \"figures\": {\"jobs_looked_for\": " << tally.promised
-                      << ", \"disks_without_a_job\": " << tally.losers << "}}\n";
+                      << "}, \"losers\": {" << losers_text(tally) << "}}\n";
 }
 
 int run(const Arguments& arguments) {

@@ -3,12 +3,14 @@
 disks that a power cut may leave behind, opens the store on each, and looks for every job that was
 answered with 202. On some of the disks, the whole celld is started.
 
-A unit is a disk. Each load produces a log, from which five hundred disks are made. --lost-syncs is
-the control experiment: every N-th sync of the database and its write-ahead log is ignored (1: all
-of them, as with `synchronous=OFF`), and the run fails unless some accepted job is found missing.
-`CELLD_BINARY` names the program.
+A unit is a disk. Each load produces a log, from which five hundred disks are made. Two controls
+make celld wrong: --synchronous makes SQLite use another value than FULL, and --early-answers counts
+each answer as sent N records of the log earlier, as if celld had not waited for the end of the
+commit. Such a run fails unless it finds the losses that --expect names. `CELLD_BINARY` names the
+program.
 """
 
+import collections
 import json
 import os
 import shutil
@@ -85,7 +87,9 @@ class Campaign:
     def __init__(self, options, outcome):
         self.options, self.outcome = options, outcome
         self.ends_at = time.monotonic() + options.seconds
-        self.losers = 0  # Disks on which an accepted job is missing.
+        # By kind of loss: the number of disks.
+        self.losers = collections.Counter()
+        self.control = is_control(options)
 
     def next_disk(self):
         return self.options.first + self.outcome.units
@@ -96,7 +100,7 @@ class Campaign:
     def run(self):
         while self.continues():
             self.load(self.next_disk() // DISKS_OF_A_LOAD)
-        if self.options.lost_syncs:
+        if self.control:
             self.judge_control()
         figures = self.outcome.figures
         print(f"{self.outcome.units} disks after {figures['loads']} loads with "
@@ -107,8 +111,8 @@ class Campaign:
     def load(self, number):
         """Runs one load and checks the disks made from it, until the time is up."""
         directory = scratch_directory()
-        settings = {"SYNC_LOST": self.options.lost_syncs} if self.options.lost_syncs else {}
-        daemon = ShimmedDaemon(a_config(RETENTION_MS), directory, **settings)
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), directory,
+                               SYNCHRONOUS=self.options.synchronous)
         failed_before = len(self.outcome.failed)
         try:
             accepted, faults = make_log(daemon, number)
@@ -131,15 +135,16 @@ class Campaign:
         summary = os.path.join(directory, "summary.json")
         code, output = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
                               "--count", count, "--retention-ms", RETENTION_MS,
+                              "--early-answers", self.options.early_answers,
                               "--summary", summary)
         print(output, end="", flush=True)
         if code not in (0, 1):
             raise SystemExit(code)
         with open(summary, encoding="utf-8") as file:
             found = json.load(file)
-        self.losers += found["figures"]["disks_without_a_job"]
+        self.losers.update(found["losers"])
         figures = {"times a job was looked for": found["figures"]["jobs_looked_for"]}
-        if not self.options.lost_syncs:
+        if not self.control:
             faults += start_on(directory, daemon, first + 1)
             figures["starts of a whole celld"] = 1
             for fault in faults:
@@ -149,21 +154,29 @@ class Campaign:
         self.outcome.add(count, figures)
 
     def judge_control(self):
-        if self.losers:
-            print(f"accepted jobs are missing on {self.losers} disks, as expected")
-        else:
-            print("FAILURE: syncs were lost, but no accepted job was found missing")
-            self.outcome.fail(self.options.first, self.outcome.units)
+        for loss, disks in self.losers.items():
+            print(f"on {disks} of {self.outcome.units} disks: {loss}...")
+            if disks == 0 and loss.startswith(tuple(self.options.expect)):
+                print(f"FAILURE: celld is wrong, but nothing was found: {loss}...")
+                self.outcome.fail(self.options.first, self.outcome.units)
+
+
+def is_control(options):
+    return bool(options.synchronous or options.early_answers)
 
 
 def add_options(parser):
-    parser.add_argument("--lost-syncs", type=int, default=0, metavar="N",
-                        help="control experiment: ignore every N-th sync")
+    parser.add_argument("--synchronous", default="", metavar="VALUE",
+                        help="control: SQLite's setting of that name")
+    parser.add_argument("--early-answers", type=int, default=0, metavar="N",
+                        help="control: answers count as sent N records earlier")
+    parser.add_argument("--expect", nargs="+", default=["lost: job "], metavar="LOSS",
+                        help="the beginnings of the losses that a control must find")
 
 
 def main():
     options = program.options(__doc__, add_options, chunk=DISKS_OF_A_LOAD)
-    if options.lost_syncs:
+    if is_control(options):
         options.workers = 1  # One process has to see all the disks to judge the control.
     program.run(options, lambda outcome: Campaign(options, outcome).run())
 

@@ -1,14 +1,18 @@
 #include "tests/torture/disk/promises.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <stdexcept>
 #include <variant>
 
+#include "src/http/api/time_text.hpp"
+
 namespace celld::disk {
 namespace {
 
 constexpr const char* pool_size = "pool.size";
+constexpr const char* key_label = "key";
 
 struct Answer {
   bool accepted = false;  ///< 202; otherwise another success.
@@ -37,6 +41,48 @@ CellName name_of(const json::Value& cell) {
   return {cell.at("customer").get<std::string>(), cell.at("product").get<std::string>()};
 }
 
+CellSetting setting_of(const json::Value& cell) {
+  const auto& overrides = cell.at("overrides");
+  CellSetting setting{std::nullopt, cell.at("state").get<std::string>()};
+  if (overrides.contains(pool_size))
+    setting.pool_size = overrides.at(pool_size).get<std::int64_t>();
+  return setting;
+}
+
+PromisedJob new_job(const json::Value& document) {
+  PromisedJob job;
+  job.spec = spec_of(document);
+  const auto& labels = document.at("labels");
+  if (labels.contains(key_label)) job.key = labels.at(key_label).get<std::string>();
+  return job;
+}
+
+void reopen(PromisedJob& job) {
+  if (job.end) job.reopened_ms = job.end->finished_ms;
+  job.end.reset();
+  job.cancel_requested = false;
+  if (job.retries_left > 0) --job.retries_left;
+}
+
+std::int64_t ms_of(const json::Value& time) {
+  const auto parsed = api::parse_time(time.get<std::string>());
+  if (!parsed) throw std::runtime_error("an answer has the time " + json::dump(time));
+  return parsed->time_since_epoch().count();
+}
+
+void add_progress(PromisedJob& job, const json::Value& document) {
+  const auto& finished_at = document.at("finished_at");
+  if (!finished_at.is_null()) {
+    job.end = End{document.at("state").get<std::string>(), ms_of(finished_at)};
+  }
+  if (document.at("cancel_requested").get<bool>()) job.cancel_requested = true;
+  std::size_t done = 0;
+  for (const auto& step : document.at("steps")) {
+    if (step.at("state").get<std::string>() == "succeeded") ++done;
+  }
+  job.steps_done = std::max(job.steps_done, done);
+}
+
 void each_answer(const std::vector<Record>& log, const std::function<void(const Answer&)>& look) {
   for (const auto& record : log) {
     if (record.head.kind != RecordKind::answer) continue;
@@ -55,16 +101,16 @@ json::Value spec_of(const json::Value& job) {
   return spec;
 }
 
-Promises::Promises(const std::vector<Record>& log) {
+Promises::Promises(const std::vector<Record>& log, const std::set<std::string>& retried) {
+  for (const auto& id : retried) ++retries_[id];
   std::set<std::string> seen;
   each_answer(log, [&](const Answer& answer) {
     if (answer.accepted && is_job(answer.document)) {
       const auto id = answer.document.at("id").get<std::string>();
-      if (!seen.insert(id).second) retried_.insert(id);
+      if (!seen.insert(id).second) ++retries_[id];
     }
-    if (answer.accepted && is_cell(answer.document)) {
-      const auto& size = answer.document.at("overrides").at(pool_size);
-      sizes_[name_of(answer.document)].all.push_back(size.get<std::int64_t>());
+    if (is_cell(answer.document)) {
+      cells_[name_of(answer.document)].all.push_back(setting_of(answer.document));
     }
   });
 }
@@ -73,28 +119,31 @@ void Promises::take(const Record& record) {
   const auto answer = read_answer(record.payload);
   if (!answer) return;
   if (is_job(answer->document)) take_job(answer->document, answer->accepted);
-  if (answer->accepted && is_cell(answer->document)) ++sizes_[name_of(answer->document)].answered;
+  if (is_cell(answer->document)) ++cells_[name_of(answer->document)].answered;
 }
 
 void Promises::take_job(const json::Value& document, bool accepted) {
   const auto text = document.at("id").get<std::string>();
   const auto id = cells::parse_job_id(text);
   if (!id) throw std::runtime_error("an answer has the id " + text);
-  const auto state = document.at("state").get<std::string>();
-  const bool ended = !document.at("finished_at").is_null();
-  if (accepted && jobs_.try_emplace(*id, PromisedJob{spec_of(document), {}}).second) ++accepted_;
-  const auto job = jobs_.find(*id);
-  if (job == jobs_.end() || !ended || retried_.contains(text)) return;
-  job->second.ended = state;
+  auto found = jobs_.find(*id);
+  if (found == jobs_.end()) {
+    if (!accepted) return;
+    found = jobs_.emplace(*id, new_job(document)).first;
+    found->second.retries_left = retries_[text];
+  } else if (accepted) {
+    reopen(found->second);
+  }
+  add_progress(found->second, document);
 }
 
-std::map<CellName, std::set<std::int64_t>> Promises::sizes() const {
-  std::map<CellName, std::set<std::int64_t>> possible;
-  for (const auto& [cell, sizes] : sizes_) {
-    if (sizes.answered == 0) continue;
+std::map<CellName, std::set<CellSetting>> Promises::cells() const {
+  std::map<CellName, std::set<CellSetting>> possible;
+  for (const auto& [cell, settings] : cells_) {
+    if (settings.answered == 0) continue;
     auto& of_cell = possible[cell];
-    of_cell.insert(sizes.all[sizes.answered - 1]);
-    if (sizes.answered < sizes.all.size()) of_cell.insert(sizes.all[sizes.answered]);
+    of_cell.insert(settings.all[settings.answered - 1]);
+    if (settings.answered < settings.all.size()) of_cell.insert(settings.all[settings.answered]);
   }
   return possible;
 }

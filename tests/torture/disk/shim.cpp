@@ -1,8 +1,10 @@
 // A preloaded library between celld and its disk. It handles only files below one directory and
 // answers on sockets; every other call goes straight to the kernel. shim_state.hpp lists its
 // settings.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sqlite3.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,6 +13,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <string>
 #include <string_view>
 
 #include "tests/torture/disk/shim_state.hpp"
@@ -64,6 +67,7 @@ ssize_t writing(int descriptor, const void* data, std::size_t bytes, std::int64_
   const auto file = state.watched(descriptor);
   if (file.object == 0) return ::syscall(SYS_pwrite64, descriptor, data, bytes, offset);
   const Lock lock{state.mutex()};
+  state.note_writer(state.name(file));
   if (const int error = state.fault(CallKind::write, state.name(file))) return failed_with(error);
   const auto granted = state.grant(file, bytes, offset + static_cast<std::int64_t>(bytes));
   if (granted == 0 && bytes != 0) return failed_with(ENOSPC);
@@ -107,12 +111,11 @@ int syncing(long call, int descriptor) {
   const auto file = state.watched(descriptor);
   if (file.object == 0) return static_cast<int>(::syscall(call, descriptor));
   std::int64_t ticket = 0;
-  bool lost = false;
   {
     const Lock lock{state.mutex()};
+    state.note_writer(state.name(file));
     if (const int error = state.fault(CallKind::sync, state.name(file))) return failed_with(error);
     ticket = state.next_ticket();
-    lost = state.loses_sync(state.name(file));
     state.log(RecordKind::sync_begin, file.object, ticket);
   }
   // Simulates a slow disk.
@@ -120,7 +123,7 @@ int syncing(long call, int descriptor) {
     ::poll(nullptr, 0, static_cast<int>(delay.count()));
   }
   const int code = static_cast<int>(::syscall(call, descriptor));
-  if (code == 0 && !lost) {
+  if (code == 0) {
     const Lock lock{state.mutex()};
     state.log(RecordKind::sync_end, file.object, ticket);
   }
@@ -241,6 +244,19 @@ ssize_t send(int socket, const void* data, size_t bytes, int flags) {
     state.log(RecordKind::answer, 0, socket, answer);
   }
   return ::syscall(SYS_sendto, socket, data, bytes, flags, nullptr, 0);
+}
+
+/// Replaces the value of `synchronous`, as if celld set it wrongly.
+int sqlite3_exec(sqlite3* database, const char* sql, int (*row)(void*, int, char**, char**),
+                 void* argument, char** error) {
+  using Function = decltype(&sqlite3_exec);
+  static const auto original = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "sqlite3_exec"));
+  const std::string_view statement{sql};
+  const auto& synchronous = ShimState::get().synchronous();
+  if (synchronous.empty() || !statement.starts_with("PRAGMA synchronous")) {
+    return original(database, sql, row, argument, error);
+  }
+  return original(database, ("PRAGMA synchronous = " + synchronous).c_str(), row, argument, error);
 }
 
 // celld does not use these on its files.

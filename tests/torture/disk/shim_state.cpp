@@ -50,6 +50,10 @@ bool ends_with_index_name(std::string_view path) {
   return path.ends_with("-shm");
 }
 
+bool is_database(std::string_view path) {
+  return path.ends_with("/celld.db") || path.ends_with("/celld.db-wal");
+}
+
 }  // namespace
 
 void give_up(const char* call) {
@@ -67,8 +71,8 @@ ShimState::ShimState()
     : root_(text_of("CELLD_DISK_ROOT")),
       log_(open_outside("CELLD_DISK_LOG", O_WRONLY | O_CREAT | O_APPEND)),
       count_(open_outside("CELLD_DISK_COUNT", O_WRONLY | O_CREAT)),
-      sync_delay_(open_outside("CELLD_DISK_SYNC_MS", O_RDONLY)),
-      syncs_lost_(number_of("CELLD_DISK_SYNC_LOST")) {
+      synchronous_(text_of("CELLD_DISK_SYNCHRONOUS")),
+      sync_delay_(open_outside("CELLD_DISK_SYNC_MS", O_RDONLY)) {
   if (const char* fault = std::getenv("CELLD_DISK_FAULT")) parse_fault(fault);
   if (const auto bytes = number_of("CELLD_DISK_BYTES_MAX")) bytes_max_ = bytes;
   log(RecordKind::start, 0, ::getpid());
@@ -116,19 +120,13 @@ int ShimState::fault(CallKind kind, std::string_view name) {
   if (!hit) return 0;
   const auto what = std::string{kind_names[static_cast<std::size_t>(kind)]} + " " +
                     std::string{name} + " " + std::strerror(fault_.error);
-  log(RecordKind::fault, 0, fault_.error, what);
+  log(RecordKind::fault, 0, ::gettid(), what);
   if (fault_.halves_write && kind == CallKind::write && calls_ == fault_.at) {
     halves_next_ = true;
     if (!fault_.persists) ++fault_.at;  // The next call, for the second half, fails with ENOSPC.
     return 0;
   }
   return fault_.error;
-}
-
-bool ShimState::loses_sync(std::string_view name) {
-  if (syncs_lost_ == 0) return false;
-  if (!name.ends_with("/celld.db") && !name.ends_with("/celld.db-wal")) return false;
-  return ++database_syncs_ % syncs_lost_ == 0;
 }
 
 std::chrono::milliseconds ShimState::sync_delay() const {
@@ -154,7 +152,7 @@ std::size_t ShimState::grant(const Watched& file, std::size_t bytes, std::int64_
   const auto granted = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(bytes) + room - end + size, 0, static_cast<std::int64_t>(bytes));
   size = std::max(size, end - static_cast<std::int64_t>(bytes) + granted);
-  if (granted == 0) log(RecordKind::fault, 0, ENOSPC, "write: no space left");
+  if (granted == 0) log(RecordKind::fault, 0, ::gettid(), "write: no space left");
   return static_cast<std::size_t>(granted);
 }
 
@@ -176,6 +174,13 @@ void ShimState::closed(int descriptor) {
 std::string_view ShimState::name(const Watched& file) const {
   const auto found = names_.find(file.object);
   return found == names_.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+void ShimState::note_writer(std::string_view name) {
+  thread_local bool noted = false;
+  if (noted || !is_database(name)) return;
+  noted = true;
+  log(RecordKind::writer, 0, ::gettid());
 }
 
 void ShimState::log(RecordKind kind, std::uint32_t object, std::int64_t value,

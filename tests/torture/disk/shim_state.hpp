@@ -19,8 +19,7 @@
 //   CELLD_DISK_SYNC_MS    a file with the number of milliseconds by which to delay each sync; the
 //                         shim reads it at each sync
 //
-//   CELLD_DISK_SYNC_LOST  N: the log omits each N-th sync of the database and its write-ahead log,
-//                         as if it had not been done. N = 1 corresponds to `synchronous=OFF`
+//   CELLD_DISK_SYNCHRONOUS  the value of SQLite's `synchronous`, instead of celld's
 #pragma once
 
 #include <sys/types.h>
@@ -71,13 +70,14 @@ class ShimState {
   void log(RecordKind kind, std::uint32_t object, std::int64_t value,
            std::string_view payload = {});
   std::string_view name(const Watched& file) const;
+  /// Logs this thread as one that writes to the database, if it does and was not logged yet.
+  void note_writer(std::string_view name);
   std::int64_t next_ticket() { return ++tickets_; }
-
-  /// Whether the log has to omit the sync of this file that begins now.
-  bool loses_sync(std::string_view name);
 
   // Without the mutex:
 
+  /// The setting of SQLite; empty: as celld sets it.
+  const std::string& synchronous() const { return synchronous_; }
   std::chrono::milliseconds sync_delay() const;
 
  private:
@@ -100,14 +100,13 @@ class ShimState {
   int count_ = -1;
   Fault fault_;
   std::optional<std::int64_t> bytes_max_;
-  int sync_delay_ = -1;          ///< The open file of CELLD_DISK_SYNC_MS.
-  std::int64_t syncs_lost_ = 0;  ///< Omit each N-th sync of the database; 0: none.
+  std::string synchronous_;
+  int sync_delay_ = -1;  ///< The open file of CELLD_DISK_SYNC_MS.
 
   std::mutex mutex_;
   std::uint64_t calls_ = 0;
   bool halves_next_ = false;  ///< The write counted last has to be cut in half.
   std::int64_t tickets_ = 0;
-  std::int64_t database_syncs_ = 0;
   std::uint32_t objects_ = 0;
   std::unordered_map<std::uint32_t, std::string> names_;
   std::unordered_map<std::string, std::int64_t> sizes_;  ///< By name, for CELLD_DISK_BYTES_MAX.

@@ -139,6 +139,12 @@ def a_job(chance: random.Random):
     return job
 
 
+def add_key(job, key):
+    """Gives a submission an idempotency key, which is also a label so that answers show it."""
+    job["idempotency_key"] = key
+    job.setdefault("labels", {})["key"] = key
+
+
 def end(daemon):
     """Ends celld unless it has ended already. Returns its exit code."""
     if daemon.running():

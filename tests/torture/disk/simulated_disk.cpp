@@ -293,6 +293,7 @@ void SimulatedDisk::apply(const Record& record) {
       return;
     case RecordKind::answer:
     case RecordKind::fault:
+    case RecordKind::writer:
       return;
   }
 }

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <set>
@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "cells/model/job.hpp"
+#include "cells/model/status.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/store/sqlite_store.hpp"
 
@@ -22,11 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* select_rows =
-    "SELECT jobs.id, state, customer, product, action, entity_type, entity_subtype, entity_id,"
-    " services, labels, traceparent, priority, timeout_ms, max_attempts, on_failure, created_at,"
-    " expires_at, parameters FROM jobs JOIN origins ON origins.id = jobs.origin";
-constexpr int spec_from = 2;
-constexpr int spec_until = 18;
+    "SELECT jobs.id, state, finished_at, cancel_requested, step, key, origins.customer, product,"
+    " action, entity_type, entity_subtype, entity_id, services, labels, traceparent, priority,"
+    " timeout_ms, max_attempts, on_failure, created_at, expires_at, parameters"
+    " FROM jobs JOIN origins ON origins.id = jobs.origin"
+    " LEFT JOIN idempotency_keys ON job = jobs.id";
+constexpr int spec_from = 6;
+constexpr int spec_until = 22;
+
+/// The place of each kind in StateCheck::losses.
+enum Missing : std::size_t { job, end, reopening, cancellation, step, key, pool_size, cell_state };
 
 /// Overwrites an existing file, so that a file system in memory reuses its pages.
 void write_file(const std::string& path, const std::string& bytes) {
@@ -39,10 +45,9 @@ void write_file(const std::string& path, const std::string& bytes) {
   ::close(file);
 }
 
-std::string name_of_state(int state) {
-  constexpr std::array names{"scheduled",    "queued",    "running", "retrying",
-                             "compensating", "succeeded", "failed",  "cancelled"};
-  return names.at(static_cast<std::size_t>(state));
+std::string describe(const CellSetting& setting) {
+  return (setting.pool_size ? std::to_string(*setting.pool_size) : "configured") + ", " +
+         setting.state;
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ std::vector<std::string> StateCheck::check(const DiskState& state, Promises& pro
       return {"the store does not open: " + *error};
     }
     check_jobs(read_rows(), promises, complete, wall_ms);
-    check_sizes(promises);
+    check_cells(promises);
     reads_.reset();
   } catch (const std::exception& failure) {  // A damaged database can cause any exception.
     reads_.reset();
@@ -96,7 +101,11 @@ StateCheck::Rows StateCheck::read_rows() const {
   Rows rows;
   while (select.step()) {
     auto& row = rows[static_cast<cells::JobId>(select.integer(0))];
-    row.state = static_cast<int>(select.integer(1));
+    row.state = to_string(static_cast<cells::JobState>(select.integer(1)));
+    row.finished_ms = select.optional_integer(2).value_or(0);
+    row.cancel_requested = select.integer(3) != 0;
+    row.steps_done = static_cast<std::size_t>(select.integer(4));
+    row.key = select.text(5);
     for (int column = spec_from; column < spec_until; ++column) {
       row.spec += select.is_null(column) ? '0' : '1';
       row.spec += select.text(column);
@@ -113,28 +122,40 @@ void StateCheck::check_jobs(const Rows& rows, Promises& promises, bool complete,
     const auto row = rows.find(id);
     if (row == rows.end()) {
       const auto age = wall_ms - cells::time_of(id).time_since_epoch().count();
-      const bool ended = promised.ended || promised.seen_ended;
-      if (complete && ended && age >= retention_ms_) {
-        pruned.push_back(id);
-      } else {
-        faults_.push_back(std::string{lost_job} + cells::format_job_id(id) +
-                          ", which was answered with 202");
-      }
+      const bool ended = promised.end || promised.seen_ended;
+      const bool removed = complete && ended && age >= retention_ms_;
+      if (removed) pruned.push_back(id);
+      expect(removed, Missing::job, cells::format_job_id(id) + ", which was answered with 202");
       continue;
     }
     check_spec(id, row->second, promised);
-    const auto state = name_of_state(row->second.state);
-    if (promised.ended && *promised.ended != state) {
-      faults_.push_back("job " + cells::format_job_id(id) + " is " + state +
-                        " but was reported as " + *promised.ended);
-    }
+    check_progress(id, row->second, promised);
   }
   for (const auto id : pruned) promises.forget(id);
   if (!complete) return;
   for (const auto& [id, row] : rows) {
-    if (promises.jobs().contains(id))
-      promises.see(id, cells::is_ended(static_cast<cells::JobState>(row.state)));
+    if (promises.jobs().contains(id)) promises.see(id, row.finished_ms != 0);
   }
+}
+
+/// While a reopening is under way, the disk has the job as it was before, or as it became later.
+void StateCheck::check_progress(cells::JobId id, const Row& row, const PromisedJob& promised) {
+  const auto name = cells::format_job_id(id) + ", which is " + row.state;
+  const auto ended_ms = promised.end ? promised.end->finished_ms : promised.reopened_ms;
+  const bool later =
+      promised.retries_left > 0 && (row.finished_ms == 0 || row.finished_ms > ended_ms);
+  if (promised.end) {
+    expect(later || (row.state == promised.end->state && row.finished_ms == ended_ms), Missing::end,
+           name + " but was reported as " + promised.end->state);
+  }
+  expect(row.finished_ms == 0 || row.finished_ms > promised.reopened_ms, Missing::reopening, name);
+  expect(later || row.cancel_requested || !promised.cancel_requested, Missing::cancellation, name);
+  expect(row.steps_done >= promised.steps_done, Missing::step, name);
+  expect(row.key == promised.key, Missing::key, name);
+}
+
+void StateCheck::expect(bool condition, std::size_t loss, const std::string& what) {
+  if (!condition) faults_.push_back(std::string{losses.at(loss)} + what);
 }
 
 void StateCheck::check_spec(cells::JobId id, const Row& row, const PromisedJob& promised) {
@@ -157,16 +178,27 @@ void StateCheck::check_spec(cells::JobId id, const Row& row, const PromisedJob& 
   }
 }
 
-void StateCheck::check_sizes(const Promises& promises) {
+void StateCheck::check_cells(const Promises& promises) {
   store::Connection connection{database_, store::Connection::Access::read_only};
-  for (const auto& [cell, sizes] : promises.sizes()) {
+  for (const auto& [cell, settings] : promises.cells()) {
     store::Statement select{connection,
-                            "SELECT pool_size FROM cell_overrides JOIN cells ON cells.id = cell"
-                            " WHERE customer = ?1 AND product = ?2"};
+                            "SELECT pool_size, state FROM cell_overrides JOIN cells"
+                            " ON cells.id = cell WHERE customer = ?1 AND product = ?2"};
     select.bind(1, cell.first).bind(2, cell.second);
-    const bool there = select.step();
-    if (there && sizes.contains(select.integer(0))) continue;
-    faults_.push_back("lost: the pool size of " + cell.first + "/" + cell.second);
+    CellSetting found{std::nullopt, std::string{to_string(cells::CellState::active)}};
+    if (select.step()) {
+      const auto state = static_cast<cells::CellState>(select.integer(1));
+      found = {select.optional_integer(0), std::string{to_string(state)}};
+    }
+    const auto what = cell.first + "/" + cell.second + ": " + describe(found) + " instead of " +
+                      describe(*settings.begin());
+    const auto is_possible = [&](auto member) {
+      return std::any_of(settings.begin(), settings.end(), [&](const CellSetting& setting) {
+        return setting.*member == found.*member;
+      });
+    };
+    expect(is_possible(&CellSetting::pool_size), Missing::pool_size, what);
+    expect(is_possible(&CellSetting::state), Missing::cell_state, what);
   }
 }
 

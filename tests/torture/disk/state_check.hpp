@@ -1,6 +1,8 @@
 // Opens celld's store on a disk that a power cut left behind, and checks it against the promises.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +22,15 @@ class StateCheck {
   /// directory in it. Retention keeps ended jobs for `retention_ms`.
   StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms);
 
-  /// The prefix of the fault that an accepted job is missing.
-  static constexpr std::string_view lost_job = "lost: job ";
+  /// How the faults begin that report something acknowledged as missing.
+  static constexpr std::array<std::string_view, 8> losses{"lost: job ",
+                                                          "lost: the end of job ",
+                                                          "lost: the reopening of job ",
+                                                          "lost: the cancellation of job ",
+                                                          "lost: a step of job ",
+                                                          "lost: the idempotency key of job ",
+                                                          "lost: the pool size of cell ",
+                                                          "lost: the state of cell "};
 
   /// Returns the faults. `complete`: the disk has lost nothing, so retention must have removed an
   /// ended job that is missing; the promises then forget it.
@@ -33,7 +42,11 @@ class StateCheck {
 
  private:
   struct Row {
-    int state = 0;
+    std::string state;
+    std::int64_t finished_ms = 0;  ///< 0: it has not ended.
+    bool cancel_requested = false;
+    std::size_t steps_done = 0;
+    std::string key;
     std::string spec;
   };
   using Rows = std::unordered_map<cells::JobId, Row>;
@@ -41,7 +54,9 @@ class StateCheck {
   Rows read_rows() const;
   void check_jobs(const Rows& rows, Promises& promises, bool complete, std::int64_t wall_ms);
   void check_spec(cells::JobId id, const Row& row, const PromisedJob& promised);
-  void check_sizes(const Promises& promises);
+  void check_progress(cells::JobId id, const Row& row, const PromisedJob& promised);
+  void check_cells(const Promises& promises);
+  void expect(bool condition, std::size_t loss, const std::string& what);
   void check_integrity();
 
   std::string scratch_;

@@ -5,12 +5,12 @@ import shutil
 import unittest
 
 from bit_of_everything import RETENTION_MS, Script, prepare
-from failing_disk import CALLS, PLANS, all_units, may_continue
+from failing_disk import CALLS, PLANS, Fault, all_units, may_continue
 from shimmed import DATA, ShimmedDaemon, a_config, scratch_directory
 
 STOPPED_MS = 5000
-READ = (100, f"read {DATA}/celld.db Input/output error")
-SYNC = (200, f"sync {DATA}/celld.db-wal Input/output error")
+READ = Fault(100, f"read {DATA}/celld.db Input/output error", False)
+SYNC = Fault(200, f"sync {DATA}/celld.db-wal Input/output error", True)
 
 
 class Units(unittest.TestCase):
@@ -71,14 +71,18 @@ class Continuing(unittest.TestCase):
     def test_celld_may_continue_after_a_failed_read_backup_or_removal(self):
         for text in (READ[1], f"open {DATA}/celld.db EIO", f"unlink {DATA}/celld.db-wal EIO",
                      f"write {DATA}/celld-backup.partial EIO", f"sync {DATA} EIO"):
-            self.assertTrue(may_continue([(100, text)], None), text)
+            self.assertTrue(may_continue([Fault(100, text, False)], None), text)
+
+    def test_celld_may_not_continue_after_the_writer_failed_to_read_or_open(self):
+        for text in READ.text, f"open {DATA}/celld.db-wal EIO":
+            self.assertFalse(may_continue([Fault(100, text, True)], None), text)
 
     def test_celld_may_not_continue_after_a_failed_sync_of_its_store(self):
         self.assertFalse(may_continue([SYNC], None))
         self.assertFalse(may_continue([SYNC], STOPPED_MS))
 
     def test_a_sync_may_fail_once_celld_has_stopped(self):
-        self.assertTrue(may_continue([SYNC], SYNC[0]))
+        self.assertTrue(may_continue([SYNC], SYNC.wall_ms))
 
     def test_celld_may_not_continue_after_a_serious_fault_among_harmless_ones(self):
         self.assertFalse(may_continue([READ, SYNC], None))

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 
-from shimmed import BROKEN, ENDED, a_config, a_job
+from shimmed import BROKEN, ENDED, a_config, a_job, add_key
 
 CLIENTS = 4
 RECENT_MAX = 200
@@ -54,8 +54,10 @@ class Workload:
 
     def submit(self, client, chance):
         while not self.ends.is_set():
-            key = {"Idempotency-Key": f"k{chance.getrandbits(60)}"} if chance.random() < 0.3 else {}
-            answer = client.request("POST", "/v1/jobs", a_job(chance), key)
+            job = a_job(chance)
+            if chance.random() < 0.3:
+                add_key(job, f"k{chance.getrandbits(60)}")
+            answer = client.request("POST", "/v1/jobs", job)
             if self.expect(answer, 202, 429):
                 self.accepted += 1
                 self.recent.append(answer[1]["id"])
@@ -71,9 +73,10 @@ class Workload:
             if status != 200:
                 continue
             if job["state"] in ENDED:
-                if job["state"] != "succeeded" and chance.random() < 0.2:
+                if job["state"] != "succeeded":
+                    time.sleep(0.002)  # Ends are told apart by their milliseconds.
                     self.expect(client.request("POST", path + "/retry"), 202, 404, 409)
-            elif chance.random() < 0.2:
+            elif chance.random() < 0.5:
                 self.expect(client.request("POST", path + "/cancel"), 200, 404, 409)
 
     def administer(self, client, chance):
@@ -85,6 +88,7 @@ class Workload:
                 self.expect(client.request("PUT", cell + "/pool", size), 202)
             elif what < 0.9:
                 self.expect(client.request("POST", cell + "/pause"), 200, 202)
+                time.sleep(0.05)
                 self.expect(client.request("POST", cell + "/resume"), 200, 202)
             elif what < 0.98:
                 self.daemon.write_config(a_config(retention_ms=chance.choice((1000, 1200))))

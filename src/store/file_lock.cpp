@@ -5,9 +5,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 namespace celld::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A celld that is killed while it starts its command supervisor leaves a process behind that
+/// shares its locks until it executes its program.
+constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds pause{5};
+
+/// False, with `errno` set: another process still holds the lock, or it cannot be locked.
+bool lock_patiently(int descriptor) {
+  const auto give_up_at = Clock::now() + patience;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || Clock::now() >= give_up_at) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
+}  // namespace
 
 std::optional<FileLock> FileLock::acquire(const std::string& path, std::string& error) {
   const auto reason = [] { return std::system_category().message(errno); };
@@ -17,7 +39,7 @@ std::optional<FileLock> FileLock::acquire(const std::string& path, std::string& 
     return std::nullopt;
   }
   FileLock lock{descriptor};
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (lock_patiently(descriptor)) return lock;
   error = errno == EWOULDBLOCK ? "another celld holds " + path
                                : "cannot lock " + path + ": " + reason();
   return std::nullopt;

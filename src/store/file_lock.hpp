@@ -11,7 +11,8 @@ namespace celld::store {
 /// Held until destruction or the end of the process, whichever comes first.
 class FileLock {
  public:
-  /// Creates the file if needed. On failure, sets `error` to an explanation in plain words.
+  /// Creates the file if needed, and waits up to a second for the lock. On failure, sets `error` to
+  /// an explanation in plain words.
   static std::optional<FileLock> acquire(const std::string& path, std::string& error);
 
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -189,13 +189,12 @@ class OnTheWay:
         return min(self.slowest_s[command] + ON_THE_WAY_MORE_S, ON_THE_WAY_MAX_S)
 
     def recorded_at(self, call):
-        """When the call's answer is on disk at the latest. A busy machine may stall celld, or the
-        processes that run its commands, so the time counts from when celld was next heard."""
+        """When the call's answer was on disk at the latest. A busy machine may stall celld, or the
+        processes that run its commands, so the time is up only once celld is heard again."""
         life, command = self.ledger.lives[call.life], call.key is None
         heard = life.heard_commands if command else life.heard
-        next_heard = bisect.bisect_left(heard, call.ended_at)
-        return (heard[next_heard] + self.longest_s(command) if next_heard < len(heard)
-                else float("inf"))
+        after = bisect.bisect_left(heard, call.ended_at + self.longest_s(command))
+        return heard[after] if after < len(heard) else float("inf")
 
     def may_be_lost(self, call):
         """Whether celld may have died before it recorded the call's answer. A stop waits for
@@ -346,8 +345,8 @@ def is_certain_at(before, call):
 
 
 def check_pool(faults, name, calls, end_of, decided_since, sizes_in_force):
-    """The calls of a cell, in the order in which they began, must not exceed its pool's size. When
-    the last of the calls that are under way at one moment was decided, the others were under way."""
+    """The calls of a cell, in the order in which they began, must not exceed its pool's size. Of
+    calls that are under way at one moment, all others were under way when the last was decided."""
     running = []
     for call in calls:
         running = [each for each in running if end_of(each) > call.began_at]

@@ -150,9 +150,9 @@ class Run:
             else:
                 self.load.stopping = True
                 code = await asyncio.to_thread(self.daemon.stop)
-                self.load.stopping = False
                 self.faults.expect(code == 0, "a stopped celld did not exit with 0", code)
             await asyncio.to_thread(self.daemon.start)
+            self.load.stopping = False  # By now, all answers of the celld before were read.
 
     async def note_ended(self):
         for state in ("succeeded", "failed"):

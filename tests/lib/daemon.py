@@ -211,6 +211,8 @@ def a_job(entity_id="example.com", **changes):
 class EndToEnd(unittest.TestCase):
     """A fake provider and, once a test has called `start`, a daemon and a client."""
 
+    environment = None  # More variables of the daemon's environment.
+
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-e2e-")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
@@ -225,7 +227,8 @@ class EndToEnd(unittest.TestCase):
                         f"{what} took {took_s:.2f} s, not {most_s:.2f}")
 
     def start(self, config=None, **changes):
-        self.daemon = Daemon(config or a_config(self.provider, **changes), self.directory)
+        self.daemon = Daemon(config or a_config(self.provider, **changes), self.directory,
+                             environment=self.environment)
         self.daemon.start()
         self.client = self.daemon.client()
         self.addCleanup(self.end)

@@ -2,88 +2,10 @@
 
 import contextlib
 import hashlib
-import json
-import socket
 import unittest
 
-from daemon import DEADLINE_S, EndToEnd, a_config, a_job, stays, wait_until
-
-
-class Stream:
-    """A stream of server-sent events over a plain socket, parsed as the HTML standard defines."""
-
-    def __init__(self, daemon, path, last_event_id=None, rcvbuf=None):
-        self.socket = socket.socket()
-        if rcvbuf:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.socket.settimeout(DEADLINE_S)
-        self.socket.connect((daemon.host, daemon.port))
-        head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n"
-        if last_event_id is not None:
-            head += f"Last-Event-ID: {last_event_id}\r\n"
-        self.socket.sendall((head + "\r\n").encode())
-        self.file = self.socket.makefile("rb")
-        self.status = int(self.file.readline().split()[1])
-        self.headers = {}
-        while (line := self.file.readline().strip()):
-            name, _, value = line.decode().partition(":")
-            self.headers[name.lower()] = value.strip()
-        self.text = b""
-        self.last_event_id = last_event_id
-
-    def _line(self):
-        """The next line of the stream; None at its end."""
-        while b"\n" not in self.text:
-            size = self.file.readline()
-            if not size.strip():
-                return None
-            piece = self.file.read(int(size, 16) + 2)[:-2]
-            if not piece:
-                return None
-            self.text += piece
-        line, _, self.text = self.text.partition(b"\n")
-        return line.decode()
-
-    def event(self):
-        """(event, data) of the next event; None at the end of the stream."""
-        fields = {}
-        while True:
-            line = self._line()
-            if line is None:
-                return None
-            if not line:
-                self.last_event_id = fields.get("id", self.last_event_id)
-                if "data" in fields:
-                    return fields["event"], json.loads(fields["data"])
-                fields = {}
-            name, _, value = line.partition(":")
-            if name:
-                fields[name] = value.removeprefix(" ")
-
-    def position(self):
-        """The next `id` that comes without an event; comments are skipped."""
-        while True:
-            line = self._line()
-            if line is None or line.startswith("event:"):
-                raise AssertionError("an event or the end instead of a position")
-            if line.startswith("id: "):
-                self.last_event_id = line.removeprefix("id: ")
-                return self.last_event_id
-
-    def jobs(self, count=None):
-        """The jobs of the next `count` events, or of all up to the end."""
-        jobs = []
-        while count is None or len(jobs) < count:
-            event = self.event()
-            if event is None:
-                break
-            assert event[0] == "job.state", event
-            jobs.append(event[1])
-        return jobs
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
+from daemon import EndToEnd, a_config, a_job, stays, wait_until
+from stream import Stream
 
 
 class Events(EndToEnd):
@@ -218,6 +140,43 @@ class Events(EndToEnd):
         for stale in (stream.last_event_id, "nonsense", "0000000000000-1"):
             back = self.stream("/v1/events", last_event_id=stale)
             self.assertEqual(back.event()[0], "gap")
+
+    def submit_large(self, count):
+        """Makes more than 100 kB of changes for each job."""
+        jobs = [self.submit(a_job(f"large-{number}", parameters={"p": "x" * 60_000}))
+                for number in range(count)]
+        for job_id in jobs:
+            self.wait_for_end(job_id)
+        return jobs
+
+    def test_changes_that_are_no_longer_kept_are_a_gap_after_which_a_client_starts_afresh(self):
+        """celld keeps 8 MiB of changes."""
+        self.start()
+        stream = self.stream("/v1/events")
+        position = stream.position()
+        stream.close()
+        jobs = self.submit_large(60)
+        back = self.stream("/v1/events", last_event_id=position)
+        self.assertEqual(back.event()[0], "gap")
+        back.close()
+        listed = self.client.get("/v1/jobs", limit=100).json["items"]
+        self.assertEqual({job["id"] for job in listed}, set(jobs))
+        self.assert_nothing_is_missed("/v1/events", back)
+
+    def test_a_client_that_takes_what_it_missed_too_slowly_gets_a_gap(self):
+        self.start(limits={"write_timeout_ms": 600_000})
+        stream = self.stream("/v1/events")
+        position = stream.position()
+        stream.close()
+        self.submit_large(30)
+        slow = self.stream("/v1/events", last_event_id=position, rcvbuf=4096)
+        self.submit_large(60)
+        seen = []
+        while not seen or seen[-1] != "gap":
+            seen.append(slow.event()[0])
+        self.assertLess(len(seen), 3 * 30)
+        last = self.submit(a_job("last"))
+        self.assertEqual({job["id"] for job in slow.jobs(3)}, {last})
 
     def test_requests_for_invalid_streams_are_refused(self):
         self.start()

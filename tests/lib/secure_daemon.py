@@ -28,17 +28,18 @@ class Authority:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def issue(self, name):
-        """Issues a certificate for 127.0.0.1; returns its path and its key's."""
+    def issue(self, name, host="IP:127.0.0.1", days=2):
+        """Issues a certificate for a host, expired if `days` is negative; returns its path and its
+        key's."""
         key, request = self.path(name + ".key"), self.path(name + ".csr")
         certificate, extensions = self.path(name + ".pem"), self.path(name + ".ext")
         with open(extensions, "w", encoding="utf-8") as file:
-            file.write("subjectAltName=IP:127.0.0.1\nsubjectKeyIdentifier=hash\n"
+            file.write(f"subjectAltName={host}\nsubjectKeyIdentifier=hash\n"
                        "authorityKeyIdentifier=keyid\n")
         openssl("req", "-newkey", *A_KEY, "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out",
                 request)
         openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key,
-                "-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", certificate)
+                "-CAcreateserial", "-days", str(days), "-extfile", extensions, "-out", certificate)
         return certificate, key
 
 

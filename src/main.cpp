@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -28,6 +29,7 @@
 #include "src/logs/log.hpp"
 #include "src/providers/command_supervise.hpp"
 #include "src/service_manager.hpp"
+#include "src/store/sqlite_store.hpp"
 #include "src/token_command.hpp"
 #include "src/version.hpp"
 #include "src/watchdog.hpp"
@@ -65,6 +67,7 @@ struct Arguments {
   std::string log_format;  ///< Empty: text on a terminal, else JSON.
   std::string log_level = "info";
   bool check = false;
+  bool compact = false;
   std::optional<service_manager::ListeningSocket> socket;  ///< Inherited; replaces `listen`.
 };
 
@@ -88,6 +91,9 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   app.add_flag("--check", arguments.check, "check the configuration and exit");
+  app.add_flag("--compact", arguments.compact,
+               "return unused space of the database to the file system, and exit")
+      ->excludes("--check");
   app.set_version_flag("--version", std::string("celld ") + version);
   const TokenCommand token{app};
   try {
@@ -301,6 +307,27 @@ void bound_free_memory() {
   ::mallopt(M_TRIM_THRESHOLD, kept_free_bytes_max);
 }
 
+/// Ends celld at the first allocation that fails. If only a part of celld failed, the others would
+/// wait for it. Every accepted job is on disk.
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view text = "celld: out of memory\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  std::_Exit(exit_internal);
+}
+
+/// Returns the exit code.
+int compact(const Arguments& arguments, const config::Config& configuration) {
+  store::SqliteOptions options;
+  options.data_directory = arguments.data_directory;
+  options.path = configuration.store.path;
+  options.compact = true;
+  const auto opened = store::SqliteStore::open(options);
+  const auto* error = std::get_if<std::string>(&opened);
+  if (error == nullptr) return exit_stopped;
+  std::fprintf(stderr, "celld: %s\n", error->c_str());
+  return exit_store;
+}
+
 int run(const Arguments& arguments, const config::Config& configuration) {
   bound_free_memory();
   Events events;
@@ -324,6 +351,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }
+  std::set_new_handler(end_without_memory);
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
   if (!take_socket(arguments)) return exit_bad_configuration;
@@ -334,7 +362,8 @@ int main(int argc, char** argv) {
   }
   if (arguments.check) return exit_stopped;
   try {
-    return run(arguments, std::get<config::Config>(read));
+    const auto& configuration = std::get<config::Config>(read);
+    return arguments.compact ? compact(arguments, configuration) : run(arguments, configuration);
   } catch (const std::exception& error) {  // Before there was a log.
     std::fprintf(stderr, "celld: %s\n", error.what());
     return exit_internal;

@@ -4,11 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "src/store/page_checksums.hpp"
 #include "src/store/sqlite_reads.hpp"
 
 namespace celld::store {
@@ -68,7 +69,7 @@ struct BackupCopy::Pages {
     const int code = sqlite3_backup_step(backup.get(), step_pages);
     if (code == SQLITE_OK) return false;
     if (code == SQLITE_DONE) return true;
-    throw SqliteFailure("write the copy: " + std::string{sqlite3_errstr(code)});
+    throw SqliteFailure("write the copy: " + describe_error(code, sqlite3_errstr(code)));
   }
 
   Connection source;
@@ -112,6 +113,8 @@ bool BackupCopy::step() {
 /// still name a write-ahead log. Version 1 names a rollback journal instead, so that the copy needs
 /// no other file and opens on read-only media.
 void BackupCopy::take_file() {
+  const auto page_bytes =
+      static_cast<std::size_t>(pages_->source.query_integer("PRAGMA page_size"));
   pages_.reset();
   fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ::unlink(path_.c_str());
@@ -119,10 +122,12 @@ void BackupCopy::take_file() {
   struct stat status{};
   if (::fstat(fd_, &status) != 0) fail("stat the copy");
   bytes_ = static_cast<std::uint64_t>(status.st_size);
-  constexpr std::array<char, 2> rollback_journal{1, 1};
-  if (::pwrite(fd_, rollback_journal.data(), rollback_journal.size(), 18) != 2) {
-    fail("complete the copy");
-  }
+  std::vector<unsigned char> page(page_bytes);
+  const auto size = static_cast<ssize_t>(page_bytes);
+  if (::pread(fd_, page.data(), page_bytes, 0) != size) fail("read the copy");
+  page[18] = page[19] = 1;
+  set_page_checksum(page.data(), page_bytes, 1);
+  if (::pwrite(fd_, page.data(), page_bytes, 0) != size) fail("complete the copy");
 }
 
 std::string BackupCopy::read(std::size_t bytes_max) {

@@ -1,8 +1,12 @@
 #include "src/store/opened_database.hpp"
 
+#include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "src/store/page_checksums.hpp"
 #include "src/store/schema.hpp"
+#include "src/store/wal_check.hpp"
 
 namespace celld::store {
 namespace {
@@ -19,8 +23,24 @@ void disable_memory_statistics() {
   static_cast<void>(once);
 }
 
+/// Rewrites the database, without unused pages and with a checksum in each page.
+void rewrite(Connection& connection, const std::string& path) {
+  const auto directory = std::filesystem::absolute(path).parent_path().string();
+  // Another file system may lack the space.
+  sqlite3_temp_directory = sqlite3_mprintf("%s", directory.c_str());
+  const std::unique_ptr<char*, void (*)(char**)> reset{&sqlite3_temp_directory, [](char** text) {
+                                                         sqlite3_free(*text);
+                                                         *text = nullptr;
+                                                       }};
+  connection.execute("VACUUM");
+  connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   disable_memory_statistics();
+  if (lost_commits(path + "-wal")) {
+    throw SqliteFailure("the database is damaged: commits in " + path + "-wal cannot be read");
+  }
   Connection connection{path, Connection::Access::read_write};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
   if (connection.query_text("PRAGMA journal_mode = WAL") != "wal") {
@@ -29,9 +49,10 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
   connection.execute("PRAGMA synchronous = FULL");
   connection.execute("PRAGMA mmap_size = 0");
   connection.execute("PRAGMA cache_size = -32768");
-  connection.execute("PRAGMA temp_store = MEMORY");
   connection.execute("PRAGMA journal_size_limit = 67108864");
   migrate(connection);
+  if (options.compact || !has_page_checksums(connection.handle())) rewrite(connection, path);
+  connection.execute("PRAGMA temp_store = MEMORY");
   if (options.database_pages_max) {
     const auto pages = std::to_string(*options.database_pages_max);
     connection.execute(("PRAGMA max_page_count = " + pages).c_str());

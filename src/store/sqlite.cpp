@@ -1,16 +1,27 @@
 #include "src/store/sqlite.hpp"
 
+#include "src/store/page_checksums.hpp"
+
 namespace celld::store {
+
+std::string describe_error(int code, const std::string& text) {
+  if (code == SQLITE_IOERR_DATA) return "the database is damaged: the checksum of a page is wrong";
+  const int primary = code & 0xff;
+  const bool damaged = primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
+  return (damaged ? "the database is damaged: " : "") + text;
+}
 
 Connection::Connection(const std::string& path, Access access) {
   const int flags = access == Access::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                                  : SQLITE_OPEN_READONLY;
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   handle_.reset(handle);
   if (handle == nullptr) throw SqliteFailure("out of memory");
   sqlite3_extended_result_codes(handle, 1);
   if (code != SQLITE_OK) fail("open " + path);
+  if (access == Access::read_write) reserve_checksums(handle);
 }
 
 void Connection::execute(const char* sql) {
@@ -34,8 +45,10 @@ std::string Connection::query_text(const char* sql) {
 }
 
 void Connection::fail(std::string_view doing) const {
-  throw SqliteFailure(std::string{doing} + ": " + sqlite3_errmsg(handle_.get()) + " (" +
-                      std::to_string(sqlite3_extended_errcode(handle_.get())) + ")");
+  const int code = sqlite3_extended_errcode(handle_.get());
+  throw SqliteFailure(std::string{doing} + ": " +
+                      describe_error(code, sqlite3_errmsg(handle_.get())) + " (" +
+                      std::to_string(code) + ")");
 }
 
 Statement::Statement(Connection& connection, const std::string& sql) : connection_(&connection) {
@@ -76,7 +89,7 @@ bool Statement::step() {
   if (code == SQLITE_DONE) return false;
   std::string failed = sqlite3_sql(handle_.get());
   failed += ": ";
-  failed += sqlite3_errmsg(connection_->handle());
+  failed += describe_error(code, sqlite3_errmsg(connection_->handle()));
   reset();
   throw SqliteFailure(failed);
 }

@@ -19,10 +19,14 @@ class SqliteFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Describes an SQLite error in words; damage to the file is called by its name. `text` is SQLite's
+/// own description.
+std::string describe_error(int code, const std::string& text);
+
 class Connection {
  public:
   enum class Access : std::uint8_t { read_write, read_only };
-  /// Throws if the file cannot be opened.
+  /// Verifies the checksums of pages (page_checksums.hpp). Throws if the file cannot be opened.
   Connection(const std::string& path, Access access);
 
   /// Runs statements that return no rows.

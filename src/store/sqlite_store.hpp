@@ -35,6 +35,7 @@ struct CommitReport {
 struct SqliteOptions {
   std::string data_directory;               ///< Created if needed; locked while open.
   std::string path = "celld.db";            ///< Of the database; relative to the data directory.
+  bool compact = false;                     ///< Rewrite the database without its unused pages.
   std::size_t batch_operations_max = 4096;  ///< A batch of this size is committed at once.
   std::size_t batch_bytes_max = 8 << 20;
   /// How long claims wait to be part of another commit before they get their own.

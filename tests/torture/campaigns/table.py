@@ -47,6 +47,12 @@ CAMPAIGNS = (
         command=("tests/torture/storms/campaign.py", *LIMITS), needs=("build/celld",),
         slice_min_s=60, slice_whole_s=610),
     Campaign(
+        name="soak", promises="P9",
+        what="a steady load with retention, after which celld holds no more than before it",
+        unit="minutes", goal=24 * 60,
+        command=("tests/torture/soak/soak.py", *LIMITS), needs=("build/celld",),
+        slice_min_s=150, slice_whole_s=3600),
+    Campaign(
         name="fuzz", promises="P9, P12",
         what="each of the fuzzers, continuing from the corpus so far",
         unit="seconds", goal=7 * 3600,

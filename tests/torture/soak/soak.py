@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""A celld under a steady load with retention, for as long as it may.
+
+    soak.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
+
+A unit is a minute. After each, the load pauses until retention has removed every job. Then celld's
+descriptors, threads, files and rows must be what they were after the first pause, and its memory
+and the size of its files must have grown no more than their fixed bounds, however long it runs.
+`CELLD_BINARY` names the program.
+"""
+
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
+
+import program  # noqa: E402
+from daemon import DEADLINE_S  # noqa: E402
+from siege import MEASURED  # noqa: E402
+from steady_load import SteadyLoad  # noqa: E402
+
+WARM_UP_S = 8.0
+UNIT_S = 60.0
+# The log of changes for clients that reconnect (8 MiB) is full after the first thousands of jobs, and
+# the length of the write-ahead log varies.
+GROWTH_MAX = {"bytes of memory": 8 << 20, "bytes of files": 4 << 20}
+
+
+def growth(before, after):
+    """What celld holds now and did not hold before: {name: how many more}."""
+    return {name: count - before.get(name, 0) for name, count in after.items()
+            if count - before.get(name, 0) > GROWTH_MAX.get(name, 0)}
+
+
+class Soak:
+    def __init__(self, seed, **options):
+        self.load = SteadyLoad(seed, **options)
+        self.grown = 0
+
+    def warm_up(self, seconds=WARM_UP_S):
+        faults = self.load.run(seconds)
+        self.load.wait_until_empty(DEADLINE_S)
+        self.before = self.load.holdings()
+        return faults
+
+    def unit(self, seconds=UNIT_S, patience_s=DEADLINE_S):
+        """Returns the faults of one more period of load."""
+        faults = self.load.run(seconds)
+        try:
+            self.load.wait_until_empty(patience_s)
+        except AssertionError as error:
+            return [*faults, str(error)]
+        after = self.load.holdings()
+        self.grown = after["bytes of memory"] - self.before["bytes of memory"]
+        return faults + [f"{name}: {more} more than at first" for name, more in
+                         growth(self.before, after).items() if MEASURED or "memory" not in name]
+
+
+def work(options, outcome):
+    until = time.monotonic() + options.seconds
+    soak = Soak(options.first)
+    try:
+        faults = soak.warm_up()
+        while not faults and outcome.units < options.count and time.monotonic() < until:
+            faults = soak.unit()
+            outcome.add(1, {"jobs": soak.load.jobs})
+            soak.load.jobs = 0
+    except Exception as error:  # Most likely celld has died: report that like any other fault.
+        faults = [f"{error!r}; celld's log:\n{soak.load.daemon.log()}"]
+    code = soak.load.close()
+    faults += [f"celld ended with {code}"] if code != 0 else []
+    if faults:
+        print(f"FAULT after {outcome.units} minutes:", *faults, sep="\n    ")
+        outcome.fail(options.first, outcome.units)
+    print(f"{outcome.units} minutes, {outcome.figures['jobs']} jobs; memory "
+          f"{soak.grown / (1 << 20):+.1f} MB")
+
+
+def main():
+    options = program.options(__doc__)
+    program.run(options, lambda outcome: work(options, outcome))
+
+
+if __name__ == "__main__":
+    main()

@@ -35,6 +35,18 @@ CAMPAIGNS = (
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),
     Campaign(
+        name="damage", promises="P1",
+        what="a celld that starts on a database in which bytes have changed",
+        unit="databases", goal=10_000,
+        command=("tests/torture/damage/damage.py", *LIMITS), needs=("build/celld",),
+        slice_min_s=20),
+    Campaign(
+        name="backlog", promises="P9",
+        what="starts of a celld on a database with a million jobs",
+        unit="starts", goal=1000,
+        command=("tests/torture/scale/backlog.py", "--jobs", "1000000", *LIMITS),
+        needs=("build/celld",), slice_min_s=90),
+    Campaign(
         name="hostile", promises="P5, P8, P9",
         what="many hostile providers at once, alongside well-behaved ones",
         unit="rounds", goal=1000,

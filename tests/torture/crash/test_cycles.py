@@ -17,12 +17,12 @@ class Cycles(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="celld-cycles-")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
-    def run_cycles(self, before_celld, count):
+    def run_cycles(self, before_celld, count, celld=os.environ["CELLD_BINARY"]):
         """Runs cycles of a celld before each start of which a shell runs `before_celld`. Returns
         the output and the summary."""
         program = os.path.join(self.directory, "celld")
         with open(program, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n{before_celld}\nexec {os.environ['CELLD_BINARY']} \"$@\"\n")
+            file.write(f"#!/bin/sh\n{before_celld}\nexec {celld} \"$@\"\n")
         os.chmod(program, stat.S_IRWXU)
         summary = os.path.join(self.directory, "summary")
         done = subprocess.run(
@@ -45,6 +45,22 @@ class Cycles(unittest.TestCase):
         output, found = self.run_cycles("sleep 20 >/dev/null 2>&1 &", 2)
         self.assertGreater(found["failures"], 0, output)
         self.assertIn("FAULT: a process outlived its celld", output)
+
+    def run_faulty_cycles(self, fault, count):
+        """Runs cycles of a celld with a fault of tests/torture/controls."""
+        if not os.environ.get("CELLD_FAULTY"):
+            self.skipTest("needs a build with CELLD_PLANTED_BUGS")
+        return self.run_cycles(f"export CELLD_FAULT={fault}", count, os.environ["CELLD_FAULTY"])
+
+    def test_the_cycles_detect_a_celld_that_reports_a_result_before_it_commits(self):
+        output, found = self.run_faulty_cycles("early_result", 8)
+        self.assertGreater(found["failures"], 0, output)
+        self.assertIn("FAULT: an ended job is unfinished again", output)
+
+    def test_the_cycles_detect_a_cell_that_runs_one_job_more_than_its_pool_has_workers(self):
+        output, found = self.run_faulty_cycles("large_pool", 8)
+        self.assertGreater(found["failures"], 0, output)
+        self.assertIn("FAULT: a pool's size was exceeded", output)
 
     def test_the_cycles_detect_a_celld_that_crashes_by_itself(self):
         # At startup, while serving, or at shutdown.

@@ -109,7 +109,7 @@ class Run:
         self.load = Load(self.daemon, options.jobs, options.cells, options.seed)
         self.options = options
         self.wall_ahead_s = audit.wall_ahead_s()
-        self.killed_at = []
+        self.kills = []  # When celld was signalled, and when it was dead.
         self.ended = {}  # By id: each job as it was when first seen ended.
 
     async def whole(self):
@@ -145,8 +145,9 @@ class Run:
             await until(reached, f"{target} jobs are accepted", DRAIN_DEADLINE_S)
             await self.note_ended()
             if turn % 2 == 0:
-                self.killed_at.append(time.monotonic())
+                signalled_at = time.monotonic()
                 self.daemon.kill()
+                self.kills.append((signalled_at, time.monotonic()))
             else:
                 self.load.stopping = True
                 code = await asyncio.to_thread(self.daemon.stop)
@@ -252,14 +253,14 @@ class Run:
         """Whether the call ran at a kill, or ended so shortly before it that the end may not have
         been on disk."""
         lost_s = on_the_way_s + audit.ON_THE_WAY_MORE_S
-        return any((call.began_at <= at or call.over) and
-                   (call.ended_at is None or call.ended_at >= at - lost_s)
-                   for at in self.killed_at)
+        return any((call.began_at <= died_at or call.over) and
+                   (call.ended_at is None or call.ended_at >= signalled_at - lost_s)
+                   for signalled_at, died_at in self.kills)
 
     def end_of(self, call):
         """When the call ended: at the latest with its celld, although the provider may notice
         later."""
-        ends = [at for at in self.killed_at if call.broken and at >= call.began_at]
+        ends = [died_at for _, died_at in self.kills if call.broken and died_at >= call.began_at]
         return min(ends + ([call.ended_at] if call.ended_at is not None else [float("inf")]))
 
     def check_entities(self, calls):

@@ -48,9 +48,11 @@ def config(*cells):
 
 
 class Field:
+    environment = None  # Of celld.
+
     def __init__(self, **client):
         self.directory = tempfile.mkdtemp(prefix="celld-storm-")
-        self.daemon = Daemon(config(), self.directory).start()
+        self.daemon = Daemon(config(), self.directory, environment=self.environment).start()
         self.client = self.daemon.client()
         self.load = Submitter(self.daemon, **client)
         self.lone = []

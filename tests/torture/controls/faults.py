@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Faults of a whole celld. Most test the suites that measure one: attack, hostile, storms, soak. One
+brings celld to a limit that clients cannot reach soon.
+
+With CELLD_PLANTED_BUGS, the build compiles changed copies of some sources into one program,
+celld_faulty. It behaves like celld, except for the faults that the environment variable CELLD_FAULT
+names, separated by commas. A suite that does not report a celld with such a fault proves nothing.
+celld's own sources contain nothing of this.
+
+  faults.py list                      prints the changed sources, one per line
+  faults.py plant SOURCE ROOT OUTPUT  writes the changed copy of ROOT's SOURCE to OUTPUT
+  faults.py table                     prints the faults as a table for the documentation
+"""
+
+import dataclasses
+import pathlib
+import sys
+
+FAULT_HEADER = '#include "tests/torture/controls/fault.hpp"\n'
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    name: str
+    mistake: str  # Empty: part of the fault before it.
+    source: str
+    before: str  # Text in the source that occurs once.
+    after: str
+
+
+FAULTS = (
+    Fault(
+        "leaked_request",
+        "each request of a client leaks 128 KiB",
+        "src/http/request_task.cpp",
+        "  const auto exchange = std::move(exchange_);\n",
+        "  const auto exchange = std::move(exchange_);\n"
+        '  if (fault::is_on("leaked_request")) fault::leak(128 << 10);\n',
+    ),
+    Fault(
+        "leaked_call",
+        "each call to a provider leaks 4 MiB",
+        "src/providers/http_call.cpp",
+        "  ended_(std::move(result_));\n",
+        '  if (fault::is_on("leaked_call")) fault::leak(4 << 20);\n'
+        "  ended_(std::move(result_));\n",
+    ),
+    Fault(
+        "leaked_job",
+        "each job leaks 64 KiB when it ends",
+        "cells/actors/job_dispatcher_time.cpp",
+        "  finished_rate_.count(at.steady);\n",
+        "  finished_rate_.count(at.steady);\n"
+        '  if (celld::fault::is_on("leaked_job")) celld::fault::leak(64 << 10);\n',
+    ),
+    Fault(
+        "lost_descriptor",
+        "one in a hundred connections of clients keeps its descriptor",
+        "src/http/socket.cpp",
+        "  tls_.reset();\n  fd_.reset();\n",
+        "  static std::atomic<unsigned> closed{0};\n"
+        '  if (fault::strikes("lost_descriptor", closed, 100)) {\n'
+        "    cut();\n"
+        "    [[maybe_unused]] const int lost = ::dup(fd_.get());\n"
+        "  }\n"
+        "  tls_.reset();\n  fd_.reset();\n",
+    ),
+    Fault(
+        "lost_call_descriptor",
+        "one in five connections to providers keeps its descriptor",
+        "src/providers/http_shard.cpp",
+        "  ::shutdown(socket, SHUT_RDWR);\n",
+        "  ::shutdown(socket, SHUT_RDWR);\n"
+        "  static std::atomic<unsigned> closed{0};\n"
+        '  if (fault::strikes("lost_call_descriptor", closed, 5)) {\n'
+        "    [[maybe_unused]] const int lost = ::dup(socket);\n"
+        "  }\n",
+    ),
+    Fault(
+        "stalled_poller",
+        "the thread that serves all clients stalls for 500 ms each second",
+        "src/http/poller.cpp",
+        "    wait_for_events();\n",
+        '    wait_for_events();\n    fault::stall_now_and_then("stalled_poller");\n',
+    ),
+    Fault(
+        "stalled_engine",
+        "each of the engine's threads stalls for 500 ms each second",
+        "cells/actors/job_dispatcher_time.cpp",
+        "  turned_away_.job_ended();\n",
+        "  turned_away_.job_ended();\n"
+        '  celld::fault::stall_now_and_then("stalled_engine");\n',
+    ),
+    Fault(
+        "slow_feed",
+        "the event feed takes 20 ms for each change, and may be only 20 changes behind",
+        "src/http/api/event_feed.cpp",
+        "constexpr std::int64_t waiting_max = 65'536;\n",
+        'const std::int64_t waiting_max = fault::is_on("slow_feed") ? 20 : 65\'536;\n',
+    ),
+    Fault(
+        "slow_feed",
+        "",
+        "src/http/api/event_feed.cpp",
+        "  void changed(const JobPtr& job) {\n",
+        "  void changed(const JobPtr& job) {\n"
+        '    if (fault::is_on("slow_feed")) {\n'
+        "      std::this_thread::sleep_for(std::chrono::milliseconds{20});\n"
+        "    }\n",
+    ),
+    # libcurl's own timeout must not end the call before the late abort does.
+    Fault(
+        "late_abort",
+        "one abort of an HTTP call in a hundred is 1 s late, and libcurl does not end calls itself",
+        "src/providers/http_call.cpp",
+        "std::max(remaining, milliseconds{1});\n",
+        "std::max(remaining, milliseconds{1}) +\n"
+        '      milliseconds{fault::is_on("late_abort") ? 5000 : 0};\n',
+    ),
+    Fault(
+        "late_abort",
+        "",
+        "src/providers/http_call_queue.cpp",
+        "  push(Abort{lease, std::move(gone)});\n",
+        "  static std::atomic<unsigned> aborts{0};\n"
+        '  if (!fault::strikes("late_abort", aborts, 100)) {\n'
+        "    return push(Abort{lease, std::move(gone)});\n"
+        "  }\n"
+        "  std::thread([this, lease, gone = std::move(gone)]() mutable {\n"
+        "    std::this_thread::sleep_for(std::chrono::seconds{1});\n"
+        "    push(Abort{lease, std::move(gone)});\n"
+        "  }).detach();\n",
+    ),
+    Fault(
+        "ignored_shrink",
+        "a pool that shrinks keeps its workers, and its dispatcher uses them",
+        "cells/actors/job_worker_pool.cpp",
+        "    if (surplus == 0 || withdrawing_) return;\n",
+        "    if (surplus == 0 || withdrawing_) return;\n"
+        '    if (celld::fault::is_on("ignored_shrink")) return;\n',
+    ),
+    Fault(
+        "large_pool",
+        "once a pool was resized, one job more than its size may run",
+        "cells/actors/cell.cpp",
+        "    request(dispatcher_, caf::infinite, LimitRunning{target()})\n",
+        '    const auto more = celld::fault::is_on("large_pool") ? 1U : 0U;\n'
+        "    request(dispatcher_, caf::infinite, LimitRunning{target() + more})\n",
+    ),
+    Fault(
+        "large_pool",
+        "",
+        "cells/actors/cell.cpp",
+        "    request(pool_, caf::infinite, Resize{target()})\n",
+        '    const auto more = celld::fault::is_on("large_pool") ? 1U : 0U;\n'
+        "    request(pool_, caf::infinite, Resize{target() + more})\n",
+    ),
+    Fault(
+        "early_result",
+        "the success of a job is reported 20 ms before it is committed",
+        "src/store/sqlite_writer.cpp",
+        "  void commit_claims() {\n",
+        "  void deliver_early() { answers_.deliver_all(); }\n\n  void commit_claims() {\n",
+    ),
+    Fault(
+        "early_result",
+        "",
+        "src/store/sqlite_writer.cpp",
+        "      self_->send(self_, CommitBatch{batch_});\n",
+        '      if (fault::is_on("early_result")) {\n'
+        "        self_->delayed_send(self_, std::chrono::milliseconds{20}, CommitBatch{batch_});\n"
+        "      } else {\n"
+        "        self_->send(self_, CommitBatch{batch_});\n"
+        "      }\n",
+    ),
+    Fault(
+        "early_result",
+        "",
+        "src/store/sqlite_writer.cpp",
+        "        return writer.perform<JobRecorded>(request, approximate_bytes(*request.job));\n",
+        "        const bool early =\n"
+        '            fault::is_on("early_result") && request.job->state == JobState::succeeded;\n'
+        "        if (early) writer.commit_claims();\n"
+        "        auto promise =\n"
+        "            writer.perform<JobRecorded>(request, approximate_bytes(*request.job));\n"
+        "        if (early) writer.deliver_early();\n"
+        "        return promise;\n",
+    ),
+    Fault(
+        "ignored_shrink",
+        "",
+        "cells/actors/job_dispatcher.cpp",
+        "        running_max_ = message.max;\n",
+        "        running_max_ = celld::fault::is_on(\"ignored_shrink\")\n"
+        "                           ? std::max(running_max_, message.max)\n"
+        "                           : message.max;\n",
+    ),
+)
+
+
+def sources():
+    return list(dict.fromkeys(fault.source for fault in FAULTS))
+
+
+def plant(source, root):
+    text = (pathlib.Path(root) / source).read_text(encoding="utf-8")
+    for fault in FAULTS:
+        if fault.source != source:
+            continue
+        if text.count(fault.before) != 1:
+            sys.exit(f"faults.py: {fault.name}: {source} does not contain this text once, so the "
+                     f"fault must be adapted:\n{fault.before}")
+        text = text.replace(fault.before, fault.after)
+    return FAULT_HEADER + text
+
+
+def main(arguments):
+    if arguments == ["list"]:
+        print("\n".join(sources()))
+    elif arguments == ["table"]:
+        for fault in FAULTS:
+            if fault.mistake:
+                print(f"| `{fault.name}` | {fault.mistake} |")
+    elif len(arguments) == 4 and arguments[0] == "plant":
+        output = pathlib.Path(arguments[3])
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(plant(arguments[1], arguments[2]), encoding="utf-8")
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,124 @@
+"""Each suite that measures a celld reports a celld with a fault: see faults.py."""
+
+import asyncio
+import functools
+import os
+import sys
+import unittest
+from unittest import mock
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("attack", "hostile", "soak", "storms"):
+    sys.path.append(os.path.join(HERE, "..", folder))
+
+import field  # noqa: E402
+import siege  # noqa: E402
+from answers import ANSWERS  # noqa: E402
+from crowd import Crowd  # noqa: E402
+from daemon import wait_until  # noqa: E402
+from ground import TestBed  # noqa: E402
+from many_attempts import ManyAttempts  # noqa: E402
+from siege import Siege  # noqa: E402
+from soak import Soak  # noqa: E402
+from storms import Resizes  # noqa: E402
+from wire import request  # noqa: E402
+
+LIVENESS = request("GET", "/livez")
+SHORT_S = 2.0
+
+
+def with_fault(*names):
+    return {"CELLD_FAULT": ",".join(names)}
+
+
+def is_quiet(_):
+    """In place of Quiet.explains: the fault is far above the bound, so the machine explains nothing."""
+    return False
+
+
+class Attack(Siege):
+    def assert_reported(self, fault, message):
+        """The siege fails, although the attack is mild."""
+        self.environment = with_fault(fault)
+        self.start_siege()
+        short_wait = functools.partial(wait_until, deadline_s=SHORT_S)
+        with mock.patch.object(siege, "wait_until", short_wait), \
+                self.assertRaisesRegex(AssertionError, message), self.siege():
+            for _ in self.waves():
+                with Crowd(self.daemon) as crowd:
+                    crowd.join(50).send(LIVENESS * 5)
+                    crowd.receive(patience_s=0.2)
+
+    def test_the_attack_suite_reports_a_celld_that_leaks_memory(self):
+        self.assert_reported("leaked_request", "memory")
+
+    def test_the_attack_suite_reports_a_celld_that_loses_one_descriptor_in_a_hundred(self):
+        self.assert_reported("lost_descriptor", "the descriptors are closed")
+
+    def test_the_attack_suite_reports_a_celld_that_stalls(self):
+        self.assert_reported("stalled_poller", "p99")
+
+
+class Hostile(unittest.TestCase):
+    def test_the_hostile_suite_reports_leaked_memory_and_lost_descriptors(self):
+        behaviours = [each for each in ANSWERS if each.name.startswith(("hangs", "stalls", "close"))]
+        bed = TestBed(behaviours, with_fault("leaked_call", "lost_call_descriptor"))
+        self.addCleanup(bed.close)
+        bed.quiet.explains = is_quiet
+        bed.warm_up()
+        faults = "\n".join(bed.run_round(behaviours, "control"))
+        self.assertRegex(faults, "memory grew")
+        self.assertRegex(faults, "descriptors are left")
+
+
+class LateAborts(ManyAttempts):
+    environment = with_fault("late_abort")
+
+    def test_one_late_abort_in_a_hundred_is_reported(self):
+        with self.assertRaisesRegex(AssertionError, "late by"):
+            self.check_http_attempts()
+
+
+class Shrinking(Resizes):
+    environment = with_fault("ignored_shrink", "leaked_request")
+
+    def size(self):
+        return field.POOL // 3
+
+
+class Stalled(Resizes):
+    environment = with_fault("stalled_engine")
+
+
+class Storms(unittest.TestCase):
+    def faults(self, kind):
+        with mock.patch.multiple(field, PEAK_S=1.5, NORMAL_S_MAX=1.0):
+            storm = kind(0)
+            self.addCleanup(storm.close)
+            storm.quiet.explains = is_quiet
+            return "\n".join(asyncio.run(storm.whole(3)))
+
+    def test_the_storms_report_a_leak_and_a_pool_that_does_not_shrink(self):
+        faults = self.faults(Shrinking)
+        self.assertRegex(faults, "memory grew")
+        self.assertRegex(faults, "a pool's size was exceeded")
+
+    def test_the_storms_report_an_engine_that_stalls(self):
+        self.assertRegex(self.faults(Stalled), "jobs/s before the storm instead of")
+
+
+class Soaks(unittest.TestCase):
+    def faults(self, **options):
+        soak = Soak(0, **options)
+        self.addCleanup(soak.load.close)
+        soak.warm_up(2.0)
+        return "\n".join(soak.unit(6.0, patience_s=3 * SHORT_S))
+
+    def test_the_soak_reports_leaked_memory_and_lost_descriptors(self):
+        faults = self.faults(environment=with_fault("leaked_job", "lost_descriptor"))
+        self.assertRegex(faults, "bytes of memory")
+        self.assertRegex(faults, "open socket")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -47,6 +47,10 @@ class CellActor : public Cell::base {
         [this](const AskIdle&) -> caf::result<IdleAnswered> {
           const bool overridden = !wanted_.is_none() || !setup_.changed.is_none();
           if (overridden && !setup_.config.leaving) return IdleAnswered{false};
+          if (!owed_.empty()) {  // A cell that closed now would fail these requests.
+            delayed_send(this, context_->options.idle_close, QueueIdle{});
+            return IdleAnswered{false};
+          }
           return delegate(dispatcher_, AskIdle{});
         },
         [this](const QueueIdle&) { send(owner_, CellIdle{setup_.key}); },

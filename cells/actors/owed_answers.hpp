@@ -58,6 +58,8 @@ class OpenPromises {
     }
   }
 
+  bool empty() const { return promises_.empty(); }
+
  private:
   std::map<std::uint64_t, caf::response_promise> promises_;
   std::uint64_t last_ = 0;

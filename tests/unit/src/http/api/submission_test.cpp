@@ -1,5 +1,6 @@
 #include "src/http/api/submission.hpp"
 
+#include <set>
 #include <string>
 
 #include "src/http/api/time_text.hpp"
@@ -208,6 +209,21 @@ TEST_CASE("an idempotency key is read from the body or from the header") {
   const auto differing = with_header(job_with(R"(,"idempotency_key":"k")"), "other");
   CHECK(std::get<Problem>(differing).errors ==
         Faults{{"/idempotency_key", "must equal the header Idempotency-Key"}});
+}
+
+TEST_CASE("every member of a request is part of its digest") {
+  const auto digest = [](const std::string& member) {
+    return accepted(job_with(R"(,"idempotency_key":"k")" + member)).idempotency->digest;
+  };
+  std::set<std::string> digests = {digest("")};
+  for (const char* member :
+       {R"("parameters":{"ttl":60})", R"("parameters":{"ttl":61})", R"("priority":6)",
+        R"("delay_ms":1000)", R"("run_at":"2030-01-01T00:00:00Z")",
+        R"("expires_at":"2030-01-01T00:00:00Z")", R"("timeout_ms":1000)",
+        R"("retry":{"max_attempts":2})", R"("labels":{"team":"a"})", R"("on_failure":"stop")"}) {
+    INFO(member);
+    CHECK(digests.insert(digest("," + std::string(member))).second);
+  }
 }
 
 TEST_CASE("an idempotency key is limited in alphabet and length") {

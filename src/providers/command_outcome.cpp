@@ -99,9 +99,11 @@ std::string clean(std::string text) {
   return document != nullptr ? document->value.get<std::string>() : std::string();
 }
 
-/// Blanks secrets before truncating: the beginning of a secret is secret, too.
+/// Blanks secrets before truncating: the beginning of a secret is secret, too. Blanks them again
+/// once the line is clean: a control character in the midst of a secret hides it only until then.
 std::string for_people(const ErrorLine& line, const std::vector<std::string>& secrets) {
-  return truncate_text(clean(blank_secrets(line.text, secrets, line.cut)), text_bytes_max);
+  const std::string cleaned = clean(blank_secrets(line.text, secrets, line.cut));
+  return truncate_text(blank_secrets(cleaned, secrets, line.cut), text_bytes_max);
 }
 
 Severity severity_of(const CallOutcome& outcome) {

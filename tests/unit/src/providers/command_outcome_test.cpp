@@ -118,6 +118,14 @@ TEST_CASE("secrets are blanked in a command's message and standard error") {
   CHECK(failed.messages[0].text == "password ***, abc");
 }
 
+TEST_CASE("control characters in the midst of a secret do not reveal it") {
+  const auto failed =
+      of(ended(End::exited, 1, "", {{"s3cret\x01-word", false}, {"s3c\x01ret", true}}),
+         {"s3cret-word"});
+  CHECK(failed.messages[0].text == "***");
+  CHECK(failed.messages[1].text == "***");
+}
+
 TEST_CASE("a secret at the cut of a long line does not show in part") {
   const std::string secret(200, 's');
   CommandErrors errors(100, error_line_bytes_max({secret}));

@@ -39,7 +39,7 @@ bool EventStreamParser::take_line(std::string_view line, const OnEvent& on_event
   std::string_view value = line.substr(std::min(colon + 1, line.size()));
   if (value.starts_with(' ')) value.remove_prefix(1);
   if (name == "id") {
-    event_.id = value;
+    if (value.find('\0') == std::string_view::npos) event_.id = value;
   } else if (name == "event") {
     event_.name = value;
   } else if (name == "data") {

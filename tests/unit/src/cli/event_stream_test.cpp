@@ -48,6 +48,11 @@ TEST_CASE("an id takes effect when its block is complete, with or without data")
   CHECK(feed("\n:\n\n") == "2");
 }
 
+TEST_CASE("an id with a NUL is ignored, as the standard demands") {
+  const std::string_view stream("id: 1\nid: 2\0\ndata: x\n\n", 22);
+  CHECK(events_of(stream, stream.size()) == std::vector<std::string>{"1|message|x"});
+}
+
 TEST_CASE("the parser stops when the callback returns false") {
   EventStreamParser parser;
   int events = 0;

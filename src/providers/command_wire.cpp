@@ -114,7 +114,8 @@ ReceivedFrame receive_frame(int socket, bool wait) {
     // frames that the peer itself sent.
   } while (bytes < 0 && (errno == EINTR || errno == ECONNRESET));
   if (bytes >= 0) take_descriptors(message, received.descriptors);
-  if (bytes == static_cast<ssize_t>(sizeof received.frame)) {
+  const bool whole = (message.msg_flags & MSG_TRUNC) == 0;
+  if (whole && bytes == static_cast<ssize_t>(sizeof received.frame)) {
     received.end = ReceivedFrame::End::frame;
   } else if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
     received.end = ReceivedFrame::End::nothing_yet;
@@ -143,7 +144,7 @@ std::optional<CommandProgram> decode_program(int file) {
   if (!take_list(rest, program.arguments) || !take_list(rest, program.environment)) {
     return std::nullopt;
   }
-  if (program.arguments.empty()) return std::nullopt;
+  if (program.arguments.empty() || !rest.empty()) return std::nullopt;
   return program;
 }
 

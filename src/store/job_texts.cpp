@@ -1,6 +1,7 @@
 #include "src/store/job_texts.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
 #include "src/json/json.hpp"
@@ -143,6 +144,12 @@ Value parse(std::string_view text, std::string_view what) {
   return std::move(document->value);
 }
 
+Value parse_array(std::string_view text, std::string_view what) {
+  auto value = parse(text, what);
+  if (!value.is_array()) unreadable(what);
+  return value;
+}
+
 /// Reads the members of an object. A missing member or a wrong type makes the whole unreadable.
 class Members {
  public:
@@ -157,7 +164,7 @@ class Members {
   std::optional<std::int64_t> integer(const char* name) const {
     const auto found = object_.find(name);
     if (found == object_.end()) return std::nullopt;
-    if (!found->is_number_integer()) unreadable(what_);
+    if (!found->is_number_integer() || *found > INT64_MAX) unreadable(what_);
     return found->get<std::int64_t>();
   }
   std::optional<WallTime> time(const char* name) const {
@@ -226,7 +233,7 @@ class PropertyScanner {
 std::vector<std::string> read_services(std::string_view text) {
   std::vector<std::string> services;
   if (text.empty()) return services;
-  for (const auto& service : parse(text, "services")) {
+  for (const auto& service : parse_array(text, "services")) {
     if (!service.is_string()) unreadable("services");
     services.push_back(service.get<std::string>());
   }
@@ -245,14 +252,16 @@ std::map<std::string, std::string> read_labels(std::string_view text) {
 std::vector<Step> read_steps(std::string_view text, std::size_t count) {
   std::vector<Step> steps(count);
   if (text.empty()) return steps;
-  const auto value = parse(text, "steps");
-  if (!value.is_array() || value.size() != count) unreadable("steps");
+  const auto value = parse_array(text, "steps");
+  if (value.size() != count) unreadable("steps");
   for (std::size_t i = 0; i < count; ++i) {
     const Members members{value[i], "steps"};
     const auto state = cells::parse_step_state(members.string("state"));
     if (!state) unreadable("steps");
     steps[i].state = *state;
-    steps[i].attempts = static_cast<std::uint32_t>(members.integer("attempts").value_or(0));
+    const auto attempts = members.integer("attempts").value_or(0);
+    if (attempts < 0 || attempts > UINT32_MAX) unreadable("steps");
+    steps[i].attempts = static_cast<std::uint32_t>(attempts);
     steps[i].started_at = members.time("started_at");
     steps[i].finished_at = members.time("finished_at");
     steps[i].progress = members.number("progress");
@@ -263,7 +272,7 @@ std::vector<Step> read_steps(std::string_view text, std::size_t count) {
 std::vector<Message> read_messages(std::string_view text) {
   std::vector<Message> messages;
   if (text.empty()) return messages;
-  for (const auto& value : parse(text, "messages")) {
+  for (const auto& value : parse_array(text, "messages")) {
     const Members members{value, "messages"};
     const auto time = members.time("time");
     const auto severity = cells::parse_severity(members.string("severity"));
@@ -281,7 +290,9 @@ std::optional<JobError> read_error(std::string_view text) {
 }
 
 cells::Properties read_properties(std::string_view text) {
-  return PropertyScanner{text}.scan();
+  auto properties = PropertyScanner{text}.scan();
+  if (properties_text(properties) != text) unreadable("properties");
+  return properties;
 }
 
 }  // namespace celld::store

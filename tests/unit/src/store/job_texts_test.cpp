@@ -39,4 +39,16 @@ TEST_CASE("malformed text is an error") {
   CHECK_THROWS_AS(read_messages("[{}]"), SqliteFailure);
   CHECK_THROWS_AS(read_error("{"), SqliteFailure);
   CHECK_THROWS_AS(read_properties("{a:1}"), SqliteFailure);
+  CHECK_THROWS_AS(read_properties("{\"a\":1,\"a\":2}"), SqliteFailure);
+  CHECK_THROWS_AS(read_properties("{\"a\":1} "), SqliteFailure);
+}
+
+TEST_CASE("a list that is stored as an object, and a number out of range, are errors") {
+  CHECK_THROWS_AS(read_services(R"({"a":"dns"})"), SqliteFailure);
+  CHECK_THROWS_AS(read_messages("{}"), SqliteFailure);
+  for (const char* attempts : {"-1", "4294967296", "18446744073709551615"}) {
+    INFO(attempts);
+    const std::string step = R"([{"state":"running","attempts":)" + std::string(attempts) + "}]";
+    CHECK_THROWS_AS(read_steps(step, 1), SqliteFailure);
+  }
 }

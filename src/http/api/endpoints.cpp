@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "cells/model/cell_settings.hpp"
 #include "src/config/checks.hpp"
+#include "src/http/api/bodies.hpp"
 #include "src/http/api/openapi.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/query.hpp"
@@ -24,13 +24,6 @@ http::Response json_response(std::string body) {
   http::Response response;
   response.body = std::move(body);
   return response;
-}
-
-Problem not_json() {
-  return {.kind = ProblemKind::unsupported_media_type,
-          .detail =
-              "The body must be JSON in UTF-8, sent as `application/json`; with curl: -H "
-              "'Content-Type: application/json'."};
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
@@ -62,20 +55,6 @@ void get_jobs(const Api& api, const Access& access, const Request& request, Resp
     return answer(responder, invalid_request(std::move(*faults)));
   caf::anon_send(api.gateway, GetJobs{std::get<cells::ListJobs>(std::move(parsed)),
                                       std::move(responder), access.customer});
-}
-
-/// Refuses query parameters and any body but an empty object.
-std::optional<Problem> refuse_content(const Request& request) {
-  Faults faults = refuse_query(request.query);
-  if (!request.body.empty()) {
-    if (!is_json(request)) return not_json();
-    auto parsed = json::parse(request.body);
-    if (auto* error = std::get_if<json::SyntaxError>(&parsed))
-      return unreadable_body(std::move(*error));
-    json::ObjectReader(std::get<json::Document>(parsed).value, "", faults).finish();
-  }
-  if (faults.empty()) return std::nullopt;
-  return invalid_request(std::move(faults));
 }
 
 /// POST …/cancel and …/retry.
@@ -134,26 +113,10 @@ void get_cells(const Api& api, const Access& access, const Request& request, Res
                                        std::move(responder), access.customer});
 }
 
-/// The body of PUT …/pool.
-std::variant<std::uint32_t, Problem> parse_pool_size(const std::string& body, Faults faults) {
-  auto parsed = json::parse(body);
-  if (auto* error = std::get_if<json::SyntaxError>(&parsed))
-    return unreadable_body(std::move(*error));
-  auto& document = std::get<json::Document>(parsed);
-  for (json::Fault& fault : document.number_faults) faults.push_back(std::move(fault));
-  json::ObjectReader reader(document.value, "", faults);
-  reader.require({"size"});
-  const auto size = reader.integer("size", 1, cells::pool_size_max);
-  reader.finish();
-  if (!faults.empty()) return invalid_request(std::move(faults));
-  return static_cast<std::uint32_t>(*size);
-}
-
 void put_pool(const Api& api, const Access& access, const Request& request, Responder responder) {
   auto key = captured_key(request);
   if (!key) return answer(responder, not_found("There is no such cell."));
-  if (!is_json(request)) return answer(responder, not_json());
-  auto parsed = parse_pool_size(request.body, refuse_query(request.query));
+  const auto parsed = parse_pool_size(request);
   if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
   access.admin_call->size = std::get<std::uint32_t>(parsed);
   caf::anon_send(api.gateway, PutPool{std::move(*key), std::get<std::uint32_t>(parsed),

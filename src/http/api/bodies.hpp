@@ -1,0 +1,22 @@
+// The small request bodies: none, and the size of a pool.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "src/http/api/problem.hpp"
+#include "src/http/server.hpp"
+
+namespace celld::api {
+
+/// The body is not announced as JSON.
+Problem not_json();
+
+/// Refuses query parameters and any body but an empty object.
+std::optional<Problem> refuse_content(const http::Request& request);
+
+/// The body of PUT …/pool: the size of the pool.
+std::variant<std::uint32_t, Problem> parse_pool_size(const http::Request& request);
+
+}  // namespace celld::api

@@ -67,6 +67,7 @@ void check_success(const CallOutcome& outcome) {
 
 void check_failure(const CallOutcome& outcome) {
   must(is_code(outcome.code), "a failure has a code");
+  check_words(outcome.code);
   must(!outcome.message.empty(), "a failure has a message");
   check_words(outcome.message);
   must(outcome.properties.empty(), "a failure has no result");

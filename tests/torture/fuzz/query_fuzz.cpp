@@ -86,6 +86,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     check_faults(std::get<api::Faults>(cells), query);
   }
+  const auto events = api::parse_event_query(query);
+  if (const auto* filter = std::get_if<api::EventFilter>(&events)) {
+    check_name(filter->customer);
+    check_name(filter->product);
+  } else {
+    check_faults(std::get<api::Faults>(events), query);
+  }
   must(api::refuse_query(query).size() == query.size(), "each unknown parameter is a fault");
   return 0;
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Mistakes that a programmer could make in a parser. They test the fuzzers.
+
+Each bug changes one source file. The build links a changed copy of that file into a fuzzer of its
+own, whose corpus must find the bug.
+
+  parser_bugs.py list                      prints NAME,FUZZER,SOURCE,SEEN_AS, one bug per line
+  parser_bugs.py plant NAME ROOT OUTPUT    writes the changed copy of ROOT's source to OUTPUT
+"""
+
+import dataclasses
+import pathlib
+import sys
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    fuzzer: str
+    seen_as: str  # The promise that the fuzzer finds broken first: a regular expression.
+    mistake: str
+    source: str
+    changes: tuple[tuple[str, str], ...]  # (Text in the source, its replacement).
+
+
+BUGS = (
+    Bug("half-a-head", "answer", "an answer has a complete head",
+        "an answer counts although the connection ended in its head",
+        "src/providers/http_call.cpp",
+        (("return head_complete_ ? End::answered : End::broken;", "return End::answered;"),)),
+    Bug("pool-of-zero", "bodies", "a size is what the body says",
+        "a pool may have no workers",
+        "src/http/api/bodies.cpp", (('integer("size", 1,', 'integer("size", 0,'),)),
+    Bug("raw-c1", "cellctl", "a text has no C1 control characters",
+        "the control characters beyond ASCII reach the terminal",
+        "src/cli/text.cpp", (("(code >= 0x7F && code < 0xA0)", "code == 0x7F"),)),
+    Bug("half-a-secret", "command", "a cut line does not end in a secret",
+        "the beginning of a secret, at the end of a cut line, is shown",
+        "src/providers/command_outcome.cpp",
+        (("blank_secrets(line.text, secrets, line.cut)", "blank_secrets(line.text, secrets)"),
+         ("blank_secrets(cleaned, secrets, line.cut)", "blank_secrets(cleaned, secrets)"))),
+    Bug("unordered-backoff", "config", "a backoff is below its maximum",
+        "the first pause between attempts may be longer than the longest",
+        "src/config/cells.cpp",
+        (('  check_order(reader, "backoff_ms", settings.backoff, "backoff_max_ms", '
+          "settings.backoff_max);\n", ""),)),
+    Bug("split-line-end", "event_stream", "the events are the same however the bytes are split",
+        "a CR LF that is split counts as two line ends",
+        "src/cli/event_stream.cpp",
+        (("    after_return_ = bytes[end] == '\\r';\n    bytes.remove_prefix(end + 1);\n",
+          "    const bool pair = bytes.substr(end, 2) == \"\\r\\n\";\n"
+          "    bytes.remove_prefix(end + (pair ? 2 : 1));\n"),)),
+    Bug("first-length-wins", "framing", "a body has one length",
+        "of two lengths, the last counts",
+        "src/http/request_head.cpp",
+        (('    if (lengths_ > 1) return refuse(400, "There is more than one Content-Length.");\n',
+          ""),)),
+    Bug("any-authorization", "headers", "a request needs one valid token",
+        "of two Authorization headers, the last counts",
+        "src/http/api/access.cpp", (('    if (only != nullptr) return "";\n', ""),)),
+    Bug("last-key-wins", "json", "no value of the text is lost",
+        "of two members with the same name, the last counts",
+        "src/json/json.cpp",
+        (('    if (!inserted) return stop("duplicate key " + quote(member->first));\n',
+          "    static_cast<void>(inserted);\n"),)),
+    Bug("secret-code", "outcome", "a text reveals no secret",
+        "codes are not searched for secrets",
+        "src/providers/http_outcome.cpp",
+        (("  outcome.code = for_people(outcome.code, secrets);\n", ""),)),
+    Bug("capture-of-two", "path", "a path matches the pattern that it names",
+        "a name in a path may contain a slash",
+        "src/http/path_matcher.cpp", (('"([^/]+)"', '"(.+)"'),)),
+    Bug("empty-page", "query", "a page has 1 to 1000 jobs",
+        "a list may have a limit of 0",
+        "src/http/api/query.cpp", ((" || limit < 1 || limit", " || limit"),)),
+    Bug("one-event-less", "resume", "an id is valid while all later events are in the log",
+        "a client resumes although it has missed one event",
+        "src/http/api/event_log.cpp", (("number + 1 >= first_kept", "number + 2 >= first_kept"),)),
+    Bug("wrapped-attempts", "stored", "a text is read as what it says",
+        "a number of attempts beyond 32 bits wraps",
+        "src/store/job_texts.cpp",
+        (('    if (attempts < 0 || attempts > UINT32_MAX) unreadable("steps");\n', ""),)),
+    Bug("two-starts", "submission", "a job has a delay or a time, not both",
+        "a job may have both a delay and a time",
+        "src/http/api/submission.cpp",
+        (('  if (reader.has("run_at") && reader.has("delay_ms"))\n'
+          '    reader.fault("run_at", "must not be combined with `delay_ms`");\n', ""),)),
+    Bug("thirtieth-of-february", "time_text",
+        "a time is written with the seconds it was read with",
+        "each month has 31 days",
+        "src/http/api/time_text.cpp", ((" || !date.ok()", ""),)),
+    Bug("endless-list", "wire", "a program has one form",
+        "a list need not have an end",
+        "src/providers/command_wire.cpp",
+        (("  if (!bytes.starts_with('\\0')) return false;\n  bytes.remove_prefix(1);\n",
+          "  if (bytes.starts_with('\\0')) bytes.remove_prefix(1);\n"),)),
+)
+
+
+def find(name):
+    for bug in BUGS:
+        if bug.name == name:
+            return bug
+    sys.exit(f"parser_bugs.py: unknown bug {name}")
+
+
+def plant(bug, root):
+    text = (pathlib.Path(root) / bug.source).read_text()
+    for before, after in bug.changes:
+        if text.count(before) != 1:
+            sys.exit(f"parser_bugs.py: {bug.name}: {bug.source} no longer contains this text once, "
+                     f"so the bug must be adapted:\n{before}")
+        text = text.replace(before, after)
+    return text
+
+
+def main(arguments):
+    if arguments == ["list"]:
+        for bug in BUGS:
+            print(f"{bug.name},{bug.fuzzer},{bug.source},{bug.seen_as}")
+    elif len(arguments) == 4 and arguments[0] == "plant":
+        output = pathlib.Path(arguments[3])
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(plant(find(arguments[1]), arguments[2]))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,6 +26,7 @@
 #include "src/config/programs.hpp"
 #include "src/daemon.hpp"
 #include "src/events.hpp"
+#include "src/exhaustion.hpp"
 #include "src/logs/log.hpp"
 #include "src/providers/command_supervise.hpp"
 #include "src/service_manager.hpp"
@@ -274,8 +275,10 @@ int start_and_serve(const Arguments& arguments, const config::Config& configurat
                                 "; the address in `listen` is ignored"});
     listening_socket = arguments.socket->descriptor;
   }
+  std::optional<ThreadsRequired> during_the_start{std::in_place};
   auto started =
       Daemon::start(configuration, arguments.data_directory, events, log, listening_socket);
+  during_the_start.reset();
   if (const auto* failure = std::get_if<StartFailure>(&started)) {
     log.write({Level::critical, failure->text});
     return failure->exit_code;
@@ -305,14 +308,6 @@ logs::Settings log_settings(const Arguments& arguments) {
 void bound_free_memory() {
   ::mallopt(M_MMAP_THRESHOLD, large_block_bytes);
   ::mallopt(M_TRIM_THRESHOLD, kept_free_bytes_max);
-}
-
-/// Ends celld at the first allocation that fails. If only a part of celld failed, the others would
-/// wait for it. Every accepted job is on disk.
-[[noreturn]] void end_without_memory() {
-  constexpr std::string_view text = "celld: out of memory\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-  std::_Exit(exit_internal);
 }
 
 /// Returns the exit code.
@@ -351,7 +346,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }
-  std::set_new_handler(end_without_memory);
+  end_without_memory(exit_internal);
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;
   if (!take_socket(arguments)) return exit_bad_configuration;

@@ -44,6 +44,8 @@ class EngineProbe {
   virtual void job_ended(const Job&) {}
   /// A report named a lease that is not live, and changed nothing.
   virtual void stale_report(const CellKey&, Lease) {}
+  /// The dispatcher of this cell holds this many waiting jobs in memory; called often.
+  virtual void window_holds(const CellKey&, std::size_t /*jobs*/) {}
   /// A dispatcher died; its successor starts from the store.
   virtual void cell_restarted(const CellKey&) {}
   /// The provider of a service died and was replaced; its calls have failed.

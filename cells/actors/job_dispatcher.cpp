@@ -165,6 +165,7 @@ void JobDispatcherActor::orphan_ended(Lease lease) {
 // --- Dispatching ---------------------------------------------------------------------------------
 
 void JobDispatcherActor::dispatch(const Now& at) {
+  context_->options.probe->window_holds(key_, queue_.size());
   const bool may_start = starts_jobs() && state_ != CellState::paused;
   while (may_start && workers_.any_ready() && leases_.size() < running_max_) {
     const JobPtr job = queue_.take();

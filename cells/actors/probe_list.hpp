@@ -43,6 +43,9 @@ class ProbeList : public EngineProbe {
   void stale_report(const CellKey& cell, Lease lease) override {
     for (const auto& probe : probes_) probe->stale_report(cell, lease);
   }
+  void window_holds(const CellKey& cell, std::size_t jobs) override {
+    for (const auto& probe : probes_) probe->window_holds(cell, jobs);
+  }
   void cell_restarted(const CellKey& cell) override {
     for (const auto& probe : probes_) probe->cell_restarted(cell);
   }

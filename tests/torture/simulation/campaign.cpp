@@ -13,6 +13,7 @@
 #include <new>
 #include <vector>
 
+#include "tests/torture/simulation/planted.hpp"
 #include "tests/torture/simulation/run.hpp"
 #include "tests/torture/simulation/shrink.hpp"
 
@@ -174,7 +175,8 @@ class Campaign {
   }
 
   std::string command(std::uint64_t seed, const Caps& caps) const {
-    return options_.program + " --from " + std::to_string(seed) + " --count 1 --trace" +
+    const std::string plant = planted_bug.empty() ? "" : " --plant " + planted_bug;
+    return options_.program + plant + " --from " + std::to_string(seed) + " --count 1 --trace" +
            to_arguments(caps);
   }
 

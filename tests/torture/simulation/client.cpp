@@ -1,4 +1,6 @@
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "tests/torture/simulation/actors.hpp"
@@ -33,9 +35,11 @@ class Client : public caf::event_based_actor {
   void on_exit() override { dispatcher_ = nullptr; }
 
  private:
-  /// `unanswered` keeps counting a request that receives neither an answer nor an error.
-  template <class Answer, class Question, class Then, class Refused>
-  void ask(Question question, const Then& then, const Refused& refused) {
+  /// `unanswered` keeps counting a request that receives neither an answer nor an error. `number`
+  /// is the world's, for its report; none: the world does not judge an error.
+  template <class Answer, class Question, class Then>
+  void ask(std::optional<std::uint64_t> number, Question question, const Then& then,
+           const std::function<void()>& failed = nullptr) {
     state_->unanswered += 1;
     request(dispatcher_, caf::infinite, std::move(question))
         .then(
@@ -43,38 +47,31 @@ class Client : public caf::event_based_actor {
               state_->unanswered -= 1;
               then(answer);
             },
-            [this, refused](const caf::error&) {
+            [this, number, failed](const caf::error&) {
               state_->unanswered -= 1;
-              refused();
+              if (number) world_->request_failed(*number);
+              if (failed) failed();
             });
   }
 
-  template <class Answer, class Question, class Then>
-  void ask(Question question, const Then& then) {
-    ask<Answer>(std::move(question), then, [] {});
-  }
-
   void submit(const JobRequest& job) {
-    ask<JobSubmitted>(SubmitJob{job},
-                      [this, idempotency = job.idempotency,
-                       stopping = world_->is_shutting_down()](const JobSubmitted& answer) {
-                        if (!answer.job) return;
-                        world_->accepted(answer.job, stopping && !answer.replayed);
-                        if (idempotency) world_->accepted_under(*idempotency, *answer.job);
-                      });
+    const auto number = world_->submission_asked(job);
+    ask<JobSubmitted>(number, SubmitJob{job}, [this, number](const JobSubmitted& answer) {
+      world_->submission_answered(number, answer);
+    });
   }
 
   void cancel(const JobPtr& job) {
-    world_->cancel_asked(job->id);
-    ask<CancelAnswered>(CancelJob{job}, [this](const CancelAnswered& answer) {
-      if (answer.accepted) world_->cancel_accepted(*answer.job);
+    const auto number = world_->cancel_asked(job);
+    ask<CancelAnswered>(number, CancelJob{job}, [this, number](const CancelAnswered& answer) {
+      world_->cancel_answered(number, answer);
     });
   }
 
   void retry(const JobPtr& job) {
-    world_->retry_asked(job->id);
-    ask<ReopenAnswered>(ReopenJob{job}, [this, id = job->id](const ReopenAnswered& answer) {
-      answer.accepted ? world_->retry_accepted(*answer.job) : world_->retry_refused(id);
+    const auto number = world_->retry_asked(job);
+    ask<ReopenAnswered>(number, ReopenJob{job}, [this, number](const ReopenAnswered& answer) {
+      world_->retry_answered(number, answer);
     });
   }
 
@@ -94,22 +91,20 @@ class Client : public caf::event_based_actor {
   template <class Question, class Then>
   void change(const CellKey& cell, Question question, const Then& then) {
     const auto number = world_->change_asked(cell);
-    ask<CellDescribed>(
-        std::move(question),
-        [this, cell, number, then](const CellDescribed& answer) {
-          if (!answer.status) return world_->change_refused(cell);
-          then(number);
-        },
-        [this, cell] { world_->change_unknown(cell); });
+    ask<CellDescribed>(number, std::move(question),
+                       [this, cell, number, then](const CellDescribed& answer) {
+                         if (!answer.status) return world_->change_refused(cell, number);
+                         then(number);
+                       });
   }
 
   void reload(const Reconfigure& order) {
-    world_->reload_asked();
+    const auto number = world_->reload_asked(order);
     ask<Reconfigured>(
-        order,
-        [this, order](const Reconfigured& answer) {
+        number, order,
+        [this, number](const Reconfigured& answer) {
           state_->reloading = false;
-          world_->reload_answered(order, answer.needed.empty());
+          world_->reload_answered(number, answer);
           if (answer.needed.empty()) state_->reloaded = true;
         },
         [this] { state_->reloading = false; });
@@ -117,15 +112,19 @@ class Client : public caf::event_based_actor {
 
   void shut_down(milliseconds grace) {
     world_->shutdown_asked(grace);
-    ask<ShutdownCompleted>(ShutDown{grace}, [this](const ShutdownCompleted&) {
+    ask<ShutdownCompleted>(std::nullopt, ShutDown{grace}, [this](const ShutdownCompleted&) {
       world_->has_shut_down();
       state_->has_shut_down = true;
     });
   }
 
   void audit() {
-    ask<CellsListed>(ListCells{std::nullopt, cells_listed_max},
-                     [this](const CellsListed& answer) { state_->cells = answer.cells; });
+    const auto number = world_->audit_asked();
+    ask<CellsListed>(number, ListCells{std::nullopt, cells_listed_max},
+                     [this, number](const CellsListed& answer) {
+                       world_->audit_answered(number, answer.cells);
+                       state_->cells = answer.cells;
+                     });
   }
 
   static constexpr std::size_t cells_listed_max = 1000;

@@ -57,7 +57,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(*routing, configuration.services);
+  world->daemon_started(routing, configuration.services);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
@@ -79,6 +79,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   retention_ = retention.address();
   const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
   dispatcher_ = dispatcher.address();
+  dispatcher->attach_functor([alive = dispatcher_alive_] { *alive = false; });
   client_ = spawn_client(system_, world, dispatcher, client_state_);
 }
 

@@ -43,9 +43,7 @@ class Daemon {
   bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
   void audit();
 
-  bool dispatcher_alive() const {
-    return caf::actor_cast<caf::strong_actor_ptr>(dispatcher_) != nullptr;
-  }
+  bool dispatcher_alive() const { return *dispatcher_alive_; }
 
  private:
   static caf::actor_system_config& configure(caf::actor_system_config& config);
@@ -58,6 +56,7 @@ class Daemon {
   caf::actor_addr retention_;
   caf::actor_addr watcher_;
   caf::actor_addr dispatcher_;
+  std::shared_ptr<bool> dispatcher_alive_ = std::make_shared<bool>(true);
   caf::actor client_;
   std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
 };

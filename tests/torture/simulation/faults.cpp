@@ -49,6 +49,7 @@ std::string to_arguments(const Caps& caps) {
   bound(" --fault-events-max ", caps.fault_events_max, unbounded.fault_events_max);
   bound(" --cells-max ", caps.cells_max, unbounded.cells_max);
   for (const Fault fault : caps.without) text += " --without " + std::string(to_string(fault));
+  if (caps.only) text += " --only-check " + std::string(to_string(*caps.only));
   return text;
 }
 

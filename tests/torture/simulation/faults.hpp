@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/torture/simulation/checks.hpp"
+
 namespace simulation {
 
 /// Everything that a seed can do to the engine besides plain work. Most seeds leave some faults
@@ -48,6 +50,7 @@ struct Caps {
   std::uint64_t fault_events_max = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t cells_max = std::numeric_limits<std::uint64_t>::max();  ///< Configured cells.
   std::set<Fault> without;
+  std::optional<Check> only;  ///< No other check is made.
 };
 
 /// The command line arguments for these bounds, each preceded by a space.

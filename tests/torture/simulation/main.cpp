@@ -1,4 +1,5 @@
 // Runs the engine under a virtual clock and a seeded scheduler; see docs/simulation.md.
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -7,11 +8,13 @@
 #include <string_view>
 
 #include "tests/torture/simulation/campaign.hpp"
+#include "tests/torture/simulation/planted.hpp"
 
 namespace {
 
 constexpr const char* usage = R"(usage: %s [--from SEED] [--count N] [--seconds S] [--workers N]
   [--summary FILE] [--trace] [--find]
+  [--only-check CHECK] [--plant BUG]
   [--jobs-max N] [--fault-events-max N] [--cells-max N] [--without FAULT]...
 Runs N seeds (default 100), beginning with SEED (default 0). At the first violation of a promise,
 prints it with the trace of the smallest run found that repeats it, and exits with 1.
@@ -20,6 +23,8 @@ prints it with the trace of the smallest run found that repeats it, and exits wi
   --summary FILE write the results to FILE as JSON
   --trace        print every event
   --find         exit with 0 if there is a violation, and with 1 if there is none
+  --only-check CHECK  make no other check
+  --plant BUG    show this planted bug, in a program that contains it
 The other options bound what a seed does. --without can be given several times. Faults: )";
 
 int print_usage(const char* program) {
@@ -44,9 +49,17 @@ bool parse_flag(std::string_view name, simulation::CampaignOptions& options) {
   return false;
 }
 
+bool plant(std::string_view name) {
+  const auto& bugs = simulation::planted_bugs;
+  simulation::planted_bug = name;
+  return std::find(bugs.begin(), bugs.end(), name) != bugs.end();
+}
+
 bool parse_value(std::string_view name, std::string_view value,
                  simulation::CampaignOptions& options) {
   auto& caps = options.caps;
+  if (name == "--plant") return plant(value);
+  if (name == "--only-check") return (caps.only = simulation::parse_check(value)).has_value();
   if (name == "--from") return parse_number(value, options.from);
   if (name == "--count") return parse_number(value, options.count);
   if (name == "--workers") {

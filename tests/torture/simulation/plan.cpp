@@ -9,6 +9,8 @@ const std::vector<std::string> customers = {"acme", "bolt", "corp", "dyne", "eas
 const std::vector<std::string> products = {"dns", "mail"};
 const std::vector<std::string> services = {"alpha", "beta", "gamma"};
 constexpr std::uint64_t entities_max = 4;
+constexpr std::uint64_t entities_many = 40;  ///< Enough for more runnable jobs than a window holds.
+constexpr std::uint64_t crowd_rarity = 25;
 
 /// Longer than any run, so that an actor that relies on the go-ahead tick stalls.
 constexpr milliseconds go_ahead_never = std::chrono::hours{1};
@@ -17,7 +19,8 @@ CellSettings draw_settings(Dice& dice) {
   CellSettings settings;
   settings.pool_size = static_cast<std::uint32_t>(1 + dice.below(4));
   settings.timeout = milliseconds{200 + dice.below(2000)};
-  settings.jobs_max = dice.one_in(3) ? 10 : 1000;
+  settings.timeout_max = dice.one_in(3) ? milliseconds{2500} : settings.timeout_max;
+  settings.jobs_max = dice.one_in(3) ? 3 + dice.below(10) : 1000;
   settings.retry = {static_cast<std::uint32_t>(1 + dice.below(4)), milliseconds{100},
                     milliseconds{2000}};
   return settings;
@@ -33,6 +36,26 @@ std::set<Fault> draw_without(Dice& dice) {
   return without;
 }
 
+/// Customers whose calls take different times queue many jobs at once; nothing fails.
+void make_crowd(Plan& plan, Dice& dice) {
+  for (std::size_t i = 0; i < fault_count; ++i) plan.without.insert(static_cast<Fault>(i));
+  plan.without.erase(Fault::store_delay);
+  plan.without.erase(Fault::starvation);
+  plan.jobs = 60 + dice.below(60);
+  plan.submit_rarity = 1;
+  plan.customers = 2 + dice.below(2);
+  plan.entities = 1000;
+  CellSettings settings;
+  settings.pool_size = static_cast<std::uint32_t>(1 + dice.below(2));
+  plan.rules = {{"*", "*", false, false, settings}};
+  plan.window = {};
+  plan.settle = milliseconds{0};
+  const std::uint64_t slow = dice.below(plan.customers);
+  for (std::uint64_t i = 0; i < plan.customers; ++i) {
+    plan.call_times[customers[i]] = milliseconds{(50 + dice.below(100)) * (i == slow ? 6 : 1)};
+  }
+}
+
 void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
   if (rules.size() > cells_max)
     rules.erase(rules.begin() + static_cast<long>(cells_max), rules.end());
@@ -46,7 +69,7 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   plan.jobs = 10 + dice.below(50);
   plan.submit_rarity = dice.one_in(3) ? 1 : 1 + dice.below(40);
   plan.customers = 1 + dice.below(customers.size());
-  plan.entities = 1 + dice.below(entities_max);
+  plan.entities = dice.one_in(4) ? entities_many : 1 + dice.below(entities_max);
   plan.fault_events = 1000 + dice.below(4000);
   plan.fault_rarity = 20 + dice.below(200);
   plan.commit_delay_us = dice.one_in(4) ? 0 : 1 + dice.below(30'000);
@@ -57,6 +80,7 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   plan.go_ahead = dice.one_in(2) ? go_ahead_never : milliseconds{5000};
   plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
   plan.keep = milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
+  if (dice.one_in(crowd_rarity)) make_crowd(plan, dice);
 
   plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
@@ -65,6 +89,12 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   plan.cells_max = caps.cells_max;
   cut(plan.rules, plan.cells_max);
   return plan;
+}
+
+/// Every customer may have its share of the window, but no less than four jobs. The last customer to
+/// come may be one too many, and an answer of the store may bring one share more.
+std::size_t window_max(const DispatchQueue::Limits& limits) {
+  return (limits.customers_max + 2) * std::max<std::size_t>(limits.jobs_max, 4);
 }
 
 Configuration full_configuration(const Plan& plan) {
@@ -101,13 +131,18 @@ JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {
   spec.customer = customers[dice.below(plan.customers)];
   spec.product = products[dice.below(products.size())];
   spec.action = "create";
-  spec.entity = {"zone", "", std::string(1, static_cast<char>('a' + dice.below(plan.entities)))};
+  spec.entity = {"zone", "", std::to_string(dice.below(plan.entities))};
   const std::size_t first = dice.below(services.size());
   const std::size_t count = 1 + dice.below(services.size());
   for (std::size_t i = 0; i < count; ++i) {
     spec.services.push_back(services[(first + i) % services.size()]);
   }
   spec.priority = static_cast<int>(1 + dice.below(9));
+  if (!plan.call_times.empty()) {
+    spec.services.resize(1);
+    return request;
+  }
+  if (dice.one_in(10)) spec.timeout = milliseconds{100 + dice.below(4000)};
   if (dice.one_in(4)) request.delay = milliseconds{dice.below(5000)};
   if (dice.one_in(6)) request.expires_at = now + milliseconds{dice.below(8000)};
   if (dice.one_in(4)) {

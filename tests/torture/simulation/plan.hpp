@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,10 +37,15 @@ struct Plan {
   DispatchQueue::Limits window;
   milliseconds go_ahead{};
   milliseconds settle{0};
-  milliseconds keep{};  ///< Retention of ended jobs.
+  milliseconds keep{};                    ///< Retention of ended jobs.
+  /// Set in a run that judges turns: how long the calls of each customer take.
+  std::map<std::string, milliseconds> call_times;
 };
 
 Plan draw_plan(Dice& dice, const Caps& caps);
+
+/// The most jobs that a cell may hold in memory.
+std::size_t window_max(const DispatchQueue::Limits& limits);
 
 /// The configuration that a run starts and ends with.
 Configuration full_configuration(const Plan& plan);

@@ -61,7 +61,7 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   caf::result<CallEnded> start(const StartCall& call) {
     world_->call_started(call, service_, id());
     auto promise = make_response_promise<CallEnded>();
-    const microseconds takes = duration(call.timeout);
+    const microseconds takes = duration(call);
     calls_.emplace(call.lease, Call{promise, {}});
     if (takes == microseconds{0}) {
       end(call.lease, outcome());
@@ -122,8 +122,11 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   // --- Outcomes --------------------------------------------------------------------------------
 
   /// Many calls end at once, and many close to their deadline, where ends race with aborts.
-  microseconds duration(milliseconds timeout) {
+  microseconds duration(const StartCall& call) {
     if (world_->gentle) return milliseconds{dice().below(10)};
+    const auto steady = world_->call_times.find(call.job->spec->customer);
+    if (steady != world_->call_times.end()) return steady->second;
+    const milliseconds timeout = call.timeout;
     if (dice().one_in(4)) return microseconds{0};
     if (dice().one_in(20)) {
       return world_->may(Fault::provider_hang) ? microseconds{timeout} * 1000 : microseconds{0};

@@ -59,6 +59,9 @@ class Driver {
     world_->keep = plan_.keep;
     world_->settle = plan_.settle;
     world_->without = plan_.without;
+    world_->only = caps.only;
+    world_->window_max = window_max(plan_.window);
+    world_->call_times = plan_.call_times;
   }
 
   RunResult run() {
@@ -88,6 +91,7 @@ class Driver {
   void start_daemon() {
     daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
     clockwork_.update_time(*daemon_);
+    daemon_->audit();
     over_in_.reset();
     stopping_ = false;
   }
@@ -101,6 +105,7 @@ class Driver {
   void interfere() {
     if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
     if (workload_.one_in(100)) cancel_or_retry();
+    if (workload_.one_in(300)) daemon_->audit();
     if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
   }
 
@@ -124,14 +129,18 @@ class Driver {
       step(milliseconds{100});
     }
     if (sound()) world_->check_all_ended();
-    for (int i = 1; sound(); ++i) {
+    if (sound()) world_->check_share_accepted();
+    for (int i = 1; sound() && i <= audits_max; ++i) {
       const std::string problem = audit();
       if (problem.empty()) break;
-      if (i == audits_max) world_->violated("liveness", problem);
+      if (i == audits_max) world_->violated(Check::final_state, problem);
       for (int j = 0; j < 100; ++j) step(milliseconds{10});
     }
     for (int i = 0; sound() && daemon_->client_state().unanswered > 0; ++i) {
-      if (i == quiet_steps_max) world_->violated("liveness", "a client receives no answer");
+      if (i == quiet_steps_max) {
+        world_->violated(Check::unanswered, "a client receives no answer");
+        break;
+      }
       step(milliseconds{100});
     }
   }
@@ -238,7 +247,7 @@ class Driver {
     const LiveActor& chosen = actors[faults_.below(actors.size())];
     world_->note("kill a " + role + " of " + to_string(chosen.cell));
     if (role == "provider") {
-      world_->provider_killed(chosen.address.id());
+      world_->provider_killed(chosen.address.id(), chosen.cell.customer);
     } else {
       world_->disturbed(chosen.cell);
     }
@@ -288,13 +297,15 @@ class Driver {
   /// requests for a while and ends. It is then started again.
   void restart_if_over() {
     if (!is_ending()) return;
-    if (!world_->is_dying()) world_->violated("P5", "the daemon ends without a reason");
+    if (!world_->is_dying())
+      world_->violated(Check::daemon_ends, "the daemon ends without a reason");
     if (!over_in_) over_in_ = faults_.below(200);
     if (--*over_in_ <= 0) restart();
   }
 
   /// SIGTERM: the daemon shuts down, and nothing may be left running. Clients and faults continue
-  /// in the meantime; a power cut ends the shutdown at once.
+  /// in the meantime; a power cut ends the shutdown at once. Half of the shutdowns lose a
+  /// dispatcher while it hands back what still runs after the grace period.
   void shut_down_and_restart() {
     if (is_ending()) return;
     const milliseconds grace{faults_.below(3000)};
@@ -303,12 +314,19 @@ class Driver {
     daemon_->send_client(ClientShutDown{grace});
     stopping_ = true;
     const auto incarnation = incarnation_;
+    const SteadyTime grace_over = clockwork_.steady() + grace;
+    bool spares_hand_back = faults_.one_in(2);
     for (int i = 0; !daemon_->client_state().has_shut_down && sound() && !world_->is_dying(); ++i) {
       if (i == shutdown_steps_max || clockwork_.steady() > latest) {
-        world_->violated("P11", "the daemon does not shut down in time");
+        world_->violated(Check::shutdown_time, "the daemon does not shut down in time");
+        break;
       }
       interfere();
       if (incarnation_ != incarnation) return;
+      if (!spares_hand_back && clockwork_.steady() >= grace_over && faults_.one_in(4)) {
+        inject(Fault::kill_dispatcher);
+        spares_hand_back = true;
+      }
       step(milliseconds{10});
     }
     restart();
@@ -336,7 +354,10 @@ class Driver {
 
   void await_reload() {
     for (int i = 0; sound() && daemon_->client_state().reloading; ++i) {
-      if (i == quiet_steps_max) world_->violated("P12", "a reload does not finish");
+      if (i == quiet_steps_max) {
+        world_->violated(Check::reload_ends, "a reload does not finish");
+        break;
+      }
       step(milliseconds{100});
     }
   }

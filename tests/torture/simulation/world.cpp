@@ -11,6 +11,10 @@ constexpr std::uint64_t orphan_us_max = 40'000;
 /// The engine reads the wall clock once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
 constexpr milliseconds written_within{1000};
+/// An attempt that begins this soon after a fault may meet a dead actor.
+constexpr milliseconds touched_within{200};
+/// Enough to notice a death, replace the actor, and end what it left behind.
+constexpr milliseconds felt_within{1000};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
 
@@ -40,115 +44,18 @@ void World::note(const std::string& line) {
   if (keep_trace) trace.push_back(timed);
 }
 
-void World::violated(const std::string& promise, const std::string& what) {
-  note("VIOLATION of " + promise + ": " + what);
-  violations.push_back(promise + ": " + what);
+void World::violated(Check check, const std::string& what) {
+  if (only && *only != check) return;
+  const std::string broken =
+      std::string(promise_of(check)) + " " + std::string(simulation::to_string(check));
+  note("VIOLATION of " + broken + ": " + what);
+  violations.push_back(broken + ": " + what);
 }
 
-// --- Reports of the client -----------------------------------------------------------------------
-
-/// Also detects an acknowledgement after a failed commit, since what that commit wrote need not be
-/// on disk.
-void World::accepted(const JobPtr& job, bool too_late) {
-  note("accepted " + name(*job));
-  accepted_jobs.insert(job->id);
-  if (!disk->jobs().contains(job->id) && !pruned_jobs.contains(job->id)) {
-    violated("P1", name(*job) + " is not on disk");
-  }
-  if (too_late) violated("P11", name(*job) + " is accepted after the shutdown began");
-}
-
-void World::accepted_under(const Idempotency& idempotency, const Job& job) {
-  if (pruned_jobs.contains(job.id)) return;  // Another job may hold the key by now.
-  const std::pair made{job.id, idempotency.digest};
-  const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
-  if (!first && known->second != made) {
-    violated("keys", name(job) + " is a second job under one key");
-  }
-}
-
-void World::cancel_accepted(const Job& job) {
-  note("cancelling " + name(job));
-  if (pruned_jobs.contains(job.id)) return;
-  const Job& stored = *disk->jobs().at(job.id).job;
-  if (is_ended(stored.state) ? stored.state != JobState::cancelled : !stored.cancel_requested) {
-    if (!reopened_.contains(job.id)) violated("P1", name(job) + " lost its cancellation");
-  } else if (!is_ended(stored.state)) {
-    to_be_cancelled_.insert(job.id);
-  }
-}
-
-void World::retry_refused(JobId id) {
-  if (retries_asked_[id] > 0) retries_asked_[id] -= 1;
-}
-
-void World::retry_accepted(const Job& job) {
-  note("retrying " + name(job));
-  if (++retries_accepted_[job.id] > reopened_[job.id]) {
-    violated("P1", name(job) + " has an acknowledged retry that is not on disk");
-  }
-}
-
-std::uint64_t World::change_asked(const CellKey& cell) {
-  changes_pending_[cell] += 1;
-  return ++changes_asked_[cell];
-}
-
-void World::change_refused(const CellKey& cell) {
-  note("not changed: " + to_string(cell));
-  changes_pending_[cell] -= 1;
-}
-
-/// Until the daemon ends, the change may be on disk but not in effect.
-void World::change_unknown(const CellKey& cell) {
-  note("maybe changed: " + to_string(cell));
-}
-
-/// Whether this change is the latest one of the cell.
-bool World::change_stands(const CellKey& cell, std::uint64_t number) {
-  note("changed " + to_string(cell));
-  changes_pending_[cell] -= 1;
-  return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
-}
-
-void World::resize_answered(const CellKey& cell, std::uint64_t number,
-                            const std::optional<std::uint32_t>& size) {
-  if (change_stands(cell, number) && override_of(cell).pool_size != size) {
-    violated("P1", to_string(cell) + " has an acknowledged size that is not on disk");
-  }
-}
-
-void World::state_answered(const CellKey& cell, std::uint64_t number, CellState state) {
-  if (change_stands(cell, number) && override_of(cell).state != state) {
-    violated("P1", to_string(cell) + " has an acknowledged state that is not on disk");
-  }
-}
-
-void World::reload_asked() {
-  note("reload");
-  reload_pending_ = true;
-}
-
-void World::reload_answered(const Reconfigure& order, bool in_force) {
-  note(in_force ? "reloaded" : "not reloaded");
-  reload_pending_ = false;
-  if (!in_force) return;
-  set_routing(*order.routing);
-  for (const auto& [name, service] : order.services) services_.insert(name);
-  for (const auto& name : order.services_removed) services_.erase(name);
-  for (const auto& [id, stored] : disk->jobs()) {
-    const Job& job = *stored.job;
-    if (is_ended(job.state) || reopened_.contains(id)) continue;
-    for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
-      if (order.services_removed.contains(job.spec->services[step])) {
-        violated("P12", name(job) + " needs a service that was removed");
-      }
-    }
-  }
-}
+// --- What the world knows of the configuration ---------------------------------------------------
 
 /// A cell that is no longer configured keeps its last size.
-void World::set_routing(const Routing& routing) {
+void World::set_routing(std::shared_ptr<const Routing> routing) {
   if (routing_) {
     for (const auto& [cell, rule] : routing_->rules()) {
       if (!rule.is_template()) last_size_[cell] = rule.settings.pool_size;
@@ -157,11 +64,11 @@ void World::set_routing(const Routing& routing) {
       if (const auto size = configured_size(stored.job->cell)) last_size_[stored.job->cell] = *size;
     }
   }
-  routing_ = routing;
+  routing_ = std::move(routing);
 }
 
 std::optional<std::uint32_t> World::configured_size(const CellKey& cell) const {
-  const CellRule* rule = routing_->rule_of(cell);
+  const CellRule* rule = rule_of_cell(*routing_, cell);
   return rule ? std::optional{rule->settings.pool_size} : std::nullopt;
 }
 
@@ -180,16 +87,19 @@ std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
 
 void World::shutdown_asked(milliseconds grace) {
   shutdown_asked_at_ = now_steady;
+  note_reasons();
   grace_over_at_ = now_steady + grace;
 }
 
 void World::has_shut_down() {
   note("shut down");
   has_shut_down_ = true;
-  if (!in_flight_.empty()) violated("P11", "a call is in flight after the shutdown");
+  if (!in_flight_.empty())
+    violated(Check::shutdown_leftovers, "a call is in flight after the shutdown");
   for (const auto& [id, stored] : disk->jobs()) {
     if (stored.job->state == JobState::running) {
-      violated("P11", format_job_id(id) + " is still running after the shutdown");
+      violated(Check::shutdown_leftovers,
+               format_job_id(id) + " is still running after the shutdown");
     }
   }
 }
@@ -203,19 +113,21 @@ void World::call_started(const StartCall& call, const std::string& service,
   note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
        std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
   for (const auto& [lease, other] : in_flight_) {
-    if (other.job->id == job.id) violated("P5", name(job) + " has two calls at once");
+    if (other.job->id == job.id) violated(Check::two_calls, name(job) + " has two calls at once");
     if (entity_of(*other.job) == entity_of(job) && other.job->id != job.id) {
-      violated("P6", name(job) + " and " + name(*other.job) + " have calls for one entity at once");
+      violated(Check::entity_calls,
+               name(job) + " and " + name(*other.job) + " have calls for one entity at once");
     }
   }
   if (const auto stored = disk->jobs().find(job.id); stored != disk->jobs().end()) {
     if (is_ended(stored->second.job->state)) {
-      violated("P2", name(job) + " has a call after its end");
+      violated(Check::needless_call, name(job) + " has a call after its end");
     } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
-      violated("P2", name(job) + " repeats a step that has succeeded");
+      violated(Check::needless_call, name(job) + " repeats a step that has succeeded");
     }
   }
-  if (last_call_[job.id] >= call.lease) violated("P3", name(job) + " calls under an old lease");
+  if (last_call_[job.id] >= call.lease)
+    violated(Check::fresh_lease, name(job) + " calls under an old lease");
   last_call_[job.id] = call.lease;
   check_doubt(job);
   begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
@@ -223,10 +135,10 @@ void World::call_started(const StartCall& call, const std::string& service,
   const bool often = made != made_.end() && made->second.step == job.step &&
                      made->second.counted >= job.spec->max_attempts;
   if (often || job.steps[job.step].attempts > job.spec->max_attempts) {
-    violated("P2", name(job) + " has too many attempts");
+    violated(Check::attempts_max, name(job) + " has too many attempts");
   }
   if (service != job.spec->services[job.step]) {
-    violated("P2", name(job) + " has a call to " + service);
+    violated(Check::wrong_service, name(job) + " has a call to " + service);
   }
   const SteadyTime deadline = now_steady + call.timeout;
   in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
@@ -238,7 +150,8 @@ void World::call_started(const StartCall& call, const std::string& service,
 void World::check_doubt(const Job& job) {
   forget_doubts();
   if (doubts_.contains(entity_of(job))) {
-    violated("P6", name(job) + " has a call while an earlier one may still have its effect");
+    violated(Check::entity_doubt,
+             name(job) + " has a call while an earlier one may still have its effect");
   }
 }
 
@@ -262,7 +175,7 @@ void World::call_ended(Lease lease, CallAnswer answer) {
 }
 
 void World::provider_ended(caf::actor_id provider) {
-  const bool killed = killed_providers_.contains(provider);
+  const bool killed = killed_providers_.contains(provider);  // Actor ids never repeat.
   for (auto call = in_flight_.begin(); call != in_flight_.end();) {
     if (call->second.provider != provider) {
       ++call;
@@ -270,7 +183,8 @@ void World::provider_ended(caf::actor_id provider) {
       orphan(call->second);
       ++call;
     } else {
-      if (!killed && !dying_) violated("P5", "a provider is stopped while it has calls");
+      if (!killed && !dying_)
+        violated(Check::provider_stopped, "a provider is stopped while it has calls");
       call = in_flight_.erase(call);
     }
   }
@@ -291,14 +205,36 @@ std::optional<SteadyTime> World::orphaned_until(Lease lease) const {
 // --- Reports of the driver -----------------------------------------------------------------------
 
 void World::disturbed(const CellKey& cell) {
-  disturbed_.insert(cell);
+  latest_kill_ = disturbed_at_[cell] = now_steady;
   idle_since_.erase(cell);
 }
 
-void World::daemon_started(const Routing& routing, const std::set<std::string>& services) {
+void World::provider_killed(caf::actor_id provider, const std::string& service) {
+  killed_providers_.insert(provider);
+  provider_killed_at_[service] = now_steady;
+}
+
+/// Whether a fault at that time, if there was one, can have touched this lease and still be felt.
+bool World::is_touched(const std::optional<SteadyTime>& fault, Lease lease) const {
+  const auto given = handed_out_.find(lease);
+  if (given == handed_out_.end()) return true;  // From an earlier daemon.
+  return fault && given->second.at <= *fault + touched_within && now_steady <= *fault + felt_within;
+}
+
+bool World::is_disturbed(const CellKey& cell, Lease lease) const {
+  const auto found = disturbed_at_.find(cell);
+  return is_touched(found == disturbed_at_.end() ? std::nullopt : std::optional{found->second},
+                    lease);
+}
+
+void World::daemon_started(std::shared_ptr<const Routing> routing,
+                           const std::set<std::string>& services) {
   note("daemon started");
   services_ = services;
-  set_routing(routing);
+  former_routing_ = nullptr;
+  reload_.reset();
+  overdue_ = {};
+  set_routing(std::move(routing));
   for (const auto& [id, call] : std::exchange(begun_, {})) {
     doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
   }
@@ -315,9 +251,11 @@ void World::daemon_crashed() {
   live_.clear();
   handed_out_.clear();
   changes_pending_.clear();
-  reload_pending_ = false;
-  disturbed_.clear();
+  pending_.clear();
+  disturbed_at_.clear();
+  provider_killed_at_.clear();
   idle_since_.clear();
+  turns_.forget();
   killed_providers_.clear();
   dying_ = false;
   shutdown_asked_at_.reset();
@@ -334,15 +272,15 @@ void World::clock_jumped(const std::string& how_far) {
 void World::check_deadlines() {
   forget_doubts();
   for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
-    violated("P6", format_job_id(first) + " goes ahead of " + format_job_id(other) +
-                       ", which fell due earlier");
+    violated(Check::line_order, format_job_id(first) + " goes ahead of " + format_job_id(other) +
+                                    ", which fell due earlier");
   }
   std::erase_if(in_flight_, [&](const auto& item) {
     return item.second.provider == 0 && item.second.orphaned_until <= now_steady;
   });
   for (const auto& [lease, call] : in_flight_) {
     if (now_steady > call.deadline + abort_allowance) {
-      violated("P8", name(*call.job) + " still has a call after its deadline");
+      violated(Check::late_call, name(*call.job) + " still has a call after its deadline");
     }
   }
   if (dying_) return;
@@ -350,7 +288,7 @@ void World::check_deadlines() {
   for (const auto& [lease, given] : handed_out_) {
     // Twice the allowance: a dead dispatcher must be replaced before the attempt can be ended.
     if (now_steady > given.deadline_latest + 2 * abort_allowance) {
-      violated("P8", format_job_id(given.job) + " keeps its slot after its deadline");
+      violated(Check::late_slot, format_job_id(given.job) + " keeps its slot after its deadline");
     }
   }
 }
@@ -365,8 +303,8 @@ bool World::is_runnable(const Job& job) const {
   if (lines_.head(entity_of(job)) != job.id) return false;
   const auto kept = kept_until_.find(entity_of(job));
   if (kept != kept_until_.end() && kept->second > now_wall) return false;
-  const auto route = routing_->find(job.spec->customer, job.spec->product);
-  return services_.contains(job.spec->services[job.step]) && route && route->cell == job.cell;
+  return services_.contains(job.spec->services[job.step]) &&
+         cell_for(*routing_, job.spec->customer, job.spec->product) == job.cell;
 }
 
 bool World::may_start_one(const CellKey& cell) {
@@ -376,18 +314,37 @@ bool World::may_start_one(const CellKey& cell) {
 }
 
 void World::check_idle_cells() {
+  check_late_removal();
   std::set<CellKey> idle;
-  if (!dying_ && !is_shutting_down() && !reload_pending_) {
+  if (!dying_ && !is_shutting_down() && !reload_) {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
       if (!is_runnable(job) || !may_start_one(job.cell)) continue;
       idle.insert(job.cell);
       const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
       if (now_steady <= since + idle_max) continue;
-      violated("P7", name(job) + " waits although " + to_string(job.cell) + " could start it");
+      violated(Check::idle_worker,
+               name(job) + " waits although " + to_string(job.cell) + " could start it");
     }
   }
   std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
+}
+
+/// Retention looks for ended jobs at least every tenth of the time that it keeps them, within 0.1 s
+/// and a minute.
+void World::check_late_removal() {
+  constexpr milliseconds allowance{1500};  // For some steps, each with a commit.
+  if (removable_.empty() || dying_ || removable_.begin()->first + keep >= now_wall) {
+    overdue_ = {};
+    return;
+  }
+  const JobId id = removable_.begin()->second;
+  if (overdue_.first != id) overdue_ = {id, now_steady};
+  const auto pause =
+      std::clamp<milliseconds>(keep / 10, milliseconds{100}, std::chrono::minutes{1});
+  if (now_steady > overdue_.second + pause + allowance) {
+    violated(Check::late_removal, format_job_id(id) + " is kept too long");
+  }
 }
 
 void World::check_expiry(CallInFlight& call) {
@@ -397,7 +354,7 @@ void World::check_expiry(CallInFlight& call) {
   } else if (!call.expired_since) {
     call.expired_since = now_steady;
   } else if (now_steady > *call.expired_since + expiry_allowance) {
-    violated("P10", name(*call.job) + " still has a call after it expired");
+    violated(Check::expiry, name(*call.job) + " still has a call after it expired");
   }
 }
 
@@ -411,20 +368,22 @@ std::string World::when(const Job& job) const {
 void World::check_all_ended() {
   for (const JobId id : accepted_jobs) {
     if (!disk->jobs().contains(id) && !pruned_jobs.contains(id)) {
-      violated("P1", format_job_id(id) + " is lost");
+      violated(Check::job_lost, format_job_id(id) + " is lost");
     }
   }
   for (const auto& [id, stored] : disk->jobs()) {
     if (!is_ended(stored.job->state)) {
       const Job& job = *stored.job;
-      violated("liveness", name(job) + " of " + job.spec->customer + "/" + job.spec->product +
-                               " is still " + std::string(to_string(job.state)) + " in " +
-                               to_string(job.cell) + (stored.marks.head ? "" : ", not a head") +
-                               (stored.marks.held ? ", held" : "") + when(job));
+      violated(Check::unfinished_job,
+               name(job) + " of " + job.spec->customer + "/" + job.spec->product + " is still " +
+                   std::string(to_string(job.state)) + " in " + to_string(job.cell) +
+                   (stored.marks.head ? "" : ", not a head") + (stored.marks.held ? ", held" : "") +
+                   when(job));
     }
   }
   for (const auto& [cell, leases] : live_) {
-    if (!leases.empty()) violated("P4", to_string(cell) + " keeps a lease without a running job");
+    if (!leases.empty())
+      violated(Check::lease_returned, to_string(cell) + " keeps a lease without a running job");
   }
 }
 

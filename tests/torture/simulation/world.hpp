@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,9 +14,13 @@
 
 #include "cells/actors/engine_context.hpp"
 #include "src/store/memory_store.hpp"
+#include "tests/torture/simulation/cell_counts.hpp"
+#include "tests/torture/simulation/checks.hpp"
 #include "tests/torture/simulation/dice.hpp"
 #include "tests/torture/simulation/entity_lines.hpp"
 #include "tests/torture/simulation/faults.hpp"
+#include "tests/torture/simulation/routes.hpp"
+#include "tests/torture/simulation/turns.hpp"
 
 namespace simulation {
 
@@ -37,6 +42,7 @@ struct CallAnswer {
 /// A lease from its hand-out until the dispatcher ends it.
 struct LiveHandOut {
   JobId job = 0;
+  std::string customer;
   SteadyTime at{};
   SteadyTime deadline{};         ///< The earliest possible.
   SteadyTime deadline_latest{};  ///< Counted from the start of the call.
@@ -61,7 +67,9 @@ struct Doubt {
 /// An attempt that is over but whose end is not on disk yet, judged by its provider's answer alone.
 struct EndedAttempt {
   Lease lease;
+  CellKey cell;
   std::size_t step = 0;
+  bool is_last = false;    ///< The job ends with it.
   bool counts = false;     ///< Must count against max_attempts.
   bool may_count = false;  ///< May count: the provider's answer may have been lost.
   bool cut_short = false;
@@ -81,8 +89,24 @@ struct LiveActor {
   caf::actor_addr address;
 };
 
+/// Bits, one for each Refusal::Kind.
+using Reasons = std::uint32_t;
+
+/// A request of a client that has not been answered.
+struct PendingRequest {
+  SteadyTime asked{};
+  std::shared_ptr<const JobSpec> spec{};  ///< Of a submission or a retry; else null.
+  std::optional<Idempotency> idempotency{};
+  JobPtr job{};               ///< As read by the client; null for a submission.
+  Reasons possible = 0;       ///< Reasons to refuse it that may have been true since it was asked.
+  Reasons certain = ~0U;      ///< Those that were certainly true all the time.
+  std::set<CellKey> cells{};  ///< To which the routing may have sent it.
+  std::set<std::uint64_t> jobs_limits{};  ///< Possible values of jobs_max of these cells.
+  bool is_repeated = false;               ///< A job held the idempotency key of the same request.
+};
+
 /// Outlives crashes of the simulated daemon. Like the whole simulation, it is single-threaded.
-/// Violations are texts that begin with the name of the promise and a colon.
+/// Violations are texts that begin with the promise, the name of the check, and a colon.
 class World : public EngineProbe {
  public:
   explicit World(std::uint64_t seed);
@@ -92,12 +116,17 @@ class World : public EngineProbe {
   bool gentle = false;        ///< The faults are over: calls only succeed, and quickly.
   bool commit_fails = false;  ///< Make the next commit fail.
   std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
+  std::optional<Check> only;  ///< Makes no other check.
   std::vector<std::string> violations;
   std::uint64_t trace_hash = 1469598103934665603ULL;  ///< FNV-1a over the trace.
   bool keep_trace = false;
   std::vector<std::string> trace;
-  milliseconds keep{};    ///< Retention of ended jobs.
-  milliseconds settle{};  ///< settle_ms of every service.
+  milliseconds keep{};         ///< Retention of ended jobs.
+  milliseconds settle{};       ///< settle_ms of every service.
+  std::size_t window_max = 0;  ///< Jobs that a cell may hold in memory.
+  /// How long the calls of each customer take; empty: as the dice say. If it is set, the window has
+  /// room for every customer, and the turns are judged.
+  std::map<std::string, milliseconds> call_times;
 
   /// Set by the driver before each event.
   SteadyTime now_steady{};
@@ -106,26 +135,27 @@ class World : public EngineProbe {
 
   bool may(Fault fault) const { return !gentle && !without.contains(fault); }
   void note(const std::string& line);
-  void violated(const std::string& promise, const std::string& what);
+  void violated(Check check, const std::string& what);
 
   // --- Reports of the client -------------------------------------------------------------------
-  /// `too_late`: the job was submitted after a shutdown had begun.
-  void accepted(const JobPtr& job, bool too_late);
-  void accepted_under(const Idempotency& idempotency, const Job& job);
-  void cancel_asked(JobId id) { cancels_asked_.insert(id); }
-  void cancel_accepted(const Job& job);
-  void retry_asked(JobId id) { retries_asked_[id] += 1; }
-  void retry_refused(JobId id);
-  void retry_accepted(const Job& job);
-  /// Returns the number of the change, for the report of its answer.
+  // Each request gets a number, for the report of its answer.
+  std::uint64_t submission_asked(const JobRequest& request);
+  void submission_answered(std::uint64_t number, const JobSubmitted& answer);
+  std::uint64_t cancel_asked(const JobPtr& job);
+  void cancel_answered(std::uint64_t number, const CancelAnswered& answer);
+  std::uint64_t retry_asked(const JobPtr& job);
+  void retry_answered(std::uint64_t number, const ReopenAnswered& answer);
   std::uint64_t change_asked(const CellKey& cell);
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
   void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
-  void change_refused(const CellKey& cell);
-  void change_unknown(const CellKey& cell);
-  void reload_asked();
-  void reload_answered(const Reconfigure& order, bool in_force);
+  void change_refused(const CellKey& cell, std::uint64_t number);
+  std::uint64_t reload_asked(const Reconfigure& order);
+  void reload_answered(std::uint64_t number, const Reconfigured& answer);
+  std::uint64_t audit_asked();
+  void audit_answered(std::uint64_t number, const std::vector<CellStatus>& cells);
+  /// The request was answered with an error: it may or may not have had an effect.
+  void request_failed(std::uint64_t number);
   void has_shut_down();
 
   // --- Reports of the observer -----------------------------------------------------------------
@@ -143,11 +173,12 @@ class World : public EngineProbe {
   void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
   // --- Reports of the driver -------------------------------------------------------------------
-  void daemon_started(const Routing& routing, const std::set<std::string>& services);
+  void daemon_started(std::shared_ptr<const Routing> routing,
+                      const std::set<std::string>& services);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
-  void provider_killed(caf::actor_id provider) { killed_providers_.insert(provider); }
+  void provider_killed(caf::actor_id provider, const std::string& service);
   /// The daemon is ending because its store failed, an essential actor died, or the power is cut.
   void dying() { dying_ = true; }
   bool is_dying() const { return dying_; }
@@ -161,6 +192,7 @@ class World : public EngineProbe {
   void check_idle_cells();
   /// Called when everything has ended.
   void check_all_ended();
+  void check_share_accepted();
   /// Describes a fault in the cells of an engine in which everything has ended; empty: none.
   std::string problem_in(const std::vector<CellStatus>& cells) const;
 
@@ -174,6 +206,7 @@ class World : public EngineProbe {
   void job_ended(const Job& job) override;
   void stale_report(const CellKey&, Lease) override { stale_reports += 1; }
   void cell_restarted(const CellKey& cell) override;
+  void window_holds(const CellKey& cell, std::size_t jobs) override;
 
   /// Actors by role, as the engine reported their spawning; for fault injection.
   std::map<std::string, std::vector<LiveActor>> actors;
@@ -183,7 +216,7 @@ class World : public EngineProbe {
   std::set<JobId> pruned_jobs;
 
  private:
-  void set_routing(const Routing& routing);
+  void set_routing(std::shared_ptr<const Routing> routing);
   std::optional<std::uint32_t> configured_size(const CellKey& cell) const;
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
@@ -193,6 +226,39 @@ class World : public EngineProbe {
   bool may_start_one(const CellKey& cell);
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
+  bool is_touched(const std::optional<SteadyTime>& fault, Lease lease) const;
+  bool is_disturbed(const CellKey& cell, Lease lease) const;
+  std::set<std::string> waiting_customers(const CellKey& cell) const;
+  void check_turns(const Job& before);
+  void check_routing(const Job& job);
+  void note_count(const Job* before, const Job& after);
+  void check_queue_bound(const Job& job);
+  void check_late_removal();
+
+  std::uint64_t add_request(PendingRequest request);
+  PendingRequest finish_request(std::uint64_t number);
+  void note_turned_away();
+  void note_reasons();
+  void note_reasons(PendingRequest& request) const;
+  Reasons possible_reasons(const Routing& routing, PendingRequest& request) const;
+  Reasons certain_reasons(const PendingRequest& request) const;
+  bool lacks_service(const JobSpec& spec) const;
+  bool may_lack_service(const JobSpec& spec) const;
+  std::optional<std::string> digest_under(const PendingRequest& request) const;
+  bool key_may_be_taken(const PendingRequest& request) const;
+  std::vector<const Routing*> possible_routings() const;
+  std::size_t jobs_at_most(const CellKey& cell, SteadyTime since) const;
+  std::size_t jobs_at_least(const CellKey& cell, SteadyTime since) const;
+  void judge_refusal(const PendingRequest& request, const Refusal& refusal);
+  void check_retry_after(const PendingRequest& request, const Refusal& refusal);
+  void accepted(const PendingRequest& request, const Job& job, bool replayed);
+  void accepted_under(const Idempotency& idempotency, const Job& job);
+  void cancel_accepted(const PendingRequest& request, const Job& job);
+  bool could_not_cancel(const PendingRequest& request) const;
+  bool could_not_reopen(const PendingRequest& request) const;
+  void retry_accepted(const Job& job);
+  void reload_in_force(const Reconfigure& order, SteadyTime asked);
+  void judge_needs(const PendingRequest& request, const Reconfigured& answer);
 
   void check_doubt(const Job& job);
   bool is_over(Doubt& doubt) const;
@@ -225,13 +291,18 @@ class World : public EngineProbe {
   std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, std::uint64_t> changes_asked_;
-  bool reload_pending_ = false;
-  std::optional<Routing> routing_;
+  std::shared_ptr<const Routing> routing_;
+  std::shared_ptr<const Routing> former_routing_;  ///< Before the last reload of this daemon.
+  SteadyTime rerouted_at_{};
+  std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;
   /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
-  std::set<CellKey> disturbed_;
+  std::map<CellKey, SteadyTime> disturbed_at_;            ///< By an actor of the cell that died.
+  std::map<std::string, SteadyTime> provider_killed_at_;  ///< By service.
   std::set<caf::actor_id> killed_providers_;
+  std::optional<SteadyTime> latest_kill_;
+  std::map<CellKey, SteadyTime> dispatcher_since_;  ///< When its current dispatcher began.
   bool dying_ = false;
   std::optional<SteadyTime> shutdown_asked_at_;
   SteadyTime grace_over_at_{};
@@ -239,6 +310,18 @@ class World : public EngineProbe {
 
   /// From (customer, key) to (job that holds the key, digest of its request).
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
+  std::map<std::uint64_t, PendingRequest> pending_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t submissions_answered_ = 0;
+  std::uint64_t submissions_refused_ = 0;
+  std::deque<SteadyTime> turned_away_;  ///< Submissions and retries; when, lately.
+  CellCounts cell_counts_;
+  Turns turns_;
+  std::map<JobId, SteadyTime> ended_at_;  ///< On disk; the latest time.
+  std::map<JobId, SteadyTime> moved_at_;  ///< To another cell.
+  std::map<JobId, SteadyTime> reopened_at_;
+  std::set<std::pair<WallTime, JobId>> removable_;  ///< Ended, and no longer in a line.
+  std::pair<JobId, SteadyTime> overdue_{};          ///< Should be removed, since then; 0: none.
   std::set<JobId> cancels_asked_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted cancellations of jobs that have not ended.
   std::map<JobId, std::uint32_t> retries_asked_;

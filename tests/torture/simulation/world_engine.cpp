@@ -8,6 +8,8 @@ namespace {
 
 /// The time for a shutdown to reach every dispatcher: some messages and a commit or two.
 constexpr milliseconds stop_allowance{200};
+/// For the commit of what was decided before a reload.
+constexpr milliseconds written_within{1000};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -17,6 +19,7 @@ std::string name(const Job& job) {
 
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back({cell, actor.address()});
+  if (role == "dispatcher") dispatcher_since_[cell] = now_steady;
 }
 
 // --- A job is handed out -------------------------------------------------------------------------
@@ -28,18 +31,22 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
   const SteadyTime deadline = now_steady + job.spec->timeout;
-  handed_out_[job.lease] = {job.id, now_steady, deadline, deadline};
+  handed_out_[job.lease] = {job.id, job.spec->customer, now_steady, deadline, deadline};
   check_bounds(job, running, max);
+  check_routing(job);
+  if (!call_times.empty())
+    turns_.started(job.cell, job.spec->customer, waiting_customers(job.cell));
   if (shutdown_asked_at_ && now_steady > *shutdown_asked_at_ + stop_allowance) {
-    violated("P11", name(job) + " starts after the shutdown began");
+    violated(Check::late_start, name(job) + " starts after the shutdown began");
   }
 }
 
 void World::check_lease(const Job& job) {
-  if (job.lease <= last_lease_) violated("P3", name(job) + " has a lease that is not new");
+  if (job.lease <= last_lease_)
+    violated(Check::fresh_lease, name(job) + " has a lease that is not new");
   last_lease_ = std::max(last_lease_, job.lease);
   for (const auto& [lease, given] : handed_out_) {
-    if (given.job == job.id) violated("P3", name(job) + " has two live leases");
+    if (given.job == job.id) violated(Check::fresh_lease, name(job) + " has two live leases");
   }
 }
 
@@ -47,30 +54,65 @@ void World::check_lease(const Job& job) {
 /// that it ever showed.
 void World::check_line_and_times(const Job& job) {
   if (const JobId head = lines_.head(entity_of(job)); head != job.id) {
-    violated("P6", name(job) + " starts before " + format_job_id(head) + ", the head of its line");
+    violated(Check::line_head,
+             name(job) + " starts before " + format_job_id(head) + ", the head of its line");
   }
   const auto kept = kept_until_.find(entity_of(job));
   if (kept != kept_until_.end() && latest_wall < kept->second) {
-    violated("P6", name(job) + " starts for an entity that is still kept");
+    violated(Check::entity_kept, name(job) + " starts for an entity that is still kept");
   }
-  if (job.run_at > latest_wall) violated("P10", name(job) + " starts too early");
+  if (job.run_at > latest_wall) violated(Check::early_start, name(job) + " starts too early");
   const auto next = not_before_.find(job.id);
   if (next != not_before_.end() && latest_wall < next->second) {
-    violated("P10", name(job) + " is retried too early");
+    violated(Check::early_retry, name(job) + " is retried too early");
   }
 }
 
+/// Under the configuration in force, or under one that a reload has just replaced or may have put
+/// in force.
+void World::check_routing(const Job& job) {
+  const auto routings = possible_routings();
+  if (std::none_of(routings.begin(), routings.end(), [&](const Routing* routing) {
+        return cell_for(*routing, job.spec->customer, job.spec->product) == job.cell;
+      })) {
+    violated(Check::routing, name(job) + " of " + job.spec->customer + "/" + job.spec->product +
+                                 " does not belong in " + to_string(job.cell));
+  }
+}
+
+std::set<std::string> World::waiting_customers(const CellKey& cell) const {
+  std::set<std::string> customers;
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    if (job.cell == cell && is_runnable(job)) customers.insert(job.spec->customer);
+  }
+  return customers;
+}
+
+void World::check_turns(const Job& before) {
+  const auto given = handed_out_.find(before.lease);
+  if (call_times.empty() || given == handed_out_.end()) return;
+  const auto unfair =
+      turns_.ended(before.cell, given->second.customer, now_steady - given->second.at);
+  if (!unfair) return;
+  violated(Check::turns, unfair->served + " got " +
+                             std::to_string(unfair->difference.count() / 1000) + " ms more than " +
+                             unfair->waiting + ", which waits; at most " +
+                             std::to_string(unfair->bound.count() / 1000) + " ms are fair");
+}
+
 void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
-  if (running > max) violated("P4", to_string(job.cell) + " runs more jobs than its bound");
-  if (changes_pending_[job.cell] > 0 || reload_pending_) return;
+  if (running > max)
+    violated(Check::pool_size, to_string(job.cell) + " runs more jobs than its bound");
+  if (changes_pending_[job.cell] > 0 || reload_) return;
   if (override_of(job.cell).state == CellState::paused) {
-    violated("pause", to_string(job.cell) + " starts a job while it is paused");
+    violated(Check::pause, to_string(job.cell) + " starts a job while it is paused");
   }
   const auto target = size_of(job.cell);
   const std::size_t live = live_[job.cell].size();
   if (target && live > *target) {
-    violated("P4", to_string(job.cell) + " starts its " + std::to_string(live) +
-                       "th job with a target of " + std::to_string(*target));
+    violated(Check::pool_size, to_string(job.cell) + " starts its " + std::to_string(live) +
+                                   "th job with a target of " + std::to_string(*target));
   }
 }
 
@@ -82,7 +124,9 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   live_[before.cell].erase(before.lease);
   check_outcome(before, after, cause);
   check_cause(before, after, cause);
-  const EndedAttempt end = judge(before, cause);
+  check_turns(before);
+  EndedAttempt end = judge(before, cause);
+  end.is_last = is_ended(after.state);
   check_verdict(end, before, after, cause);
   ended_[before.id] = end;
   handed_out_.erase(before.lease);
@@ -93,16 +137,17 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
 /// reported.
 void World::check_outcome(const Job& before, const Job& after, AbortCause cause) {
   if (in_flight_.contains(before.lease)) {
-    violated("P5", name(before) + " ends an attempt whose call continues");
+    violated(Check::call_outlives_attempt, name(before) + " ends an attempt whose call continues");
   }
   const auto answer = answers_.find(before.lease);
   const bool succeeded =
       answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
   const bool kept = after.steps[before.step].state == StepState::succeeded;
-  if (kept && !succeeded) violated("P2", name(before) + " succeeded without its provider");
+  if (kept && !succeeded)
+    violated(Check::false_success, name(before) + " succeeded without its provider");
   const bool known = last_end_ == AttemptEnd::Kind::succeeded || answer_is_certain(before, cause);
   if (succeeded && known && !answer->second.garbage && !kept) {
-    violated("P2", name(before) + " lost the success of its provider");
+    violated(Check::lost_success, name(before) + " lost the success of its provider");
   }
 }
 
@@ -111,20 +156,20 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
   const std::uint32_t attempts = before.steps[before.step].attempts;
   if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
       after.steps[before.step].attempts + 1 != attempts) {
-    violated("P2", name(before) + " counts an attempt that must not count");
+    violated(Check::uncounted_attempt, name(before) + " counts an attempt that must not count");
   }
   const auto given = handed_out_.find(before.lease);
   if (given == handed_out_.end()) return;  // From an earlier daemon.
   if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
-    violated("P10", name(before) + " timed out too early");
+    violated(Check::early_timeout, name(before) + " timed out too early");
   }
   const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
-  if (cut_short && !is_shutting_down() && !dying_ && !disturbed_.contains(before.cell)) {
-    violated("P5", name(before) + " was cut short although nothing had died");
+  if (cut_short && !is_shutting_down() && !dying_ && !is_disturbed(before.cell, before.lease)) {
+    violated(Check::cut_short, name(before) + " was cut short although nothing had died");
   }
   if (cause == AbortCause::hand_back && is_shutting_down() && now_steady < grace_over_at_ &&
-      !disturbed_.contains(before.cell)) {
-    violated("P11", name(before) + " was handed back during the grace period");
+      !is_disturbed(before.cell, before.lease)) {
+    violated(Check::grace, name(before) + " was handed back during the grace period");
   }
 }
 
@@ -132,7 +177,7 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
 /// count if it was cut short after its provider's answer, which may have died with its carrier.
 EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   using Kind = CallOutcome::Kind;
-  EndedAttempt end{before.lease, before.step};
+  EndedAttempt end{before.lease, before.cell, before.step};
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   const auto answer = answers_.find(before.lease);
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
@@ -154,8 +199,11 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
 /// Whether the provider's answer must have arrived: no actor on its way has died, and the attempt
 /// was not being aborted.
 bool World::answer_is_certain(const Job& before, AbortCause cause) const {
-  return cause == AbortCause::none && !disturbed_.contains(before.cell) &&
-         killed_providers_.empty();
+  const auto killed = provider_killed_at_.find(before.spec->services[before.step]);
+  const bool by_provider =
+      is_touched(killed == provider_killed_at_.end() ? std::nullopt : std::optional{killed->second},
+                 before.lease);
+  return cause == AbortCause::none && !by_provider && !is_disturbed(before.cell, before.lease);
 }
 
 /// A job may fail only if its provider rejects it, its attempts are used up, it was interrupted too
@@ -168,10 +216,10 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   if (cut && (answer == answers_.end() || answer->second.kind == CallOutcome::Kind::aborted) &&
       after.steps[before.step].attempts + 1 != before.steps[before.step].attempts) {
-    violated("P2", name(before) + " counts an attempt that was cut short");
+    violated(Check::uncounted_attempt, name(before) + " counts an attempt that was cut short");
   }
   if (rejected && answer_is_certain(before, cause) && !is_ended(after.state)) {
-    violated("P2", name(before) + " continues after its provider rejected it");
+    violated(Check::final_rejection, name(before) + " continues after its provider rejected it");
   }
   if (after.state != JobState::failed || rejected) return;
   AttemptsMade made = made_[before.id];
@@ -180,8 +228,8 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
   const bool cut_often = end.cut_short && made.cut_short + 1 >= interruptions_max;
   const std::uint32_t tried = made.counted + made.perhaps + (end.counts || end.may_count ? 1 : 0);
   if (!expired && !cut_often && tried < before.spec->max_attempts) {
-    violated("P2", name(before) + " fails after " + std::to_string(tried) + " of " +
-                       std::to_string(before.spec->max_attempts) + " attempts");
+    violated(Check::early_failure, name(before) + " fails after " + std::to_string(tried) + " of " +
+                                       std::to_string(before.spec->max_attempts) + " attempts");
   }
 }
 
@@ -216,14 +264,21 @@ void World::cell_restarted(const CellKey& cell) {
   note("restarted " + to_string(cell));
 }
 
+void World::window_holds(const CellKey& cell, std::size_t jobs) {
+  if (jobs <= window_max) return;
+  violated(Check::window_bound, to_string(cell) + " holds " + std::to_string(jobs) +
+                                    " jobs in memory; the bound is " + std::to_string(window_max));
+}
+
 void World::job_ended(const Job& job) {
   if (++ends_announced_[job.id] > ends_[job.id]) {
-    violated("P2", name(job) + " was announced as ended, but that is not on disk");
+    violated(Check::end_announced, name(job) + " was announced as ended, but that is not on disk");
   }
 }
 
 void World::committed(const JobPtr& before, const Job& after) {
   note("committed " + name(after) + " " + std::string(to_string(after.state)));
+  note_count(before.get(), after);
   lines_.changed(before.get(), after);
   due_order_.changed(before.get(), after, now_steady < after_jump_);
   if (after.state == JobState::retrying && after.next_attempt_at) {
@@ -231,7 +286,7 @@ void World::committed(const JobPtr& before, const Job& after) {
   } else {
     not_before_.erase(after.id);
   }
-  if (!before) return;
+  if (!before) return check_routing(after);
   note_attempt_written(after);
   note_retry_written(*before, after);
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
@@ -239,10 +294,11 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   if (is_ended(after.state) && to_be_cancelled_.erase(after.id) > 0 &&
       after.state != JobState::cancelled) {
-    violated("P2", name(after) + " was cancelled but is " + std::string(to_string(after.state)));
+    violated(Check::cancel_kept,
+             name(after) + " was cancelled but is " + std::string(to_string(after.state)));
   }
   if (after.state == JobState::cancelled && !cancels_asked_.contains(after.id)) {
-    violated("P2", name(after) + " is cancelled without a request");
+    violated(Check::cancel_unasked, name(after) + " is cancelled without a request");
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
     kept_until_[entity_of(after)] = *after.settle_until;
@@ -252,7 +308,8 @@ void World::committed(const JobPtr& before, const Job& after) {
       after.lease >= begun->second.lease) {
     begun_.erase(begun);
   }
-  if (after.lease < before->lease) violated("P3", name(after) + " was written by a stale lease");
+  if (after.lease < before->lease)
+    violated(Check::stale_write, name(after) + " was written by a stale lease");
   check_checkpoints(*before, after);
   if (is_ended(after.state) && !is_ended(before->state)) {
     ends_[after.id] += 1;
@@ -260,12 +317,37 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
 }
 
+void World::note_count(const Job* before, const Job& after) {
+  cell_counts_.changed(before, after, now_steady);
+  if (is_ended(after.state) && !(before && is_ended(before->state)))
+    ended_at_[after.id] = now_steady;
+  if (before && before->cell != after.cell) moved_at_[after.id] = now_steady;
+  if (before && before->finished_at) removable_.erase({*before->finished_at, after.id});
+  if (after.finished_at && after.place == 0) removable_.emplace(*after.finished_at, after.id);
+  if (!before) check_queue_bound(after);
+}
+
+/// Jobs that have just moved here need no room.
+void World::check_queue_bound(const Job& job) {
+  const std::size_t jobs = cell_counts_.unfinished(job.cell);
+  const std::size_t moved = cell_counts_.moved_here(job.cell, now_steady - written_within);
+  std::uint64_t limit = 0;
+  for (const Routing* routing : possible_routings()) {
+    const CellRule* rule = rule_for(*routing, job.spec->customer, job.spec->product);
+    if (rule) limit = std::max(limit, rule->settings.jobs_max);
+  }
+  if (limit > 0 && jobs > limit + moved) {
+    violated(Check::queue_bound, name(job) + " is job " + std::to_string(jobs) + " of " +
+                                     std::to_string(limit) + " in " + to_string(job.cell));
+  }
+}
+
 void World::check_checkpoints(const Job& before, const Job& after) {
-  if (after.step < before.step) violated("P2", name(after) + " went back a step");
+  if (after.step < before.step) violated(Check::checkpoint, name(after) + " went back a step");
   for (std::size_t i = 0; i < after.steps.size(); ++i) {
     if (before.steps[i].state == StepState::succeeded &&
         after.steps[i].state != StepState::succeeded) {
-      violated("P2", name(after) + " lost a checkpoint");
+      violated(Check::checkpoint, name(after) + " lost a checkpoint");
     }
   }
 }
@@ -273,14 +355,16 @@ void World::check_checkpoints(const Job& before, const Job& after) {
 /// A job pruned too early would look like a lost one.
 void World::pruned(const Job& job) {
   note("pruned " + name(job));
-  if (!pruned_jobs.insert(job.id).second) violated("retention", name(job) + " is pruned twice");
+  if (job.finished_at) removable_.erase({*job.finished_at, job.id});
+  if (!pruned_jobs.insert(job.id).second)
+    violated(Check::early_removal, name(job) + " is pruned twice");
   std::erase_if(named_, [&](const auto& named) { return named.second.first == job.id; });
   if (!is_ended(job.state)) {
-    violated("retention", name(job) + " is pruned before its end");
+    violated(Check::early_removal, name(job) + " is pruned before its end");
   } else if (job.place != 0) {
-    violated("retention", name(job) + " is pruned while it keeps its entity");
+    violated(Check::early_removal, name(job) + " is pruned while it keeps its entity");
   } else if (*job.finished_at + keep >= latest_wall) {
-    violated("retention", name(job) + " is pruned too early");
+    violated(Check::early_removal, name(job) + " is pruned too early");
   }
 }
 
@@ -289,11 +373,12 @@ void World::pruned(const Job& job) {
 void World::reopened_or_violated(const Job& before, const Job& after) {
   auto& asked = retries_asked_[after.id];
   if (asked == 0 || before.state == JobState::succeeded) {
-    violated("P2", name(after) + " ended twice");
+    violated(Check::ended_twice, name(after) + " ended twice");
     return;
   }
   asked -= 1;
   reopened_[after.id] += 1;
+  reopened_at_[after.id] = now_steady;
   if (is_ended(after.state)) ends_[after.id] += 1;  // It had no step left.
 }
 

@@ -1,0 +1,717 @@
+"""Mistakes that a programmer could make in the engine and in the in-memory store.
+
+`BUG` in a changed text stands for the condition that this bug is planted. `checks` are checks of
+the world that find the bug, each without all others.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    checks: tuple[str, ...]
+    mistake: str
+    source: str
+    changes: tuple[tuple[str, str], ...]  # (Text that the source has once, its replacement).
+
+
+BUGS = (
+    # --- Leases and attempts ---------------------------------------------------------------------
+    Bug(
+        "no-fencing", ("two-calls", "call-outlives-attempt"),
+        "a worker takes any answer for the end of its current attempt",
+        "cells/actors/job_worker.cpp",
+        (("    if (lease_ != lease) return;\n    lease_ = {};\n",
+          "    if (BUG ? !lease_ : lease_ != lease) return;\n"
+          "    if (BUG) lease = lease_;\n    lease_ = {};\n"),),
+    ),
+    Bug(
+        "lease-kept", ("fresh-lease",),
+        "an attempt after an interrupted one has the same lease",
+        "cells/actors/job_dispatcher.cpp",
+        (("  const Lease lease = context_->leases.next();\n",
+          "  const Lease lease =\n"
+          "      BUG && job->interruptions > 0 ? job->lease : context_->leases.next();\n"),),
+    ),
+    Bug(
+        "stale-rescue", ("entity-kept",),
+        "a reload queues jobs again that are running in the store but have no lease here, even if "
+        "their end has been written in the meantime",
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("  idle_reported_ = false;\n  queue_.expect_more();\n",
+          "  idle_reported_ = false;\n  queue_.expect_more();\n"
+          "  if (BUG) {\n"
+          "    request(store(), caf::infinite, LoadCell{key_}).then([this](const CellLoaded& "
+          "loaded) {\n"
+          "      for (const auto& job : loaded.running) {\n"
+          "        if (leases_.has_job(job->id)) continue;\n"
+          "        AttemptEnd end;\n"
+          "        end.kind = AttemptEnd::Kind::interrupted;\n"
+          "        LiveLease lost;\n"
+          "        lost.job = job;\n"
+          "        record(job, std::make_shared<const Job>(\n"
+          "                        end_attempt(*job, end, retry_inputs(lost), now().wall)));\n"
+          "      }\n"
+          "    });\n"
+          "  }\n"),),
+    ),
+    Bug(
+        "early-release", ("call-outlives-attempt",),
+        "the dispatcher ends an attempt whose job expires before the abort is confirmed",
+        "cells/actors/job_dispatcher_time.cpp",
+        (("abort(lease, AbortCause::expiry);\n",
+          "{\n    abort(lease, AbortCause::expiry);\n"
+          "    CallOutcome over;\n    over.kind = CallOutcome::Kind::aborted;\n"
+          "    if (BUG) completed(lease, over);\n  }\n"),),
+    ),
+    Bug(
+        "wall-clock-deadline", ("early-timeout",),
+        "deadlines use the wall clock",
+        "cells/actors/engine_context.cpp",
+        (("  const auto steady = self.clock().now().time_since_epoch();\n",
+          "  const microseconds steady = BUG ? "
+          "microseconds{context.options.wall_clock().time_since_epoch()}\n"
+          "      : "
+          "std::chrono::duration_cast<microseconds>(self.clock().now().time_since_epoch());\n"),),
+    ),
+    Bug(
+        "late-timer", ("late-call", "late-slot"),
+        "handing out a job does not arm the timer for its deadline",
+        "cells/actors/job_dispatcher.cpp",
+        (("  tell(*context_, running);\n  arm(at);\n",
+          "  tell(*context_, running);\n  if (!BUG) arm(at);\n"),
+         ("->spec->timeout);\n  arm(now());\n", "->spec->timeout);\n  if (!BUG) arm(now());\n")),
+    ),
+    Bug(
+        "early-call", ("entity-doubt",),
+        "a call begins before the disk shows its job as running",
+        "cells/actors/job_worker.cpp",
+        (("    if (message.after_commit) {\n", "    if (message.after_commit && !BUG) {\n"),),
+    ),
+    Bug(
+        "abandoned-expiry", ("expiry",),
+        "the lease table forgets when a job expires as soon as its call begins",
+        "cells/model/lease_table.cpp",
+        (("  entry->started = true;\n",
+          "  entry->started = true;\n"
+          "  if (BUG && entry->job->expires_at) expiries_.erase({*entry->job->expires_at, "
+          "lease});\n"),),
+    ),
+    Bug(
+        "next-one-too", ("early-timeout",),
+        "the lease table lists the attempt whose deadline is next beside those that are overdue",
+        "cells/model/lease_table.cpp",
+        (("    if (time > now) break;\n",
+          "    if (time > now && !(BUG && leases.size() == 1)) break;\n"),),
+    ),
+    Bug(
+        "lost-lease", ("late-slot",),
+        "an attempt whose abort fails is not aborted again",
+        "cells/actors/job_dispatcher.cpp",
+        (("              if (leases_.find(lease)) orphans_.insert(lease);\n",
+          "              if (!BUG && leases_.find(lease)) orphans_.insert(lease);\n"),),
+    ),
+    Bug(
+        "forgotten-attempt", ("lease-returned", "late-slot", "unfinished-job"),
+        "the attempt of a worker that dies is never ended",
+        "cells/actors/job_dispatcher.cpp",
+        (("  if (!live) return;\n  live->worker = 0;\n",
+          "  if (!live || BUG) return;\n  live->worker = 0;\n"),),
+    ),
+    # --- What becomes of a job -------------------------------------------------------------------
+    Bug(
+        "lost-checkpoint", ("checkpoint",),
+        "the retry of a cancelled job begins with its first step",
+        "cells/model/job_machine.cpp",
+        (("  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};\n",
+          "  if (BUG && job.state == JobState::cancelled) next.step = 0;\n"
+          "  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = "
+          "Step{};\n"),),
+    ),
+    Bug(
+        "repeated-step", ("needless-call",),
+        "the second step of a job is repeated after its success",
+        "cells/model/job_machine.cpp",
+        (("  job.step += 1;\n",
+          "  job.step += BUG && job.step == 1 && job.steps.size() > 2 ? 0 : 1;\n"),),
+    ),
+    Bug(
+        "lease-returned-to-none", ("stale-write",),
+        "a job that is handed back is stored without its last lease",
+        "cells/model/job_machine.cpp",
+        (("  job.state = JobState::queued;\n  step.state",
+          "  job.state = JobState::queued;\n  if (BUG) job.lease = Lease{};\n  step.state"),),
+    ),
+    Bug(
+        "cancel-race", ("cancel-stored", "cancel-kept"),
+        "an attempt that succeeds just before its abort wins over the cancellation",
+        "cells/model/job_machine.cpp",
+        (("  if (next.cancel_requested) {\n",
+          "  if (next.cancel_requested && !(BUG && end.kind == Kind::succeeded)) {\n"),),
+    ),
+    Bug(
+        "handed-back-unsettled", ("entity-doubt",),
+        "a job that a shutdown hands back does not wait until its entity has settled",
+        "cells/model/job_machine.cpp",
+        (("    case Kind::handed_back:\n      undo_attempt(next, inputs.settle, now);\n",
+          "    case Kind::handed_back:\n"
+          "      undo_attempt(next, BUG ? milliseconds{0} : inputs.settle, now);\n"),
+         ("  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + "
+          "inputs.settle;\n",
+          "  if (BUG && end.kind == Kind::handed_back) return next;\n"
+          "  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + "
+          "inputs.settle;\n")),
+    ),
+    Bug(
+        "settle-ignored", ("entity-doubt", "entity-kept"),
+        "a retry after an unknown outcome waits only for its backoff",
+        "cells/model/job_machine.cpp",
+        (("  wait_until(job, now + std::max(delay, settle));\n",
+          "  wait_until(job, now + (BUG ? delay : std::max(delay, settle)));\n"),),
+    ),
+    Bug(
+        "released-at-the-end", ("entity-doubt",),
+        "a job that is cancelled while it runs releases its entity at once",
+        "cells/model/job_machine.cpp",
+        (("  const bool unknown = outcome_unknown(end.kind);\n",
+          "  const bool unknown =\n"
+          "      outcome_unknown(end.kind) && !(BUG && end.kind == Kind::cancelled);\n"),),
+    ),
+    Bug(
+        "one-attempt-less", ("early-failure",),
+        "a job that may have four attempts has three",
+        "cells/model/job_machine.cpp",
+        (("  const std::uint32_t attempts = job.steps[job.step].attempts;\n",
+          "  const bool less = BUG && job.spec->max_attempts == 4;\n"
+          "  const std::uint32_t attempts = job.steps[job.step].attempts + (less ? 1 : 0);\n"),),
+    ),
+    Bug(
+        "one-attempt-more", ("attempts-max",),
+        "a job that may have four attempts has five",
+        "cells/model/job_machine.cpp",
+        (("  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;\n",
+          "  const bool more = BUG && job.spec->max_attempts == 4;\n"
+          "  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts + (more ? "
+          "1 : 0);\n"),),
+    ),
+    Bug(
+        "rejection-retried", ("final-rejection",),
+        "a rejection of any step but the first is retried",
+        "cells/model/job_machine.cpp",
+        (("  if (last || end.kind == AttemptEnd::Kind::rejected) {\n",
+          "  if (last || (end.kind == AttemptEnd::Kind::rejected && !(BUG && job.step > 0))) "
+          "{\n"),),
+    ),
+    Bug(
+        "hand-back-counted", ("uncounted-attempt",),
+        "an attempt that a shutdown cuts short counts like one whose connection broke",
+        "cells/actors/attempt_end.cpp",
+        (("      end.kind = AttemptEnd::Kind::handed_back;\n",
+          "      end.kind = BUG ? AttemptEnd::Kind::unknown : AttemptEnd::Kind::handed_back;\n"),),
+    ),
+    Bug(
+        "first-service", ("wrong-service",),
+        "the third step calls the service of the second",
+        "cells/actors/job_dispatcher.cpp",
+        (("find(job.spec->services[job.step]);\n",
+          "find(job.spec->services[BUG && job.step == 2 ? 1 : job.step]);\n"),),
+    ),
+    Bug(
+        "success-unheard", ("lost-success",),
+        "a success with properties is treated as an invalid answer if its job was cancelled before "
+        "and reopened",
+        "cells/actors/job_dispatcher.cpp",
+        (("  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n",
+          "  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n"
+          "  if (BUG && live.job->steps[live.job->step].attempts > 2 &&\n"
+          "      end.kind == AttemptEnd::Kind::succeeded) {\n"
+          "    end.kind = AttemptEnd::Kind::retryable;\n"
+          "  }\n"),),
+    ),
+    Bug(
+        "timeout-is-success", ("false-success",),
+        "an attempt that is aborted for its timeout at the last step counts as a success",
+        "cells/actors/attempt_end.cpp",
+        (("    case AbortCause::timeout:\n      end.kind = AttemptEnd::Kind::unknown;\n",
+          "    case AbortCause::timeout:\n"
+          "      end.kind = BUG ? AttemptEnd::Kind::succeeded : AttemptEnd::Kind::unknown;\n"),),
+    ),
+    Bug(
+        "expired-is-cancelled", ("cancel-unasked",),
+        "a job that expires while it waits is cancelled instead of failed",
+        "cells/model/job_machine.cpp",
+        (('  fail(next, {"expired", "the job expired before it ended", ""}, now);\n',
+          '  if (BUG) {\n    cancel(next, now);\n    return next;\n  }\n'
+          '  fail(next, {"expired", "the job expired before it ended", ""}, now);\n'),),
+    ),
+    Bug(
+        "hasty-retry", ("early-retry",),
+        "a retry that is waiting starts when another job of its cell falls due",
+        "src/store/memory_jobs.cpp",
+        (("    if (at > request.now || now_due.size() >= request.limit) break;\n",
+          "    if (BUG && now_due.size() == 1) {\n"
+          "      now_due.push_back(id);\n      continue;\n    }\n"
+          "    if (at > request.now || now_due.size() >= request.limit) break;\n"),),
+    ),
+    Bug(
+        "hasty-start", ("early-start",),
+        "a job with a delay starts 10 ms too early",
+        "cells/actors/job_dispatcher_time.cpp",
+        (("AdvanceDue{key_, at.wall, place, due_batch_max})\n",
+          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, due_batch_max})\n"),),
+    ),
+    # --- Lines of entities -----------------------------------------------------------------------
+    Bug(
+        "two-cells", ("line-head", "entity-calls"),
+        "a job that a reload moves becomes the head of its entity's line",
+        "src/store/memory_jobs.cpp",
+        (("    change(stored, std::move(job), stored.marks);\n    ++answer.moved;\n",
+          "    auto marks = stored.marks;\n    if (BUG) marks.head = true;\n"
+          "    change(stored, std::move(job), marks);\n    ++answer.moved;\n"),),
+    ),
+    Bug(
+        "newcomer-first", ("line-order",),
+        "a new job receives its place before jobs that fell due earlier and have none yet",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("at.wall, others_await_places(at.wall)))",
+          "at.wall, !BUG && others_await_places(at.wall)))"),),
+    ),
+    Bug(
+        "kept-by-none", ("entity-kept",),
+        "the store releases the entity of an ended job one second before it has settled",
+        "src/store/memory_jobs.cpp",
+        (("    if (at > request.now || now_due.size() >= request.limit) break;\n",
+          "    if (BUG && is_ended(jobs_.at(id).job->state) &&\n"
+          "        at <= request.now + milliseconds{1000}) {\n"
+          "      now_due.push_back(id);\n      continue;\n    }\n"
+          "    if (at > request.now || now_due.size() >= request.limit) break;\n"),),
+    ),
+    # --- Who runs next ---------------------------------------------------------------------------
+    Bug(
+        "stalled-window", ("idle-worker",),
+        "the store limits the number of a customer's queued jobs before it leaves out those that "
+        "are followers in their entity lines",
+        "src/store/memory_jobs.cpp",
+        (("    for (const auto& [rank, job] : customer->second) {\n",
+          "    for (const auto& [rank, job] : customer->second) {\n"
+          "      const auto ahead = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& "
+          "item) {\n"
+          "        const Job& other = *item.second.job;\n"
+          "        return other.cell == request.cell && other.spec->customer == customer->first "
+          "&&\n"
+          "               other.state == JobState::queued && rank_of(other) < rank;\n"
+          "      });\n"
+          "      if (BUG && static_cast<std::size_t>(ahead) >= request.jobs_max) break;\n"),
+         ("    if (best.jobs.empty()) break;\n",
+          "    if (BUG && best.jobs.empty()) continue;\n    if (best.jobs.empty()) break;\n")),
+    ),
+    Bug(
+        "window-runs-empty", ("idle-worker",),
+        "the dispatcher does not fetch more of a customer's jobs when few are left in memory",
+        "cells/model/dispatch_queue.cpp",
+        (("  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4)\n",
+          "  if (!BUG && !customer.complete && customer.jobs.size() <= jobs_per_customer() / "
+          "4)\n"),),
+    ),
+    Bug(
+        "unbounded-window", ("window-bound",),
+        "the window takes every job that becomes runnable",
+        "cells/model/dispatch_queue.cpp",
+        (("  if (customer.jobs.size() > jobs_per_customer() ||",
+          "  if (BUG) {\n"
+          "    if (!customer.in_ring) ring_.push_back(name);\n"
+          "    customer.in_ring = true;\n    return;\n  }\n"
+          "  if (customer.jobs.size() > jobs_per_customer() ||"),),
+    ),
+    Bug(
+        "charged-by-count", ("turns",),
+        "customers are charged for each job, not for its service time",
+        "cells/model/dispatch_queue.cpp",
+        (("  customer.deficit_us -= actual - customer.charged_us.front();\n",
+          "  if (!BUG) customer.deficit_us -= actual - customer.charged_us.front();\n"),),
+    ),
+    Bug(
+        "drain-forgets-scheduled", ("idle-worker",),
+        "a draining cell treats its scheduled jobs as new ones and does not run them",
+        "cells/actors/job_dispatcher_time.cpp",
+        (("  if (advancing_ || stopping_) return;\n",
+          "  if (advancing_ || stopping_ || (BUG && state_ == CellState::draining)) return;\n"),
+         ("  if (next_due_ && !advancing_ && !stopping_) wake",
+          "  if (next_due_ && !advancing_ && !stopping_ && !(BUG && state_ == "
+          "CellState::draining)) wake")),
+    ),
+    Bug(
+        "lost-hold", ("unfinished-job", "idle-worker"),
+        "a job that was held for a missing service is not released when the service is added",
+        "src/store/memory_jobs.cpp",
+        (("    if (!stored.marks.held) continue;\n",
+          "    if (!stored.marks.held || (BUG && stored.job->step > 0)) continue;\n"),),
+    ),
+    # --- Pools and cells -------------------------------------------------------------------------
+    Bug(
+        "one-too-many", ("pool-size",),
+        "a shrink reaches the pool but not the dispatcher",
+        "cells/actors/job_dispatcher.cpp",
+        (("        running_max_ = message.max;\n",
+          "        running_max_ = BUG ? std::max(running_max_, message.max) : message.max;\n"),),
+    ),
+    Bug(
+        "large-instances", ("pool-size",),
+        "an instance has one worker more than its template",
+        "cells/actors/cell_dispatcher.cpp",
+        (("pool_size.value_or(settings.pool_size);",
+          "pool_size.value_or(settings.pool_size) + (BUG ? 1 : 0);"),),
+    ),
+    Bug(
+        "pool-not-refilled", ("idle-worker",),
+        "a pool does not replace a worker that dies",
+        "cells/actors/job_worker_pool.cpp",
+        (("    retiring_.erase(id);\n    fill();\n",
+          "    retiring_.erase(id);\n    if (!BUG) fill();\n"),),
+    ),
+    Bug(
+        "wrong-worker-retired", ("cut-short",),
+        "a pool that shrinks ends workers that are busy",
+        "cells/actors/job_worker_pool.cpp",
+        (("    for (const auto& worker : chosen) retire(worker);\n",
+          "    for (const auto& worker : chosen) {\n"
+          "      if (BUG) send_exit(worker, caf::exit_reason::user_shutdown);\n"
+          "      retire(worker);\n    }\n"),),
+    ),
+    Bug(
+        "idle-worker-race", ("cut-short",),
+        "a worker that has to stop is still listed as ready",
+        "cells/actors/job_dispatcher.cpp",
+        (("  workers_.withdraw(worker);\n", "  if (!BUG) workers_.withdraw(worker);\n"),
+         ("        return IdleWithdrawn{workers_.withdraw_idle(message.count)};\n",
+          "        auto idle = workers_.withdraw_idle(message.count);\n"
+          "        for (const auto& worker : idle) {\n"
+          "          if (BUG) workers_.announce(worker);\n        }\n"
+          "        return IdleWithdrawn{std::move(idle)};\n")),
+    ),
+    Bug(
+        "lost-pause", ("pause",),
+        "a restart forgets that a cell is paused if its pool has been resized as well",
+        "cells/actors/cell_dispatcher.cpp",
+        (("    overrides_ = loaded.overrides;\n",
+          "    overrides_ = loaded.overrides;\n"
+          "    for (auto& [key, change] : overrides_) {\n"
+          "      if (BUG && change.pool_size) change.state = CellState::active;\n    }\n"),),
+    ),
+    Bug(
+        "lost-resize", ("pool-size",),
+        "the successor of a dispatcher runs as many jobs as the configuration says",
+        "cells/actors/cell.cpp",
+        (("{setup_.config, target(), setup_.changed.state, Cell{this}}",
+          "{setup_.config, BUG ? setup_.config.settings.pool_size : target(),\n"
+          "                                        setup_.changed.state, Cell{this}}"),),
+    ),
+    Bug(
+        "override-unstored", ("override-stored",),
+        "a change of a cell's state is answered before it is on disk",
+        "cells/actors/cell.cpp",
+        (("        [this](const ChangeCellState& message) {\n"
+          "          wanted_.state = message.state;\n          return change();\n",
+          "        [this](const ChangeCellState& message) -> caf::result<CellDescribed> {\n"
+          "          wanted_.state = message.state;\n"
+          "          if (!BUG) return change();\n"
+          "          setup_.changed = wanted_;\n"
+          "          caf::anon_send(context_->options.store, SetCellOverride{setup_.key, "
+          "wanted_});\n"
+          "          auto promise = make_response_promise<CellDescribed>();\n"
+          "          put_in_force(owed_.add(promise));\n"
+          "          return promise;\n"),),
+    ),
+    # --- Admission -------------------------------------------------------------------------------
+    Bug(
+        "every-second-refused", ("refusal", "share-accepted"),
+        "a cell refuses every second job as if its queue were full",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  if (state_ == CellState::draining) return refuse_draining(key_);\n",
+          "  if (state_ == CellState::draining) return refuse_draining(key_);\n"
+          "  if (BUG && context_->ids.next(at.wall) % 2 == 0) {\n"
+          "    return refuse_full(key_, config_.settings.jobs_max, config_.settings.jobs_max,\n"
+          "                       finished_rate_.pace(at.steady), turned_away_);\n  }\n"),),
+    ),
+    Bug(
+        "drains-for-ever", ("refusal",),
+        "a cell that has drained refuses jobs after it is active again",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  if (state_ == CellState::draining) return refuse_draining(key_);\n",
+          "  static std::map<const void*, bool> drained;\n"
+          "  if (BUG && state_ == CellState::draining) drained[this] = true;\n"
+          "  if (BUG ? drained.contains(this) : state_ == CellState::draining) return "
+          "refuse_draining(key_);\n"),),
+    ),
+    Bug(
+        "drain-admits", ("admission",),
+        "a draining cell admits jobs that run later",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  return refuse_more(at);\n}",
+          "  if (BUG && request_in.delay && state_ == CellState::draining && !stopping_) return "
+          "std::nullopt;\n"
+          "  return refuse_more(at);\n}"),),
+    ),
+    Bug(
+        "full-too-late", ("queue-bound",),
+        "a cell admits one job more than its limit",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max,",
+          "refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max + (BUG ? 1 : 0),"),),
+    ),
+    Bug(
+        "retrying-uncounted", ("counts", "queue-bound"),
+        "a dispatcher that starts does not count jobs that wait for a retry",
+        "src/store/memory_jobs.cpp",
+        (("  loaded.counts = cell.counts;\n",
+          "  loaded.counts = cell.counts;\n  if (BUG) loaded.counts[JobState::retrying] = 0;\n"),),
+    ),
+    Bug(
+        "come-back-never", ("retry-after",),
+        "a client that finds a full queue is told to come back in an hour",
+        "cells/model/admission.cpp",
+        (("  const double wait_s = finished_per_s > 0 ? surplus / finished_per_s : "
+          "retry_after_unknown_s;\n",
+          "  const double wait_s = BUG ? retry_after_max_s\n"
+          "                        : finished_per_s > 0 ? surplus / finished_per_s : "
+          "retry_after_unknown_s;\n"),),
+    ),
+    Bug(
+        "late-admission", ("late-admission",),
+        "a shutdown does not keep a new job from starting the cell that it needs",
+        "cells/actors/cell_dispatcher_jobs.cpp",
+        (("  if (shutting_down_) return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};\n",
+          "  if (shutting_down_ && !BUG) {\n"
+          "    return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};\n  }\n"),),
+    ),
+    Bug(
+        "wrong-route", ("routing",),
+        "jobs of a product go before those of a customer: (*, dns) wins over (acme, *)",
+        "cells/model/routing.cpp",
+        (('  return {CellKey{customer, product}, {customer, "*"}, {"*", product}, {"*", "*"}};\n',
+          '  if (BUG) return {CellKey{customer, product}, {"*", product}, {customer, "*"}, {"*", '
+          '"*"}};\n'
+          '  return {CellKey{customer, product}, {customer, "*"}, {"*", product}, {"*", '
+          '"*"}};\n'),),
+    ),
+    Bug(
+        "unanswered-cancel", ("unanswered",),
+        "a cancellation that arrives while the job is being written is forgotten",
+        "cells/actors/job_dispatcher.cpp",
+        (("  if (cancelling_.contains(id)) begin_cancel(id);\n",
+          "  if (!BUG && cancelling_.contains(id)) begin_cancel(id);\n"),),
+    ),
+    Bug(
+        "cancel-refused", ("refusal",),
+        "a job that waits for a retry cannot be cancelled",
+        "src/store/memory_jobs.cpp",
+        (("  if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return answer;\n",
+          "  if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return answer;\n"
+          "  if (BUG && answer.before->state == JobState::retrying) return answer;\n"),),
+    ),
+    # --- Idempotency keys ------------------------------------------------------------------------
+    Bug(
+        "forgotten-key", ("one-job-per-key",),
+        "the store forgets the key of a job when the job ends",
+        "src/store/memory_jobs.cpp",
+        (("  if (stored.job) remove_from_indexes(stored);\n",
+          "  if (BUG && stored.job && is_ended(job->state) && !is_ended(stored.job->state)) {\n"
+          "    if (const auto key = keys_.find(job->id); key != keys_.end()) {\n"
+          "      key_holders_.erase(key->second);\n"
+          "      changed_keys_.push_back(key->second);\n"
+          "      keys_.erase(key);\n    }\n  }\n"
+          "  if (stored.job) remove_from_indexes(stored);\n"),),
+    ),
+    Bug(
+        "digest-ignored", ("one-job-per-key",),
+        "another request under a used key is answered with the job of the first",
+        "src/store/memory_jobs.cpp",
+        (("  return {find(id), digest == request.idempotency.digest};\n",
+          "  return {find(id), BUG || digest == request.idempotency.digest};\n"),),
+    ),
+    Bug(
+        "refused-before-replay", ("one-job-per-key",),
+        "a full or draining cell refuses a repeated submission before its key is looked up",
+        "cells/actors/cell_dispatcher_jobs.cpp",
+        (("    if (answer.refusal) {\n      refuse_unless_held(",
+          "    if (answer.refusal && !BUG) {\n      refuse_unless_held("),),
+    ),
+    # --- The store -------------------------------------------------------------------------------
+    Bug(
+        "early-answer", ("accepted-stored", "job-lost"),
+        "a submission is answered before its job is on disk",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  submitting_.emplace(id, promise);\n",
+          "  submitting_.emplace(id, promise);\n"
+          "  if (BUG && !idempotency) promise.deliver(JobSubmitted{job, std::nullopt, "
+          "false});\n"),),
+    ),
+    Bug(
+        "hasty-store",
+        ("accepted-stored", "job-lost", "retry-stored", "cancel-stored", "override-stored"),
+        "the store answers before it commits",
+        "src/store/memory_store.cpp",
+        (("  if (state.armed) return;\n",
+          "  if (BUG) state.answers.deliver_all();\n  if (state.armed) return;\n"),),
+    ),
+    Bug(
+        "revived", ("ended-twice",),
+        "the store queues again an ended job that a client cancels",
+        "src/store/memory_jobs.cpp",
+        (("  if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return answer;\n",
+          "  if (BUG && answer.before && answer.before->state == JobState::failed) {\n"
+          "    auto& revived = jobs_.at(request.id);\n"
+          "    auto again = reopen(*answer.before, request.cell, last_id_ + 1, request.now);\n"
+          "    JobPtr none;\n"
+          "    replace(revived, with_place_given_up(std::move(again)), revived.marks, none);\n"
+          "    note_id(revived.job->place);\n"
+          "    return answer;\n  }\n"
+          "  if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return "
+          "answer;\n"),),
+    ),
+    Bug(
+        "early-event", ("end-announced",),
+        "observers learn of an end before it is on disk",
+        "cells/actors/job_dispatcher.cpp",
+        (("  recording_.insert(after->id);\n",
+          "  recording_.insert(after->id);\n  if (BUG && !is_ended(before->state)) "
+          "tell(*context_, after);\n"),),
+    ),
+    Bug(
+        "silent-successor", ("final-state",),
+        "changes that a dead dispatcher had stored but not announced are never announced",
+        "cells/actors/cell.cpp",
+        (("              tell_changes_lost(*context_);\n",
+          "              if (!BUG) tell_changes_lost(*context_);\n"),),
+    ),
+    Bug(
+        "removed-while-kept", ("early-removal",),
+        "retention removes jobs a tenth of their time too early",
+        "cells/actors/retention.cpp",
+        (("    const WallTime before = options_.wall_clock() - options_.keep;\n",
+          "    const WallTime before = options_.wall_clock() - options_.keep * (BUG ? 9 : 10) / "
+          "10;\n"),),
+    ),
+    Bug(
+        "retention-ends", ("late-removal",),
+        "retention stops looking once it has removed a job",
+        "cells/actors/retention.cpp",
+        (("      pace_ = {};\n",
+          "      if (BUG && pruned.pruned > 0) return;\n      pace_ = {};\n"),),
+    ),
+    # --- Services and reloads --------------------------------------------------------------------
+    Bug(
+        "forgotten-call", ("call-outlives-attempt",),
+        "a call that a dead provider left behind is not aborted",
+        "cells/actors/service_client.cpp",
+        (("    const auto provider = found == calls_.end() ?",
+          "    if (BUG && found == calls_.end()) return CallAborted{message.lease};\n"
+          "    const auto provider = found == calls_.end() ?"),),
+    ),
+    Bug(
+        "provider-dropped", ("provider-stopped",),
+        "a reload ends the provider that it replaces although that provider has calls",
+        "cells/actors/service_client.cpp",
+        (("      if (provider->calls > 0) {\n", "      if (provider->calls > 0 && !BUG) {\n"),),
+    ),
+    Bug(
+        "needs-of-others", ("needed-service",),
+        "a reload looks only for jobs whose current step needs a service that it removes",
+        "src/store/memory_jobs.cpp",
+        (("    for (std::size_t step = job.step; step < services.size(); ++step) {\n",
+          "    for (std::size_t step = job.step; step < (BUG ? job.step + 1 : services.size()); "
+          "++step) {\n"),),
+    ),
+    Bug(
+        "needs-of-the-ended", ("reload-refusal",),
+        "a reload counts the needs of jobs that have ended",
+        "src/store/memory_jobs.cpp",
+        (("    if (is_ended(job.state)) continue;\n    const auto& services",
+          "    if (is_ended(job.state) && !BUG) continue;\n    const auto& services"),),
+    ),
+    Bug(
+        "cell-unheard", ("reload-ends",),
+        "a reload waits for ever for a cell that closes meanwhile",
+        "cells/actors/cell_dispatcher_reload.cpp",
+        (("              [answered](const caf::error&) { answered(); });  // The cell has "
+          "closed.\n",
+          "              [answered](const caf::error&) {\n"
+          "                if (!BUG) answered();\n              });\n"),),
+    ),
+    Bug(
+        "moved-for-nothing", ("idle-worker",),
+        "a dispatcher that takes over jobs does not look for those that are runnable",
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("deliver(TakenOver{});\n  queue_.expect_more();\n",
+          "deliver(TakenOver{});\n  if (!BUG) queue_.expect_more();\n"),),
+    ),
+    Bug(
+        "release-uncounted", ("counts", "final-state"),
+        "a dispatcher still counts the jobs that a reload has moved away",
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("  counts_ -= result.counts;\n", "  if (!BUG) counts_ -= result.counts;\n"),),
+    ),
+    Bug(
+        "jobs-stay", ("routing",),
+        "a job whose attempt ends after a reload stays in its old cell",
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("  if (is_leaving(spec)) return false;\n",
+          "  if (is_leaving(spec)) return false;\n  if (BUG && !config_.leaving) return true;\n"),),
+    ),
+    # --- Shutdown --------------------------------------------------------------------------------
+    Bug(
+        "hasty-stop", ("shutdown-leftovers",),
+        "a shutdown is reported as complete before the cells have handed back their running jobs",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  handing_back_cells_ = cells_.size() + 1;\n",
+          "  handing_back_cells_ = BUG ? 1 : cells_.size() + 1;\n"),),
+    ),
+    Bug(
+        "stop-unheard", ("late-start",),
+        "a cell ignores the shutdown until the grace period is over",
+        "cells/actors/cell.cpp",
+        (("    request(dispatcher_, caf::infinite, StopDispatching{})\n",
+          "    if (BUG) return promise;\n    request(dispatcher_, caf::infinite, "
+          "StopDispatching{})\n"),),
+    ),
+    Bug(
+        "no-grace", ("grace",),
+        "a shutdown hands back running jobs a tenth of the grace period too early",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  delayed_send(this, grace, Tick{});\n",
+          "  delayed_send(this, BUG ? grace * 9 / 10 : grace, Tick{});\n"),),
+    ),
+    Bug(
+        "lost-hand-back", ("shutdown-leftovers",),
+        "the successor of a dispatcher that dies while handing back its jobs does not continue",
+        "cells/actors/cell.cpp",
+        (("ask_dispatcher<HandedBack>(message)",
+          "BUG ? caf::result<HandedBack>{delegate(dispatcher_, message)} : "
+          "ask_dispatcher<HandedBack>(message)"),),
+    ),
+    Bug(
+        "long-grace", ("shutdown-time",),
+        "a shutdown waits three times its grace period",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  shutting_down_ = true;\n", "  shutting_down_ = true;\n  if (BUG) grace *= 3;\n"),),
+    ),
+    Bug(
+        "pool-mourned", ("daemon-ends",),
+        "a cell, and with it the daemon, ends when its pool dies",
+        "cells/actors/cell.cpp",
+        (("      start_pool();\n      return;\n",
+          "      if (BUG) return quit(caf::exit_reason::unknown);\n      start_pool();\n      "
+          "return;\n"),),
+    ),
+    Bug(
+        "reused-key-is-an-error", ("failed-request",),
+        "another request under a used key gets an error instead of a refusal",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("    promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});\n",
+          "    if (BUG) {\n      promise.deliver(caf::make_error(caf::sec::runtime_error));\n    "
+          "} else {\n"
+          "      promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});\n    "
+          "}\n"),),
+    ),
+)

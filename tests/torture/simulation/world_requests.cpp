@@ -1,0 +1,497 @@
+// The reports of the client: every answer must be true, and every refusal must have a reason that
+// was true at some moment between the request and its answer.
+#include <algorithm>
+
+#include "tests/torture/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+/// How long the news of a commit may be on its way to the actors that count jobs.
+constexpr milliseconds in_transit{200};
+
+/// The job was not in a state in which the request can be granted.
+constexpr Reasons job_unsuited = 1U << 31U;
+
+constexpr Reasons reason(Refusal::Kind kind) {
+  return 1U << static_cast<unsigned>(kind);
+}
+
+std::string name(const Job& job) {
+  return format_job_id(job.id);
+}
+
+std::string name(Refusal::Kind kind) {
+  constexpr std::array<const char*, 8> names = {"no cell",         "timeout too long", "queue full",
+                                                "too many cells",  "shutting down",    "draining",
+                                                "service removed", "key reused"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+bool happened_since(const std::map<JobId, SteadyTime>& times, JobId id, SteadyTime since) {
+  const auto found = times.find(id);
+  return found != times.end() && found->second >= since;
+}
+
+}  // namespace
+
+// --- Pending requests ----------------------------------------------------------------------------
+
+std::uint64_t World::add_request(PendingRequest request) {
+  request.asked = now_steady;
+  note_reasons(request);
+  pending_.emplace(++requests_, std::move(request));
+  return requests_;
+}
+
+PendingRequest World::finish_request(std::uint64_t number) {
+  PendingRequest request = std::move(pending_.extract(number).mapped());
+  note_reasons(request);
+  return request;
+}
+
+/// A job that is not admitted in the end may have been counted while its key was looked up.
+void World::note_turned_away() {
+  while (!turned_away_.empty() && turned_away_.front() < now_steady - CellCounts::memory) {
+    turned_away_.pop_front();
+  }
+  turned_away_.push_back(now_steady);
+}
+
+/// Called when a reason may begin or cease to be true.
+void World::note_reasons() {
+  for (auto& [number, request] : pending_) note_reasons(request);
+}
+
+void World::note_reasons(PendingRequest& request) const {
+  if (request.job && (request.spec ? could_not_reopen(request) : could_not_cancel(request))) {
+    request.possible |= job_unsuited;
+  }
+  if (!request.spec) return;
+  for (const Routing* routing : possible_routings()) {
+    request.possible |= possible_reasons(*routing, request);
+  }
+  if (is_shutting_down() || dying_) request.possible |= reason(Refusal::Kind::shutting_down);
+  if (may_lack_service(*request.spec)) request.possible |= reason(Refusal::Kind::service_removed);
+  if (key_may_be_taken(request)) request.possible |= reason(Refusal::Kind::key_reused);
+  request.certain &= certain_reasons(request);
+}
+
+Reasons World::possible_reasons(const Routing& routing, PendingRequest& request) const {
+  const JobSpec& spec = *request.spec;
+  const CellRule* rule = rule_for(routing, spec.customer, spec.product);
+  if (!rule) return reason(Refusal::Kind::no_cell);
+  const CellKey cell = cell_under(*rule, spec.customer, spec.product);
+  const std::uint64_t limit = rule->settings.jobs_max;
+  request.cells.insert(cell);
+  request.jobs_limits.insert(limit);
+  Reasons reasons = 0;
+  const auto changes = changes_pending_.find(cell);
+  const bool changing = changes != changes_pending_.end() && changes->second > 0;
+  if (changing || override_of(cell).state == CellState::draining) {
+    reasons |= reason(Refusal::Kind::draining);
+  }
+  if (!request.job && spec.timeout > rule->settings.timeout_max) {
+    reasons |= reason(Refusal::Kind::timeout_too_long);
+  }
+  if (jobs_at_most(cell, request.asked) >= limit) reasons |= reason(Refusal::Kind::queue_full);
+  return reasons;
+}
+
+/// Without the reasons that depend on what other requests do meanwhile.
+Reasons World::certain_reasons(const PendingRequest& request) const {
+  Reasons reasons = is_shutting_down() ? reason(Refusal::Kind::shutting_down) : 0;
+  if (reload_ || possible_routings().size() > 1) return reasons;
+  const JobSpec& spec = *request.spec;
+  if (!request.job && lacks_service(spec)) reasons |= reason(Refusal::Kind::service_removed);
+  const CellRule* rule = rule_for(*routing_, spec.customer, spec.product);
+  if (!rule) return reasons | reason(Refusal::Kind::no_cell);
+  const CellKey cell = cell_under(*rule, spec.customer, spec.product);
+  const auto changes = changes_pending_.find(cell);
+  const bool changing = changes != changes_pending_.end() && changes->second > 0;
+  if (!changing && override_of(cell).state == CellState::draining) {
+    reasons |= reason(Refusal::Kind::draining);
+  }
+  if (!request.job && spec.timeout > rule->settings.timeout_max) {
+    reasons |= reason(Refusal::Kind::timeout_too_long);
+  }
+  return reasons;
+}
+
+/// A reload that has not been answered may already be in force.
+std::vector<const Routing*> World::possible_routings() const {
+  std::vector<const Routing*> routings = {routing_.get()};
+  if (reload_) routings.push_back(reload_->routing.get());
+  if (former_routing_ && now_steady <= rerouted_at_ + in_transit) {
+    routings.push_back(former_routing_.get());
+  }
+  return routings;
+}
+
+bool World::lacks_service(const JobSpec& spec) const {
+  return !std::all_of(spec.services.begin(), spec.services.end(),
+                      [this](const auto& service) { return services_.contains(service); });
+}
+
+bool World::may_lack_service(const JobSpec& spec) const {
+  if (lacks_service(spec)) return true;
+  return reload_ && std::any_of(spec.services.begin(), spec.services.end(), [&](const auto& name) {
+           return reload_->services_removed.contains(name);
+         });
+}
+
+/// The digest of the request whose job holds the key on disk.
+std::optional<std::string> World::digest_under(const PendingRequest& request) const {
+  const auto& holders = disk->content().key_holders;
+  const auto found = holders.find({request.spec->customer, request.idempotency->key});
+  return found == holders.end() ? std::nullopt : std::optional{found->second.second};
+}
+
+bool World::key_may_be_taken(const PendingRequest& request) const {
+  if (!request.idempotency) return false;
+  const auto& [key, digest] = *request.idempotency;
+  if (const auto on_disk = digest_under(request); on_disk && *on_disk != digest) return true;
+  return std::any_of(pending_.begin(), pending_.end(), [&](const auto& item) {
+    const PendingRequest& other = item.second;
+    return other.idempotency && other.spec->customer == request.spec->customer &&
+           other.idempotency->key == key && other.idempotency->digest != digest;
+  });
+}
+
+/// The most unfinished jobs that the cell can have counted at any moment since then.
+std::size_t World::jobs_at_most(const CellKey& cell, SteadyTime since) const {
+  const auto under_way = std::count_if(pending_.begin(), pending_.end(), [](const auto& item) {
+    return item.second.spec != nullptr;
+  });
+  const auto turned_away =
+      turned_away_.end() -
+      std::lower_bound(turned_away_.begin(), turned_away_.end(), since - in_transit);
+  return cell_counts_.unfinished(cell) + cell_counts_.left(cell, since - in_transit) +
+         static_cast<std::size_t>(under_way + turned_away) + 1;
+}
+
+std::size_t World::jobs_at_least(const CellKey& cell, SteadyTime since) const {
+  std::size_t jobs = cell_counts_.unfinished(cell);
+  std::size_t gone = cell_counts_.came(cell, since - in_transit);
+  for (const auto& [id, end] : ended_) gone += end.is_last && end.cell == cell ? 1 : 0;
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    const bool waits = !is_ended(job.state) && job.state != JobState::running;
+    gone += waits && job.cell == cell && job.expires_at && *job.expires_at <= latest_wall ? 1 : 0;
+  }
+  return jobs - std::min(jobs, gone);
+}
+
+/// A request about a job fails if an actor on its way dies; a change to a cell or a reload outlives
+/// everything but the daemon.
+void World::request_failed(std::uint64_t number) {
+  const PendingRequest request = finish_request(number);
+  if (request.spec) note_turned_away();
+  const bool about_job = request.spec || request.job;
+  const bool killed = latest_kill_ && *latest_kill_ >= request.asked - in_transit;
+  if (dying_ || is_shutting_down() || (about_job && killed)) return;
+  violated(Check::failed_request, "a request fails although nothing has died");
+}
+
+// --- Submissions ---------------------------------------------------------------------------------
+
+std::uint64_t World::submission_asked(const JobRequest& request) {
+  PendingRequest pending;
+  pending.spec = std::make_shared<const JobSpec>(request.spec);
+  pending.idempotency = request.idempotency;
+  pending.is_repeated = request.idempotency && digest_under(pending) == request.idempotency->digest;
+  return add_request(std::move(pending));
+}
+
+void World::submission_answered(std::uint64_t number, const JobSubmitted& answer) {
+  const PendingRequest request = finish_request(number);
+  submissions_answered_ += 1;
+  if (!answer.job || answer.replayed) note_turned_away();
+  if (answer.job) {
+    accepted(request, *answer.job, answer.replayed);
+    if (request.idempotency) accepted_under(*request.idempotency, *answer.job);
+    return;
+  }
+  if (!answer.refusal) {
+    violated(Check::refusal, "a submission is refused without a word");
+    return;
+  }
+  judge_refusal(request, *answer.refusal);
+  submissions_refused_ += 1;
+  if (request.is_repeated && digest_under(request) == request.idempotency->digest) {
+    violated(Check::one_job_per_key,
+             "a repeated submission is refused: " + name(answer.refusal->kind));
+  }
+}
+
+/// Also detects an acknowledgement after a failed commit, since what that commit wrote need not be
+/// on disk.
+void World::accepted(const PendingRequest& request, const Job& job, bool replayed) {
+  note("accepted " + name(job));
+  accepted_jobs.insert(job.id);
+  if (!disk->jobs().contains(job.id) && !pruned_jobs.contains(job.id)) {
+    violated(Check::accepted_stored, name(job) + " is not on disk");
+  }
+  if (replayed) return;
+  if ((request.certain & reason(Refusal::Kind::shutting_down)) != 0) {
+    violated(Check::late_admission, name(job) + " is accepted after the shutdown began");
+  } else if (request.certain != 0) {
+    violated(Check::admission, name(job) + " is accepted although its cell must refuse it");
+  }
+}
+
+void World::accepted_under(const Idempotency& idempotency, const Job& job) {
+  if (pruned_jobs.contains(job.id)) return;  // Another job may hold the key by now.
+  const std::pair made{job.id, idempotency.digest};
+  const auto [known, first] = named_.try_emplace({job.spec->customer, idempotency.key}, made);
+  if (!first && known->second != made) {
+    violated(Check::one_job_per_key, name(job) + " is a second job under one key");
+  }
+}
+
+void World::judge_refusal(const PendingRequest& request, const Refusal& refusal) {
+  note("refused: " + name(refusal.kind));
+  const bool named = refusal.kind == Refusal::Kind::draining ||
+                     refusal.kind == Refusal::Kind::queue_full ||
+                     refusal.kind == Refusal::Kind::too_many_cells;
+  if ((request.possible & reason(refusal.kind)) == 0 ||
+      (named && !request.cells.contains(refusal.cell))) {
+    violated(Check::refusal, "a job is refused without reason: " + name(refusal.kind));
+  } else if (refusal.kind == Refusal::Kind::queue_full &&
+             (!request.jobs_limits.contains(refusal.limit) || refusal.depth < refusal.limit ||
+              refusal.depth > jobs_at_most(refusal.cell, request.asked))) {
+    violated(Check::refusal, to_string(refusal.cell) + " is not full with " +
+                                 std::to_string(refusal.depth) + " jobs of " +
+                                 std::to_string(refusal.limit));
+  }
+  check_retry_after(request, refusal);
+}
+
+/// The time until there is room, for this client and for at most as many others as the queue has
+/// places, at the rate at which jobs have lately ended.
+void World::check_retry_after(const PendingRequest& request, const Refusal& refusal) {
+  const auto wait = std::chrono::duration_cast<std::chrono::seconds>(refusal.retry_after);
+  const bool is_final =
+      refusal.kind == Refusal::Kind::key_reused || refusal.kind == Refusal::Kind::timeout_too_long;
+  bool honest = is_final ? wait.count() == 0 : wait.count() >= 1 && wait.count() <= 3600;
+  if (refusal.kind == Refusal::Kind::queue_full) {
+    constexpr std::chrono::seconds measured{8};  // The engine's window may begin 10 s ago.
+    const auto since = dispatcher_since_.find(refusal.cell);
+    const bool counted =
+        since != dispatcher_since_.end() && request.asked >= since->second + measured;
+    const auto ended = cell_counts_.ended(refusal.cell, request.asked - measured) -
+                       cell_counts_.ended(refusal.cell, request.asked - in_transit);
+    const auto ahead = refusal.depth - std::min(refusal.depth, refusal.limit) + 1 + refusal.limit;
+    if (counted && ended > 0) {
+      honest = honest && static_cast<std::uint64_t>(wait.count()) <= ahead * 10 / ended + 1;
+    }
+  }
+  if (!honest) {
+    violated(Check::retry_after, name(refusal.kind) + ": come back in " +
+                                     std::to_string(wait.count()) + " s is not honest");
+  }
+}
+
+/// A backstop, should the world accept too many reasons: in a run whose queues are long and in
+/// which nothing fails.
+void World::check_share_accepted() {
+  if (call_times.empty() || submissions_refused_ <= submissions_answered_ / 20) return;
+  violated(Check::share_accepted, std::to_string(submissions_refused_) + " of " +
+                                      std::to_string(submissions_answered_) +
+                                      " submissions are refused although there is room");
+}
+
+// --- Cancellations and retries -------------------------------------------------------------------
+
+std::uint64_t World::cancel_asked(const JobPtr& job) {
+  cancels_asked_.insert(job->id);
+  PendingRequest request;
+  request.job = job;
+  return add_request(std::move(request));
+}
+
+void World::cancel_answered(std::uint64_t number, const CancelAnswered& answer) {
+  const PendingRequest request = finish_request(number);
+  if (answer.accepted) {
+    cancel_accepted(request, *answer.job);
+  } else if ((request.possible & job_unsuited) == 0) {
+    violated(Check::refusal, name(*request.job) + " is not cancelled although it could be");
+  }
+}
+
+/// Whether the job is, or has meanwhile been, in a state in which it cannot be cancelled.
+bool World::could_not_cancel(const PendingRequest& request) const {
+  const JobId id = request.job->id;
+  const auto stored = disk->jobs().find(id);
+  return stored == disk->jobs().end() || is_ended(stored->second.job->state) ||
+         stored->second.job->cell != request.job->cell ||
+         happened_since(ended_at_, id, request.asked) ||
+         happened_since(moved_at_, id, request.asked);
+}
+
+void World::cancel_accepted(const PendingRequest& request, const Job& job) {
+  note("cancelling " + name(job));
+  if (pruned_jobs.contains(job.id)) return;
+  const auto found = disk->jobs().find(job.id);
+  const Job* stored = found == disk->jobs().end() ? nullptr : found->second.job.get();
+  const bool ended = stored && is_ended(stored->state);
+  if (stored && (ended ? stored->state == JobState::cancelled : stored->cancel_requested)) {
+    if (!ended) to_be_cancelled_.insert(job.id);
+  } else if (!happened_since(reopened_at_, job.id, request.asked)) {
+    violated(Check::cancel_stored, name(job) + " lost its cancellation");
+  }
+}
+
+std::uint64_t World::retry_asked(const JobPtr& job) {
+  retries_asked_[job->id] += 1;
+  PendingRequest request;
+  request.job = job;
+  request.spec = job->spec;
+  return add_request(std::move(request));
+}
+
+void World::retry_answered(std::uint64_t number, const ReopenAnswered& answer) {
+  const PendingRequest request = finish_request(number);
+  const JobId id = request.job->id;
+  if (answer.accepted) return retry_accepted(*answer.job);
+  note_turned_away();
+  if (retries_asked_[id] > 0) retries_asked_[id] -= 1;
+  if (answer.refusal) {
+    judge_refusal(request, *answer.refusal);
+  } else if ((request.possible & job_unsuited) == 0) {
+    violated(Check::refusal, name(*request.job) + " is not reopened although it could be");
+  }
+}
+
+bool World::could_not_reopen(const PendingRequest& request) const {
+  const JobId id = request.job->id;
+  const auto stored = disk->jobs().find(id);
+  return stored == disk->jobs().end() || !can_reopen(*request.job) ||
+         !can_reopen(*stored->second.job) || happened_since(reopened_at_, id, request.asked);
+}
+
+void World::retry_accepted(const Job& job) {
+  note("retrying " + name(job));
+  if (++retries_accepted_[job.id] > reopened_[job.id]) {
+    violated(Check::retry_stored, name(job) + " has an acknowledged retry that is not on disk");
+  }
+}
+
+// --- Changes to cells ----------------------------------------------------------------------------
+
+std::uint64_t World::change_asked(const CellKey& cell) {
+  changes_pending_[cell] += 1;
+  note_reasons();
+  return changes_asked_[cell] = add_request({});
+}
+
+/// Refused only if there may be no such cell.
+void World::change_refused(const CellKey& cell, std::uint64_t number) {
+  note("not changed: " + to_string(cell));
+  finish_request(number);
+  changes_pending_[cell] -= 1;
+  const auto routings = possible_routings();
+  if (std::all_of(routings.begin(), routings.end(),
+                  [&](const Routing* routing) { return routing->rules().contains(cell); })) {
+    violated(Check::refusal, to_string(cell) + " is not changed although it is configured");
+  }
+}
+
+/// Whether this change is the latest one of the cell.
+bool World::change_stands(const CellKey& cell, std::uint64_t number) {
+  note("changed " + to_string(cell));
+  finish_request(number);
+  changes_pending_[cell] -= 1;
+  return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
+}
+
+void World::resize_answered(const CellKey& cell, std::uint64_t number,
+                            const std::optional<std::uint32_t>& size) {
+  if (change_stands(cell, number) && override_of(cell).pool_size != size) {
+    violated(Check::override_stored, to_string(cell) + " has a size that is not on disk");
+  }
+}
+
+void World::state_answered(const CellKey& cell, std::uint64_t number, CellState state) {
+  if (change_stands(cell, number) && override_of(cell).state != state) {
+    violated(Check::override_stored, to_string(cell) + " has a state that is not on disk");
+  }
+}
+
+// --- Reloads -------------------------------------------------------------------------------------
+
+std::uint64_t World::reload_asked(const Reconfigure& order) {
+  note("reload");
+  reload_ = order;
+  note_reasons();
+  return add_request({});
+}
+
+void World::reload_answered(std::uint64_t number, const Reconfigured& answer) {
+  note(answer.needed.empty() ? "reloaded" : "not reloaded");
+  const PendingRequest request = finish_request(number);
+  if (answer.needed.empty()) {
+    reload_in_force(*reload_, request.asked);
+  } else {
+    judge_needs(request, answer);
+  }
+  reload_.reset();
+}
+
+/// A job that is reopened meanwhile may need a service that is being removed: it is then held.
+void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
+  former_routing_ = routing_;
+  rerouted_at_ = now_steady;
+  set_routing(order.routing);
+  for (const auto& [name, service] : order.services) services_.insert(name);
+  for (const auto& name : order.services_removed) services_.erase(name);
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    if (is_ended(job.state) || happened_since(reopened_at_, id, asked)) continue;
+    for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
+      if (order.services_removed.contains(job.spec->services[step])) {
+        violated(Check::needed_service, name(job) + " needs a service that was removed");
+      }
+    }
+  }
+}
+
+/// Counts every job that names the service and may have been unfinished since the request.
+void World::judge_needs(const PendingRequest& request, const Reconfigured& answer) {
+  for (const auto& [service, count] : answer.needed) {
+    std::uint64_t jobs = 0;
+    for (const auto& [id, stored] : disk->jobs()) {
+      const auto& services = stored.job->spec->services;
+      const bool unfinished =
+          !is_ended(stored.job->state) || happened_since(ended_at_, id, request.asked);
+      jobs += unfinished && std::find(services.begin(), services.end(), service) != services.end();
+    }
+    if (count == 0 || count > jobs || !reload_->services_removed.contains(service)) {
+      violated(Check::reload_refusal,
+               "a reload is refused because " + std::to_string(count) + " jobs need " + service);
+    }
+  }
+}
+
+// --- Audits --------------------------------------------------------------------------------------
+
+std::uint64_t World::audit_asked() {
+  return add_request({});
+}
+
+void World::audit_answered(std::uint64_t number, const std::vector<CellStatus>& cells) {
+  const SteadyTime asked = finish_request(number).asked;
+  if (dying_) return;  // Counts include changes that a failed store has not taken.
+  for (const auto& cell : cells) {
+    if (cell.is_template) continue;
+    const std::uint64_t counted = cell.queue.counts.unfinished();
+    if (counted <= jobs_at_most(cell.key, asked) && counted >= jobs_at_least(cell.key, asked)) {
+      continue;
+    }
+    violated(Check::counts, to_string(cell.key) + " counts " + std::to_string(counted) +
+                                " unfinished jobs, but has " +
+                                std::to_string(cell_counts_.unfinished(cell.key)));
+  }
+}
+
+}  // namespace simulation

@@ -6,12 +6,6 @@
 #include "cells/actors/service_client.hpp"
 
 namespace cells {
-namespace {
-
-constexpr std::size_t backlogs_page = 1000;
-constexpr std::size_t moved_batch = 1000;
-
-}  // namespace
 
 CellDispatcherActor::CellDispatcherActor(caf::actor_config& config, EngineOptions options)
     : CellDispatcher::base(config), options_(std::move(options)) {
@@ -72,8 +66,20 @@ void CellDispatcherActor::begin() {
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
-    check_backlogs(ListBacklogs{std::nullopt, "", "", backlogs_page});
+    check_backlogs(all_backlogs());
   });
+}
+
+ListBacklogs CellDispatcherActor::all_backlogs() const {
+  return {std::nullopt, "", "", options_.batches.backlogs_max};
+}
+
+/// The request for the next page of backlogs; none if this page was the last one.
+std::optional<ListBacklogs> CellDispatcherActor::backlogs_after(const BacklogsListed& page) const {
+  const auto limit = options_.batches.backlogs_max;
+  if (page.backlogs.size() < limit) return std::nullopt;
+  const StoredBacklog& last = page.backlogs.back();
+  return ListBacklogs{last.cell, last.customer, last.product, limit};
 }
 
 /// Jobs that the routing sends to another cell than their stored one are moved. Jobs that no cell
@@ -84,14 +90,13 @@ void CellDispatcherActor::check_backlogs(const ListBacklogs& ask) {
     for (const auto& stored : listed.backlogs) {
       const auto route = routing().find(stored.customer, stored.product);
       if (route && route->cell != stored.cell) {
-        moves_.push_back({stored, route->cell, moved_batch});
+        moves_.push_back({stored, route->cell, options_.batches.moved_jobs_max});
       }
     }
-    if (listed.backlogs.size() < backlogs_page) {
-      move_next();
+    if (const auto more = backlogs_after(listed)) {
+      check_backlogs(*more);
     } else {
-      const StoredBacklog& last = listed.backlogs.back();
-      check_backlogs({last.cell, last.customer, last.product, backlogs_page});
+      move_next();
     }
   });
 }
@@ -102,7 +107,7 @@ void CellDispatcherActor::move_next() {
     return;
   }
   ask_first<JobsMoved>(moves_.back(), [this](const JobsMoved& result) {
-    if (result.moved < moved_batch) moves_.pop_back();
+    if (result.moved < options_.batches.moved_jobs_max) moves_.pop_back();
     move_next();
   });
 }

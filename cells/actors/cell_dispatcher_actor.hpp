@@ -47,6 +47,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   template <class Reply, class Ask, class Then>
   void ask_first(Ask ask, Then then);
   void begin();
+  ListBacklogs all_backlogs() const;
+  std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
   void check_backlogs(const ListBacklogs& ask);
   void move_next();
   void load_cells();

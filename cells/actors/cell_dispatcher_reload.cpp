@@ -9,11 +9,6 @@
 #include "cells/actors/cell_dispatcher_actor.hpp"
 
 namespace cells {
-namespace {
-
-constexpr std::size_t backlogs_page = 1000;
-
-}  // namespace
 
 struct CellDispatcherActor::Reload {
   Reconfigure order;
@@ -196,7 +191,7 @@ void CellDispatcherActor::cell_restarted() {
 void CellDispatcherActor::reroute(std::function<void()> then) {
   const bool under_way = !after_rerouting_.empty();
   (under_way ? after_next_rerouting_ : after_rerouting_).push_back(std::move(then));
-  if (!under_way) reroute_page({std::nullopt, "", "", backlogs_page});
+  if (!under_way) reroute_page(all_backlogs());
 }
 
 void CellDispatcherActor::reroute_page(const ListBacklogs& ask) {
@@ -204,11 +199,7 @@ void CellDispatcherActor::reroute_page(const ListBacklogs& ask) {
       .then(
           [this](const BacklogsListed& listed) {
             const auto& backlogs = listed.backlogs;
-            next_backlogs_ = std::nullopt;
-            if (backlogs.size() == backlogs_page) {
-              const StoredBacklog& last = backlogs.back();
-              next_backlogs_ = {last.cell, last.customer, last.product, backlogs_page};
-            }
+            next_backlogs_ = backlogs_after(listed);
             rerouting_ = backlogs.size() + 1;
             for (const auto& backlog : backlogs) move_backlog(backlog);
             backlog_done();
@@ -220,7 +211,7 @@ void CellDispatcherActor::backlog_done() {
   if (--rerouting_ > 0) return;
   if (next_backlogs_) return reroute_page(*next_backlogs_);
   const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
-  if (!after_rerouting_.empty()) reroute_page({std::nullopt, "", "", backlogs_page});
+  if (!after_rerouting_.empty()) reroute_page(all_backlogs());
   for (const auto& then : actions) then();
 }
 

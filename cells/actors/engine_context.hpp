@@ -1,6 +1,7 @@
 // What the actors of the engine share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -52,6 +53,14 @@ class EngineProbe {
   virtual void provider_restarted(const std::string& /*service*/) {}
 };
 
+/// The most that one operation of the store does. More work takes several operations, so that other
+/// requests to the store come in between.
+struct StoreBatches {
+  std::size_t backlogs_max = 1000;    ///< Listed.
+  std::size_t moved_jobs_max = 1000;  ///< From one cell to another.
+  std::size_t due_jobs_max = 256;     ///< Advanced.
+};
+
 struct EngineOptions {
   JobStore store;
   JobObserver observer;  ///< May be null.
@@ -60,6 +69,7 @@ struct EngineOptions {
   std::map<std::string, ServiceEntry> services;
   std::uint64_t seed = 1;  ///< For the jitter of retries.
   DispatchQueue::Limits window;
+  StoreBatches batches;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
   std::uint32_t instances_max = 100'000;  ///< Per template.

@@ -100,6 +100,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void change_terms(ConfigureCell& message);
   bool is_ours(const JobSpec& spec) const;
   bool is_leaving(const JobSpec& spec) const;
+  bool may_have_left_some(const JobsMoved& result) const;
   caf::result<JobsReleased> release(const ReleaseJobs& message);
   void release_some(const StoredBacklog& backlog);
   void released_some(const StoredBacklog& backlog, const JobsMoved& result);

@@ -10,12 +10,6 @@
 #include "cells/actors/job_dispatcher_actor.hpp"
 
 namespace cells {
-namespace {
-
-/// The most jobs that one store operation moves.
-constexpr std::size_t moved_batch_max = 1000;
-
-}  // namespace
 
 /// A reload releases held jobs before cells have the new settings. Jobs held here since then must
 /// be released too, before the next fetch.
@@ -44,6 +38,10 @@ bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
   return !releasing_.empty() && releasing_.contains({key_, spec.customer, spec.product});
 }
 
+bool JobDispatcherActor::may_have_left_some(const JobsMoved& result) const {
+  return result.moved == context_->options.batches.moved_jobs_max;
+}
+
 // --- Releasing jobs ------------------------------------------------------------------------------
 
 caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message) {
@@ -60,7 +58,8 @@ caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message
 }
 
 void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
-  request(store(), caf::infinite, MoveJobs{backlog, between_cells, moved_batch_max, false})
+  const auto limit = context_->options.batches.moved_jobs_max;
+  request(store(), caf::infinite, MoveJobs{backlog, between_cells, limit, false})
       .then([this, backlog](const JobsMoved& result) { released_some(backlog, result); },
             [this](const caf::error& error) { quit(error); });
 }
@@ -68,7 +67,7 @@ void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
 /// Every answer that could bring one of these jobs into the window has arrived before this one.
 void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsMoved& result) {
   counts_ -= result.counts;
-  if (std::exchange(releasing_.at(backlog).again, false) || result.moved == moved_batch_max) {
+  if (std::exchange(releasing_.at(backlog).again, false) || may_have_left_some(result)) {
     release_some(backlog);
     return;
   }
@@ -106,7 +105,8 @@ caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) 
 }
 
 void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
-  request(store(), caf::infinite, MoveJobs{from, key_, moved_batch_max, true})
+  const auto limit = context_->options.batches.moved_jobs_max;
+  request(store(), caf::infinite, MoveJobs{from, key_, limit, true})
       .then([this, from](const JobsMoved& result) { took_over_some(from, result); },
             [this](const caf::error& error) { quit(error); });
 }
@@ -116,7 +116,7 @@ void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMov
   counts_ += result.counts;
   const Now at = now();
   if (result.moved > 0) next_due_ = WallTime{};  // Due at once, even if the clock jumps back.
-  if (std::exchange(taking_over_.at(from).again, false) || result.moved == moved_batch_max) {
+  if (std::exchange(taking_over_.at(from).again, false) || may_have_left_some(result)) {
     take_over_some(from);
     return;
   }

@@ -7,8 +7,6 @@
 namespace cells {
 namespace {
 
-/// The most due jobs that one store operation advances.
-constexpr std::size_t due_batch_max = 256;
 /// The longest sleep while waiting for a wall-clock time, so that a jump of that clock is noticed.
 constexpr milliseconds wall_check{1000};
 constexpr milliseconds abort_retry_delay{10};
@@ -101,8 +99,9 @@ void JobDispatcherActor::advance(const Now& at) {
   if (advancing_ || stopping_) return;
   advancing_ = true;
   next_due_.reset();  // Due times noted before the answer arrives are merged with it.
-  const JobId place = context_->ids.next(at.wall, due_batch_max);
-  request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, due_batch_max})
+  const auto limit = context_->options.batches.due_jobs_max;
+  const JobId place = context_->ids.next(at.wall, limit);
+  request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, limit})
       .then([this](const DueAdvanced& answer) { advanced(answer); },
             [this](const caf::error&) { advancing_ = false; });
 }

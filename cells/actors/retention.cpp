@@ -32,7 +32,8 @@ class RetentionActor final : public Retention::base {
     asking_ = true;
     const SteadyTime asked = now();
     const WallTime before = options_.wall_clock() - options_.keep;
-    request(options_.store, caf::infinite, PruneEnded{before, prune_jobs_max, prune_time_max})
+    request(options_.store, caf::infinite,
+            PruneEnded{before, options_.step_jobs_max, options_.step_time_max})
         .then([this, asked,
                before](const EndedPruned& pruned) { step_ended(now() - asked, before, pruned); },
               [this](caf::error& error) { quit(std::move(error)); });

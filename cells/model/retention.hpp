@@ -11,10 +11,6 @@
 
 namespace cells {
 
-/// The most that one step removes. Other requests wait for the commit that includes the step.
-inline constexpr std::size_t prune_jobs_max = 32;
-inline constexpr microseconds prune_time_max = milliseconds{2};
-
 /// The pause between steps while there is more to remove. It starts out long, because the pages
 /// that steps change are written by a later checkpoint, which commits may have to wait for. It gets
 /// shorter when jobs fall due for removal faster than they are removed.

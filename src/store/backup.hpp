@@ -4,11 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cells/ports/actor_types.hpp"
 
 namespace celld::store {
+
+struct BackupOptions {
+  int step_pages = 1024;                    ///< Copied at a time.
+  std::size_t step_bytes = 4 << 20;         ///< Hashed at a time.
+  std::optional<std::int64_t> pages_max{};  ///< Simulates a full disk in tests.
+};
 
 /// Copies what is committed now. Drops the previous copy.
 struct MakeBackup {};

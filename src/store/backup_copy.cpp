@@ -15,9 +15,6 @@
 namespace celld::store {
 namespace {
 
-constexpr int step_pages = 1024;
-constexpr std::size_t step_bytes = 4 << 20;
-
 [[noreturn]] void fail(const std::string& doing) {
   throw SqliteFailure(doing + ": " + std::generic_category().message(errno));
 }
@@ -65,8 +62,8 @@ struct BackupCopy::Pages {
     if (!backup) copy.fail("begin the copy");
   }
 
-  bool step() {
-    const int code = sqlite3_backup_step(backup.get(), step_pages);
+  bool step(int pages) {
+    const int code = sqlite3_backup_step(backup.get(), pages);
     if (code == SQLITE_OK) return false;
     if (code == SQLITE_DONE) return true;
     throw SqliteFailure("write the copy: " + describe_error(code, sqlite3_errstr(code)));
@@ -77,11 +74,10 @@ struct BackupCopy::Pages {
   std::unique_ptr<sqlite3_backup, int (*)(sqlite3_backup*)> backup;
 };
 
-BackupCopy::BackupCopy(const std::string& source, std::string path,
-                       std::optional<std::int64_t> pages_max)
-    : path_(std::move(path)) {
+BackupCopy::BackupCopy(const std::string& source, std::string path, const BackupOptions& options)
+    : path_(std::move(path)), options_(options) {
   try {
-    pages_ = std::make_unique<Pages>(source, path_, pages_max);
+    pages_ = std::make_unique<Pages>(source, path_, options.pages_max);
   } catch (const SqliteFailure&) {
     ::unlink(path_.c_str());
     throw;
@@ -95,11 +91,11 @@ BackupCopy::~BackupCopy() {
 
 bool BackupCopy::step() {
   if (pages_) {
-    if (pages_->step()) take_file();
+    if (pages_->step(options_.step_pages)) take_file();
     return false;
   }
   if (hashed_ < bytes_) {
-    const auto piece = read_at(hashed_, step_bytes);
+    const auto piece = read_at(hashed_, options_.step_bytes);
     if (piece.empty()) throw SqliteFailure("read the copy: unexpected end of file");
     hash_.add(piece);
     hashed_ += piece.size();

@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "src/repr_digest.hpp"
+#include "src/store/backup.hpp"
 #include "src/store/sqlite.hpp"
 
 namespace celld::store {
@@ -25,8 +25,7 @@ inline constexpr const char* backup_file = "celld-backup.partial";
 class BackupCopy {
  public:
   /// Begins a copy of what the database at `source` has committed, using a file at `path`.
-  /// `pages_max` simulates a full disk in tests.
-  BackupCopy(const std::string& source, std::string path, std::optional<std::int64_t> pages_max);
+  BackupCopy(const std::string& source, std::string path, const BackupOptions& options);
   ~BackupCopy();
   BackupCopy(const BackupCopy&) = delete;
   BackupCopy& operator=(const BackupCopy&) = delete;
@@ -48,6 +47,7 @@ class BackupCopy {
   std::string read_at(std::uint64_t offset, std::size_t bytes_max);
 
   const std::string path_;
+  const BackupOptions options_;
   std::unique_ptr<Pages> pages_;  ///< Set while pages are being copied.
   int fd_ = -1;                   ///< Open after that.
   std::uint64_t bytes_ = 0;

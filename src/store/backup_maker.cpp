@@ -26,12 +26,11 @@ class Maker {
  public:
   using Pointer = MakerActor::stateful_pointer<Maker>;
 
-  void start(Pointer self, std::string source, std::string path,
-             std::optional<std::int64_t> pages_max) {
+  void start(Pointer self, std::string source, std::string path, const BackupOptions& options) {
     self_ = self;
     source_ = std::move(source);
     path_ = std::move(path);
-    pages_max_ = pages_max;
+    options_ = options;
   }
 
   caf::typed_response_promise<BackupMade> make() {
@@ -40,7 +39,7 @@ class Maker {
     auto promise = *made_;
     ++number_;
     guard([this] {
-      copy_.emplace(source_, path_, pages_max_);
+      copy_.emplace(source_, path_, options_);
       self_->send(self_, BackupStep{number_});
     });
     return promise;
@@ -89,17 +88,16 @@ class Maker {
   Pointer self_ = nullptr;
   std::string source_;
   std::string path_;
-  std::optional<std::int64_t> pages_max_;
+  BackupOptions options_;
   std::uint64_t number_ = 0;
   std::optional<BackupCopy> copy_;
   std::optional<caf::typed_response_promise<BackupMade>> made_;  ///< Set during a copy.
 };
 
 MakerActor::behavior_type backup_maker(Maker::Pointer self, const std::string& source,
-                                       const std::string& path,
-                                       const std::optional<std::int64_t>& pages_max) {
+                                       const std::string& path, const BackupOptions& options) {
   auto& maker = self->state;
-  maker.start(self, source, path, pages_max);
+  maker.start(self, source, path, options);
   return {
       [&maker](MakeBackup) { return maker.make(); },
       [&maker](const ReadBackup& request) { return maker.read(request); },
@@ -111,7 +109,7 @@ MakerActor::behavior_type backup_maker(Maker::Pointer self, const std::string& s
 }  // namespace
 
 BackupMaker SqliteStore::spawn_backup_maker(caf::actor_system& system) const {
-  return system.spawn<caf::detached>(backup_maker, path_, backup_path_, backup_pages_max_);
+  return system.spawn<caf::detached>(backup_maker, path_, backup_path_, options_.backup);
 }
 
 }  // namespace celld::store

@@ -47,6 +47,12 @@ bool is_expired(const Job& job, WallTime now) {
   return is_waiting(job.state) && job.expires_at && *job.expires_at <= now;
 }
 
+std::optional<std::int64_t> turn_of(const Job& job, const LineMarks& marks) {
+  if (!is_open(job)) return std::nullopt;
+  if (is_runnable(job.state, marks)) return 10 - std::int64_t{job.spec->priority};
+  return 10 + static_cast<std::int64_t>(job.state);
+}
+
 std::optional<WallTime> due_at(const Job& job, const LineMarks& marks) {
   std::optional<WallTime> due;
   const auto consider = [&due](const std::optional<WallTime>& at) {

@@ -2,6 +2,7 @@
 // a filter. All stores share this definition, so that they cannot differ.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "cells/model/job.hpp"
@@ -23,6 +24,10 @@ std::uint64_t next_epoch(std::uint64_t last, cells::WallTime now);
 
 /// Whether FetchRunnable lists such a job.
 bool is_runnable(cells::JobState state, const LineMarks& marks);
+
+/// Where an open job stands in its cell: runnable jobs come first, the higher priority first, then
+/// the others by state. MoveJobs takes them in this order.
+std::optional<std::int64_t> turn_of(const cells::Job& job, const LineMarks& marks);
 
 /// Ended, but still in its entity's line.
 bool is_settling(const cells::Job& job);

@@ -83,11 +83,15 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
   const auto backlog = cell->second.open.find({request.from.customer, request.from.product});
   if (backlog == cell->second.open.end()) return answer;
-  const auto open = backlog->second;  // A copy: each move removes its job from the original.
-  for (const auto id : open) {
-    auto& stored = jobs_.at(id);
-    if (stored.job->state == JobState::running && !request.running_too) continue;
+  std::set<std::tuple<std::optional<std::int64_t>, JobId, JobId>> moving;  // (turn, place, id)
+  for (const auto id : backlog->second) {
+    const auto& [job, marks] = jobs_.at(id);
+    if (job->state == JobState::running && !request.running_too) continue;
+    moving.emplace(turn_of(*job, marks), job->place, id);
+  }
+  for (const auto& [turn, place, id] : moving) {
     if (answer.moved == request.limit) break;
+    auto& stored = jobs_.at(id);
     auto job = std::make_shared<Job>(*stored.job);
     job->cell = request.to;
     change(stored, std::move(job), stored.marks);
@@ -97,9 +101,9 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   return answer;
 }
 
-NeedsCounted MemoryJobs::apply(const CountNeeds& request) const {
+NeedsCounted count_needs(const std::map<JobId, StoredJob>& jobs, const CountNeeds& request) {
   NeedsCounted counted;
-  for (const auto& [id, stored] : jobs_) {
+  for (const auto& [id, stored] : jobs) {
     const Job& job = *stored.job;
     if (is_ended(job.state)) continue;
     const auto& services = job.spec->services;
@@ -147,11 +151,11 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   return JobInserted{job->id, is_runnable(job->state, marks), {}};
 }
 
-KeyHolder MemoryJobs::apply(const FindKeyHolder& request) const {
+KeyHolder MemoryJobs::apply(const FindKeyHolder& request) {
   const auto found = key_holders_.find({request.customer, request.idempotency.key});
   if (found == key_holders_.end()) return {};
   const auto& [id, digest] = found->second;
-  return {find(id), digest == request.idempotency.digest};
+  return {reveal(id), digest == request.idempotency.digest};
 }
 
 void MemoryJobs::apply(const ClaimJob& request) {
@@ -160,7 +164,10 @@ void MemoryJobs::apply(const ClaimJob& request) {
   auto& stored = found->second;
   if (is_ended(stored.job->state) || stored.job->state == JobState::running) return;
   JobPtr promoted;
+  const bool changed = changed_;
   replace(stored, merge_version(*stored.job, request.job), stored.marks, promoted);
+  changed_ = changed;
+  claims_.insert(request.job->id);
 }
 
 JobRecorded MemoryJobs::apply(const RecordJob& request) {
@@ -178,7 +185,7 @@ JobRecorded MemoryJobs::apply(const RecordJob& request) {
 }
 
 WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
-  WaitingCancelled answer{find(request.id), nullptr, nullptr};
+  WaitingCancelled answer{reveal(request.id), nullptr, nullptr};
   if (!answer.before || !is_waiting_in(*answer.before, request.cell)) return answer;
   auto& stored = jobs_.at(request.id);
   auto marks = stored.marks;
@@ -190,7 +197,7 @@ WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
 }
 
 EndedReopened MemoryJobs::apply(const ReopenEnded& request) {
-  EndedReopened answer{find(request.id), nullptr, false};
+  EndedReopened answer{reveal(request.id), nullptr, false};
   if (!answer.before || !can_reopen(*answer.before)) return answer;
   auto& stored = jobs_.at(request.id);
   JobPtr promoted;  // Stays null: reopening takes no job out of a line.
@@ -295,14 +302,15 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
 
 EndedPruned MemoryJobs::apply(const PruneEnded& request) {
   EndedPruned done;
-  while (done.pruned < request.limit && !ended_.empty()) {
+  const auto is_due = [&] { return !ended_.empty() && ended_.begin()->first < request.before; };
+  const bool takes_one = request.time_max <= microseconds{0};
+  while (is_due() && done.pruned < request.limit && !(takes_one && done.pruned > 0)) {
     const auto [finished_at, id] = *ended_.begin();
-    if (finished_at >= request.before) return done;
     remove(id);
     done.reached = finished_at;
     ++done.pruned;
   }
-  done.more = done.pruned > 0 && done.pruned == request.limit;
+  done.more = done.pruned > 0 && (done.pruned == request.limit || is_due());
   return done;
 }
 
@@ -332,6 +340,18 @@ CellOverrideSet MemoryJobs::apply(const SetCellOverride& request) {
   return {};
 }
 
+StoreFlushed MemoryJobs::apply(const FlushStore&) {
+  if (!claims_.empty()) changed_ = true;
+  return {};
+}
+
+/// Finds a job for an answer. If the job is only claimed, the answer has to wait until the claim is
+/// committed.
+JobPtr MemoryJobs::reveal(JobId id) {
+  if (claims_.contains(id)) changed_ = true;
+  return find(id);
+}
+
 JobPtr MemoryJobs::find(JobId id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : found->second.job;
@@ -354,6 +374,7 @@ std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
   content.epoch = epoch_;
   content.last_id = last_id_;
   changed_ = false;
+  claims_.clear();
   return std::exchange(changes_, {});
 }
 

@@ -52,12 +52,11 @@ class MemoryJobs {
   cells::CellsLoaded apply(const cells::LoadCells&) const;
   cells::BacklogsListed apply(const cells::ListBacklogs& request) const;
   cells::JobsMoved apply(const cells::MoveJobs& request);
-  cells::NeedsCounted apply(const cells::CountNeeds& request) const;
   void apply(const cells::ReleaseHolds&);
   cells::CellLoaded apply(const cells::LoadCell& request) const;
   /// None if the id is in use; then nothing changes.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
-  cells::KeyHolder apply(const cells::FindKeyHolder& request) const;
+  cells::KeyHolder apply(const cells::FindKeyHolder& request);
   void apply(const cells::ClaimJob& request);
   cells::JobRecorded apply(const cells::RecordJob& request);
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
@@ -67,13 +66,15 @@ class MemoryJobs {
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
-  static cells::StoreFlushed apply(const cells::FlushStore&) { return {}; }
+  cells::StoreFlushed apply(const cells::FlushStore&);
 
   /// Null if there is no such job.
   cells::JobPtr find(cells::JobId id) const;
 
-  /// Whether anything changed since the last `commit_to`.
+  /// Whether there is anything to commit besides claims.
   bool changed() const { return changed_; }
+  /// The number of claims since the last `commit_to`.
+  std::size_t claims() const { return claims_.size(); }
   /// Brings `content` up to date and returns the changes since the last call, oldest first. The
   /// cost depends on these changes alone.
   std::vector<JobChange> commit_to(StoreContent& content);
@@ -105,6 +106,7 @@ class MemoryJobs {
   void replace(StoredJob& stored, cells::JobPtr job, LineMarks marks, cells::JobPtr& promoted);
   void advance_one(StoredJob& stored, const cells::AdvanceDue& request, cells::DueAdvanced& done);
   void remove(cells::JobId id);
+  cells::JobPtr reveal(cells::JobId id);
   void note_id(cells::JobId id);
 
   std::map<cells::JobId, StoredJob> jobs_;
@@ -119,6 +121,11 @@ class MemoryJobs {
   cells::JobId last_id_ = 0;
   std::vector<JobChange> changes_;
   bool changed_ = false;
+  std::set<cells::JobId> claims_;
 };
+
+/// The answer that describes `jobs`.
+cells::NeedsCounted count_needs(const std::map<cells::JobId, StoredJob>& jobs,
+                                const cells::CountNeeds& request);
 
 }  // namespace celld::store

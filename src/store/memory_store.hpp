@@ -1,8 +1,9 @@
-// The job store without a disk, for tests and the simulation. It commits in groups like the SQLite
-// store, loses in a crash what was not committed, and fails on demand. Its only clock is that of
-// the actor system, and its answers depend only on the order of its messages.
+// The job store without a disk, for tests and the simulation. It commits in groups and delays
+// claims like the SQLite store, loses in a crash what was not committed, and fails on demand. Its
+// only clock is that of the actor system, and its answers depend only on the order of its messages.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/memory_jobs.hpp"
+#include "src/store/read_limits.hpp"
 
 namespace celld::store {
 
@@ -19,6 +21,8 @@ namespace celld::store {
 /// store. Unless stated otherwise, call the public members only while that system is at rest.
 class MemoryDisk {
  public:
+  explicit MemoryDisk(StoreContent content = {}, const ReadLimits& limits = {});
+
   /// Called for every committed change of a job, in order, including each of several changes within
   /// one commit. `before` is null for a new job.
   std::function<void(const cells::JobPtr& before, const cells::Job& after)> on_commit;
@@ -37,10 +41,14 @@ class MemoryDisk {
   cells::JobFound read(const cells::FindJob& request) const;
   cells::JobsListed read(const cells::ListJobs& request) const;
   cells::OldestQueued read(const cells::FindOldestQueued& request) const;
+  cells::NeedsCounted read(const cells::CountNeeds& request) const;
 
  private:
+  void note_place(const cells::JobPtr& job, bool stands);
+
   mutable std::mutex mutex_;  ///< The store and the reader may run on different threads.
   StoreContent content_;
+  const ReadLimits limits_;
   std::map<cells::CellKey, std::set<cells::JobId>> queued_places_;
   std::uint64_t commits_ = 0;
 };
@@ -56,6 +64,13 @@ struct MemoryStoreOptions {
   /// Called when a commit fails. True: the commit reached the disk nevertheless; the senders
   /// receive an error either way.
   std::function<bool()> failed_commit_lands{};
+  /// Called at each operation. True: the store fails in the middle of it, and loses the batch.
+  std::function<bool()> fail_operation{};
+  /// How long claims wait to be part of another commit before they get their own. Zero: a claim
+  /// schedules a commit like any other write.
+  cells::microseconds claim_delay{0};
+  std::size_t batch_operations_max = 4096;  ///< A batch of this size is committed at once.
+  std::size_t batch_bytes_max = 8 << 20;
 };
 
 /// To crash the store, send it exit_reason::kill: what was not committed is lost. Without that, the

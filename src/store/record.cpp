@@ -30,12 +30,6 @@ void bind_text_or_null(Statement& statement, int at, std::string_view text) {
   text.empty() ? statement.bind_null(at) : statement.bind(at, text);
 }
 
-std::optional<std::int64_t> turn_of(const Job& job, const LineMarks& marks) {
-  if (!is_open(job)) return std::nullopt;
-  if (is_runnable(job.state, marks)) return 10 - std::int64_t{job.spec->priority};
-  return 10 + static_cast<std::int64_t>(job.state);
-}
-
 /// Keeps the bound texts alive while the statement runs.
 struct ProgressTexts {
   explicit ProgressTexts(const Job& job)

@@ -22,8 +22,9 @@ RoutingKey routing_key_of(const JobSpec& spec) {
 // `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs`: the turn
 // of a runnable job is 10 - priority, that of any other open job 10 + state (12: running), and
 // `marks & 2` is set while a job is held.
-SqliteJobs::SqliteJobs(Connection& connection)
+SqliteJobs::SqliteJobs(Connection& connection, std::size_t holds_page_max)
     : connection_(connection),
+      holds_page_max_(holds_page_max),
       backlogs_(connection),
       insert_(connection),
       update_(connection),
@@ -47,12 +48,12 @@ SqliteJobs::SqliteJobs(Connection& connection)
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
       select_open_(connection,
                    "SELECT id FROM jobs INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2"
-                   " AND turn IS NOT NULL AND (?4 OR turn <> 12) LIMIT ?3"),
+                   " AND turn IS NOT NULL AND (?4 OR turn <> 12)"
+                   " ORDER BY turn, place, id LIMIT ?3"),
       select_running_(
           connection,
           select_jobs("INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2 AND turn = 12")),
-      select_held_(connection,
-                   "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT 1000"),
+      select_held_(connection, "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT ?1"),
       select_due_(connection,
                   "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
                   " AND due_at IS NOT NULL ORDER BY due_at, id"),

@@ -20,7 +20,8 @@ namespace celld::store {
 class SqliteJobs {
  public:
   /// Needs the only connection that writes, and an up-to-date schema.
-  explicit SqliteJobs(Connection& connection);
+  /// A release reads `holds_page_max` held jobs at a time.
+  SqliteJobs(Connection& connection, std::size_t holds_page_max);
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&);
@@ -80,6 +81,7 @@ class SqliteJobs {
                                     std::size_t limit);
 
   Connection& connection_;
+  const std::size_t holds_page_max_;
   Backlogs backlogs_;
   InsertStatement insert_;
   UpdateStatement update_;

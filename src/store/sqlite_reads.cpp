@@ -11,12 +11,6 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// The most rows that one ListJobs examines.
-constexpr std::size_t scanned_max = 10'000;
-/// For up to this many routing keys, ListJobs merges one index scan per key; for more, it scans
-/// jobs of all routing keys.
-constexpr std::size_t merged_max = 64;
-constexpr std::size_t names_max = 10'000;
 constexpr int busy_timeout_ms = 1000;
 
 /// The columns that a filter needs. They can be read without decoding the job.
@@ -94,9 +88,10 @@ Connection open_for_reading(const std::string& path) {
   return connection;
 }
 
-SqliteReads::SqliteReads(const std::string& path)
-    : connection_(open_for_reading(path)),
-      names_(connection_),
+SqliteReads::SqliteReads(const std::string& path, const ReadLimits& limits)
+    : limits_(limits),
+      connection_(open_for_reading(path)),
+      names_(connection_, limits.names_max),
       select_job_(connection_, select_jobs("WHERE id = ?1")),
       select_oldest_(connection_, oldest_queued) {}
 
@@ -119,7 +114,7 @@ JobsListed SqliteReads::read(const ListJobs& request) {
   std::size_t bytes = 0;
   JobId last = range.end;
   for (std::size_t scanned = 0; !rows.at_end(); ++scanned, rows.advance()) {
-    if (scanned >= scanned_max) {
+    if (scanned >= limits_.rows_max) {
       page.next = last;
       break;
     }
@@ -198,12 +193,12 @@ std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilt
   if (filter.customer) sql += "customer = ?1";
   if (filter.customer && filter.product) sql += " AND ";
   if (filter.product) sql += "product = ?2";
-  Statement row{connection_, sql + " LIMIT " + std::to_string(merged_max + 1)};
+  Statement row{connection_, sql + " LIMIT " + std::to_string(limits_.merged_max + 1)};
   if (filter.customer) row.bind(1, std::string_view{*filter.customer});
   if (filter.product) row.bind(2, std::string_view{*filter.product});
   std::vector<std::int64_t> found;
   while (row.step()) found.push_back(row.integer(0));
-  if (found.size() > merged_max) return std::nullopt;
+  if (found.size() > limits_.merged_max) return std::nullopt;
   return found;
 }
 
@@ -239,15 +234,16 @@ NeedsCounted SqliteReads::read(const CountNeeds& request) {
 
 // --- Names -----------------------------------------------------------------------------------
 
-SqliteReads::CachedNames::CachedNames(Connection& connection)
-    : select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
+SqliteReads::CachedNames::CachedNames(Connection& connection, std::size_t names_max)
+    : names_max_(names_max),
+      select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
       select_routing_key_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
 
 const CellKey& SqliteReads::CachedNames::cell(std::int64_t id) {
   if (const auto known = cells_.find(id); known != cells_.end()) return known->second;
   const ResetAtEnd reset{select_cell_};
   if (!select_cell_.bind(1, id).step()) throw SqliteFailure("a stored job names an unknown cell");
-  if (cells_.size() >= names_max) cells_.clear();
+  if (cells_.size() >= names_max_) cells_.clear();
   return cells_[id] = {std::string{select_cell_.text(0)}, std::string{select_cell_.text(1)}};
 }
 
@@ -257,7 +253,7 @@ const RoutingKey& SqliteReads::CachedNames::routing_key(std::int64_t id) {
   if (!select_routing_key_.bind(1, id).step()) {
     throw SqliteFailure("a stored job names an unknown routing key");
   }
-  if (routing_keys_.size() >= names_max) routing_keys_.clear();
+  if (routing_keys_.size() >= names_max_) routing_keys_.clear();
   return routing_keys_[id] = {std::string{select_routing_key_.text(0)},
                               std::string{select_routing_key_.text(1)}};
 }

@@ -2,6 +2,7 @@
 // read is bounded, whatever the filter and however many jobs there are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cells/ports/job_store.hpp"
+#include "src/store/read_limits.hpp"
 #include "src/store/record.hpp"
 #include "src/store/sqlite.hpp"
 
@@ -21,7 +23,7 @@ Connection open_for_reading(const std::string& path);
 class SqliteReads {
  public:
   /// Opens a database that has been created and migrated.
-  explicit SqliteReads(const std::string& path);
+  explicit SqliteReads(const std::string& path, const ReadLimits& limits = {});
 
   cells::JobFound read(const cells::FindJob& request);
   cells::JobsListed read(const cells::ListJobs& request);
@@ -33,11 +35,12 @@ class SqliteReads {
   /// Caches names, which never change.
   class CachedNames : public Names {
    public:
-    explicit CachedNames(Connection& connection);
+    CachedNames(Connection& connection, std::size_t names_max);
     const cells::CellKey& cell(std::int64_t id) override;
     const RoutingKey& routing_key(std::int64_t id) override;
 
    private:
+    const std::size_t names_max_;
     Statement select_cell_;
     Statement select_routing_key_;
     std::unordered_map<std::int64_t, cells::CellKey> cells_;
@@ -49,6 +52,7 @@ class SqliteReads {
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);
 
+  const ReadLimits limits_;
   Connection connection_;
   CachedNames names_;
   Statement select_job_;

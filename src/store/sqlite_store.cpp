@@ -67,7 +67,7 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
   auto database_lock = FileLock::acquire(store.lock_path(".lock"), error);
   if (!database_lock) return error;
   store.backup_path_ = (directory / backup_file).string();
-  store.backup_pages_max_ = options.backup_pages_max;
+  store.options_ = options;
   ::unlink(store.backup_path_.c_str());  // A crash may have left one behind.
   try {
     store.opened_ = std::make_shared<OpenedDatabase>(
@@ -89,13 +89,14 @@ namespace {
 
 struct ReaderState {
   std::string path;
+  ReadLimits limits;
   std::optional<SqliteReads> reads;  ///< Opened by the first request, on the reader's thread.
 };
 
 template <class Answer, class Request>
 caf::result<Answer> read(ReaderState& state, const Request& request) {
   try {
-    if (!state.reads) state.reads.emplace(state.path);
+    if (!state.reads) state.reads.emplace(state.path, state.limits);
     return state.reads->read(request);
   } catch (const SqliteFailure& failure) {
     state.reads.reset();
@@ -104,8 +105,9 @@ caf::result<Answer> read(ReaderState& state, const Request& request) {
 }
 
 JobReader::behavior_type sqlite_reader(JobReader::stateful_pointer<ReaderState> self,
-                                       const std::string& path) {
+                                       const std::string& path, const ReadLimits& limits) {
   self->state.path = path;
+  self->state.limits = limits;
   return {
       [self](const FindJob& request) { return read<JobFound>(self->state, request); },
       [self](const ListJobs& request) { return read<JobsListed>(self->state, request); },
@@ -116,7 +118,8 @@ JobReader::behavior_type sqlite_reader(JobReader::stateful_pointer<ReaderState> 
 }  // namespace
 
 JobReader SqliteStore::spawn_reader(caf::actor_system& system) const {
-  return system.spawn<caf::detached>(sqlite_reader, path_);
+  if (!options_.own_threads) return system.spawn(sqlite_reader, path_, options_.reads);
+  return system.spawn<caf::detached>(sqlite_reader, path_, options_.reads);
 }
 
 }  // namespace celld::store

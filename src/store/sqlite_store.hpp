@@ -23,6 +23,7 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/backup.hpp"
+#include "src/store/read_limits.hpp"
 
 namespace celld::store {
 
@@ -40,12 +41,16 @@ struct SqliteOptions {
   std::size_t batch_bytes_max = 8 << 20;
   /// How long claims wait to be part of another commit before they get their own.
   cells::milliseconds claim_delay{5};
-  std::int64_t wal_pages_max = 4000;          ///< A longer write-ahead log triggers a checkpoint.
+  std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.
+  std::size_t holds_page_max = 1000;  ///< Held jobs that a release reads at a time.
+  ReadLimits reads;
+  BackupOptions backup;
+  /// False: the actors run on the scheduler of the actor system, for tests on virtual time.
+  bool own_threads = true;
   std::function<void(std::string)> on_fatal;  ///< Called once, on the writer's thread.
   /// Called after each commit, before its answers, on the writer's thread; may be null.
   std::function<void(const CommitReport&)> on_commit;
   std::optional<std::int64_t> database_pages_max;  ///< Simulates a full disk in tests.
-  std::optional<std::int64_t> backup_pages_max;    ///< The same for backups.
 };
 
 /// Counted since the store was opened; readable from any thread.
@@ -80,11 +85,11 @@ class SqliteStore {
 
  private:
   std::shared_ptr<OpenedDatabase> opened_;
+  SqliteOptions options_;
   std::shared_ptr<SqliteStats> stats_ = std::make_shared<SqliteStats>();
   std::string path_;
   std::string real_path_;
   std::string backup_path_;
-  std::optional<std::int64_t> backup_pages_max_;
 };
 
 }  // namespace celld::store

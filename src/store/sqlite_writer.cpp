@@ -10,22 +10,11 @@
 
 namespace celld::store {
 
-/// Commits the claims that no other commit has included.
-struct CommitClaims {};
-
-}  // namespace celld::store
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitClaims)
-
-namespace celld::store {
-
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// Counts once, then ends. It has a thread and a connection of its own because counting takes time.
-using NeedsCounter = caf::typed_actor<caf::replies_to<CountNeeds>::with<NeedsCounted>>;
-
+/// It has a thread and a connection of its own because counting takes time.
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path) {
   return {
       [self, path](const CountNeeds& request) -> caf::result<NeedsCounted> {
@@ -39,11 +28,9 @@ NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std:
   };
 }
 
-using WriterActor = CommittingStore::extend<caf::reacts_to<CommitClaims>>;
-
 class Writer {
  public:
-  using Pointer = WriterActor::stateful_pointer<Writer>;
+  using Pointer = CommittingStore::stateful_pointer<Writer>;
 
   void start(Pointer self, std::shared_ptr<OpenedDatabase> database) {
     self_ = self;
@@ -67,8 +54,7 @@ class Writer {
   caf::result<NeedsCounted> count_needs(const CountNeeds& request) {
     if (!failure_) commit();
     if (failure_) return *failure_;
-    const auto counter = self_->system().spawn<caf::detached>(needs_counter, database_->path());
-    return self_->delegate(counter, request);
+    return self_->delegate(spawn_counter(), request);
   }
 
   void commit_batch(std::uint64_t batch) {
@@ -114,6 +100,13 @@ class Writer {
     // The reason goes first: an actor that receives an error ends, and its report needs the reason.
     if (const auto& on_fatal = database_->options().on_fatal) on_fatal(text);
     answers_.fail_all(*failure_);
+  }
+
+  NeedsCounter spawn_counter() const {
+    auto& system = self_->system();
+    const auto& path = database_->path();
+    return database_->options().own_threads ? system.spawn<caf::detached>(needs_counter, path)
+                                            : system.spawn(needs_counter, path);
   }
 
   bool has_changes() const {
@@ -168,8 +161,8 @@ class Writer {
   bool claims_armed_ = false;  ///< A CommitClaims is on its way.
 };
 
-WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
-                                         const std::shared_ptr<OpenedDatabase>& database) {
+CommittingStore::behavior_type sqlite_writer(Writer::Pointer self,
+                                             const std::shared_ptr<OpenedDatabase>& database) {
   auto& writer = self->state;
   writer.start(self, database);
   return {
@@ -206,7 +199,9 @@ WriterActor::behavior_type sqlite_writer(Writer::Pointer self,
 }  // namespace
 
 JobStore SqliteStore::spawn_writer(caf::actor_system& system) {
-  return system.spawn<caf::detached>(sqlite_writer, std::exchange(opened_, nullptr));
+  auto opened = std::exchange(opened_, nullptr);
+  if (!options_.own_threads) return system.spawn(sqlite_writer, std::move(opened));
+  return system.spawn<caf::detached>(sqlite_writer, std::move(opened));
 }
 
 }  // namespace celld::store

@@ -53,18 +53,18 @@ std::string partial_of(const SqliteUnderTest& under_test) {
 TEST_CASE("a copy shows the moment at which it began, not later writes") {
   SqliteUnderTest under_test;
   Client client{under_test};
-  for (JobId id = 1; id <= 1500; ++id) client.ask(InsertJob{big_job(id)});
-  BackupCopy copy{under_test.database(), partial_of(under_test), std::nullopt};
+  for (JobId id = 1; id <= 20; ++id) client.ask(InsertJob{big_job(id)});
+  BackupCopy copy{under_test.database(), partial_of(under_test), {3, 3 * 4096, std::nullopt}};
   struct stat status{};
   REQUIRE(::stat(partial_of(under_test).c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600U);
-  JobId id = 1500;
+  JobId id = 20;
   int steps = 0;
   for (; !copy.step(); ++steps) {
-    client.ask(CancelWaiting{++id - 1500, acme_cell, at_ms(9)});
+    client.ask(CancelWaiting{++id - 20, acme_cell, at_ms(9)});
     client.ask(InsertJob{big_job(id)});
   }
-  CHECK(steps > 2);
+  CHECK(steps > 20);
   CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
 
   const TemporaryDirectory directory;
@@ -78,9 +78,9 @@ TEST_CASE("a copy shows the moment at which it began, not later writes") {
   }
   SqliteUnderTest again{options};
   Client after{again};
-  CHECK(after.ask(LoadCell{acme_cell}).counts[JobState::queued] == 1500);
-  CHECK(after.ask(FindJob{1500}).job->spec->parameters == big_job(1500)->spec->parameters);
-  CHECK_FALSE(after.ask(FindJob{1501}).job);
+  CHECK(after.ask(LoadCell{acme_cell}).counts[JobState::queued] == 20);
+  CHECK(after.ask(FindJob{20}).job->spec->parameters == big_job(20)->spec->parameters);
+  CHECK_FALSE(after.ask(FindJob{21}).job);
 }
 
 TEST_CASE("a copy that is abandoned or runs out of space leaves no file behind") {
@@ -88,13 +88,13 @@ TEST_CASE("a copy that is abandoned or runs out of space leaves no file behind")
   Client client{under_test};
   for (JobId id = 1; id <= 100; ++id) client.ask(InsertJob{big_job(id)});
   {
-    const BackupCopy copy{under_test.database(), partial_of(under_test), std::nullopt};
+    const BackupCopy copy{under_test.database(), partial_of(under_test), {}};
     CHECK(std::filesystem::exists(partial_of(under_test)));
   }
   CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
   std::string why;
   try {
-    BackupCopy copy{under_test.database(), partial_of(under_test), 50};
+    BackupCopy copy{under_test.database(), partial_of(under_test), {.pages_max = 50}};
     while (!copy.step()) continue;
   } catch (const SqliteFailure& failure) {
     why = failure.what();

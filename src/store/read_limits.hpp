@@ -1,0 +1,16 @@
+// How much work one read of a store may take.
+#pragma once
+
+#include <cstddef>
+
+namespace celld::store {
+
+struct ReadLimits {
+  std::size_t rows_max = 10'000;  ///< Examined by one ListJobs.
+  /// For up to this many routing keys, ListJobs merges one index scan per key; for more, it scans
+  /// jobs of all routing keys.
+  std::size_t merged_max = 64;
+  std::size_t names_max = 10'000;  ///< Cells in the cache of names; the same for routing keys.
+};
+
+}  // namespace celld::store

@@ -1,0 +1,359 @@
+#include "tests/torture/stores/generator.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace stores {
+namespace {
+
+using celld::store::MemoryJobs;
+using celld::store::StoreContent;
+
+constexpr std::size_t versions_kept_max = 200;
+
+std::vector<std::string> numbered(const char* prefix, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(prefix + std::to_string(i));
+  return names;
+}
+
+Names draw_names(Dice& dice) {
+  Names names;
+  names.customers = numbered("c", dice.one_in(3) ? 40 : 1 + dice.below(5));
+  names.products = numbered("p", 1 + dice.below(4));
+  names.entity_types = numbered("type ", 1 + dice.below(3));
+  names.entities = numbered("entity ", 1 + dice.below(25));
+  names.entities.emplace_back("odd \"\xC3\xA9\t\\");
+  names.cells = {{"*", "*"}, {"c0", "*"}, {"*", "p0"}, {"c0", "p0"}, {"c1", "*"}};
+  names.cells.resize(1 + dice.below(names.cells.size()));
+  return names;
+}
+
+}  // namespace
+
+Generator::Generator(Dice& dice) : dice_(dice), names_(draw_names(dice)) {}
+
+void Generator::begin_life(const StoreContent& content) {
+  model_ = MemoryJobs{content};
+  content_ = content;
+  operations_ = 0;
+  claims_.clear();
+}
+
+Operation Generator::start_epoch() {
+  return operation(StartEpoch{WallTime{milliseconds{dice_.below(30'000)}}});
+}
+
+Operation Generator::next() {
+  now_ms_ += static_cast<std::int64_t>(dice_.below(60));
+  switch (dice_.below(32)) {
+    case 0:
+      return operation(LoadCells{});
+    case 1:
+      return operation(list_backlogs());
+    case 2:
+    case 3:
+      return operation(move());
+    case 4:
+      return operation(LoadCell{some_cell()});
+    case 5:
+      return operation(FindKeyHolder{dice_.one_of(names_.customers), {some_key(), "one"}});
+    case 6:
+    case 7:
+      return operation(cancel());
+    case 8:
+    case 9:
+      return operation(reopen());
+    case 10:
+    case 11:
+      return operation(hold());
+    case 12:
+    case 13:
+      return operation(fetch());
+    case 14:
+    case 15:
+    case 16:
+      return operation(advance());
+    case 17:
+    case 18:
+      return operation(prune());
+    case 19:
+      return operation(set_override());
+    case 20:
+      if (dice_.one_in(2)) return flush();
+      return dice_.one_in(4) ? start_epoch() : operation(ReleaseHolds{});
+    case 21:
+    case 22:
+    case 23:
+      return operation(claim());
+    case 24:
+    case 25:
+    case 26:
+    case 27:
+      return operation(record());
+    default:
+      return operation(insert());
+  }
+}
+
+Look Generator::look() {
+  switch (dice_.below(6)) {
+    case 0:
+      return FindOldestQueued{some_cell()};
+    case 1:
+      return CountNeeds{dice_.one_in(2) ? std::set<std::string>{"dns", "billing", "mail"}
+                                        : std::set<std::string>{"billing"}};
+    case 2:
+    case 3:
+      return list();
+    default:
+      return FindJob{ids_.empty() ? 7 : dice_.one_of(ids_)};
+  }
+}
+
+/// Applies the request to the model.
+Operation Generator::operation(Request request) {
+  if (const auto* claim = std::get_if<ClaimJob>(&request))
+    claims_[claim->job->id] = operations_ + 1;
+  ++operations_;
+  Operation made;
+  made.expected = stores::apply(model_, request);
+  const bool changes = !model_.commit_to(content_).empty();
+  const bool is_write = changes || std::holds_alternative<StartEpoch>(request) ||
+                        std::holds_alternative<SetCellOverride>(request) ||
+                        std::holds_alternative<FlushStore>(request);
+  made.durable = is_write ? operations_ : revealed(made.expected);
+  made.request = std::move(request);
+  return made;
+}
+
+/// An answer for a client may show a claim only once the claim is on disk.
+std::size_t Generator::revealed(const Answer& answer) const {
+  JobPtr shown;
+  if (const auto* inserted = std::get_if<JobInserted>(&answer)) shown = inserted->holder.job;
+  if (const auto* holder = std::get_if<KeyHolder>(&answer)) shown = holder->job;
+  if (const auto* cancelled = std::get_if<WaitingCancelled>(&answer)) shown = cancelled->before;
+  if (const auto* reopened = std::get_if<EndedReopened>(&answer)) shown = reopened->before;
+  const auto claim = shown ? claims_.find(shown->id) : claims_.end();
+  return claim == claims_.end() ? 0 : claim->second;
+}
+
+// --- Operations ------------------------------------------------------------------------------
+
+std::shared_ptr<const JobSpec> Generator::some_spec() {
+  const std::vector<std::vector<std::string>> services{
+      {"dns"}, {"billing"}, {"dns", "billing"}, {"mail", "dns", "billing"}};
+  auto spec = std::make_shared<JobSpec>();
+  spec->customer = dice_.one_of(names_.customers);
+  spec->product = dice_.one_of(names_.products);
+  spec->action = dice_.one_in(2) ? "create" : "remove";
+  spec->entity = {dice_.one_of(names_.entity_types), dice_.one_in(4) ? "sub" : "",
+                  dice_.one_of(names_.entities)};
+  spec->services = dice_.one_of(services);
+  if (dice_.one_in(3)) spec->parameters = R"({"a": [1.50, 1e400, "é\n"], "b": {}})";
+  if (dice_.one_in(20)) spec->parameters = R"({"x":")" + std::string(20'000, 'x') + R"("})";
+  if (dice_.one_in(2)) spec->labels["ticket"] = "T-" + std::to_string(dice_.below(4));
+  if (dice_.one_in(4)) spec->labels["te\"am"] = "\"x\",";
+  if (dice_.one_in(5))
+    spec->traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  spec->priority = 1 + static_cast<int>(dice_.below(9));
+  spec->timeout = milliseconds{1 + dice_.below(100'000)};
+  spec->max_attempts = 1 + static_cast<std::uint32_t>(dice_.below(9));
+  return spec;
+}
+
+Request Generator::insert() {
+  auto job = std::make_shared<Job>();
+  job->spec = some_spec();
+  job->id = dice_.one_in(40) && !ids_.empty() ? dice_.one_of(ids_) : id_source_.next(now());
+  job->cell = some_cell();
+  job->created_at = time_of(job->id);
+  job->run_at = job->created_at;
+  job->steps.resize(job->spec->services.size());
+  if (dice_.one_in(4)) {
+    job->state = JobState::scheduled;
+    job->run_at = soon();
+  } else {
+    job->place = job->id;
+  }
+  if (dice_.one_in(5)) job->expires_at = soon();
+  ids_.push_back(job->id);
+  InsertJob request{std::move(job)};
+  if (dice_.one_in(3))
+    request.idempotency = Idempotency{some_key(), dice_.one_in(2) ? "one" : "two"};
+  return request;
+}
+
+Request Generator::claim() {
+  JobPtr job = dice_.one_in(8) ? some_job() : some_runnable_job();
+  if (!job || job->place == 0 || job->step >= job->steps.size()) return FlushStore{};
+  auto next = std::make_shared<Job>(*job);
+  next->state = JobState::running;
+  next->lease = {content_.epoch, ++leases_};
+  next->next_attempt_at.reset();
+  next->steps[next->step].state = StepState::running;
+  if (!next->started_at) next->started_at = now();
+  return ClaimJob{std::move(next)};
+}
+
+Request Generator::record() {
+  const JobPtr stored = dice_.one_in(4) ? some_job() : some_running_job();
+  if (!stored) return FlushStore{};
+  const JobPtr stale = dice_.one_in(8) ? some_stale_version() : nullptr;
+  auto next = std::make_shared<const Job>(next_version(stale ? stale : stored));
+  const JobPtr current = stale ? model_.find(next->id) : stored;
+  Lease expected = current ? current->lease : next->lease;
+  if (dice_.one_in(10)) ++expected.counter;
+  if (versions_.size() < versions_kept_max) versions_.push_back(next);
+  return RecordJob{expected, std::move(next)};
+}
+
+Job Generator::next_version(const JobPtr& job) {
+  Job next = *job;
+  next.next_attempt_at.reset();
+  next.settle_until.reset();
+  next.finished_at.reset();
+  const auto end = [&](JobState state) {
+    next.state = state;
+    next.finished_at = around_now();
+    if (dice_.one_in(4)) {
+      next.settle_until = soon();
+    } else {
+      next.place = 0;
+    }
+  };
+  if (dice_.one_in(3))
+    next.messages.push_back({soon(), Severity::warning, "dns", "odd: \xC3\xA9\t\""});
+  if (dice_.one_in(4)) next.properties["zone"] = R"({"id": 7, "x": [1.50, 1e400]})";
+  // A job without a place has never been due: it can only end.
+  switch (job->place == 0 ? 4 + dice_.below(4) : dice_.below(8)) {
+    case 0:
+    case 1:
+      next.state = JobState::retrying;
+      next.next_attempt_at = soon();
+      ++next.interruptions;
+      break;
+    case 2:
+      next.state = JobState::queued;
+      break;
+    case 3:
+      next.state = JobState::queued;
+      if (next.step + 1 < next.steps.size()) next.steps[next.step++].state = StepState::succeeded;
+      break;
+    case 4:
+      end(JobState::failed);
+      next.error = JobError{"timeout", "no \"answer\"\n", "dns"};
+      break;
+    case 5:
+      next.cancel_requested = true;
+      end(JobState::cancelled);
+      break;
+    default:
+      end(JobState::succeeded);
+  }
+  return next;
+}
+
+Request Generator::cancel() {
+  const JobPtr job = some_job();
+  const CellKey& cell = !job || dice_.one_in(5) ? some_cell() : job->cell;
+  return CancelWaiting{job ? job->id : 7, cell, now()};
+}
+
+Request Generator::reopen() {
+  JobPtr job = some_job();
+  for (int tries = 0; tries < 20 && job && !is_ended(job->state); ++tries) job = some_job();
+  const CellKey& cell = !job || dice_.one_in(3) ? some_cell() : job->cell;
+  return ReopenEnded{job ? job->id : 7, cell, id_source_.next(now()), now()};
+}
+
+Request Generator::hold() {
+  const JobPtr job = dice_.one_in(5) ? some_job() : some_runnable_job();
+  return HoldJob{job ? job->id : 7};
+}
+
+Request Generator::move() {
+  const auto backlogs = model_.apply(ListBacklogs{{}, {}, {}, 1000}).backlogs;
+  if (backlogs.empty()) return LoadCells{};
+  return MoveJobs{dice_.one_of(backlogs), some_cell(), some_limit(), dice_.one_in(2)};
+}
+
+Request Generator::fetch() {
+  FetchRunnable request{some_cell(), "", dice_.one_in(2), some_limit(), some_limit(), 1 << 20};
+  if (dice_.one_in(2)) request.customer = dice_.one_of(names_.customers);
+  if (dice_.one_in(3)) request.bytes_max = dice_.below(6000);
+  return request;
+}
+
+Request Generator::advance() {
+  const std::size_t limit = some_limit();
+  return AdvanceDue{some_cell(), around_now(), id_source_.next(now(), limit), limit};
+}
+
+Request Generator::prune() {
+  const microseconds time_max = dice_.one_in(4) ? microseconds{0} : std::chrono::hours{1};
+  return PruneEnded{around_now() - milliseconds{dice_.below(1500)}, some_limit(), time_max};
+}
+
+Request Generator::set_override() {
+  CellOverride change;
+  if (dice_.one_in(2)) change.pool_size = 1 + static_cast<std::uint32_t>(dice_.below(100));
+  change.state = static_cast<CellState>(dice_.below(3));
+  return SetCellOverride{some_cell(), change};
+}
+
+Request Generator::list_backlogs() {
+  if (dice_.one_in(3)) return ListBacklogs{{}, {}, {}, some_limit()};
+  return ListBacklogs{some_cell(), dice_.one_of(names_.customers), dice_.one_of(names_.products),
+                      some_limit()};
+}
+
+ListJobs Generator::list() {
+  ListJobs request;
+  auto& filter = request.filter;
+  if (dice_.one_in(3)) filter.customer = dice_.one_of(names_.customers);
+  if (dice_.one_in(4)) filter.product = dice_.one_of(names_.products);
+  if (dice_.one_in(4)) filter.state = static_cast<JobState>(dice_.below(job_state_count));
+  if (dice_.one_in(6)) filter.service = dice_.one_in(2) ? "dns" : "billing";
+  if (dice_.one_in(8)) filter.entity_type = dice_.one_of(names_.entity_types);
+  if (dice_.one_in(6)) filter.entity_id = dice_.one_of(names_.entities);
+  if (dice_.one_in(5)) filter.labels["ticket"] = "T-" + std::to_string(dice_.below(4));
+  if (dice_.one_in(8)) filter.labels["te\"am"] = "\"x\",";
+  if (dice_.one_in(6)) filter.created_after = around_now() - milliseconds{dice_.below(5000)};
+  if (dice_.one_in(6)) filter.created_before = around_now();
+  if (dice_.one_in(2) && !ids_.empty()) request.before = dice_.one_of(ids_) + dice_.below(2);
+  request.limit = some_limit();
+  if (dice_.one_in(4)) request.bytes_max = dice_.below(6000);
+  return request;
+}
+
+// --- Choices ---------------------------------------------------------------------------------
+
+JobPtr Generator::some_job() {
+  return ids_.empty() ? nullptr : model_.find(dice_.one_of(ids_));
+}
+
+/// A job that a crash has lost may have left its id to another one.
+JobPtr Generator::some_stale_version() {
+  if (versions_.empty()) return nullptr;
+  const JobPtr& version = dice_.one_of(versions_);
+  const JobPtr current = model_.find(version->id);
+  return current && *current->spec != *version->spec ? nullptr : version;
+}
+
+JobPtr Generator::some_runnable_job() {
+  const auto fetched = model_.apply(FetchRunnable{some_cell(), "", false, 1000, 3});
+  if (fetched.customers.empty()) return nullptr;
+  return dice_.one_of(dice_.one_of(fetched.customers).jobs);
+}
+
+JobPtr Generator::some_running_job() {
+  const auto loaded = model_.apply(LoadCell{some_cell()});
+  return loaded.running.empty() ? nullptr : dice_.one_of(loaded.running);
+}
+
+WallTime Generator::around_now() {
+  return now() - milliseconds{dice_.one_in(4) ? dice_.below(200) : 0};
+}
+
+}  // namespace stores

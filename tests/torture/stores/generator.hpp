@@ -1,0 +1,80 @@
+// Draws random operations and looks for a store whose state it knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/store/memory_jobs.hpp"
+#include "tests/torture/stores/dice.hpp"
+#include "tests/torture/stores/history.hpp"
+
+namespace stores {
+
+/// The names that the jobs of a run have.
+struct Names {
+  std::vector<std::string> customers;
+  std::vector<std::string> products;
+  std::vector<std::string> entity_types;
+  std::vector<std::string> entities;
+  std::vector<CellKey> cells;
+};
+
+class Generator {
+ public:
+  explicit Generator(Dice& dice);
+
+  /// Continues with this state: the one that the last life left.
+  void begin_life(const celld::store::StoreContent& content);
+  Operation start_epoch();
+  Operation flush() { return operation(FlushStore{}); }
+  Operation next();
+  Look look();
+
+ private:
+  Operation operation(Request request);
+  std::size_t revealed(const Answer& answer) const;
+
+  Request insert();
+  Request claim();
+  Request record();
+  Request cancel();
+  Request reopen();
+  Request hold();
+  Request move();
+  Request fetch();
+  Request advance();
+  Request prune();
+  Request set_override();
+  Request list_backlogs();
+  ListJobs list();
+
+  JobPtr some_job();
+  JobPtr some_stale_version();
+  JobPtr some_runnable_job();
+  JobPtr some_running_job();
+  Job next_version(const JobPtr& job);
+  std::shared_ptr<const JobSpec> some_spec();
+  const CellKey& some_cell() { return dice_.one_of(names_.cells); }
+  std::string some_key() { return "key " + std::to_string(dice_.below(12)); }
+  WallTime now() const { return WallTime{milliseconds{now_ms_}}; }
+  WallTime soon() { return now() + milliseconds{dice_.below(300)}; }
+  WallTime around_now();
+  std::size_t some_limit() { return dice_.one_in(3) ? 1000 : 1 + dice_.below(5); }
+
+  Dice& dice_;
+  Names names_;
+  celld::store::MemoryJobs model_;
+  celld::store::StoreContent content_;   ///< Of the model.
+  std::vector<JobId> ids_;               ///< Of all jobs that ever were.
+  std::vector<JobPtr> versions_;         ///< Some that jobs once had.
+  std::size_t operations_ = 0;           ///< In this life.
+  std::map<JobId, std::size_t> claims_;  ///< The number of operations up to the claim of a job.
+  std::uint64_t leases_ = 0;
+  JobIdSource id_source_;
+  std::int64_t now_ms_ = 1'700'000'000'000;
+};
+
+}  // namespace stores

@@ -1,0 +1,49 @@
+// What was asked of the stores in one life, and what one store did with it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/torture/stores/messages.hpp"
+
+namespace stores {
+
+struct Operation {
+  Request request;
+  Answer expected;
+  /// Once the request is answered, the first `durable` operations survive a crash.
+  std::size_t durable = 0;
+};
+
+/// Begins with the state that the last life left.
+struct History {
+  std::vector<Operation> operations;
+  std::vector<Look> looks;
+};
+
+/// An answered look. It must show the state after some number of operations within these bounds.
+struct Looked {
+  std::size_t look = 0;
+  std::size_t from = 0;
+  std::size_t to = 0;
+  Answer answer;
+};
+
+struct Record {
+  std::size_t sent = 0;               ///< Operations.
+  std::size_t durable = 0;            ///< So many of them must survive a crash.
+  std::vector<std::size_t> answered;  ///< Operations, in the order of their answers.
+  std::vector<Looked> looked;         ///< By the reader, in the order of its answers.
+  std::vector<Looked> counted;        ///< Answers to CountNeeds.
+  std::size_t fatal_reports = 0;
+  bool may_fail = false;
+  bool failed = false;
+  std::string violation;  ///< The first one; empty: none.
+
+  void violate(const std::string& what) {
+    if (violation.empty()) violation = what;
+  }
+};
+
+}  // namespace stores

@@ -1,0 +1,59 @@
+// Every request to a store and every answer, as values that can be kept, compared, altered and
+// printed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+
+#include "cells/ports/job_store.hpp"
+#include "src/store/memory_jobs.hpp"
+
+namespace stores {
+
+using namespace cells;  // NOLINT: everything here is about the port's messages.
+
+/// The requests that a store handles in order. Each sees all earlier ones.
+using Request =
+    std::variant<StartEpoch, LoadCells, ListBacklogs, MoveJobs, ReleaseHolds, LoadCell, InsertJob,
+                 FindKeyHolder, ClaimJob, RecordJob, CancelWaiting, ReopenEnded, HoldJob,
+                 FetchRunnable, AdvanceDue, PruneEnded, SetCellOverride, FlushStore>;
+
+/// The reads of what is committed.
+using Look = std::variant<FindJob, ListJobs, FindOldestQueued, CountNeeds>;
+
+/// The answer to an InsertJob whose id is in use.
+struct IdInUse {};
+
+/// `monostate`: the request has no answer.
+using Answer =
+    std::variant<std::monostate, IdInUse, EpochStarted, CellsLoaded, BacklogsListed, JobsMoved,
+                 NeedsCounted, CellLoaded, JobInserted, KeyHolder, JobRecorded, WaitingCancelled,
+                 EndedReopened, RunnableFetched, DueAdvanced, EndedPruned, CellOverrideSet,
+                 StoreFlushed, JobFound, JobsListed, OldestQueued>;
+
+/// Applies the request, and returns the answer that the port describes.
+Answer apply(celld::store::MemoryJobs& jobs, const Request& request);
+
+/// Compares every field of the answers, and jobs by their content.
+bool is_same(const Answer& a, const Answer& b);
+bool is_same(const JobPtr& a, const JobPtr& b);
+
+/// A field of one of the alternatives of Answer.
+struct AnswerField {
+  std::size_t alternative = 0;
+  std::size_t field = 0;
+};
+/// The first field is number 0; nothing if there are not so many.
+std::optional<AnswerField> answer_field(std::size_t number);
+std::string to_text(const AnswerField& field);
+/// Changes this field of an answer. False: the answer is another one, or the field has no part that
+/// could change, such as an empty list.
+bool alter(Answer& answer, const AnswerField& field);
+
+std::string to_text(const JobPtr& job);
+std::string to_text(const Request& request);
+std::string to_text(const Look& look);
+std::string to_text(const Answer& answer);
+
+}  // namespace stores

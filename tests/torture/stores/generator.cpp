@@ -19,10 +19,11 @@ std::vector<std::string> numbered(const char* prefix, std::size_t count) {
 
 Names draw_names(Dice& dice) {
   Names names;
-  names.customers = numbered("c", dice.one_in(3) ? 40 : 1 + dice.below(5));
+  // Few names make long lines, many make long pages.
+  names.customers = numbered("c", dice.one_in(3) ? 40 : 1 + dice.below(3));
   names.products = numbered("p", 1 + dice.below(4));
   names.entity_types = numbered("type ", 1 + dice.below(3));
-  names.entities = numbered("entity ", 1 + dice.below(25));
+  names.entities = numbered("entity ", dice.one_in(2) ? 1 : 1 + dice.below(20));
   names.entities.emplace_back("odd \"\xC3\xA9\t\\");
   names.cells = {{"*", "*"}, {"c0", "*"}, {"*", "p0"}, {"c0", "p0"}, {"c1", "*"}};
   names.cells.resize(1 + dice.below(names.cells.size()));

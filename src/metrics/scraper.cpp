@@ -11,8 +11,6 @@ namespace {
 using cells::CellKey;
 using Time = caf::actor_clock::time_point;
 
-constexpr std::size_t page_cells = 100;
-constexpr std::size_t ages_at_once = 16;
 constexpr std::chrono::seconds fresh_min{1};
 constexpr std::chrono::seconds fresh_max{60};
 constexpr int rest_factor = 10;  ///< A survey stays fresh this many times as long as it took.
@@ -54,7 +52,8 @@ class ScraperActor : public Scraper::base {
   }
 
   void ask_page(std::optional<CellKey> after) {
-    request(options_.dispatcher, caf::infinite, cells::ListCells{std::move(after), page_cells})
+    request(options_.dispatcher, caf::infinite,
+            cells::ListCells{std::move(after), options_.page_cells_max})
         .then([this](const cells::CellsListed& page) { take_page(page); },
               [this](const caf::error&) { finish(); });
   }
@@ -77,7 +76,7 @@ class ScraperActor : public Scraper::base {
   /// A few at a time, so that other readers need not wait for all of them.
   void ask_ages() {
     if (without_age_.empty() && ages_missing_ == 0) return finish();
-    while (!without_age_.empty() && ages_missing_ < ages_at_once) {
+    while (!without_age_.empty() && ages_missing_ < options_.ages_max) {
       ++ages_missing_;
       request(options_.reader, caf::infinite, cells::FindOldestQueued{without_age_.back()})
           .then([this, key = without_age_.back()](

@@ -21,15 +21,9 @@ using cells::JobPtr;
 using http::AnswerStream;
 using http::Responder;
 
-/// Changes in the feed's mailbox.
-constexpr std::int64_t waiting_max = 65'536;
 constexpr std::chrono::seconds sweep_interval{15};
 constexpr const char* comment = ":\n";
 constexpr const char* heartbeat = ":\n\n";
-
-/// Missed events are sent in pieces of about this size, as the client takes them, because many
-/// clients may reconnect at once.
-constexpr std::size_t piece_bytes = 64 << 10;
 
 /// `missed`: all missed events, or the first piece of them. `on_taken`: set when more pieces
 /// follow.
@@ -66,8 +60,12 @@ using Waiting = std::shared_ptr<std::atomic<std::int64_t>>;
 
 class EventFeedActor : public EventFeed::base {
  public:
-  EventFeedActor(caf::actor_config& config, std::string run, Waiting waiting)
-      : EventFeed::base(config), log_(std::move(run)), waiting_(std::move(waiting)) {}
+  EventFeedActor(caf::actor_config& config, std::string run, Waiting waiting,
+                 std::size_t piece_bytes)
+      : EventFeed::base(config),
+        piece_bytes_(piece_bytes),
+        log_(std::move(run)),
+        waiting_(std::move(waiting)) {}
 
   behavior_type make_behavior() override {
     return {
@@ -276,7 +274,7 @@ class EventFeedActor : public EventFeed::base {
     std::string text;
     auto event = std::partition_point(events.begin(), events.end(),
                                       [&](const auto& each) { return each.number <= seen; });
-    for (; event != events.end() && text.size() < piece_bytes; ++event) {
+    for (; event != events.end() && text.size() < piece_bytes_; ++event) {
       if (follower.wants(*event->job->spec))
         text += event_text(log_.id_of(event->number), *event->job);
       seen = event->number;
@@ -338,6 +336,7 @@ class EventFeedActor : public EventFeed::base {
     if (!of_job_.empty() || !of_all_.empty() || !resuming_.empty()) arm_sweep();
   }
 
+  const std::size_t piece_bytes_;
   EventLog log_;
   Waiting waiting_;
   cells::JobReader reader_;
@@ -351,16 +350,17 @@ class EventFeedActor : public EventFeed::base {
 
 }  // namespace
 
-FeedInlet::FeedInlet(caf::actor_system& system, std::string run)
-    : waiting_(std::make_shared<std::atomic<std::int64_t>>(0)),
-      feed_(system.spawn<EventFeedActor>(std::move(run), waiting_)) {}
+FeedInlet::FeedInlet(caf::actor_system& system, std::string run, const FeedLimits& limits)
+    : waiting_max_(limits.waiting_max),
+      waiting_(std::make_shared<std::atomic<std::int64_t>>(0)),
+      feed_(system.spawn<EventFeedActor>(std::move(run), waiting_, limits.piece_bytes)) {}
 
 FeedInlet::~FeedInlet() {
   caf::anon_send_exit(feed_, caf::exit_reason::user_shutdown);
 }
 
 void FeedInlet::notify(const cells::JobPtr& job) {
-  if (waiting_->load(std::memory_order_relaxed) >= waiting_max) {
+  if (waiting_->load(std::memory_order_relaxed) >= waiting_max_) {
     // Reported now rather than with the next change, because there may be no next change.
     if (!std::exchange(losing_, true)) notify_changes_lost();
     return;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,11 +68,18 @@ using EventFeed =
                                caf::reacts_to<FollowJobs>, caf::reacts_to<EndStreams>,
                                caf::reacts_to<MissedTaken>, caf::reacts_to<SweepFollowers>>;
 
+struct FeedLimits {
+  std::int64_t waiting_max = 65'536;  ///< Changes in the feed's mailbox.
+  /// Missed events are sent in pieces of about this size, as the client takes them, because many
+  /// clients may reconnect at once.
+  std::size_t piece_bytes = 64 << 10;
+};
+
 /// Passes changes on to a feed. Bounds how many may wait in the feed's mailbox, so that its memory
 /// is bounded whatever its clients do; drops changes beyond that. For one thread at a time.
 class FeedInlet {
  public:
-  FeedInlet(caf::actor_system& system, std::string run);
+  FeedInlet(caf::actor_system& system, std::string run, const FeedLimits& limits = {});
   ~FeedInlet();
   FeedInlet(const FeedInlet&) = delete;
   FeedInlet& operator=(const FeedInlet&) = delete;
@@ -81,6 +89,7 @@ class FeedInlet {
   void notify_changes_lost() { caf::anon_send(feed_, cells::ChangesLost{}); }
 
  private:
+  const std::int64_t waiting_max_;
   std::shared_ptr<std::atomic<std::int64_t>> waiting_;
   EventFeed feed_;
   bool losing_ = false;

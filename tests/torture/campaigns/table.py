@@ -16,6 +16,11 @@ CAMPAIGNS = (
         unit="seeds", goal=1_000_000,
         command=("build/celld_simulation", *LIMITS), needs=("build/celld_simulation",)),
     Campaign(
+        name="stores", promises="P1, P2, P3, P6",
+        what="the SQLite store and the in-memory one on the same operations, faults and crashes",
+        unit="seeds", goal=100_000,
+        command=("build/celld_stores", *LIMITS), needs=("build/celld_stores",)),
+    Campaign(
         name="crash", promises="P1-P6, P11, P12",
         what="a celld under load, killed or stopped at random moments and restarted",
         unit="cycles", goal=10_000,

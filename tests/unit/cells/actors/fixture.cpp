@@ -116,6 +116,7 @@ void Fixture::start() {
   options.store = store;
   options.observer = watcher;
   options.wall_clock = [this] { return wall; };
+  options.batches = batches_;
   CellRule rule;
   rule.per_customer = per_customer_;
   rule.settings.pool_size = pool_size_;

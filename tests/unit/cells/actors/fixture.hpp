@@ -102,6 +102,7 @@ class Fixture {
   // In force from the next start on.
   void remove_cells() { no_cells_ = true; }
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
+  void limit_batches(const StoreBatches& batches) { batches_ = batches; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -183,6 +184,7 @@ class Fixture {
   bool per_customer_;
   bool no_cells_ = false;
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
+  StoreBatches batches_;
   caf::actor_system_config config_;
   std::unique_ptr<Daemon> daemon_;
 };

@@ -11,9 +11,10 @@ namespace {
 
 /// A retention actor on the store of a fixture; ends before the fixture.
 struct Keeping {
-  Keeping(Fixture& fixture, milliseconds keep)
-      : retention(spawn_retention(fixture.system(),
-                                  {fixture.store(), [&fixture] { return fixture.wall; }, keep})) {}
+  Keeping(Fixture& fixture, milliseconds keep, std::size_t step_jobs_max = 32)
+      : retention(spawn_retention(
+            fixture.system(),
+            {fixture.store(), [&fixture] { return fixture.wall; }, keep, step_jobs_max})) {}
   ~Keeping() { caf::anon_send_exit(retention, caf::exit_reason::kill); }
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
@@ -59,16 +60,16 @@ TEST_CASE("a new retention time takes effect at once, longer or shorter") {
 
 TEST_CASE("many jobs are removed in many steps, each in a commit of its own, with pauses") {
   Fixture fixture;
-  constexpr int jobs = 100;
+  constexpr int jobs = 10;
   for (int i = 0; i < jobs; ++i) submit_and_end(fixture, std::to_string(i));
   fixture.pass(milliseconds{2000});
   const auto commits = fixture.disk->commits();
-  const Keeping keeping{fixture, milliseconds{1000}};
+  const Keeping keeping{fixture, milliseconds{1000}, 3};
   fixture.settle();
   CHECK(fixture.disk->commits() == commits + 1);
-  CHECK(fixture.disk->jobs().size() == jobs - 32);
+  CHECK(fixture.disk->jobs().size() == jobs - 3);
   fixture.pass(milliseconds{128});
-  CHECK(fixture.disk->jobs().size() == jobs - 64);
+  CHECK(fixture.disk->jobs().size() == jobs - 6);
   for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{128});
   CHECK(fixture.disk->jobs().empty());
 }

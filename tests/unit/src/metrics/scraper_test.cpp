@@ -1,4 +1,4 @@
-// Scrapes of a slow engine.
+// Scrapes of a slow engine, and of one with many cells.
 #include "src/metrics/scraper.hpp"
 
 #include <atomic>
@@ -29,9 +29,42 @@ caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
   }};
 }
 
+constexpr std::size_t cell_count = 10;
+
+/// A dispatcher of ten cells, each with one queued job; counts the pages that it lists.
+caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
+                                      const std::shared_ptr<std::atomic<int>>& pages) {
+  return {[pages](const cells::ListCells& request) {
+    ++*pages;
+    cells::CellsListed listed;
+    for (std::size_t i = 0; i < cell_count; ++i) {
+      cells::CellStatus status;
+      status.key = {"c" + std::to_string(i), "*"};
+      status.queue.counts[cells::JobState::queued] = 1;
+      if (request.after && status.key <= *request.after) continue;
+      if (listed.cells.size() == request.limit) {
+        listed.more_after = listed.cells.back().key;
+        break;
+      }
+      listed.cells.push_back(std::move(status));
+    }
+    return listed;
+  }};
+}
+
+/// Every oldest job has waited for two seconds.
+caf::behavior reader_of_old_jobs(caf::event_based_actor*) {
+  return {[](const cells::FindOldestQueued&) {
+    return cells::OldestQueued{cells::first_job_id_at(cells::WallTime{std::chrono::seconds(1)})};
+  }};
+}
+
+using Dispatcher = caf::behavior (*)(caf::event_based_actor*,
+                                     const std::shared_ptr<std::atomic<int>>&);
+
 class Scraped {
  public:
-  Scraped() {
+  explicit Scraped(Dispatcher dispatcher) : dispatcher_(system_.spawn(dispatcher, surveys_)) {
     server_.handle("GET", "/metrics", [this](const http::Request&, http::Responder responder) {
       caf::anon_send(scraper_, Scrape{std::move(responder)});
     });
@@ -42,6 +75,7 @@ class Scraped {
     server_.stop(std::chrono::milliseconds(0));
     caf::anon_send_exit(scraper_, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(dispatcher_, caf::exit_reason::kill);
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
   }
   Scraped(const Scraped&) = delete;
   Scraped& operator=(const Scraped&) = delete;
@@ -55,17 +89,25 @@ class Scraped {
     return result ? result->status : 0;
   }
 
+  std::string text() const {
+    httplib::Client client("127.0.0.1", port_);
+    client.set_read_timeout(20, 0);
+    const auto result = client.Get("/metrics");
+    return result ? result->body : "";
+  }
+
  private:
   caf::actor_system_config config_;
   caf::actor_system system_{config_};
   std::shared_ptr<std::atomic<int>> surveys_ = std::make_shared<std::atomic<int>>(0);
-  caf::actor dispatcher_ = system_.spawn(dispatcher_of_one_survey, surveys_);
+  caf::actor dispatcher_;
+  caf::actor reader_ = system_.spawn(reader_of_old_jobs);
   Scraper scraper_ =
       spawn_scraper(system_, {std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3"),
                               caf::actor_cast<cells::CellDispatcher>(dispatcher_),
-                              {},
-                              [] { return cells::WallTime{}; },
-                              [] { return DaemonReading{}; }});
+                              caf::actor_cast<cells::JobReader>(reader_),
+                              [] { return cells::WallTime{std::chrono::seconds(3)}; },
+                              [] { return DaemonReading{}; }, 3, 3});
   http::Server server_{{}, [](int status, std::string detail, const std::string&) {
                          return http::Response{status, "text/plain", std::move(detail), {}};
                        }};
@@ -75,8 +117,19 @@ class Scraped {
 }  // namespace
 
 TEST_CASE("a scrape during a survey that does not end gets the previous result") {
-  const Scraped scraped;
+  const Scraped scraped{dispatcher_of_one_survey};
   // Scrapes share a fresh result; the last one here waits for a new survey.
   while (scraped.surveys() < 2) REQUIRE(scraped.status() == 200);
   CHECK(scraped.status() == 200);
+}
+
+TEST_CASE("a survey of three cells at a time misses none") {
+  const Scraped scraped{dispatcher_of_ten_cells};
+  const std::string text = scraped.text();
+  CHECK(scraped.surveys() == 4);
+  for (std::size_t i = 0; i < cell_count; ++i) {
+    const std::string labels = "customer=\"c" + std::to_string(i) + "\",product=\"*\"";
+    CHECK(text.find("celld_oldest_queued_age_seconds{" + labels + "} 2") != text.npos);
+    CHECK(text.find("celld_jobs{" + labels + ",state=\"queued\"} 1") != text.npos);
+  }
 }

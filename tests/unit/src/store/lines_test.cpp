@@ -1,5 +1,6 @@
 // Lines, leases and ends: which jobs are runnable, and which reports count.
 #include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
 using namespace celld::store::test;
@@ -178,6 +179,23 @@ TEST_CASE("all holds can be released at once") {
     client.tell(ReleaseHolds{});
     CHECK(runnable_ids(client) == Ids{1, 2});
   });
+}
+
+TEST_CASE("all holds are released, also when three are read at a time") {
+  const JobId jobs = GENERATE(9, 10, 11);
+  celld::store::SqliteOptions options;
+  options.holds_page_max = 3;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  Ids expected;
+  for (JobId id = 1; id <= jobs; ++id) {
+    client.ask(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
+    client.tell(HoldJob{id});
+    expected.push_back(id);
+  }
+  CHECK(runnable_ids(client).empty());
+  client.tell(ReleaseHolds{});
+  CHECK(runnable_ids(client) == expected);
 }
 
 TEST_CASE("a queued version ends a hold") {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
 using namespace celld::store::test;
@@ -119,6 +120,38 @@ TEST_CASE("each filter, alone and combined, lists each matching job exactly once
     CHECK(client.ask(ListJobs{no_match}).jobs.empty());
     CHECK(client.ask(ListJobs{no_match}).next == 0);
   });
+}
+
+TEST_CASE("a list that examines three rows for a page skips none, whatever else is limited") {
+  celld::store::SqliteOptions options;
+  options.reads = {3, 3, 3};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  Ids expected;
+  Ids of_acme;
+  for (JobId id = 1; id <= 10; ++id) {
+    JobSketch sketch;
+    sketch.id = id;
+    sketch.entity = std::to_string(id);
+    sketch.customer = id % 2 == 0 ? "acme" : "bolt";
+    sketch.product = "p" + std::to_string(id);  // As many routing keys as jobs.
+    sketch.cell = {sketch.customer, sketch.product};
+    client.ask(InsertJob{sketch_job(sketch)});
+    expected.insert(expected.begin(), id);
+    if (id % 2 == 0) of_acme.insert(of_acme.begin(), id);
+  }
+  JobFilter acme;
+  acme.customer = "acme";
+  JobFilter no_match;
+  no_match.service = "absent";
+  for (const std::size_t limit : {1, 2, 3, 4, 100}) {
+    CHECK(all_pages(client, {}, limit) == expected);
+    CHECK(all_pages(client, acme, limit) == of_acme);
+    CHECK(all_pages(client, no_match, limit).empty());
+  }
+  const auto page = client.ask(ListJobs{no_match, 0, 5});
+  CHECK(page.next == 8);
+  CHECK_FALSE(page.full);
 }
 
 TEST_CASE("listed jobs are complete") {

@@ -1,0 +1,99 @@
+// Work that takes several store operations, with at most three jobs or backlogs in each.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells;  // NOLINT: tests of the engine.
+using namespace cells_test;
+
+namespace {
+
+const CellKey catch_all{"*", "*"};
+const CellKey acme{"acme", "*"};
+
+/// An engine whose store operations take three of everything, with paused cells.
+struct Batched {
+  Batched() {
+    fixture.limit_batches({3, 3, 3});
+    fixture.crash_and_restart();
+  }
+
+  std::vector<JobId> submit(int count, const std::string& customer = "acme",
+                            milliseconds delay = milliseconds{0}) {
+    std::vector<JobId> ids;
+    for (int i = 0; i < count; ++i) {
+      JobRequest request = fixture.request(customer + std::to_string(i));
+      request.spec.customer = customer;
+      if (delay > milliseconds{0}) request.delay = delay;
+      ids.push_back(fixture.submit(std::move(request)));
+    }
+    return ids;
+  }
+
+  std::uint64_t unfinished(const CellKey& key) {
+    return fixture.cell(key).queue.counts.unfinished();
+  }
+
+  /// A rule for a cell of its own that starts no jobs.
+  static CellRule rule(const std::string& customer) {
+    CellRule rule;
+    rule.customer = customer;
+    rule.product = "*";
+    rule.settings.pool_size = 1;
+    return rule;
+  }
+
+  Fixture fixture;
+};
+
+}  // namespace
+
+// Nine, ten and eleven: the last operation moves three, one or two jobs.
+TEST_CASE("a reload moves all waiting jobs of a backlog, and counts each once") {
+  const int jobs = GENERATE(9, 10, 11);
+  Batched batched;
+  const auto ids = batched.submit(jobs);
+  batched.fixture.reconfigure({Batched::rule("acme"), Batched::rule("*")});
+  CHECK(batched.unfinished(acme) == static_cast<std::uint64_t>(jobs) - 1);
+  CHECK(batched.unfinished(catch_all) == 1);  // The running one.
+  for (std::size_t i = 1; i < ids.size(); ++i) CHECK(batched.fixture.stored(ids[i])->cell == acme);
+}
+
+TEST_CASE("a start moves all jobs to the cell that the routing names") {
+  const int jobs = GENERATE(9, 10, 11);
+  Batched batched;
+  batched.fixture.reconfigure({Batched::rule("acme"), Batched::rule("*")});
+  const auto ids = batched.submit(jobs);
+  batched.fixture.crash_and_restart();  // With the first configuration.
+  CHECK(batched.unfinished(catch_all) == static_cast<std::uint64_t>(jobs));
+  for (const auto id : ids) CHECK(batched.fixture.stored(id)->cell == catch_all);
+}
+
+TEST_CASE("a start and a reload look at every backlog") {
+  Batched batched;
+  constexpr int customers = 10;
+  std::vector<CellRule> rules;
+  for (int i = 0; i < customers; ++i) rules.push_back(Batched::rule("c" + std::to_string(i)));
+  const auto unfinished = [&](int customer) {
+    return batched.unfinished({"c" + std::to_string(customer), "*"});
+  };
+  batched.submit(1, "busy");  // Keeps the only worker of the first cell busy.
+  for (int i = 0; i < customers; ++i) batched.submit(2, "c" + std::to_string(i));
+  rules.push_back(Batched::rule("*"));
+  batched.fixture.reconfigure(rules);
+  for (int i = 0; i < customers; ++i) CHECK(unfinished(i) == 2);
+  CHECK(batched.unfinished(catch_all) == 1);
+  batched.fixture.crash_and_restart();
+  CHECK(batched.unfinished(catch_all) == 2 * customers + 1);
+}
+
+TEST_CASE("all jobs that fall due at once become queued") {
+  const int jobs = GENERATE(9, 10, 11);
+  Batched batched;
+  const auto ids = batched.submit(jobs, "acme", milliseconds{100});
+  CHECK(batched.fixture.cell().queue.counts[JobState::scheduled] ==
+        static_cast<std::uint64_t>(jobs));
+  batched.fixture.pass(milliseconds{100});
+  for (const auto id : ids) CHECK(batched.fixture.state(id) != JobState::scheduled);
+  CHECK(batched.fixture.cell().queue.counts[JobState::scheduled] == 0);
+  CHECK(batched.unfinished(catch_all) == static_cast<std::uint64_t>(jobs));
+}

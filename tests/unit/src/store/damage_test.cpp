@@ -44,7 +44,7 @@ void make_table(Connection& connection) {
 
 /// Reads every page of a database.
 void read_all(const std::filesystem::path& path) {
-  BackupCopy copy{path.string(), path.string() + ".copy", std::nullopt};
+  BackupCopy copy{path.string(), path.string() + ".copy", {}};
   while (!copy.step()) {
   }
 }

@@ -39,6 +39,7 @@ void Generator::begin_life(const StoreContent& content) {
   content_ = content;
   operations_ = 0;
   claims_.clear();
+  last_claim_ = 0;
 }
 
 Operation Generator::start_epoch() {
@@ -46,7 +47,9 @@ Operation Generator::start_epoch() {
 }
 
 Operation Generator::next() {
-  now_ms_ += static_cast<std::int64_t>(dice_.below(60));
+  // Jobs of one millisecond have consecutive ids.
+  if (dice_.one_in(2)) now_ms_ += static_cast<std::int64_t>(dice_.below(120));
+  if (last_claim_ != 0 && dice_.one_in(3)) return operation(show(std::exchange(last_claim_, 0)));
   switch (dice_.below(32)) {
     case 0:
       return operation(LoadCells{});
@@ -108,14 +111,17 @@ Look Generator::look() {
     case 3:
       return list();
     default:
-      return FindJob{ids_.empty() ? 7 : dice_.one_of(ids_)};
+      if (ids_.empty() || dice_.one_in(2)) return FindJob{watched_};
+      return FindJob{dice_.one_of(ids_)};
   }
 }
 
 /// Applies the request to the model.
 Operation Generator::operation(Request request) {
-  if (const auto* claim = std::get_if<ClaimJob>(&request))
-    claims_[claim->job->id] = operations_ + 1;
+  if (const auto* claim = std::get_if<ClaimJob>(&request)) {
+    last_claim_ = watched_ = claim->job->id;
+    claims_[last_claim_] = operations_ + 1;
+  }
   ++operations_;
   Operation made;
   made.expected = stores::apply(model_, request);
@@ -266,6 +272,12 @@ Request Generator::reopen() {
   for (int tries = 0; tries < 20 && job && !is_ended(job->state); ++tries) job = some_job();
   const CellKey& cell = !job || dice_.one_in(3) ? some_cell() : job->cell;
   return ReopenEnded{job ? job->id : 7, cell, id_source_.next(now()), now()};
+}
+
+/// A request that changes nothing, and whose answer shows the claimed job.
+Request Generator::show(JobId claimed) {
+  if (dice_.one_in(2)) return CancelWaiting{claimed, some_cell(), now()};
+  return ReopenEnded{claimed, some_cell(), id_source_.next(now()), now()};
 }
 
 Request Generator::hold() {

@@ -42,6 +42,7 @@ class Generator {
   Request record();
   Request cancel();
   Request reopen();
+  Request show(JobId claimed);
   Request hold();
   Request move();
   Request fetch();
@@ -72,6 +73,8 @@ class Generator {
   std::vector<JobPtr> versions_;         ///< Some that jobs once had.
   std::size_t operations_ = 0;           ///< In this life.
   std::map<JobId, std::size_t> claims_;  ///< The number of operations up to the claim of a job.
+  JobId last_claim_ = 0;                 ///< 0: no answer has been asked to show it yet.
+  JobId watched_ = 0;
   std::uint64_t leases_ = 0;
   JobIdSource id_source_;
   std::int64_t now_ms_ = 1'700'000'000'000;

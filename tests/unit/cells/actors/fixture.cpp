@@ -123,8 +123,7 @@ void Fixture::start() {
   rule.settings.timeout = milliseconds{1000};
   rule.settings.retry = {3, milliseconds{100}, milliseconds{1000}};
   rule.settings.jobs_max = jobs_max_;
-  options.routing = std::make_shared<const Routing>(no_cells_ ? std::vector<CellRule>{}
-                                                              : std::vector<CellRule>{rule});
+  options.routing = std::make_shared<const Routing>(rules_.value_or(std::vector{rule}));
   for (const std::string name : {"dns", "billing"}) {
     options.services[name] = service_entry();
   }

@@ -100,8 +100,8 @@ class Fixture {
   /// Starts an engine with one cell or template, (*, *), and a pool of this size.
   explicit Fixture(std::uint32_t pool_size = 1, bool per_customer = false);
   // In force from the next start on.
-  void remove_cells() { no_cells_ = true; }
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
+  void configure(std::vector<CellRule> rules) { rules_ = std::move(rules); }
   void limit_batches(const StoreBatches& batches) { batches_ = batches; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
@@ -182,9 +182,9 @@ class Fixture {
 
   std::uint32_t pool_size_;
   bool per_customer_;
-  bool no_cells_ = false;
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
   StoreBatches batches_;
+  std::optional<std::vector<CellRule>> rules_;
   caf::actor_system_config config_;
   std::unique_ptr<Daemon> daemon_;
 };

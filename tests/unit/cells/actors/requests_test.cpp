@@ -215,7 +215,7 @@ TEST_CASE("a job of a removed cell can be cancelled") {
   Fixture engine;
   const JobId running = engine.submit("a");
   const JobId queued = engine.submit("b");
-  engine.remove_cells();
+  engine.configure({});
   engine.crash_and_restart();
   CHECK(engine.cancel(queued).job->state == JobState::cancelled);
   CHECK(engine.cancel(running).job->state == JobState::cancelled);

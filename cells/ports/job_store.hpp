@@ -67,8 +67,9 @@ struct BacklogsListed {
   std::vector<StoredBacklog> backlogs;
 };
 
-/// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them.
-/// Lines, places and leases do not change.
+/// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them:
+/// runnable ones first, in the order of FetchRunnable, then the others by state and place. Lines,
+/// places and leases do not change.
 struct MoveJobs {
   StoredBacklog from;
   CellKey to;

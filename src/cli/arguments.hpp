@@ -1,65 +1,58 @@
-// Parses a command line according to the tables in `verbs.hpp`.
+// The flags and words of a verb, as CLI11 parsed them, and the checks of their values.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "src/cli/time_words.hpp"
 
 namespace celld::cli {
 
-struct Verb;
-
-/// The words and flags of a verb. Flags are looked up by their long names, such as "--customer".
+/// Flags are looked up by their long names, such as "--customer", first among those of the verb and
+/// then among the common ones. The typed getters expect values that have passed their checks.
 class Arguments {
  public:
-  bool has(std::string_view flag) const { return flags_.find(flag) != flags_.end(); }
-  /// The value of the flag's last occurrence; nothing when the flag was not given.
-  std::optional<std::string> text(std::string_view flag) const;
-  /// The values of all occurrences, in order.
-  std::vector<std::string> texts(std::string_view flag) const;
-  /// As `texts`, with each value split at its commas.
-  std::vector<std::string> list(std::string_view flag) const;
+  explicit Arguments(const CLI::App& verb) : verb_(&verb) {}
 
-  /// The typed getters throw a Failure when the value is malformed. A flag given without its
-  /// optional value reads as nothing.
-  std::optional<milliseconds> duration(std::string_view flag) const;
-  std::optional<std::int64_t> integer(std::string_view flag) const;
+  bool has(const std::string& flag) const { return option(flag).count() > 0; }
+  /// The value of the flag's last occurrence; nothing when the flag was not given.
+  std::optional<std::string> text(const std::string& flag) const;
+  /// The values of all occurrences, in order.
+  std::vector<std::string> texts(const std::string& flag) const { return option(flag).results(); }
+  /// As `texts`, with each value split at its commas.
+  std::vector<std::string> list(const std::string& flag) const;
+
+  /// A flag given without its optional value reads as nothing.
+  std::optional<milliseconds> duration(const std::string& flag) const;
+  std::optional<std::int64_t> integer(const std::string& flag) const;
   /// A time in the API's format, from a time or from a duration after (`direction` 1) or before
   /// (-1) now.
-  std::optional<std::string> moment(std::string_view flag, int direction) const;
+  std::optional<std::string> moment(const std::string& flag, int direction) const;
 
-  const std::vector<std::string>& words() const { return words_; }
-
-  void add_flag(std::string_view flag, std::string value) {
-    flags_[std::string(flag)].push_back(std::move(value));
-  }
-  void add_word(std::string word) { words_.push_back(std::move(word)); }
+  std::vector<std::string> words() const;
 
  private:
-  std::map<std::string, std::vector<std::string>, std::less<>> flags_;
-  std::vector<std::string> words_;
+  const CLI::Option& option(const std::string& flag) const;
+
+  const CLI::App* verb_;
 };
 
-struct CommandLine {
-  const Verb* verb = nullptr;  ///< Null only with `help` or `version`.
-  std::string noun;
-  bool help = false;
-  bool version = false;
-  Arguments arguments;
-};
+/// What is wrong with a value; empty when it is valid.
+std::string duration_fault(const std::string& text);
+std::string integer_fault(const std::string& text);
+std::string moment_fault(const std::string& text);
+std::string pair_fault(const std::string& text);
 
-/// Flags may appear anywhere after the verb; the common flags may also precede it. "--" ends the
-/// flags. Throws a Failure that describes the error.
-CommandLine parse_command_line(const std::vector<std::string>& words);
+/// Splits "NAME=VALUE" at the first "=".
+std::pair<std::string, std::string> name_and_value(const std::string& text);
 
-/// Splits "NAME=VALUE" at the first "=". Throws a Failure that names the flag for any other form.
-std::pair<std::string, std::string> name_and_value(std::string_view flag, const std::string& text);
+/// `text`, safe for a terminal, in single quotes.
+std::string in_quotes(std::string_view text);
 
 }  // namespace celld::cli

@@ -5,9 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/problem.hpp"
+#include "src/cli/session.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs_run.hpp"
 #include "src/cli/whole_file.hpp"
 #include "src/repr_digest.hpp"
 
@@ -43,10 +44,8 @@ Received receive(Session& session, Take take) {
   return received;
 }
 
-}  // namespace
-
 ExitCode backup(Session& session, const Arguments& arguments) {
-  const std::string& path = arguments.words().front();
+  const std::string path = arguments.words().front();
   if (path == "-") {
     if (session.out().is_terminal())
       throw usage_failure(
@@ -64,6 +63,21 @@ ExitCode backup(Session& session, const Arguments& arguments) {
     session.out().print(cleaned(path) + ": " + std::to_string(received.bytes) + " bytes\n");
   }
   return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_backup(Commands& commands) {
+  CLI::App& verb = commands.add(
+      "", "backup",
+      {"copy celld's database to a file",
+       "The copy has all customers' jobs as of the moment it begins; - is standard output. FILE\n"
+       "appears once it is complete and verified; until then the data is in FILE.partial.\n"
+       "Requires the scope `admin`.",
+       "cellctl backup celld-$(date +%F).db"},
+      backup);
+  add_word(verb, "FILE", "the new file")->required();
+  add_switch(verb, "--force", "replace FILE if it exists");
 }
 
 }  // namespace celld::cli

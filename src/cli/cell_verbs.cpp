@@ -2,10 +2,10 @@
 #include <string>
 
 #include "src/cli/cell_view.hpp"
+#include "src/cli/commands.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/pages.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs_run.hpp"
 
 namespace celld::cli {
 namespace {
@@ -34,15 +34,6 @@ ExitCode change(Session& session, const Request& request) {
   return ExitCode::ok;
 }
 
-/// Posts an action without a body, such as "pause", to each cell.
-ExitCode post_to_each(Session& session, const Arguments& arguments, const std::string& action) {
-  return for_each_word(arguments.words(), [&](const std::string& cell) {
-    return change(session, {.method = "POST", .path = admin_path(cell) + "/" + action});
-  });
-}
-
-}  // namespace
-
 ExitCode cell_list(Session& session, const Arguments& arguments) {
   Listing listing{.path = "/v1/cells", .query = {}, .what = "cells"};
   if (auto limit = arguments.text("--limit")) listing.query.emplace_back("limit", *limit);
@@ -70,7 +61,7 @@ ExitCode cell_get(Session& session, const Arguments& arguments) {
 
 ExitCode cell_resize(Session& session, const Arguments& arguments) {
   const bool reset = arguments.has("--reset");
-  const auto& words = arguments.words();
+  const auto words = arguments.words();
   if (reset != (words.size() == 1))
     throw usage_failure("cell resize needs a cell and either a number of workers or --reset");
   const std::string path = admin_path(words.front()) + "/pool";
@@ -82,16 +73,55 @@ ExitCode cell_resize(Session& session, const Arguments& arguments) {
   return change(session, {.method = "PUT", .path = path, .body = body});
 }
 
-ExitCode cell_pause(Session& session, const Arguments& arguments) {
-  return post_to_each(session, arguments, "pause");
+/// `name` is also the last segment of the path: celld takes the action without a body.
+void add_cell_action(Commands& commands, const std::string& name, const std::string& summary) {
+  const auto post = [name](Session& session, const Arguments& arguments) {
+    return for_each_word(arguments.words(), [&](const std::string& cell) {
+      return change(session, {.method = "POST", .path = admin_path(cell) + "/" + name});
+    });
+  };
+  CLI::App& verb =
+      commands.add("cell", name, {summary, "", "cellctl cell " + name + " acme/dns"}, post);
+  add_words(verb, "CUSTOMER/PRODUCT", "the cells");
 }
 
-ExitCode cell_resume(Session& session, const Arguments& arguments) {
-  return post_to_each(session, arguments, "resume");
+void add_cell_list(Commands& commands) {
+  CLI::App& verb = commands.add(
+      "cell", "list",
+      {"list cells", "A * after the pool size marks an override.", "cellctl cell list --watch 5s"},
+      cell_list);
+  add_page_flags(verb);
 }
 
-ExitCode cell_drain(Session& session, const Arguments& arguments) {
-  return post_to_each(session, arguments, "drain");
+void add_cell_get(Commands& commands) {
+  CLI::App& verb = commands.add(
+      "cell", "get",
+      {"show cells", "* stands for any; quote it in the shell.", "cellctl cell get acme/dns '*/*'"},
+      cell_get);
+  add_words(verb, "CUSTOMER/PRODUCT", "the cells");
+  add_watch(verb);
+}
+
+void add_cell_resize(Commands& commands) {
+  CLI::App& verb = commands.add(
+      "cell", "resize",
+      {"change the pool size of a cell", "Interrupts no job. The new size survives a restart.",
+       "cellctl cell resize acme/dns 12"},
+      cell_resize);
+  add_word(verb, "CUSTOMER/PRODUCT", "the cell")->required();
+  add_word(verb, "SIZE", "the number of workers");
+  add_switch(verb, "--reset", "restore the configured size");
+}
+
+}  // namespace
+
+void add_cell_verbs(Commands& commands) {
+  add_cell_list(commands);
+  add_cell_get(commands);
+  add_cell_resize(commands);
+  add_cell_action(commands, "pause", "accept jobs but start none");
+  add_cell_action(commands, "resume", "end a pause or a drain");
+  add_cell_action(commands, "drain", "finish queued jobs but accept none");
 }
 
 }  // namespace celld::cli

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
-#include "src/cli/verbs.hpp"
-#include "src/cli/verbs_run.hpp"
+#include "src/cli/commands.hpp"
+#include "src/cli/session.hpp"
 
 namespace celld::cli {
 namespace {
@@ -12,118 +13,125 @@ namespace {
 constexpr std::string_view states =
     "scheduled queued running retrying compensating succeeded failed cancelled";
 
-void append_word(std::string& words, std::string_view word) {
-  if (!words.empty()) words += ' ';
-  words += word;
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  return CLI::detail::join(words, std::string(separator));
 }
 
-/// "--state", or "-f --file".
-std::string names_of(const Flag& flag) {
-  std::string names(flag.letter());
-  append_word(names, flag.long_name());
+/// The flags of `command` itself.
+std::vector<const CLI::Option*> flags_of(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return option->nonpositional(); });
+}
+
+/// {"--state"}, or {"-f", "--file"}.
+std::vector<std::string> names_of(const CLI::Option& flag) {
+  std::vector<std::string> names;
+  for (const std::string& letter : flag.get_snames()) names.push_back("-" + letter);
+  for (const std::string& name : flag.get_lnames()) names.push_back("--" + name);
   return names;
 }
 
-std::string names_of(const Flags& flags) {
-  std::string names;
-  for (const Flag& flag : flags) append_word(names, names_of(flag));
-  return names;
-}
-
-/// The verbs of a noun; for an empty noun, all possible first words.
-std::string words_after(std::string_view noun) {
-  std::string words;
-  for (const Verb& verb : verbs())
-    if (verb.noun == noun) append_word(words, verb.name);
-  if (noun.empty())
-    for (const std::string_view each : nouns()) append_word(words, each);
+/// All flags that may follow `command`: its own and the common ones.
+std::vector<std::string> flag_words(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* flag : flags_of(*app)) {
+      const auto names = names_of(*flag);
+      words.insert(words.end(), names.begin(), names.end());
+    }
+  }
   return words;
+}
+
+bool is_noun(const CLI::App& command) {
+  return !command.get_subcommands({}).empty();
+}
+
+std::vector<const CLI::App*> nouns_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return is_noun(*command); });
+}
+
+/// The commands that may follow `command`, verbs before nouns.
+std::vector<std::string> words_after(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const bool nouns : {false, true})
+    for (const CLI::App* next : command.get_subcommands({}))
+      if (is_noun(*next) == nouns) words.push_back(next->get_name());
+  return words;
+}
+
+bool has_files(const CLI::App& verb) {
+  return verb.get_option_no_throw("FILE") != nullptr;
 }
 
 /// The names of all flags that satisfy `wanted`, without duplicates, joined by `separator`.
 template <class Wanted>
-std::string flags_where(Wanted wanted, std::string_view separator) {
-  std::vector<std::string_view> names;
-  const auto collect = [&](const Flags& flags) {
-    for (const Flag& flag : flags) {
-      for (const std::string_view name : {flag.letter(), flag.long_name()}) {
-        const bool known = std::find(names.begin(), names.end(), name) != names.end();
-        if (!name.empty() && !known && wanted(flag)) names.push_back(name);
-      }
-    }
+std::string flags_where(const CLI::App& app, std::string_view separator, Wanted wanted) {
+  std::vector<std::string> names;
+  const auto collect = [&](const CLI::App& command) {
+    for (const CLI::Option* flag : flags_of(command))
+      for (const std::string& name : names_of(*flag))
+        if (wanted(*flag) && std::find(names.begin(), names.end(), name) == names.end())
+          names.push_back(name);
   };
-  collect(common_flags());
-  for (const Verb& verb : verbs()) collect(verb.flags);
-  std::string text;
-  for (const std::string_view name : names) {
-    if (!text.empty()) text += separator;
-    text += name;
-  }
-  return text;
+  collect(app);
+  for (const CLI::App* verb : verbs_of(app)) collect(*verb);
+  return joined(names, separator);
 }
 
-std::string values_of(std::string_view value, std::string_view separator) {
-  return flags_where([&](const Flag& flag) { return flag.value == value; }, separator);
+std::string flags_with(const CLI::App& app, std::string_view type, std::string_view separator) {
+  return flags_where(app, separator,
+                     [&](const CLI::Option& flag) { return flag.get_type_name() == type; });
 }
 
-std::string other_values(std::string_view separator) {
-  return flags_where(
-      [](const Flag& flag) {
-        return flag.takes_value() && !flag.value_is_optional() && flag.value != "FILE" &&
-               flag.value != "STATE";
-      },
-      separator);
+std::string other_values(const CLI::App& app, std::string_view separator) {
+  return flags_where(app, separator, [](const CLI::Option& flag) {
+    const std::string type = flag.get_type_name();
+    return takes_value(flag) && type != "FILE" && type != "STATE";
+  });
 }
 
 /// `text` in single quotes for a shell.
-std::string shell_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+std::string shell_quoted(const std::string& text) {
+  return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
 }
 
 /// The arms of a `case` on "noun verb" that set `words`.
-std::string bash_cases() {
+std::string bash_cases(const CLI::App& app) {
   std::string arms;
-  const auto add = [&](const std::string& command, const std::string& words, bool files) {
-    arms += "    '" + command + "') words='" + words + "'" + (files ? " files=1" : "") + " ;;\n";
+  const auto add = [&](const CLI::App& command, std::vector<std::string> words, bool files) {
+    arms += "    '" + name_of(command) + "') words='" + joined(words, " ") + "'" +
+            (files ? " files=1" : "") + " ;;\n";
   };
-  add("", words_after("") + " " + names_of(common_flags()), false);
-  for (const std::string_view noun : nouns()) add(std::string(noun), words_after(noun), false);
-  for (const Verb& verb : verbs()) {
-    std::string command(verb.noun);
-    append_word(command, verb.name);
-    std::string words = names_of(verb.flags);
-    append_word(words, names_of(common_flags()));
-    add(command, words, verb.words.starts_with("FILE"));
-  }
+  auto first = words_after(app);
+  const auto common = flag_words(app);
+  first.insert(first.end(), common.begin(), common.end());
+  add(app, first, false);
+  for (const CLI::App* noun : nouns_of(app)) add(*noun, words_after(*noun), false);
+  for (const CLI::App* verb : verbs_of(app)) add(*verb, flag_words(*verb), has_files(*verb));
   return arms;
 }
 
 /// The bash function that fills COMPREPLY with the words and files that can come next.
-std::string bash_function() {
+std::string bash_function(const CLI::App& app) {
+  const std::string state_flags = flags_with(app, "STATE", " | ");
+  const std::string file_flags = flags_with(app, "FILE", " | ");
+  const std::string other_flags = other_values(app, " | ");
   return R"(_cellctl() {
   local word previous command='' words='' files='' skip='' i
   word=${COMP_WORDS[COMP_CWORD]}
   previous=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   case $previous in
-    )" + values_of("STATE", " | ") +
+    )" + state_flags +
          R"()
       mapfile -t COMPREPLY < <(compgen -W ')" +
          std::string(states) + R"(' -- "$word")
       return ;;
-    )" + values_of("FILE", " | ") +
+    )" + file_flags +
          R"()
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    )" + other_values(" | ") +
+    )" + other_flags +
          R"()
       return ;;
   esac
@@ -134,8 +142,7 @@ std::string bash_function() {
     fi
     case ${COMP_WORDS[i]} in
       )" +
-         values_of("STATE", " | ") + " | " + values_of("FILE", " | ") + " | " +
-         other_values(" | ") +
+         state_flags + " | " + file_flags + " | " + other_flags +
          R"() skip=1 ;;
       -*) ;;
       *)
@@ -147,7 +154,7 @@ std::string bash_function() {
     esac
   done
   case $command in
-)" + bash_cases() +
+)" + bash_cases(app) +
          R"(  esac
   mapfile -t COMPREPLY < <(
     compgen -W "$words" -- "$word"
@@ -157,68 +164,87 @@ std::string bash_function() {
 )";
 }
 
+/// The arms of a `case` on "noun verb" that set `candidates`.
+std::string zsh_cases(const CLI::App& app) {
+  std::string arms;
+  const auto add = [&](const CLI::App& command, const std::vector<std::string>& words, bool files) {
+    arms += "    '" + name_of(command) + "') candidates=(" + joined(words, " ") + ")" +
+            (files ? "; _files" : "") + " ;;\n";
+  };
+  auto first = words_after(app);
+  const auto common = flag_words(app);
+  first.insert(first.end(), common.begin(), common.end());
+  add(app, first, false);
+  for (const CLI::App* verb : verbs_of(app)) add(*verb, flag_words(*verb), has_files(*verb));
+  for (const CLI::App* noun : nouns_of(app)) add(*noun, words_after(*noun), false);
+  return arms;
+}
+
 std::string fish_line(const std::string& condition, const std::string& rest) {
   return "complete -c cellctl -n " + shell_quoted(condition) + " " + rest + "\n";
 }
 
 /// A fish condition: the line contains the verb.
-std::string fish_seen(const Verb& verb) {
-  std::string seen = "__fish_seen_subcommand_from ";
-  if (!verb.noun.empty()) seen.append(verb.noun).append("; and __fish_seen_subcommand_from ");
-  return seen.append(verb.name);
+std::string fish_seen(const CLI::App& verb) {
+  return "__fish_seen_subcommand_from " +
+         CLI::detail::find_and_replace(name_of(verb), " ", "; and __fish_seen_subcommand_from ");
 }
 
 /// A fish condition: the verb can come next.
-std::string fish_before(const Verb& verb) {
-  if (verb.noun.empty()) return "__fish_use_subcommand";
-  std::string before = "__fish_seen_subcommand_from ";
-  before.append(verb.noun).append("; and not __fish_seen_subcommand_from ");
-  return before + words_after(verb.noun);
+std::string fish_before(const CLI::App& verb) {
+  const CLI::App& noun = *verb.get_parent();
+  if (noun.get_parent() == nullptr) return "__fish_use_subcommand";
+  return "__fish_seen_subcommand_from " + noun.get_name() +
+         "; and not __fish_seen_subcommand_from " + joined(words_after(noun), " ");
 }
 
-std::string fish_flag(const std::string& condition, const Flag& flag) {
+std::string fish_flag(const std::string& condition, const CLI::Option& flag) {
   std::string rest;
-  if (!flag.letter().empty()) rest += "-s " + std::string(flag.letter().substr(1)) + " ";
-  rest += "-l " + std::string(flag.long_name().substr(2));
-  if (flag.value == "FILE") {
+  for (const std::string& letter : flag.get_snames()) rest += "-s " + letter + " ";
+  rest += "-l " + flag.get_lnames().front();
+  const std::string type = flag.get_type_name();
+  if (type == "FILE") {
     rest += " -r -F";
-  } else if (flag.value == "STATE") {
-    rest += " -x -a " + shell_quoted(states);
-  } else if (flag.takes_value() && !flag.value_is_optional()) {
+  } else if (type == "STATE") {
+    rest += " -x -a " + shell_quoted(std::string(states));
+  } else if (takes_value(flag)) {
     rest += " -x";
   }
-  return fish_line(condition, rest + " -d " + shell_quoted(flag.help));
+  return fish_line(condition, rest + " -d " + shell_quoted(flag.get_description()));
+}
+
+void add_shell(Commands& commands, const std::string& shell, const std::string& file,
+               std::string (*script)(const CLI::App& app)) {
+  commands.add("completion", shell,
+               {"print the completion script for " + shell, "",
+                "cellctl completion " + shell + " > " + file},
+               [&commands, script](Session& session, const Arguments&) {
+                 session.out().print(script(commands.app()));
+                 return ExitCode::ok;
+               });
 }
 
 }  // namespace
 
-std::string bash_completion() {
+std::string bash_completion(const CLI::App& app) {
   return "# shellcheck shell=bash\n"
          "# Completion of cellctl for bash, generated by `cellctl completion bash`.\n" +
-         bash_function() + "complete -o filenames -F _cellctl cellctl\n";
+         bash_function(app) + "complete -o filenames -F _cellctl cellctl\n";
 }
 
-std::string zsh_completion() {
-  std::string arms;
-  for (const Verb& verb : verbs()) {
-    std::string command(verb.noun);
-    append_word(command, verb.name);
-    std::string words = names_of(verb.flags);
-    append_word(words, names_of(common_flags()));
-    arms += "    " + shell_quoted(command) + ") candidates=(" + words + ")" +
-            (verb.words.starts_with("FILE") ? "; _files" : "") + " ;;\n";
-  }
-  for (const std::string_view noun : nouns())
-    arms += "    " + shell_quoted(noun) + ") candidates=(" + words_after(noun) + ") ;;\n";
+std::string zsh_completion(const CLI::App& app) {
+  const std::string state_flags = flags_with(app, "STATE", "|");
+  const std::string file_flags = flags_with(app, "FILE", "|");
+  const std::string other_flags = other_values(app, "|");
   return R"(#compdef cellctl
 # Completion of cellctl for zsh, generated by `cellctl completion zsh`.
 _cellctl() {
   local command='' skip='' i
   local -a candidates
   case $words[CURRENT-1] in
-    )" + values_of("STATE", "|") +
-         ") compadd -- " + std::string(states) + "; return ;;\n    " + values_of("FILE", "|") +
-         ") _files; return ;;\n    " + other_values("|") + R"() return ;;
+    )" + state_flags +
+         ") compadd -- " + std::string(states) + "; return ;;\n    " + file_flags +
+         ") _files; return ;;\n    " + other_flags + R"() return ;;
   esac
   for ((i = 2; i < CURRENT; i++)); do
     if [[ -n $skip ]]; then
@@ -227,7 +253,7 @@ _cellctl() {
     fi
     case $words[i] in
       )" +
-         values_of("STATE", "|") + "|" + values_of("FILE", "|") + "|" + other_values("|") +
+         state_flags + "|" + file_flags + "|" + other_flags +
          R"() skip=1 ;;
       -*) ;;
       *)
@@ -239,44 +265,35 @@ _cellctl() {
     esac
   done
   case $command in
-    '') candidates=()" +
-         words_after("") + " " + names_of(common_flags()) + ") ;;\n" + arms + R"(  esac
+)" + zsh_cases(app) +
+         R"(  esac
   compadd -- $candidates
 }
 _cellctl "$@"
 )";
 }
 
-std::string fish_completion() {
+std::string fish_completion(const CLI::App& app) {
   std::string text =
       "# Completion of cellctl for fish, generated by `cellctl completion fish`.\n"
       "complete -c cellctl -f\n";
-  for (const Flag& flag : common_flags()) text += fish_flag("true", flag);
-  for (const Verb& verb : verbs()) {
-    const std::string before = fish_before(verb);
-    const std::string seen = fish_seen(verb);
-    text += fish_line(before, "-a " + std::string(verb.name) + " -d " + shell_quoted(verb.summary));
-    for (const Flag& flag : verb.flags) text += fish_flag(seen, flag);
-    if (verb.words.starts_with("FILE")) text += fish_line(seen, "-F");
+  for (const CLI::Option* flag : flags_of(app)) text += fish_flag("true", *flag);
+  for (const CLI::App* verb : verbs_of(app)) {
+    const std::string seen = fish_seen(*verb);
+    text += fish_line(fish_before(*verb),
+                      "-a " + verb->get_name() + " -d " + shell_quoted(verb->get_description()));
+    for (const CLI::Option* flag : flags_of(*verb)) text += fish_flag(seen, *flag);
+    if (has_files(*verb)) text += fish_line(seen, "-F");
   }
-  for (const std::string_view noun : nouns())
-    text += fish_line("__fish_use_subcommand", "-a " + std::string(noun));
+  for (const CLI::App* noun : nouns_of(app))
+    text += fish_line("__fish_use_subcommand", "-a " + noun->get_name());
   return text;
 }
 
-ExitCode print_completion_bash(Session& session, const Arguments&) {
-  session.out().print(bash_completion());
-  return ExitCode::ok;
-}
-
-ExitCode print_completion_zsh(Session& session, const Arguments&) {
-  session.out().print(zsh_completion());
-  return ExitCode::ok;
-}
-
-ExitCode print_completion_fish(Session& session, const Arguments&) {
-  session.out().print(fish_completion());
-  return ExitCode::ok;
+void add_completion_verbs(Commands& commands) {
+  add_shell(commands, "bash", "/etc/bash_completion.d/cellctl", bash_completion);
+  add_shell(commands, "zsh", "/usr/local/share/zsh/site-functions/_cellctl", zsh_completion);
+  add_shell(commands, "fish", "~/.config/fish/completions/cellctl.fish", fish_completion);
 }
 
 }  // namespace celld::cli

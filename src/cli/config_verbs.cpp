@@ -4,9 +4,10 @@
 #include <variant>
 #include <vector>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/input.hpp"
+#include "src/cli/session.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs_run.hpp"
 #include "src/config/config.hpp"
 #include "src/config/programs.hpp"
 #include "src/http/tls.hpp"
@@ -63,8 +64,6 @@ ExitCode check_file(Session& session, const std::string& path) {
   return faults.empty() ? ExitCode::ok : ExitCode::usage;
 }
 
-}  // namespace
-
 ExitCode config_check(Session& session, const Arguments& arguments) {
   return for_each_word(arguments.words(),
                        [&](const std::string& path) { return check_file(session, path); });
@@ -78,6 +77,25 @@ ExitCode config_show(Session& session, const Arguments&) {
                                           : document.dump(indentation, ' ', false,
                                                           json::Value::error_handler_t::replace));
   return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_config_verbs(Commands& commands) {
+  CLI::App& check = commands.add(
+      "config", "check",
+      {"check configuration files",
+       "Also checks the secrets, certificates and programs that they name, in this environment\n"
+       "and on this machine. Exits with 2 if a file has faults.",
+       "cellctl config check /etc/celld/celld.json"},
+      config_check);
+  add_words(check, "FILE", "the files");
+
+  commands.add(
+      "config", "show",
+      {"show the configuration in force",
+       "Includes all defaults and no secrets. Requires the scope `admin`.", "cellctl config show"},
+      config_show);
 }
 
 }  // namespace celld::cli

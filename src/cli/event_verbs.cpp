@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/follow.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs_run.hpp"
 
 namespace celld::cli {
 namespace {
@@ -65,8 +65,6 @@ ExitCode wait_for(Session& session, const std::string& id, const Deadline& deadl
   return outcome_of(job);
 }
 
-}  // namespace
-
 ExitCode job_wait(Session& session, const Arguments& arguments) {
   Deadline deadline;
   if (const auto time = arguments.duration("--timeout"))
@@ -76,15 +74,41 @@ ExitCode job_wait(Session& session, const Arguments& arguments) {
 }
 
 ExitCode job_events(Session& session, const Arguments& arguments) {
-  if (!arguments.words().empty()) {
+  const auto words = arguments.words();
+  if (!words.empty()) {
     if (arguments.has("--customer") || arguments.has("--product"))
       throw usage_failure("--customer and --product cannot be combined with a job ID");
-    return print_events(session, events_path(arguments.words().front()), true);
+    return print_events(session, events_path(words.front()), true);
   }
   std::vector<std::pair<std::string, std::string>> query;
   if (const auto customer = arguments.text("--customer")) query.emplace_back("customer", *customer);
   if (const auto product = arguments.text("--product")) query.emplace_back("product", *product);
   return print_events(session, "/v1/events" + query_of(query), false);
+}
+
+}  // namespace
+
+void add_event_verbs(Commands& commands) {
+  CLI::App& wait = commands.add(
+      "job", "wait",
+      {"wait until jobs end",
+       "Exits with 0 if all succeeded, 1 if one failed or was cancelled, 6 after the timeout.",
+       "cellctl job wait 06f3k9v2m8qzr --timeout 5m"},
+      job_wait);
+  add_words(wait, "ID", "the jobs");
+  add_value(wait, "--timeout", "DURATION", "stop waiting after this long in total (no limit)")
+      ->check(duration_fault);
+
+  CLI::App& events = commands.add(
+      "job", "events",
+      {"follow the state changes of one job or of all",
+       "With an ID, exits when that job has ended. Reconnects when the connection breaks. With\n"
+       "--json each line is the job after the change.",
+       "cellctl job events --customer acme --json"},
+      job_events);
+  add_word(events, "ID", "the job");
+  add_value(events, "--customer", "NAME", "show only jobs of this customer");
+  add_value(events, "--product", "NAME", "show only jobs for this product");
 }
 
 }  // namespace celld::cli

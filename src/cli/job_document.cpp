@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/failure.hpp"
 #include "src/cli/input.hpp"
 #include "src/cli/members.hpp"
@@ -72,11 +73,11 @@ class Overlay {
       object_in(job_, "retry")["max_attempts"] = *most;
     apply_times();
     for (const std::string& text : arguments_.texts("--parameter")) {
-      const auto [name, value] = name_and_value("--parameter", text);
+      const auto [name, value] = name_and_value(text);
       object_in(job_, "parameters")[name] = parameter_value(name, value);
     }
     for (const std::string& text : arguments_.texts("--label")) {
-      auto [name, value] = name_and_value("--label", text);
+      auto [name, value] = name_and_value(text);
       object_in(job_, "labels")[name] = std::move(value);
     }
   }
@@ -85,8 +86,6 @@ class Overlay {
   void apply_entity() {
     if (const auto entity = arguments_.text("--entity")) {
       const std::size_t slash = entity->find('/');
-      if (slash == std::string::npos)
-        throw usage_failure("--entity needs TYPE/ID, such as zone/example.com");
       object_in(job_, "entity")["type"] = entity->substr(0, slash);
       object_in(job_, "entity")["id"] = entity->substr(slash + 1);
     }
@@ -112,7 +111,36 @@ class Overlay {
   json::Value& job_;
 };
 
+std::string entity_fault(const std::string& text) {
+  return text.find('/') == std::string::npos ? "needs TYPE/ID, such as zone/example.com" : "";
+}
+
 }  // namespace
+
+void add_job_flags(CLI::App& verb) {
+  add_value(verb, "-f,--file", "FILE",
+            "read the job as JSON, - for standard input; flags override it");
+  add_value(verb, "--customer", "NAME", "set the customer");
+  add_value(verb, "--product", "NAME", "set the product");
+  add_value(verb, "--action", "TEXT", "set the action");
+  add_value(verb, "--entity", "TYPE/ID", "set the entity; also as two words")->check(entity_fault);
+  add_value(verb, "--subtype", "TEXT", "set the subtype of the entity");
+  add_value(verb, "--service", "NAME,...", "call these services, in this order");
+  add_value(verb, "--parameter", "KEY=VALUE", "set a parameter; VALUE is JSON or text; repeatable")
+      ->check(pair_fault);
+  add_value(verb, "--priority", "1-9", "set the priority; 9 runs first (5)")->check(integer_fault);
+  add_value(verb, "--delay", "DURATION", "start no earlier than this long from now")
+      ->check(duration_fault);
+  add_value(verb, "--at", "TIME", "start no earlier than this time")->check(moment_fault);
+  add_value(verb, "--expires", "TIME", "fail the job if it has not ended by this time")
+      ->check(moment_fault);
+  add_value(verb, "--timeout", "DURATION", "limit each attempt at a service")
+      ->check(duration_fault);
+  add_value(verb, "--max-attempts", "N", "limit the attempts at each service")
+      ->check(integer_fault);
+  add_value(verb, "--on-failure", "WHAT", "choose what happens after a failure: stop");
+  add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable")->check(pair_fault);
+}
 
 JobDocument job_document(const Arguments& arguments) {
   File file;

@@ -12,8 +12,11 @@ struct JobDocument {
   std::string idempotency_key;  ///< From the flag or the file; empty: neither has one.
 };
 
+/// The flags that `job_document` reads, but for --key.
+void add_job_flags(CLI::App& verb);
+
 /// The job in `--file`, overridden by the other flags; without a file, the flags alone. celld
-/// validates the members. Throws a Failure when the file is not a JSON object or a flag is
+/// validates the members. Throws a Failure when the file is not a JSON object or a parameter is
 /// malformed.
 JobDocument job_document(const Arguments& arguments);
 

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/pages.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs_run.hpp"
 
 namespace celld::cli {
 namespace {
@@ -33,28 +33,13 @@ PageQuery job_query(const Arguments& arguments) {
     if (slash < entity->size()) query.emplace_back("entity_id", entity->substr(slash + 1));
   }
   for (const std::string& text : arguments.texts("--label")) {
-    auto [name, value] = name_and_value("--label", text);
+    auto [name, value] = name_and_value(text);
     query.emplace_back("label." + name, std::move(value));
   }
   if (auto since = arguments.moment("--since", -1)) query.emplace_back("created_after", *since);
   if (auto until = arguments.moment("--until", -1)) query.emplace_back("created_before", *until);
   return query;
 }
-
-/// Posts an action, such as "cancel", to each job and prints the job's new state.
-ExitCode post_to_each(Session& session, const Arguments& arguments, const std::string& action) {
-  return for_each_word(arguments.words(), [&](const std::string& id) {
-    const Answer answer = session.ask({.method = "POST", .path = job_path(id) + "/" + action});
-    if (session.json()) {
-      session.out().print_json(answer.body);
-    } else {
-      session.out().print(job_sentence(document_of(answer)) + "\n");
-    }
-    return ExitCode::ok;
-  });
-}
-
-}  // namespace
 
 ExitCode job_get(Session& session, const Arguments& arguments) {
   return show(session, arguments, [&] {
@@ -80,12 +65,64 @@ ExitCode job_list(Session& session, const Arguments& arguments) {
   return show_listing<JobTable>(session, arguments, listing, [] { return JobTable(wall_now()); });
 }
 
-ExitCode job_cancel(Session& session, const Arguments& arguments) {
-  return post_to_each(session, arguments, "cancel");
+void add_job_get(Commands& commands) {
+  CLI::App& verb = commands.add("job", "get",
+                                {"show jobs", "With --watch, exits when all jobs have ended.",
+                                 "cellctl job get 06f3k9v2m8qzr --watch"},
+                                job_get);
+  add_words(verb, "ID", "the jobs");
+  add_watch(verb);
 }
 
-ExitCode job_retry(Session& session, const Arguments& arguments) {
-  return post_to_each(session, arguments, "retry");
+void add_job_list(Commands& commands) {
+  CLI::App& verb =
+      commands.add("job", "list",
+                   {"list jobs, newest first",
+                    "TIME is 2026-11-20T22:42:56Z, 2026-11-20, or a duration before now.",
+                    "cellctl job list --customer acme --state failed --since 2h"},
+                   job_list);
+  add_value(verb, "--customer", "NAME", "show only jobs of this customer");
+  add_value(verb, "--product", "NAME", "show only jobs for this product");
+  add_value(verb, "--state", "STATE", "show only jobs in this state");
+  add_value(verb, "--service", "NAME", "show only jobs that use this service");
+  add_value(verb, "--entity", "TYPE/ID",
+            "show only jobs for this entity; TYPE alone matches every ID");
+  add_value(verb, "--label", "KEY=VALUE", "show only jobs with this label; repeatable")
+      ->check(pair_fault);
+  add_value(verb, "--since", "TIME", "show only jobs created after this time")->check(moment_fault);
+  add_value(verb, "--until", "TIME", "show only jobs created before this time")
+      ->check(moment_fault);
+  add_page_flags(verb);
+}
+
+/// `name` is also the last segment of the path.
+void add_job_action(Commands& commands, const std::string& name, const std::string& summary,
+                    const std::string& details) {
+  const auto post = [name](Session& session, const Arguments& arguments) {
+    return for_each_word(arguments.words(), [&](const std::string& id) {
+      const Answer answer = session.ask({.method = "POST", .path = job_path(id) + "/" + name});
+      if (session.json()) {
+        session.out().print_json(answer.body);
+      } else {
+        session.out().print(job_sentence(document_of(answer)) + "\n");
+      }
+      return ExitCode::ok;
+    });
+  };
+  CLI::App& verb =
+      commands.add("job", name, {summary, details, "cellctl job " + name + " 06f3k9v2m8qzr"}, post);
+  add_words(verb, "ID", "the jobs");
+}
+
+}  // namespace
+
+void add_job_verbs(Commands& commands) {
+  add_job_get(commands);
+  add_job_list(commands);
+  add_job_action(commands, "cancel", "cancel jobs", "A running job ends a moment later.");
+  add_job_action(
+      commands, "retry", "run failed or cancelled jobs again",
+      "Each job resumes at its first unfinished service, with a fresh count of attempts.");
 }
 
 }  // namespace celld::cli

@@ -4,29 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "src/cli/help.hpp"
+#include "src/cli/commands.hpp"
 #include "src/cli/session.hpp"
-#include "src/cli/verbs.hpp"
-#include "src/version.hpp"
 
 namespace {
 
 using namespace celld::cli;
 
-std::string help_for(const CommandLine& line) {
-  if (line.verb != nullptr) return help_of_verb(*line.verb);
-  return line.noun.empty() ? help_of_all() : help_of_noun(line.noun);
-}
-
 ExitCode run(const std::vector<std::string>& words) {
-  const CommandLine line = parse_command_line(words);
+  Commands commands;
+  const CommandLine line = commands.parse(words);
   Session session(line.arguments);
-  if (line.help || line.version) {
-    session.out().print(line.help ? help_for(line)
-                                  : std::string("cellctl ") + celld::version + "\n");
-    return ExitCode::ok;
-  }
-  return line.verb->run(session, line.arguments);
+  return line.action(session, line.arguments);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/text.hpp"
 
@@ -27,6 +28,13 @@ Answer ask_for_page(Session& session, const Listing& listing, const std::string&
 }
 
 }  // namespace
+
+void add_page_flags(CLI::App& verb) {
+  add_value(verb, "--limit", "N", "show at most N items per page, 1 to 1000 (50)");
+  add_value(verb, "--cursor", "CURSOR", "continue after an earlier page");
+  add_switch(verb, "--all", "show all pages; with --json one item per line");
+  add_watch(verb);
+}
 
 std::string json_line(Session& session, const std::string& document) {
   return (session.out().is_terminal() ? json_for_terminal(document) : document) + "\n";

@@ -18,6 +18,9 @@ struct Listing {
   std::string what;  ///< What messages call the items, such as "jobs".
 };
 
+/// The flags of a list, but for its filters.
+void add_page_flags(CLI::App& verb);
+
 /// The text that `Output::print_json` would print.
 std::string json_line(Session& session, const std::string& document);
 

@@ -1,10 +1,11 @@
 // `cellctl service …`
+#include "src/cli/commands.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/pages.hpp"
 #include "src/cli/service_view.hpp"
-#include "src/cli/verbs_run.hpp"
 
 namespace celld::cli {
+namespace {
 
 ExitCode service_list(Session& session, const Arguments& arguments) {
   return show(session, arguments, [&] {
@@ -15,6 +16,17 @@ ExitCode service_list(Session& session, const Arguments& arguments) {
     for (const json::Value& service : elements_at(document, {"items"})) table.add(service);
     return View{.text = table.text(session.out().look())};
   });
+}
+
+}  // namespace
+
+void add_service_verbs(Commands& commands) {
+  CLI::App& verb =
+      commands.add("service", "list",
+                   {"list services", "Shows the calls in flight and the calls ended per second.",
+                    "cellctl service list --watch"},
+                   service_list);
+  add_watch(verb);
 }
 
 }  // namespace celld::cli

@@ -17,20 +17,13 @@ constexpr milliseconds watch_interval{2000};
 constexpr milliseconds watch_interval_min{100};
 constexpr std::size_t token_bytes_max = 4096;
 
-/// Empty when the variable is unset or empty.
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string flag_or_variable(const Arguments& arguments, std::string_view flag, const char* name) {
-  return arguments.text(flag).value_or(variable(name));
-}
-
 /// There is no flag for the token itself: every user of the machine can read command lines.
 std::string read_token(const Arguments& arguments) {
   const auto path = arguments.text("--token-file");
-  if (!path) return variable("CELLD_TOKEN");
+  if (!path) {
+    const char* token = std::getenv("CELLD_TOKEN");
+    return token == nullptr ? "" : token;
+  }
   std::string token = read_input(*path, token_bytes_max);
   const auto last = token.find_last_not_of(" \t\r\n");
   token.resize(last == std::string::npos ? 0 : last + 1);
@@ -40,10 +33,9 @@ std::string read_token(const Arguments& arguments) {
 
 Connection read_connection(const Arguments& arguments) {
   Connection connection;
-  if (const std::string url = flag_or_variable(arguments, "--url", "CELLD_URL"); !url.empty())
-    connection.url = url;
+  if (const auto url = arguments.text("--url").value_or(""); !url.empty()) connection.url = url;
   connection.token = read_token(arguments);
-  connection.ca_path = flag_or_variable(arguments, "--cacert", "CELLD_CACERT");
+  connection.ca_path = arguments.text("--cacert").value_or("");
   connection.certificate_path = arguments.text("--client-cert").value_or("");
   connection.key_path = arguments.text("--client-key").value_or("");
   if (const auto timeout = arguments.duration("--request-timeout")) connection.timeout = *timeout;

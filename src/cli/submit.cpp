@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/job_document.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
-#include "src/cli/verbs_run.hpp"
+#include "src/cli/session.hpp"
 
 namespace celld::cli {
 namespace {
@@ -126,8 +127,6 @@ void print(Session& session, const Arguments& arguments, const Answer& answer) {
   }
 }
 
-}  // namespace
-
 ExitCode submit(Session& session, const Arguments& arguments) {
   Submission submission(session, arguments);
   Answer answer = submission.send(seconds(0));
@@ -144,6 +143,24 @@ ExitCode submit(Session& session, const Arguments& arguments) {
   }
   print(session, arguments, answer);
   return outcome_of(document_of(answer));
+}
+
+}  // namespace
+
+void add_submit(Commands& commands) {
+  CLI::App& verb = commands.add(
+      "", "submit",
+      {"submit a job",
+       "Sends the job again under the same idempotency key if celld does not answer or is busy.",
+       "cellctl submit --customer acme --product dns --action create \\\n"
+       "      --entity zone/example.com --service dns,billing --parameter ttl=300 --wait"},
+      submit);
+  add_job_flags(verb);
+  add_value(verb, "--key", "KEY", "use this idempotency key (random)");
+  add_value(verb, "--retries", "N", "send the job again at most N times (3)")->check(integer_fault);
+  add_optional_duration(verb, "--wait",
+                        "wait until the job ends, or for this long; exit code is the outcome");
+  add_switch(verb, "-q,--quiet", "print only the id");
 }
 
 }  // namespace celld::cli

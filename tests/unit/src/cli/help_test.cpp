@@ -1,17 +1,13 @@
-#include "src/cli/help.hpp"
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 
-#include "src/cli/arguments.hpp"
+#include "src/cli/commands.hpp"
 #include "src/cli/completion.hpp"
 #include "src/cli/text.hpp"
-#include "src/cli/verbs.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld::cli;
@@ -41,37 +37,46 @@ std::string content_of(const std::string& name) {
 }  // namespace
 
 TEST_CASE("every help page fits on one screen and has an example") {
-  check_fits_a_screen(help_of_all());
-  for (const auto noun : nouns()) check_fits_a_screen(help_of_noun(noun));
-  for (const Verb& verb : verbs()) check_fits_a_screen(help_of_verb(verb));
+  const Commands commands;
+  check_fits_a_screen(commands.app().help());
+  for (const CLI::App* command : commands.app().get_subcommands({}))
+    check_fits_a_screen(command->help());
+  for (const CLI::App* verb : verbs_of(commands.app())) check_fits_a_screen(verb->help());
 }
 
 TEST_CASE("the help lists every verb, every flag and every exit code") {
-  const std::string all = help_of_all();
-  for (const Verb& verb : verbs()) {
-    CHECK(contains(all, verb.name));
-    for (const Flag& flag : verb.flags) CHECK(contains(help_of_verb(verb), flag.long_name()));
+  const Commands commands;
+  const std::string all = commands.app().help();
+  for (const CLI::App* verb : verbs_of(commands.app())) {
+    CHECK(contains(all, "\n  " + name_of(*verb) + "  "));
+    CHECK(!verb->get_description().empty());
+    for (const CLI::Option* option : verb->get_options())
+      CHECK(contains(verb->help(), option->get_name(option->get_positional(), true)));
   }
-  for (const Flag& flag : common_flags()) CHECK(contains(all, flag.long_name()));
+  for (const CLI::Option* flag : commands.app().get_options())
+    CHECK(contains(all, flag->get_name(false, true)));
   for (const char* code : {"0 success", "1 a job", "2 usage", "3 refused", "4 not found", "5 celld",
                            "6 timed out", "7 output"})
     CHECK(contains(all, code));
 }
 
-TEST_CASE("no verb repeats a flag or redefines a common one") {
-  for (const Verb& verb : verbs()) {
-    std::set<std::string_view> names;
-    for (const Flags& flags : {verb.flags, common_flags()})
-      for (const Flag& flag : flags) CHECK(names.insert(flag.long_name()).second);
-  }
+TEST_CASE("no verb redefines a common flag") {
+  const Commands commands;
+  for (const CLI::App* verb : verbs_of(commands.app()))
+    for (const CLI::Option* flag : commands.app().get_options())
+      CHECK(verb->get_option_no_throw(flag->get_name()) == nullptr);
 }
 
 TEST_CASE("a token cannot be given on the command line") {
-  for (const Verb& verb : verbs()) CHECK(find_flag(&verb, "--token") == nullptr);
+  const Commands commands;
+  CHECK(commands.app().get_option_no_throw("--token") == nullptr);
+  for (const CLI::App* verb : verbs_of(commands.app()))
+    CHECK(verb->get_option_no_throw("--token") == nullptr);
 }
 
 TEST_CASE("the completion files match the output of cellctl") {
-  CHECK(content_of("cellctl.bash") == bash_completion());
-  CHECK(content_of("_cellctl") == zsh_completion());
-  CHECK(content_of("cellctl.fish") == fish_completion());
+  const Commands commands;
+  CHECK(content_of("cellctl.bash") == bash_completion(commands.app()));
+  CHECK(content_of("_cellctl") == zsh_completion(commands.app()));
+  CHECK(content_of("cellctl.fish") == fish_completion(commands.app()));
 }

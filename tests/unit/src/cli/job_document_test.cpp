@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/cli/commands.hpp"
 #include "src/cli/failure.hpp"
 #include "src/json/json.hpp"
 #include "tests/unit/catch.hpp"
@@ -36,7 +37,8 @@ class JobFile {
 
 JobDocument submitted(std::vector<std::string> words) {
   words.insert(words.begin(), "submit");
-  return job_document(parse_command_line(words).arguments);
+  Commands commands;
+  return job_document(commands.parse(words).arguments);
 }
 
 json::Value body_of(const std::vector<std::string>& words) {

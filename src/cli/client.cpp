@@ -1,12 +1,22 @@
 #include "src/cli/client.hpp"
 
-#include <curl/curl.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <charconv>
+#include <condition_variable>
+#include <cstdint>
 #include <exception>
-#include <new>
+#include <mutex>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+
+#include <httplib.h>
 
 #include "src/cli/text.hpp"
 #include "src/http/text.hpp"
@@ -20,258 +30,283 @@ using std::chrono::steady_clock;
 constexpr std::size_t answer_bytes_max = 256 << 20;
 constexpr milliseconds connect_timeout{10'000};
 constexpr milliseconds silence_max{50'000};  // celld sends a heartbeat every 15 s.
+/// cpp-httplib's timeout for one read or write. It only has to be later than the watch, and to fit
+/// into an `int` of milliseconds.
+constexpr milliseconds after_watch{5000};
+constexpr milliseconds read_timeout_max = std::chrono::days(20);
+/// After this time the server may have closed the connection. With TLS, cpp-httplib would not see
+/// that before the next request fails.
+constexpr std::chrono::seconds idle_max{5};
 
-/// Empty when the URL has no such part.
-std::string part_of(CURLU* url, CURLUPart part) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
-  std::string copy(text);
-  curl_free(text);
-  return copy;
+/// Shuts the connection when the time of a request is over. cpp-httplib's own timeouts begin anew
+/// with every byte.
+class Watch {
+ public:
+  Watch(httplib::ClientImpl& http, steady_clock::time_point end)
+      : http_(http), end_(end), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  void extend(steady_clock::time_point end) {
+    const std::lock_guard lock(mutex_);
+    end_ = end;
+  }
+  bool time_is_over() const { return time_is_over_; }
+
+ private:
+  void run(const std::stop_token& stop) {
+    constexpr milliseconds repetition{20};
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      if (steady_clock::now() < end_) {
+        const auto end = end_;
+        wake_.wait_until(lock, stop, end, [] { return false; });
+      } else {
+        time_is_over_ = true;
+        http_.stop();  // Has no effect on a request that has no connection yet, so repeat it.
+        wake_.wait_for(lock, stop, repetition, [] { return false; });
+      }
+    }
+  }
+
+  httplib::ClientImpl& http_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  steady_clock::time_point end_;
+  std::atomic<bool> time_is_over_ = false;
+  std::jthread thread_;
+};
+
+/// The cause of OpenSSL's last failure; empty when it reports none.
+std::string openssl_fault() {
+  const unsigned long code = ERR_peek_error();
+  if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
+  const char* reason = ERR_reason_error_string(code);
+  return reason == nullptr ? "" : reason;
 }
 
-/// What is wrong with celld's URL; empty when it is valid.
-std::string url_fault(const std::string& text) {
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
-  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
-    return "is not a URL such as http://127.0.0.1:8080";
-  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
-  if (scheme != "http" && scheme != "https") return "must begin with http:// or https://";
-  if (!part_of(url.get(), CURLUPART_USER).empty() ||
-      !part_of(url.get(), CURLUPART_PASSWORD).empty())
-    return "must not have a user or a password";
-  if (text.find_first_of("?#") != std::string::npos) return "must not have a query or a fragment";
-  return "";
+NoAnswer certificate_fault(const Connection& connection, const std::string& reason) {
+  return {"TLS certificate error at " + connection.url + ": " + cleaned(reason), false};
 }
 
-/// Requests to a loopback address never go through a proxy.
-bool is_loopback(const std::string& text) {
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
-  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
-  const std::string host = part_of(url.get(), CURLUPART_HOST);
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+void load_client_certificate(SSL_CTX* context, const Connection& connection) {
+  const std::string& certificate = connection.certificate_path;
+  const std::string& key = connection.key_path.empty() ? certificate : connection.key_path;
+  ERR_clear_error();
+  if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1)
+    throw certificate_fault(connection, certificate + ": " + openssl_fault());
+  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context) != 1)
+    throw certificate_fault(connection, key + ": " + openssl_fault());
 }
 
-bool is_certificate_fault(CURLcode code) {
-  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-         code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
+std::unique_ptr<httplib::ClientImpl> tls_client(const Url& url, const Connection& connection) {
+  auto client = std::make_unique<httplib::SSLClient>(url.host, url.port);
+  SSL_CTX* context = client->ssl_context();
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // OpenSSL checks the name too: cpp-httplib 0.11 compares IP addresses with uninitialised memory.
+  X509_VERIFY_PARAM* verification = SSL_CTX_get0_param(context);
+  if (X509_VERIFY_PARAM_set1_ip_asc(verification, url.host.c_str()) != 1)
+    X509_VERIFY_PARAM_set1_host(verification, url.host.data(), url.host.size());
+  if (!connection.ca_path.empty()) client->set_ca_cert_path(connection.ca_path);
+  // cpp-httplib would load the first certificate of the file and no intermediate ones.
+  if (!connection.certificate_path.empty()) load_client_certificate(context, connection);
+  return client;
 }
 
-/// Whether the failure may be temporary. Certificate and protocol errors are not.
-bool may_pass(CURLcode code) {
-  constexpr std::array passing = {CURLE_COULDNT_CONNECT,    CURLE_COULDNT_RESOLVE_HOST,
-                                  CURLE_OPERATION_TIMEDOUT, CURLE_GOT_NOTHING,
-                                  CURLE_SEND_ERROR,         CURLE_RECV_ERROR,
-                                  CURLE_PARTIAL_FILE};
-  return std::find(passing.begin(), passing.end(), code) != passing.end();
+/// cpp-httplib does not tell an unknown host from a host that does not accept the connection.
+std::string connection_fault(const std::string& host, int port) {
+  addrinfo* addresses = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), nullptr, nullptr, &addresses);
+  if (code != 0) return "cannot resolve " + host + ": " + ::gai_strerror(code);
+  ::freeaddrinfo(addresses);
+  return "cannot connect to " + host + " port " + std::to_string(port);
 }
 
 }  // namespace
 
-/// One request on the client's libcurl handle.
+/// One request on the client's connection.
 class Client::Transfer {
  public:
-  Transfer(CURL* easy, const Connection& connection, const Request& request)
-      : easy_(easy),
-        url_(connection.url + request.path),
-        connection_url_(connection.url),
-        silence_max_(silence_max + request.extra_time) {
-    curl_easy_reset(easy_);
-    add_header("Accept: application/json, application/problem+json, text/event-stream");
-    if (!connection.token.empty()) add_header("Authorization: Bearer " + connection.token);
-    for (const std::string& header : request.headers) add_header(header);
-    set_request(request);
-    set_connection(connection);
-    const auto time = connection.timeout + request.extra_time;
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(time.count()));
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(time, connect_timeout).count()));
-  }
-  ~Transfer() { curl_slist_free_all(headers_); }
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  /// `patience` limits the whole transfer, and in a stream the time between two pieces.
+  Transfer(Client& client, milliseconds patience) : client_(client), patience_(patience) {}
 
   void stream_to(const OnData& on_data, std::optional<steady_clock::time_point> deadline) {
     on_data_ = &on_data;
     deadline_ = deadline;
-    heard_at_ = steady_clock::now();
-    set(CURLOPT_TIMEOUT_MS, 0L);
-    set(CURLOPT_NOPROGRESS, 0L);
-    set(CURLOPT_XFERINFODATA, this);
-    set(CURLOPT_XFERINFOFUNCTION, &Transfer::take_progress);
   }
 
-  Answer perform() {
-    const CURLcode code = curl_easy_perform(easy_);
+  Answer perform(const Request& request) {
+    httplib::ClientImpl& http = *client_.http_;
+    const auto now = steady_clock::now();
+    if (now - client_.used_at_ > idle_max) http.stop();
+    set_timeouts(http);
+    ERR_clear_error();
+    Watch watch(http, end_from(now));
+    watch_ = &watch;
+    const httplib::Result result = http.send(outgoing(request));
+    client_.used_at_ = steady_clock::now();
     if (thrown_) std::rethrow_exception(thrown_);
-    if (code != CURLE_OK && !enough_) throw no_answer(code);
-    answer_.status = status();
+    if (result) note_head(*result);
+    // A body without a length ends in the same way when the watch shuts the connection.
+    const bool incomplete = !result || watch.time_is_over();
+    if (incomplete && !enough_ && !is_past_deadline()) throw no_answer(result.error());
     return std::move(answer_);
   }
 
  private:
-  template <class Value>
-  void set(CURLoption option, Value value) {
-    if (curl_easy_setopt(easy_, option, value) != CURLE_OK)
-      throw NoAnswer("libcurl lacks an option that cellctl needs", false);
+  void set_timeouts(httplib::ClientImpl& http) const {
+    http.set_connection_timeout(std::min(client_.connection_.timeout, connect_timeout));
+    const auto one_read = std::min(patience_ + after_watch, read_timeout_max);
+    http.set_read_timeout(one_read);
+    http.set_write_timeout(one_read);
   }
 
-  void add_header(const std::string& line) {
-    headers_ = curl_slist_append(headers_, line.c_str());
-    if (headers_ == nullptr) throw std::bad_alloc();
+  steady_clock::time_point end_from(steady_clock::time_point now) const {
+    return std::min(now + patience_, deadline_.value_or(steady_clock::time_point::max()));
   }
 
-  void set_request(const Request& request) {
-    if (!request.body.empty()) {
-      add_header("Content-Type: application/json");
-      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-      set(CURLOPT_POSTFIELDS, request.body.c_str());
-    } else if (request.method == "POST") {
-      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(0));
-      set(CURLOPT_POSTFIELDS, "");
+  bool is_past_deadline() const { return deadline_ && steady_clock::now() >= *deadline_; }
+
+  httplib::Request outgoing(const Request& request) {
+    httplib::Request out;
+    out.method = request.method;
+    out.path = client_.url_.path + request.path;
+    out.body = request.body;
+    // cpp-httplib writes an IPv6 address without its brackets.
+    out.headers = {{"Host", client_.url_.authority},
+                   {"User-Agent", std::string("cellctl/") + version},
+                   {"Accept", "application/json, application/problem+json, text/event-stream"}};
+    if (!client_.connection_.token.empty())
+      out.headers.emplace("Authorization", "Bearer " + client_.connection_.token);
+    if (!request.body.empty()) out.headers.emplace("Content-Type", "application/json");
+    for (const auto& [name, value] : request.headers) {
+      if (!http::is_field_value(value))
+        throw usage_failure("the value of " + name + " has characters that a header cannot have");
+      out.headers.emplace(name, value);
     }
-    if (request.method != "GET") set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
-    set(CURLOPT_HTTPHEADER, headers_);
-    set(CURLOPT_URL, url_.c_str());
-  }
-
-  void set_connection(const Connection& connection) {
-    set(CURLOPT_ERRORBUFFER, reason_.data());
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    set(CURLOPT_FOLLOWLOCATION, 0L);
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_USERAGENT, (std::string("cellctl/") + version).c_str());
-    if (is_loopback(connection.url)) set(CURLOPT_PROXY, "");
-    if (!connection.ca_path.empty()) set(CURLOPT_CAINFO, connection.ca_path.c_str());
-    if (!connection.certificate_path.empty()) {
-      const std::string& key = connection.key_path;
-      set(CURLOPT_SSLCERT, connection.certificate_path.c_str());
-      set(CURLOPT_SSLKEY, (key.empty() ? connection.certificate_path : key).c_str());
-    }
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_WRITEFUNCTION, &Transfer::take_body);
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_HEADERFUNCTION, &Transfer::take_header);
-  }
-
-  int status() const {
-    long status = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-    return static_cast<int>(status);
-  }
-
-  NoAnswer no_answer(CURLcode code) const {
-    const std::string reason =
-        cleaned(reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code));
-    if (too_long_) return {"the response of " + connection_url_ + " is too long", false};
-    if (silent_) return {"celld at " + connection_url_ + " has stopped sending", true};
-    if (is_certificate_fault(code))
-      return {"TLS certificate error at " + connection_url_ + ": " + reason, false};
-    return {"celld does not answer at " + connection_url_ + ": " + reason, cli::may_pass(code)};
+    out.response_handler = [this](const httplib::Response& head) {
+      note_head(head);
+      return true;
+    };
+    out.content_receiver = [this](const char* data, std::size_t size, std::uint64_t /*offset*/,
+                                  std::uint64_t /*total*/) { return take({data, size}); };
+    return out;
   }
 
   bool take(std::string_view data) {
-    heard_at_ = steady_clock::now();
-    if (on_data_ != nullptr && status() == 200) return deliver(data);
+    if (on_data_ != nullptr && answer_.status == 200) return deliver(data);
     too_long_ = answer_.body.size() + data.size() > answer_bytes_max;
     if (!too_long_) answer_.body += data;
     return !too_long_;
   }
 
-  /// Keeps an exception for `perform`: none may propagate through libcurl.
+  /// Keeps an exception for `perform`: none may propagate through cpp-httplib.
   bool deliver(std::string_view data) {
+    watch_->extend(end_from(steady_clock::now()));
     try {
-      enough_ = !(*on_data_)(data);
+      enough_ = !(*on_data_)(data) || is_past_deadline();
     } catch (...) {
       thrown_ = std::current_exception();
     }
     return !enough_ && !thrown_;
   }
 
-  void note_header(std::string_view line) {
-    if (line.starts_with("HTTP/")) {  // Discards the head of a 100 or of a proxy's own response.
-      answer_ = Answer{};
-      return;
-    }
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return;
-    const std::string_view name = line.substr(0, colon);
-    line.remove_prefix(colon + 1);
-    while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
-    const std::string_view value = http::trimmed(line);
-    if (http::equal_ignoring_case(name, "content-type")) answer_.content_type = value;
-    if (http::equal_ignoring_case(name, "repr-digest")) answer_.repr_digest = value;
-    if (http::equal_ignoring_case(name, "idempotent-replayed")) answer_.replayed = value == "true";
-    if (http::equal_ignoring_case(name, "retry-after")) note_retry_after(value);
+  void note_head(const httplib::Response& head) {
+    answer_.status = head.status;
+    answer_.content_type = head.get_header_value("Content-Type");
+    answer_.repr_digest = head.get_header_value("Repr-Digest");
+    answer_.replayed = head.get_header_value("Idempotent-Replayed") == "true";
+    note_retry_after(head.get_header_value("Retry-After"));
   }
 
-  void note_retry_after(std::string_view value) {
+  void note_retry_after(const std::string& value) {
     int seconds = 0;
     const auto result = std::from_chars(value.data(), value.data() + value.size(), seconds);
     if (result.ec == std::errc() && seconds >= 0)
       answer_.retry_after = std::chrono::seconds(seconds);
   }
 
-  bool should_continue() {
-    const auto now = steady_clock::now();
-    enough_ = enough_ || (deadline_ && now >= *deadline_);
-    silent_ = now - heard_at_ > silence_max_;
-    return !enough_ && !silent_;
+  NoAnswer no_answer(httplib::Error error) const {
+    const Connection& connection = client_.connection_;
+    const auto silence = [&](const std::string& reason, bool may_pass) {
+      return NoAnswer("celld does not answer at " + connection.url + ": " + cleaned(reason),
+                      may_pass);
+    };
+    if (too_long_) return {"the response of " + connection.url + " is too long", false};
+    if (watch_->time_is_over()) {
+      if (on_data_ != nullptr) return {"celld at " + connection.url + " has stopped sending", true};
+      return silence("no complete response within " + duration_text(patience_), true);
+    }
+    switch (error) {
+      case httplib::Error::Connection:
+        return silence(client_.proxy_ ? connection_fault(client_.proxy_->host, client_.proxy_->port)
+                                      : connection_fault(client_.url_.host, client_.url_.port),
+                       true);
+      case httplib::Error::ConnectionTimeout:
+        return silence("the connection timed out", true);
+      case httplib::Error::Read:
+      case httplib::Error::Write:
+        return silence("the connection broke before the response was complete", true);
+      case httplib::Error::SSLLoadingCerts:
+        return certificate_fault(connection, connection.ca_path + " cannot be loaded");
+      case httplib::Error::SSLServerVerification:
+        return certificate_fault(connection, verification_fault());
+      case httplib::Error::SSLConnection: {
+        const std::string fault = openssl_fault();
+        return silence("TLS: " + (fault.empty() ? "the handshake timed out" : fault),
+                       fault.empty());
+      }
+      default:
+        return silence(httplib::to_string(error), false);
+    }
   }
 
-  static std::size_t take_body(char* data, std::size_t size, std::size_t count, void* self) {
-    return static_cast<Transfer*>(self)->take({data, size * count}) ? size * count : 0;
-  }
-  static std::size_t take_header(char* data, std::size_t size, std::size_t count, void* self) {
-    static_cast<Transfer*>(self)->note_header({data, size * count});
-    return size * count;
-  }
-  static int take_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<Transfer*>(self)->should_continue() ? 0 : 1;
+  std::string verification_fault() const {
+    const auto& tls = static_cast<const httplib::SSLClient&>(*client_.http_);
+    const long code = tls.get_openssl_verify_result();
+    return code == X509_V_OK ? "the certificate is not for " + client_.url_.host
+                             : X509_verify_cert_error_string(code);
   }
 
-  CURL* const easy_;
-  const std::string url_;
-  const std::string connection_url_;
-  const milliseconds silence_max_;
-  curl_slist* headers_ = nullptr;
-  std::array<char, CURL_ERROR_SIZE> reason_{};
-  Answer answer_;
-  bool too_long_ = false;
-
+  Client& client_;
+  const milliseconds patience_;
   const OnData* on_data_ = nullptr;  ///< Receives the body of a 200, if set.
   std::optional<steady_clock::time_point> deadline_;
-  steady_clock::time_point heard_at_;
+  Watch* watch_ = nullptr;
+  Answer answer_;
+  bool too_long_ = false;
   bool enough_ = false;
-  bool silent_ = false;
   std::exception_ptr thrown_;
 };
 
-Client::Client(Connection connection) : connection_(std::move(connection)) {
-  curl_global_init(CURL_GLOBAL_DEFAULT);
-  easy_ = std::shared_ptr<void>(curl_easy_init(), curl_easy_cleanup);
-  if (!easy_) throw NoAnswer("libcurl cannot be initialised", false);
-  if (const std::string fault = url_fault(connection_.url); !fault.empty())
-    throw usage_failure("the URL " + cleaned(connection_.url) + " " + fault);
+Client::Client(Connection connection)
+    : connection_(std::move(connection)),
+      url_(parse_url(connection_.url)),
+      proxy_(proxy_for(url_)) {
   if (!http::is_field_value(connection_.token))
     throw usage_failure("the token contains characters that a token cannot have");
-  while (connection_.url.ends_with('/')) connection_.url.pop_back();
+  http_ = url_.tls ? tls_client(url_, connection_)
+                   : std::make_unique<httplib::ClientImpl>(url_.host, url_.port);
+  if (proxy_) {
+    http_->set_proxy(proxy_->host, proxy_->port);
+    http_->set_proxy_basic_auth(proxy_->user, proxy_->password);
+  }
+  http_->set_keep_alive(true);
+  http_->set_tcp_nodelay(true);
+  http_->set_url_encode(false);
+  http_->set_decompress(false);
 }
 
-Client::~Client() {
-  easy_.reset();
-  curl_global_cleanup();
-}
+Client::~Client() = default;
 
 Answer Client::send(const Request& request) {
-  return Transfer(easy_.get(), connection_, request).perform();
+  return Transfer(*this, connection_.timeout + request.extra_time).perform(request);
 }
 
 Answer Client::stream(const Request& request, std::optional<steady_clock::time_point> deadline,
                       const OnData& on_data) {
-  Transfer transfer(easy_.get(), connection_, request);
+  Transfer transfer(*this, silence_max + request.extra_time);
   transfer.stream_to(on_data, deadline);
-  return transfer.perform();
+  return transfer.perform(request);
 }
 
 std::string url_encoded(std::string_view text) {

@@ -1,4 +1,4 @@
-// An HTTP client for celld, built on libcurl. It sends one request at a time.
+// An HTTP client for celld, built on cpp-httplib. It sends one request at a time.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,11 @@
 
 #include "src/cli/failure.hpp"
 #include "src/cli/time_words.hpp"
+#include "src/cli/url.hpp"
+
+namespace httplib {
+class ClientImpl;
+}
 
 namespace celld::cli {
 
@@ -29,7 +34,7 @@ struct Request {
   std::string method = "GET";
   std::string path;  ///< Including the query.
   std::string body{};
-  std::vector<std::string> headers{};  ///< "Name: value"
+  std::vector<std::pair<std::string, std::string>> headers{};
   milliseconds extra_time{0};  ///< How long celld may hold the response; extends the timeout.
 };
 
@@ -61,7 +66,7 @@ using OnData = std::function<bool(std::string_view data)>;
 
 class Client {
  public:
-  /// Throws a Failure when `connection` is invalid.
+  /// Throws a Failure when `connection` is invalid or names an unusable certificate.
   explicit Client(Connection connection);
   ~Client();
   Client(const Client&) = delete;
@@ -82,8 +87,12 @@ class Client {
  private:
   class Transfer;
 
-  Connection connection_;
-  std::shared_ptr<void> easy_;  ///< A CURL handle; keeps its connection open for the next request.
+  const Connection connection_;
+  const Url url_;
+  const std::optional<Proxy> proxy_;
+  /// Keeps its connection open for the next request.
+  std::unique_ptr<httplib::ClientImpl> http_;
+  std::chrono::steady_clock::time_point used_at_;
 };
 
 /// `text`, percent-encoded as a path segment or a query component.

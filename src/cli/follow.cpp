@@ -45,7 +45,7 @@ class Follower {
   Answer connect() {
     EventStreamParser parser;
     Request request{.path = path_};
-    if (!last_id_.empty()) request.headers.push_back("Last-Event-ID: " + last_id_);
+    if (!last_id_.empty()) request.headers.emplace_back("Last-Event-ID", last_id_);
     return session_.client().stream(request, deadline_, [&](std::string_view bytes) {
       connected_ = true;
       failures_ = 0;

@@ -81,10 +81,11 @@ class Submission {
   }
 
  private:
-  std::vector<std::string> headers(seconds hold) const {
-    std::vector<std::string> lines = {"Idempotency-Key: " + document_.idempotency_key};
-    if (hold.count() > 0) lines.push_back("Prefer: wait=" + std::to_string(hold.count()));
-    return lines;
+  std::vector<std::pair<std::string, std::string>> headers(seconds hold) const {
+    std::vector<std::pair<std::string, std::string>> fields = {
+        {"Idempotency-Key", document_.idempotency_key}};
+    if (hold.count() > 0) fields.emplace_back("Prefer", "wait=" + std::to_string(hold.count()));
+    return fields;
   }
 
   Session& session_;

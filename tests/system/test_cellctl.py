@@ -9,7 +9,10 @@ import json
 import os
 import re
 import select
+import socket
 import subprocess
+import threading
+import time
 import unittest
 
 from cellctl import (FAILED, NOT_ENDED, NOT_FOUND, OK, OUTPUT, REFUSED, UNAVAILABLE,
@@ -165,6 +168,53 @@ class Repeating(CellctlTest):
         url, _ = self.canned((200, {}, b"<html>\x1b[2J"))
         done = self.run_cellctl("job", "list", "--url", url, code=UNAVAILABLE)
         self.assertIn("not from celld (200)\n  <html>\N{REPLACEMENT CHARACTER}[2J", done.stderr)
+
+
+class Requests(CellctlTest):
+    def dripping(self, head):
+        """The URL of a server that sends `head` and then single bytes without end."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve():
+            with contextlib.suppress(OSError):
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(head)
+                    while True:
+                        connection.sendall(b"1")
+                        time.sleep(0.01)
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def test_a_response_that_drips_ends_at_the_request_timeout(self):
+        start = b"HTTP/1.1 200 OK\r\n"
+        for head in (start, start + b"\r\n", start + b"Content-Length: 999999999\r\n\r\n",
+                     start + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFF\r\n"):
+            with self.subTest(head=head):
+                done = self.run_cellctl("job", "list", "--request-timeout", "300ms",
+                                        "--url", self.dripping(head), code=UNAVAILABLE)
+                self.assertIn("no complete response within 300ms", done.stderr)
+
+    def test_no_value_adds_a_line_to_a_request(self):
+        url, requests = self.canned((202, {}, Repeating.JOB))
+        done = self.run_cellctl(*self.a_submit("--url", url, "--key", "k\r\nX-Y: z"), code=USAGE)
+        self.assertIn("Idempotency-Key", done.stderr)
+        job = json.dumps(a_job() | {"idempotency_key": "k\nX-Y: z"}).encode()
+        self.run_cellctl("submit", "-f", "-", "--url", url, stdin=job, code=USAGE)
+        self.assertEqual(requests, [])
+        self.run_cellctl("job", "get", "a\r\nX-Y: z/../b ?c#d", "--url", url)
+        self.assertEqual(requests[0][0], "/v1/jobs/a%0D%0AX-Y%3A%20z%2F..%2Fb%20%3Fc%23d")
+
+    def test_a_path_in_the_url_prefixes_every_path_and_a_proxy_receives_the_whole_url(self):
+        url, requests = self.canned((200, {}, b'{"items": []}'))
+        self.cellctl("service", "list", "--url", f"{url}/below/")
+        self.assertEqual(requests[-1][0], "/below/v1/services")
+        self.cellctl("service", "list", "--url", "http://celld.example:81", http_proxy=url)
+        self.assertEqual(requests[-1][0], "http://celld.example:81/v1/services")
+        self.assertEqual(requests[-1][1]["Host"], "celld.example:81")
+        self.cellctl("service", "list", "--url", url, http_proxy="http://celld.example")
 
 
 class Jobs(CellctlTest):
@@ -445,6 +495,21 @@ class Access(CellctlTest):
         done = self.run_cellctl("cell", "list", *url, *ours, code=UNAVAILABLE)
         self.assertIn("TLS certificate error at https://", done.stderr)
         self.run_cellctl("cell", "list", *url, *trust, code=UNAVAILABLE)
+
+
+    def test_cellctl_trusts_a_certificate_only_for_the_address_in_its_url(self):
+        authority = Authority(self.directory, "authority")
+        certificate, key = authority.issue("server", "::1")
+        config = a_config(self.provider, listen={"tls": {"certificate": certificate, "key": key}})
+        for host, code in (("[::1]", OK), ("127.0.0.1", UNAVAILABLE)):
+            daemon = SecureDaemon(config, self.directory, ["--listen", f"{host}:0", "--data",
+                                                           os.path.join(self.directory, "data")])
+            daemon.start()
+            self.addCleanup(daemon.stop)
+            done = self.run_cellctl("cell", "list", "--url", f"https://{host}:{daemon.port}",
+                                    "--cacert", authority.certificate, code=code)
+            daemon.stop()
+        self.assertIn("TLS certificate error at https://127.0.0.1", done.stderr)
 
 
 class OnATerminal(CellctlTest):

@@ -24,8 +24,7 @@ void add_common_flags(CLI::App& app) {
       ->envname("CELLD_CACERT");
   add_value(app, "--client-cert", "FILE", "present the certificate in this PEM file");
   add_value(app, "--client-key", "FILE", "use the private key in this PEM file");
-  add_value(app, "--request-timeout", "DURATION", "limit the time of one request (30s)")
-      ->check(duration_fault);
+  add_value(app, "--request-timeout", "DURATION", "limit the time of one request (30s)");
   add_switch(app, "--json", "print celld's JSON, for scripts");
   // Verbs have no help flag of their own: this one shows the help of the command on the line.
   app.set_help_flag("-h,--help", "show help for cellctl or for the command before it");
@@ -178,7 +177,11 @@ CLI::Option* add_word(CLI::App& verb, const std::string& name, const std::string
 
 CLI::Option* add_value(CLI::App& verb, const std::string& names, const std::string& type,
                        const std::string& help) {
-  return verb.add_option(names, help)->type_name(type);
+  CLI::Option* option = verb.add_option(names, help)->type_name(type);
+  if (type == "DURATION") option->check(duration_fault);
+  if (type == "TIME") option->check(moment_fault);
+  if (type == "KEY=VALUE") option->check(pair_fault);
+  return option;
 }
 
 void add_switch(CLI::App& verb, const std::string& names, const std::string& help) {

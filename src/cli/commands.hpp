@@ -54,7 +54,8 @@ class Commands {
 /// One or more words.
 void add_words(CLI::App& verb, const std::string& name, const std::string& help);
 CLI::Option* add_word(CLI::App& verb, const std::string& name, const std::string& help);
-/// `type` is the kind of value in the help; completion knows FILE and STATE.
+/// `type` is the kind of value in the help. DURATION, TIME and KEY=VALUE are checked; completion
+/// knows FILE and STATE.
 CLI::Option* add_value(CLI::App& verb, const std::string& names, const std::string& type,
                        const std::string& help);
 void add_switch(CLI::App& verb, const std::string& names, const std::string& help);

@@ -30,18 +30,6 @@ std::vector<std::string> names_of(const CLI::Option& flag) {
   return names;
 }
 
-/// All flags that may follow `command`: its own and the common ones.
-std::vector<std::string> flag_words(const CLI::App& command) {
-  std::vector<std::string> words;
-  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
-    for (const CLI::Option* flag : flags_of(*app)) {
-      const auto names = names_of(*flag);
-      words.insert(words.end(), names.begin(), names.end());
-    }
-  }
-  return words;
-}
-
 bool is_noun(const CLI::App& command) {
   return !command.get_subcommands({}).empty();
 }
@@ -50,13 +38,26 @@ std::vector<const CLI::App*> nouns_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return is_noun(*command); });
 }
 
-/// The commands that may follow `command`, verbs before nouns.
+/// The verbs and then the nouns that may follow `command`.
 std::vector<std::string> words_after(const CLI::App& command) {
   std::vector<std::string> words;
   for (const bool nouns : {false, true})
     for (const CLI::App* next : command.get_subcommands({}))
       if (is_noun(*next) == nouns) words.push_back(next->get_name());
   return words;
+}
+
+/// The words that may follow `command`: other commands, its flags and the common ones.
+std::string candidates(const CLI::App& command) {
+  auto words = words_after(command);
+  const bool is_inner_noun = is_noun(command) && command.get_parent() != nullptr;
+  for (const CLI::App* app = &command; app != nullptr && !is_inner_noun; app = app->get_parent()) {
+    for (const CLI::Option* flag : flags_of(*app)) {
+      const auto names = names_of(*flag);
+      words.insert(words.end(), names.begin(), names.end());
+    }
+  }
+  return joined(words, " ");
 }
 
 bool has_files(const CLI::App& verb) {
@@ -95,20 +96,17 @@ std::string shell_quoted(const std::string& text) {
   return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
 }
 
-/// The arms of a `case` on "noun verb" that set `words`.
-std::string bash_cases(const CLI::App& app) {
-  std::string arms;
-  const auto add = [&](const CLI::App& command, std::vector<std::string> words, bool files) {
-    arms += "    '" + name_of(command) + "') words='" + joined(words, " ") + "'" +
-            (files ? " files=1" : "") + " ;;\n";
-  };
-  auto first = words_after(app);
-  const auto common = flag_words(app);
-  first.insert(first.end(), common.begin(), common.end());
-  add(app, first, false);
-  for (const CLI::App* noun : nouns_of(app)) add(*noun, words_after(*noun), false);
-  for (const CLI::App* verb : verbs_of(app)) add(*verb, flag_words(*verb), has_files(*verb));
-  return arms;
+/// The arms of a `case` on "noun verb", each with an assignment of its candidates.
+std::string arms(const CLI::App& app, const std::string& assignment, const std::string& end,
+                 const std::string& files) {
+  std::vector<const CLI::App*> commands = {&app};
+  for (const auto& more : {nouns_of(app), verbs_of(app)})
+    commands.insert(commands.end(), more.begin(), more.end());
+  std::string text;
+  for (const CLI::App* command : commands)
+    text += "    '" + name_of(*command) + "') " + assignment + candidates(*command) + end +
+            (has_files(*command) ? files : "") + " ;;\n";
+  return text;
 }
 
 /// The bash function that fills COMPREPLY with the words and files that can come next.
@@ -154,7 +152,7 @@ std::string bash_function(const CLI::App& app) {
     esac
   done
   case $command in
-)" + bash_cases(app) +
+)" + arms(app, "words='", "'", " files=1") +
          R"(  esac
   mapfile -t COMPREPLY < <(
     compgen -W "$words" -- "$word"
@@ -162,22 +160,6 @@ std::string bash_function(const CLI::App& app) {
   )
 }
 )";
-}
-
-/// The arms of a `case` on "noun verb" that set `candidates`.
-std::string zsh_cases(const CLI::App& app) {
-  std::string arms;
-  const auto add = [&](const CLI::App& command, const std::vector<std::string>& words, bool files) {
-    arms += "    '" + name_of(command) + "') candidates=(" + joined(words, " ") + ")" +
-            (files ? "; _files" : "") + " ;;\n";
-  };
-  auto first = words_after(app);
-  const auto common = flag_words(app);
-  first.insert(first.end(), common.begin(), common.end());
-  add(app, first, false);
-  for (const CLI::App* verb : verbs_of(app)) add(*verb, flag_words(*verb), has_files(*verb));
-  for (const CLI::App* noun : nouns_of(app)) add(*noun, words_after(*noun), false);
-  return arms;
 }
 
 std::string fish_line(const std::string& condition, const std::string& rest) {
@@ -265,7 +247,7 @@ _cellctl() {
     esac
   done
   case $command in
-)" + zsh_cases(app) +
+)" + arms(app, "candidates=(", ")", "; _files") +
          R"(  esac
   compadd -- $candidates
 }

@@ -126,20 +126,16 @@ void add_job_flags(CLI::App& verb) {
   add_value(verb, "--entity", "TYPE/ID", "set the entity; also as two words")->check(entity_fault);
   add_value(verb, "--subtype", "TEXT", "set the subtype of the entity");
   add_value(verb, "--service", "NAME,...", "call these services, in this order");
-  add_value(verb, "--parameter", "KEY=VALUE", "set a parameter; VALUE is JSON or text; repeatable")
-      ->check(pair_fault);
+  add_value(verb, "--parameter", "KEY=VALUE", "set a parameter; VALUE is JSON or text; repeatable");
   add_value(verb, "--priority", "1-9", "set the priority; 9 runs first (5)")->check(integer_fault);
-  add_value(verb, "--delay", "DURATION", "start no earlier than this long from now")
-      ->check(duration_fault);
-  add_value(verb, "--at", "TIME", "start no earlier than this time")->check(moment_fault);
-  add_value(verb, "--expires", "TIME", "fail the job if it has not ended by this time")
-      ->check(moment_fault);
-  add_value(verb, "--timeout", "DURATION", "limit each attempt at a service")
-      ->check(duration_fault);
+  add_value(verb, "--delay", "DURATION", "start no earlier than this long from now");
+  add_value(verb, "--at", "TIME", "start no earlier than this time");
+  add_value(verb, "--expires", "TIME", "fail the job if it has not ended by this time");
+  add_value(verb, "--timeout", "DURATION", "limit each attempt at a service");
   add_value(verb, "--max-attempts", "N", "limit the attempts at each service")
       ->check(integer_fault);
   add_value(verb, "--on-failure", "WHAT", "choose what happens after a failure: stop");
-  add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable")->check(pair_fault);
+  add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable");
 }
 
 JobDocument job_document(const Arguments& arguments) {

@@ -87,11 +87,9 @@ void add_job_list(Commands& commands) {
   add_value(verb, "--service", "NAME", "show only jobs that use this service");
   add_value(verb, "--entity", "TYPE/ID",
             "show only jobs for this entity; TYPE alone matches every ID");
-  add_value(verb, "--label", "KEY=VALUE", "show only jobs with this label; repeatable")
-      ->check(pair_fault);
-  add_value(verb, "--since", "TIME", "show only jobs created after this time")->check(moment_fault);
-  add_value(verb, "--until", "TIME", "show only jobs created before this time")
-      ->check(moment_fault);
+  add_value(verb, "--label", "KEY=VALUE", "show only jobs with this label; repeatable");
+  add_value(verb, "--since", "TIME", "show only jobs created after this time");
+  add_value(verb, "--until", "TIME", "show only jobs created before this time");
   add_page_flags(verb);
 }
 

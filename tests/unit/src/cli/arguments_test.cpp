@@ -98,7 +98,8 @@ TEST_CASE("the error names what is wrong with a command line") {
   CHECK(fault_of({"job", "list", "--stat", "x"}) ==
         "unknown flag '--stat'; see cellctl job list --help");
   CHECK(fault_of({"job", "get", "-x"}) == "unknown flag '-x'; see cellctl job get --help");
-  CHECK(fault_of({"job", "list", "--", "--"}) == "unknown flag '--'; see cellctl job list --help");
+  CHECK(fault_of({"cell", "resize", "a/b", "--", "1", "--"}) ==
+        "unknown flag '--'; see cellctl cell resize --help");
   CHECK(fault_of({"job", "list", "--state"}) ==
         "--state: 1 required STATE missing; see cellctl job list --help");
   CHECK(fault_of({"job", "list", "--json=yes"}) ==

@@ -83,6 +83,12 @@ std::string openssl_fault() {
   return reason == nullptr ? "" : reason;
 }
 
+/// OpenSSL's last failure, such as an alert of the server; without one, `otherwise`.
+std::string tls_fault(const std::string& otherwise) {
+  const std::string fault = openssl_fault();
+  return fault.empty() ? otherwise : "TLS: " + fault;
+}
+
 NoAnswer certificate_fault(const Connection& connection, const std::string& reason) {
   return {"TLS certificate error at " + connection.url + ": " + cleaned(reason), false};
 }
@@ -245,16 +251,13 @@ class Client::Transfer {
         return silence("the connection timed out", true);
       case httplib::Error::Read:
       case httplib::Error::Write:
-        return silence("the connection broke before the response was complete", true);
+        return silence(tls_fault("the connection broke before the response was complete"), true);
       case httplib::Error::SSLLoadingCerts:
         return certificate_fault(connection, connection.ca_path + " cannot be loaded");
       case httplib::Error::SSLServerVerification:
         return certificate_fault(connection, verification_fault());
-      case httplib::Error::SSLConnection: {
-        const std::string fault = openssl_fault();
-        return silence("TLS: " + (fault.empty() ? "the handshake timed out" : fault),
-                       fault.empty());
-      }
+      case httplib::Error::SSLConnection:
+        return silence(tls_fault("the TLS handshake timed out"), openssl_fault().empty());
       default:
         return silence(httplib::to_string(error), false);
     }

@@ -1,5 +1,6 @@
 #include "cells/actors/cell_dispatcher.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
@@ -55,7 +56,7 @@ void CellDispatcherActor::on_exit() {
 template <class Reply, class Ask, class Then>
 void CellDispatcherActor::ask_first(Ask ask, Then then) {
   request(options_.store, caf::infinite, std::move(ask))
-      .await([this, then](Reply& reply) { then(reply); },
+      .await([then](Reply& reply) { then(reply); },
              [this](const caf::error& error) { quit(error); });
 }
 
@@ -66,7 +67,7 @@ void CellDispatcherActor::begin() {
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
-    check_backlogs(all_backlogs());
+    find_misplaced(all_backlogs());
   });
 }
 
@@ -82,33 +83,21 @@ std::optional<ListBacklogs> CellDispatcherActor::backlogs_after(const BacklogsLi
   return ListBacklogs{last.cell, last.customer, last.product, limit};
 }
 
-/// Jobs that the routing sends to another cell than their stored one are moved. Jobs that no cell
-/// matches stay where they are and wait for a configuration that has one; their cells are started
-/// nevertheless, to abort leftover attempts and to show the jobs.
-void CellDispatcherActor::check_backlogs(const ListBacklogs& ask) {
+/// Looks for jobs that the routing sends to another cell than their stored one: a crash may have
+/// interrupted a move, and the configuration may have changed. If there are any, they move once the
+/// cells have started. Jobs that no cell matches stay where they are and wait for a configuration
+/// that has one; their cells are started nevertheless, to abort leftover attempts and to show the
+/// jobs.
+void CellDispatcherActor::find_misplaced(const ListBacklogs& ask) {
   ask_first<BacklogsListed>(ask, [this](const BacklogsListed& listed) {
-    for (const auto& stored : listed.backlogs) {
-      const auto route = routing().find(stored.customer, stored.product);
-      if (route && route->cell != stored.cell) {
-        moves_.push_back({stored, route->cell, options_.batches.moved_jobs_max});
-      }
-    }
-    if (const auto more = backlogs_after(listed)) {
-      check_backlogs(*more);
-    } else {
-      move_next();
-    }
-  });
-}
-
-void CellDispatcherActor::move_next() {
-  if (moves_.empty()) {
-    load_cells();
-    return;
-  }
-  ask_first<JobsMoved>(moves_.back(), [this](const JobsMoved& result) {
-    if (result.moved < options_.batches.moved_jobs_max) moves_.pop_back();
-    move_next();
+    const auto& backlogs = listed.backlogs;
+    rerouted_ = std::any_of(backlogs.begin(), backlogs.end(), [this](const StoredBacklog& stored) {
+      const auto target = routing().find(stored.customer, stored.product);
+      return target && target->cell != stored.cell;
+    });
+    const auto more = backlogs_after(listed);
+    if (rerouted_ || !more) return load_cells();
+    find_misplaced(*more);
   });
 }
 
@@ -122,6 +111,7 @@ void CellDispatcherActor::load_cells() {
       if (key != between_cells && !cells_.contains(key)) start_cell(key);
     }
     for (const auto& [key, change] : loaded.overrides) start_instance(key);
+    if (rerouted_) reroute([] {});
   });
 }
 
@@ -165,10 +155,15 @@ CellConfig CellDispatcherActor::config_of(const CellKey& key, const Entry& entry
   CellConfig config;
   config.settings = entry.settings;
   config.leaving = rule_of_cell(key) == nullptr;
-  config.closes_when_idle = config.leaving || entry.template_of;
+  config.closes_when_idle = closes_when_idle(key, entry);
   if (rerouted_ || config.leaving) config.routing = options_.routing;
   config.services = services_;
   return config;
+}
+
+/// Whether the cell exists only while it has jobs or an override.
+bool CellDispatcherActor::closes_when_idle(const CellKey& key, const Entry& entry) const {
+  return rule_of_cell(key) == nullptr || entry.template_of;
 }
 
 /// An instance has the pool size of its template, or the override of that size.
@@ -201,7 +196,8 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
   if (found == cells_.end()) return;
   auto held = std::exchange(found->second.held, {});
   found->second.closing = false;
-  if (idle) {
+  // A reload may have configured the cell since it was asked.
+  if (idle && closes_when_idle(key, found->second)) {
     demonitor(found->second.cell.address());
     send_exit(found->second.cell, caf::exit_reason::user_shutdown);
     if (found->second.template_of) instances_[*found->second.template_of] -= 1;

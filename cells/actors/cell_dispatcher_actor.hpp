@@ -18,6 +18,7 @@
 #include "cells/actors/cell.hpp"
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/owed_answers.hpp"
+#include "cells/model/reload.hpp"
 
 namespace cells {
 
@@ -49,8 +50,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void begin();
   ListBacklogs all_backlogs() const;
   std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
-  void check_backlogs(const ListBacklogs& ask);
-  void move_next();
+  void find_misplaced(const ListBacklogs& ask);
   void load_cells();
   void start_instance(const CellKey& key);
   void start_service(const std::string& name, const ServiceEntry& entry, Services& services);
@@ -63,6 +63,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   CellOverride override_of(const CellKey& key) const;
 
   // Idle cells.
+  bool closes_when_idle(const CellKey& key, const Entry& entry) const;
   void close_if_idle(const CellKey& key);
   void close_answered(const CellKey& key, bool idle);
 
@@ -104,14 +105,20 @@ class CellDispatcherActor : public CellDispatcher::base {
   // Another configuration.
   struct Reload;
   caf::result<Reconfigured> reconfigure(Reconfigure& order);
+  void do_what_is_due();
+  template <class Event, class... Arguments>
+  void advance(Event event, Arguments... arguments);
+  template <class MessageFor>
+  void ask_every_cell(MessageFor message_for);
   void await_insertions();
-  void check_needs();
+  void count_needs();
+  void refuse_reload();
   void change_services();
   void change_terms();
-  void cell_restarted();
-  void start_new_cells();
+  void move_jobs();
   void complete_reload();
   void fail_reload();
+  void cell_restarted();
   std::vector<MaskedSize> masked() const;
   bool takes_services_of(const JobSpec& spec) const;
   bool is_losing_services_of(const JobSpec& spec) const;
@@ -130,7 +137,6 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   EngineOptions options_;
   ContextPtr context_;
-  std::vector<MoveJobs> moves_;
   std::map<CellKey, Entry> cells_;
   std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
@@ -140,7 +146,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool rerouted_ = false;                      ///< A reload has changed the routing.
+  bool rerouted_ = false;                      ///< Jobs may be in another cell than the routing's.
   std::size_t rerouting_ = 0;                  ///< Backlogs of the current page still to be moved.
   std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.
   /// To be called after the pass over all backlogs that is in progress.

@@ -1,8 +1,6 @@
-// The switch to another configuration while jobs run (promise P12).
-//
-// A reload changes the services first, then the settings of every cell, then moves jobs. Once every
-// cell has confirmed its settings, all jobs submitted earlier are in the store, and no dispatcher
-// hands out a job that belongs to another cell: the backlogs in the store can be checked.
+// The switch to another configuration while jobs run (promise P12), and the moves of jobs to the
+// cells that the routing names, which a start may need too. cells/model/reload.hpp has the states
+// of a reload; each has one function here that does what is due in it.
 #include <algorithm>
 #include <utility>
 
@@ -13,22 +11,56 @@ namespace cells {
 struct CellDispatcherActor::Reload {
   Reconfigure order;
   caf::typed_response_promise<Reconfigured> promise;
-  std::size_t missing = 0;  ///< Answers of cells, plus one until every cell has been asked.
+  ReloadCourse course;
+  std::map<std::string, std::uint64_t> needed;  ///< Unfinished jobs by the service they need.
   std::vector<ServiceClient> leaving;
-  bool is_decided = false;  ///< The reload can no longer be refused.
 };
 
 caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
   if (reload_ || shutting_down_)
     return caf::make_error(caf::sec::runtime_error, "a reload or a shutdown is in progress");
   auto promise = make_response_promise<Reconfigured>();
-  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, 0, {}, false});
-  if (reload_->order.services_removed.empty()) {
-    change_services();
-  } else {
-    await_insertions();
-  }
+  const ReloadCourse course{!order.services_removed.empty()};
+  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, course, {}, {}});
+  do_what_is_due();
   return promise;
+}
+
+void CellDispatcherActor::do_what_is_due() {
+  switch (reload_->course.state()) {
+    case ReloadState::storing:
+      return await_insertions();
+    case ReloadState::counting:
+      return count_needs();
+    case ReloadState::configuring:
+      change_services();
+      return change_terms();
+    case ReloadState::moving:
+      return move_jobs();
+    case ReloadState::completed:
+      return complete_reload();
+    case ReloadState::refused:
+      return refuse_reload();
+  }
+}
+
+/// Tells the course what has happened; `event` is one of its methods.
+template <class Event, class... Arguments>
+void CellDispatcherActor::advance(Event event, Arguments... arguments) {
+  const auto before = reload_->course.state();
+  (reload_->course.*event)(arguments...);
+  if (reload_->course.state() != before) do_what_is_due();
+}
+
+template <class MessageFor>
+void CellDispatcherActor::ask_every_cell(MessageFor message_for) {
+  const auto answered = [this] { advance(&ReloadCourse::cell_answered); };
+  for (auto& [key, entry] : cells_) {
+    request(entry.cell, caf::infinite, message_for(key, entry))
+        .then([answered](const CellDescribed&) { answered(); },
+              [answered](const caf::error&) { answered(); });  // The cell has closed.
+  }
+  advance(&ReloadCourse::cells_asked, cells_.size());
 }
 
 void CellDispatcherActor::fail_reload() {
@@ -60,7 +92,7 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
 /// Whether the reload in progress would remove one of the job's services, but may itself still be
 /// refused. Until that is decided, the job is neither accepted nor refused.
 bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
-  return is_losing_services_of(spec) && !reload_->is_decided;
+  return is_losing_services_of(spec) && !reload_->course.is_decided();
 }
 
 void CellDispatcherActor::decided() {
@@ -70,29 +102,15 @@ void CellDispatcherActor::decided() {
 /// From now on no job that needs these services is accepted. Jobs that were on their way to a
 /// dispatcher have reached the store by the time that dispatcher answers.
 void CellDispatcherActor::await_insertions() {
-  const auto answered = [this] {
-    if (--reload_->missing == 0) check_needs();
-  };
-  reload_->missing = cells_.size() + 1;
-  for (const auto& [key, entry] : cells_) {
-    request(entry.cell, caf::infinite, DescribeCell{key})
-        .then([answered](const CellDescribed&) { answered(); },
-              [answered](const caf::error&) { answered(); });
-  }
-  answered();
+  ask_every_cell([](const CellKey& key, const Entry&) { return DescribeCell{key}; });
 }
 
-void CellDispatcherActor::check_needs() {
+void CellDispatcherActor::count_needs() {
   request(options_.store, caf::infinite, CountNeeds{reload_->order.services_removed})
       .then(
           [this](NeedsCounted& needs) {
-            if (needs.jobs.empty()) {
-              change_services();
-              return;
-            }
-            reload_->promise.deliver(Reconfigured{std::move(needs.jobs), {}});
-            reload_ = nullptr;
-            decided();
+            reload_->needed = std::move(needs.jobs);
+            advance(&ReloadCourse::needs_counted, !reload_->needed.empty());
           },
           [this](caf::error& error) {
             reload_->promise.deliver(std::move(error));
@@ -101,8 +119,13 @@ void CellDispatcherActor::check_needs() {
           });
 }
 
+void CellDispatcherActor::refuse_reload() {
+  reload_->promise.deliver(Reconfigured{std::move(reload_->needed), {}});
+  reload_ = nullptr;
+  decided();
+}
+
 void CellDispatcherActor::change_services() {
-  reload_->is_decided = true;
   decided();
   auto services = std::make_shared<Services>(*services_);
   for (const auto& name : reload_->order.services_removed) {
@@ -122,7 +145,6 @@ void CellDispatcherActor::change_services() {
   }
   services_ = std::move(services);
   caf::anon_send(options_.store, ReleaseHolds{});
-  change_terms();
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -130,28 +152,24 @@ void CellDispatcherActor::change_services() {
 void CellDispatcherActor::change_terms() {
   rerouted_ = rerouted_ || routing().rules() != reload_->order.routing->rules();
   options_.routing = reload_->order.routing;
-  const auto answered = [this] {
-    if (--reload_->missing == 0) start_new_cells();
-  };
-  reload_->missing = cells_.size() + 1;
-  for (auto& [key, entry] : cells_) {
+  ask_every_cell([this](const CellKey& key, Entry& entry) {
     note_rule(key, entry);
-    request(entry.cell, caf::infinite, ConfigureCell{config_of(key, entry)})
-        .then([answered](const CellDescribed&) { answered(); },
-              [answered](const caf::error&) { answered(); });  // The cell has closed.
-  }
-  answered();
+    return ConfigureCell{config_of(key, entry)};
+  });
 }
 
-void CellDispatcherActor::start_new_cells() {
+/// All jobs submitted earlier are in the store, and no dispatcher hands out a job that belongs to
+/// another cell: the backlogs in the store can be checked.
+void CellDispatcherActor::move_jobs() {
   // Again, because a dispatcher may have held a job before it knew of the new services.
   caf::anon_send(options_.store, ReleaseHolds{});
   for (const auto& [key, rule] : routing().rules()) start_instance(key);
   for (const auto& [key, change] : overrides_) start_instance(key);
+  const auto moved = [this] { advance(&ReloadCourse::jobs_moved); };
   if (rerouted_) {
-    reroute([this] { complete_reload(); });
+    reroute(moved);
   } else {
-    complete_reload();
+    moved();
   }
 }
 

@@ -18,11 +18,10 @@
 #include "src/http/tls.hpp"
 #include "src/metrics/metrics.hpp"
 #include "src/metrics/scraper.hpp"
-#include "src/providers/command_lock.hpp"
-#include "src/providers/command_transport.hpp"
-#include "src/providers/http_transport.hpp"
-#include "src/providers/provider_factory.hpp"
-#include "src/store/sqlite_store.hpp"
+#include "src/providers/command/lock.hpp"
+#include "src/providers/kinds.hpp"
+#include "src/providers/transports.hpp"
+#include "src/store/store.hpp"
 #include "src/version.hpp"
 
 namespace celld {
@@ -126,18 +125,16 @@ class RunningDaemon final : public Daemon {
     url_ = config_.listen.tls ? "https://" : "http://";
     url_ += bracketed(config_.listen.host) + ":" + std::to_string(port);
 
-    store::SqliteOptions options;
-    options.data_directory = data_directory;
-    options.path = config_.store.path;
-    options.on_fatal = [this](std::string text) {
-      readiness_->state = api::ReadyState::store_failed;
-      events_.fail(Events::Kind::store_failed, std::move(text));
-    };
-    options.on_commit = [metrics = metrics_](const auto& report) { metrics->committed(report); };
-    auto opened = store::SqliteStore::open(options);
+    auto opened = store::open_store(
+        config_.store, data_directory,
+        {[this](std::string text) {
+           readiness_->state = api::ReadyState::store_failed;
+           events_.fail(Events::Kind::store_failed, std::move(text));
+         },
+         [metrics = metrics_](const auto& report) { metrics->committed(report); }});
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
-    auto& store = std::get<store::SqliteStore>(opened);
-    if (auto failure = start_commands(store.lock_path(".supervisor.lock"))) return failure;
+    auto& store = *std::get<std::unique_ptr<store::Store>>(opened);
+    if (auto failure = start_transports(store.lock_path(".supervisor.lock"))) return failure;
     return serve(store);
   }
 
@@ -201,16 +198,17 @@ class RunningDaemon final : public Daemon {
  private:
   /// Takes the second lock of the database, after the store's. While another process holds it,
   /// commands of the database's jobs may run, and no job may start.
-  std::optional<StartFailure> start_commands(const std::string& lock_path) {
+  std::optional<StartFailure> start_transports(const std::string& lock_path) {
     std::string error;
-    auto lock = providers::lock_commands(
+    commands_lock_ = providers::lock_commands(
         lock_path, old_commands_patience,
         [&] {
           log_.write({logs::Level::info, "waiting for the commands of an earlier celld to end"});
         },
         error);
-    if (!lock) return StartFailure{3, error};
-    commands_.emplace(std::move(lock));
+    if (!commands_lock_) return StartFailure{3, error};
+    transports_.emplace(providers::kinds(),
+                        providers::TransportContext{wall_now, commands_lock_.get()});
     return std::nullopt;
   }
 
@@ -267,7 +265,7 @@ class RunningDaemon final : public Daemon {
     });
   }
 
-  std::optional<StartFailure> serve(store::SqliteStore& opened) {
+  std::optional<StartFailure> serve(store::Store& opened) {
     const auto store = opened.spawn_writer(system_);
     const auto reader = opened.spawn_reader(system_);
     const auto gateway = api::spawn_gateway(system_, wall_now);
@@ -320,10 +318,9 @@ class RunningDaemon final : public Daemon {
   }
 
   cells::ServiceEntry entry_of(const config::Service& service) {
-    return {[this, service](caf::actor_system& system) {
-              return providers::spawn_provider(system, service, transport_, wall_now, &*commands_);
-            },
-            service.settle};
+    return {
+        [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
+        service.settle};
   }
 
   /// Ends the scraper first, because it reads parts that are about to be destroyed.
@@ -335,17 +332,16 @@ class RunningDaemon final : public Daemon {
   }
 
   metrics::Scraper spawn_scraper(const cells::CellDispatcher& dispatcher,
-                                 const cells::JobReader& reader, const store::SqliteStore& opened) {
+                                 const cells::JobReader& reader, const store::Store& opened) {
     auto scraper = metrics::spawn_scraper(
         system_, {metrics_, dispatcher, reader, wall_now,
-                  [this, stats = opened.stats(), path = opened.path(),
+                  [this, store_statistics = opened.statistics(),
                    connections_max = config_.limits.connections_max] {
                     return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
                                                   server_.connections(),
                                                   connections_max,
                                                   server_.streams(),
-                                                  stats->checkpoints,
-                                                  path};
+                                                  store_statistics()};
                   }});
     scraper_ = caf::actor_cast<caf::actor>(scraper);
     return scraper;
@@ -389,8 +385,8 @@ class RunningDaemon final : public Daemon {
   caf::actor scraper_;
   caf::actor retention_;
   caf::actor backup_sender_;
-  providers::HttpTransport transport_;
-  std::optional<providers::CommandTransport> commands_;
+  providers::Descriptor commands_lock_;
+  std::optional<providers::Transports> transports_;
   http::Server server_{limits_of(config_.limits), api::refuse};
 };
 

@@ -23,14 +23,14 @@
 
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
-#include "src/config/programs.hpp"
 #include "src/daemon.hpp"
 #include "src/events.hpp"
 #include "src/exhaustion.hpp"
 #include "src/logs/log.hpp"
-#include "src/providers/command_supervise.hpp"
+#include "src/providers/command/supervise.hpp"
+#include "src/providers/kinds.hpp"
 #include "src/service_manager.hpp"
-#include "src/store/sqlite_store.hpp"
+#include "src/store/store.hpp"
 #include "src/token_command.hpp"
 #include "src/version.hpp"
 #include "src/watchdog.hpp"
@@ -146,8 +146,8 @@ config::Outcome read_configuration(const Arguments& arguments) {
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
   return config::parse_config(
-      text.str(), config::process_environment(), overrides,
-      {{"/services", config::check_programs}, {"/listen", check_certificates}});
+      text.str(), providers::service_kinds(), config::process_environment(), overrides,
+      {{"/services", config::check_services}, {"/listen", check_certificates}});
 }
 
 /// Every connection and every call in flight needs a descriptor.
@@ -312,14 +312,9 @@ void bound_free_memory() {
 
 /// Returns the exit code.
 int compact(const Arguments& arguments, const config::Config& configuration) {
-  store::SqliteOptions options;
-  options.data_directory = arguments.data_directory;
-  options.path = configuration.store.path;
-  options.compact = true;
-  const auto opened = store::SqliteStore::open(options);
-  const auto* error = std::get_if<std::string>(&opened);
-  if (error == nullptr) return exit_stopped;
-  std::fprintf(stderr, "celld: %s\n", error->c_str());
+  const std::string error = store::compact_store(configuration.store, arguments.data_directory);
+  if (error.empty()) return exit_stopped;
+  std::fprintf(stderr, "celld: %s\n", error.c_str());
   return exit_store;
 }
 

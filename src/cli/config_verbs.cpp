@@ -9,8 +9,8 @@
 #include "src/cli/session.hpp"
 #include "src/cli/text.hpp"
 #include "src/config/config.hpp"
-#include "src/config/programs.hpp"
 #include "src/http/tls.hpp"
+#include "src/providers/kinds.hpp"
 
 namespace celld::cli {
 namespace {
@@ -36,8 +36,8 @@ Faults check(const std::string& text) {
   if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
     overrides.listen = listen;
   auto outcome = config::parse_config(
-      text, config::process_environment(), overrides,
-      {{"/services", config::check_programs}, {"/listen", check_certificates}});
+      text, providers::service_kinds(), config::process_environment(), overrides,
+      {{"/services", config::check_services}, {"/listen", check_certificates}});
   if (auto* faults = std::get_if<Faults>(&outcome)) return std::move(*faults);
   return {};
 }

@@ -1,7 +1,10 @@
 // The members `defaults` and `cells`: the cells and their settings.
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "src/config/cell_setting.hpp"
 #include "src/config/checks.hpp"
 #include "src/config/sections.hpp"
 
@@ -9,106 +12,68 @@ namespace celld::config {
 namespace {
 
 constexpr std::size_t cells_max = 100'000;
-constexpr std::int64_t timeout_ms_max = 604'800'000;
-constexpr std::int64_t backoff_ms_max = 86'400'000;
-constexpr std::int64_t jobs_max = 100'000'000;
-constexpr std::int64_t attempts_max = 1000;
 
-/// One number of the cell settings while they are read. A conflict between two settings is reported
-/// at the one that the current entry sets itself. A bad value takes part in no comparison, so that
-/// one fault does not cause another.
-struct Setting {
-  std::int64_t value = 0;
-  bool good = true;
-  bool own = false;  ///< Set in the current entry, not inherited.
-};
-
+/// The settings of an entry while they are read. A conflict between two settings is reported at the
+/// one that the entry sets itself. A bad value takes part in no comparison, so that one fault does
+/// not cause another.
 struct ReadSettings {
-  Setting pool_size, timeout, timeout_max, jobs, max_attempts, backoff, backoff_max;
+  cells::CellSettings values;
+  std::set<std::string_view> bad;  ///< Names of the settings, here and in what the entry inherits.
 };
 
-/// The documented defaults, for settings that neither the cell nor `defaults` has.
-ReadSettings built_in_settings() {
-  const cells::CellSettings settings;
-  ReadSettings built_in;
-  built_in.pool_size.value = settings.pool_size;
-  built_in.timeout.value = settings.timeout.count();
-  built_in.timeout_max.value = settings.timeout_max.count();
-  built_in.jobs.value = static_cast<std::int64_t>(settings.jobs_max);
-  built_in.max_attempts.value = settings.retry.max_attempts;
-  built_in.backoff.value = settings.retry.backoff.count();
-  built_in.backoff_max.value = settings.retry.backoff_max.count();
-  return built_in;
-}
-
-cells::CellSettings finished(const ReadSettings& settings) {
-  cells::CellSettings result;
-  result.pool_size = static_cast<std::uint32_t>(settings.pool_size.value);
-  result.timeout = milliseconds(settings.timeout.value);
-  result.timeout_max = milliseconds(settings.timeout_max.value);
-  result.jobs_max = static_cast<std::uint64_t>(settings.jobs.value);
-  result.retry.max_attempts = static_cast<std::uint32_t>(settings.max_attempts.value);
-  result.retry.backoff = milliseconds(settings.backoff.value);
-  result.retry.backoff_max = milliseconds(settings.backoff_max.value);
-  return result;
-}
-
-void read_setting(json::ObjectReader& reader, std::string_view name, std::int64_t min,
-                  std::int64_t max, Setting& setting) {
-  setting.own = reader.has(name);
-  if (!setting.own) return;
-  const auto value = reader.integer(name, min, max);
-  setting.good = value.has_value();
-  if (value) setting.value = *value;
-}
-
-/// Reports a fault when `lesser` exceeds `greater`, at the one that the current entry sets.
-void check_order(json::ObjectReader& reader, std::string_view lesser_name, const Setting& lesser,
-                 std::string_view greater_name, const Setting& greater) {
-  if (!lesser.good || !greater.good || lesser.value <= greater.value) return;
-  if (lesser.own) {
-    reader.fault(lesser_name, "must not be more than `" + std::string(greater_name) +
-                                  "`, which is " + std::to_string(greater.value));
-  } else if (greater.own) {
-    reader.fault(greater_name, "must not be less than `" + std::string(lesser_name) +
-                                   "`, which is " + std::to_string(lesser.value));
+/// Reports a fault when `lesser` exceeds the setting that bounds it, at the one of both that this
+/// entry sets.
+void check_order(json::ObjectReader& reader, const CellSetting& lesser, const ReadSettings& read) {
+  const auto greater =
+      std::find_if(cell_settings().begin(), cell_settings().end(),
+                   [&](const CellSetting& other) { return other.name == lesser.at_most; });
+  if (greater == cell_settings().end()) return;
+  if (read.bad.contains(lesser.name) || read.bad.contains(greater->name)) return;
+  const auto lesser_member = std::string(member_of(lesser.name));
+  const auto greater_member = std::string(member_of(greater->name));
+  const auto less = lesser.show(read.values).get<std::int64_t>();
+  const auto most = greater->show(read.values).get<std::int64_t>();
+  if (less <= most) return;
+  if (reader.has(lesser_member)) {
+    reader.fault(lesser_member, "must not be more than `" + greater_member + "`, which is " +
+                                    std::to_string(most));
+  } else if (reader.has(greater_member)) {
+    reader.fault(greater_member,
+                 "must not be less than `" + lesser_member + "`, which is " + std::to_string(less));
   }
 }
 
-void read_retry(const json::Value& value, std::string pointer, ReadSettings& settings,
-                Faults& faults) {
-  json::ObjectReader reader(value, std::move(pointer), faults);
-  read_setting(reader, "max_attempts", 1, attempts_max, settings.max_attempts);
-  read_setting(reader, "backoff_ms", 0, backoff_ms_max, settings.backoff);
-  read_setting(reader, "backoff_max_ms", 0, backoff_ms_max, settings.backoff_max);
-  check_order(reader, "backoff_ms", settings.backoff, "backoff_max_ms", settings.backoff_max);
-  reader.finish();
+/// Reads the settings of one object, such as "pool", or those in none, from `reader`.
+void read_object(json::ObjectReader& reader, std::string_view object, ReadSettings& read) {
+  for (const auto& setting : cell_settings()) {
+    const auto member = member_of(setting.name);
+    if (object_of(setting.name) != object || !reader.has(member)) continue;
+    read.bad.erase(setting.name);
+    if (!setting.read(reader, member, read.values)) read.bad.insert(setting.name);
+  }
+  for (const auto& setting : cell_settings())
+    if (object_of(setting.name) == object) check_order(reader, setting, read);
+  for (const std::string_view name : reserved_cell_settings())
+    if (object_of(name) == object) reader.refuse_reserved({member_of(name)});
 }
 
-/// The members that a cell shares with `defaults`.
-ReadSettings read_settings(json::ObjectReader& reader, ReadSettings settings, Faults& faults) {
-  for (Setting* setting :
-       {&settings.pool_size, &settings.timeout, &settings.timeout_max, &settings.jobs,
-        &settings.max_attempts, &settings.backoff, &settings.backoff_max})
-    setting->own = false;
-  if (const json::Value* pool = reader.any("pool")) {
-    json::ObjectReader inner(*pool, reader.pointer_of("pool"), faults);
-    read_setting(inner, "size", 1, cells::pool_size_max, settings.pool_size);
-    refuse_unavailable(inner, {"burst"});
-    inner.finish();
+/// Reads the members that a cell shares with `defaults`. `inherited` is what it does not set.
+ReadSettings read_settings(json::ObjectReader& reader, const ReadSettings& inherited,
+                           Faults& faults) {
+  ReadSettings read = inherited;
+  std::set<std::string_view> done;
+  for (const auto& setting : cell_settings()) {
+    const std::string_view object = object_of(setting.name);
+    if (!done.insert(object).second) continue;
+    if (object.empty()) {
+      read_object(reader, object, read);
+    } else if (const json::Value* value = reader.any(object)) {
+      json::ObjectReader inner(*value, reader.pointer_of(object), faults);
+      read_object(inner, object, read);
+      inner.finish();
+    }
   }
-  read_setting(reader, "timeout_ms", 1, timeout_ms_max, settings.timeout);
-  read_setting(reader, "timeout_max_ms", 1, timeout_ms_max, settings.timeout_max);
-  check_order(reader, "timeout_ms", settings.timeout, "timeout_max_ms", settings.timeout_max);
-  if (const json::Value* queue = reader.any("queue")) {
-    json::ObjectReader inner(*queue, reader.pointer_of("queue"), faults);
-    read_setting(inner, "max_jobs", 1, jobs_max, settings.jobs);
-    inner.finish();
-  }
-  if (const json::Value* retry = reader.any("retry"))
-    read_retry(*retry, reader.pointer_of("retry"), settings, faults);
-  refuse_unavailable(reader, {"durability", "limits", "quotas", "weights"});
-  return settings;
+  return read;
 }
 
 std::string read_key(json::ObjectReader& reader, std::string_view name) {
@@ -155,7 +120,7 @@ ReadCell read_cell(const json::Value& value, std::string pointer, const ReadSett
   cell.rule.product = read_key(reader, "product");
   cell.keys_good = reader.is_object() && faults.size() == before;
   read_per(reader, cell.rule, faults);
-  cell.rule.settings = finished(read_settings(reader, defaults, faults));
+  cell.rule.settings = read_settings(reader, defaults, faults).values;
   reader.finish();
   return cell;
 }
@@ -164,7 +129,7 @@ ReadCell read_cell(const json::Value& value, std::string pointer, const ReadSett
 
 std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
                                         Faults& faults) {
-  ReadSettings settings = built_in_settings();
+  ReadSettings settings;
   if (defaults != nullptr) {
     json::ObjectReader reader(*defaults, "/defaults", faults);
     settings = read_settings(reader, settings, faults);

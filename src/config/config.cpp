@@ -24,8 +24,8 @@ Store read_store(const json::Value& value, Faults& faults) {
   return store;
 }
 
-Config read_file(const json::Value& value, const Environment& environment,
-                 const Overrides& overrides, Faults& faults) {
+Config read_file(const json::Value& value, const ServiceKinds& kinds,
+                 const Environment& environment, const Overrides& overrides, Faults& faults) {
   Config config;
   json::ObjectReader reader(value, "", faults);
   reader.require({"services", "cells"});
@@ -33,7 +33,7 @@ Config read_file(const json::Value& value, const Environment& environment,
   config.listen = read_listen(reader.any("listen"), overrides, auth != nullptr, faults);
   if (const json::Value* store = reader.any("store")) config.store = read_store(*store, faults);
   if (const json::Value* services = reader.any("services"))
-    config.services = read_services(*services, "/services", environment, faults);
+    config.services = read_services(*services, kinds, environment, faults);
   const json::Value* defaults = reader.any("defaults");
   config.cells = read_cells(defaults, reader.array("cells"), faults);
   if (const auto keep = reader.integer("retention_ms", retention_ms_min, retention_ms_max))
@@ -43,7 +43,7 @@ Config read_file(const json::Value& value, const Environment& environment,
   if (auth != nullptr) config.tokens = read_tokens(*auth, faults);
   if (const json::Value* limits = reader.any("limits"))
     config.limits = read_limits(*limits, faults);
-  refuse_unavailable(reader, {"schedules", "mappings"});
+  reader.refuse_reserved({"schedules", "mappings"});
   reader.finish();
   return config;
 }
@@ -66,14 +66,15 @@ void check_machine(const Config& config, const std::vector<MachineCheck>& checks
 
 }  // namespace
 
-Outcome parse_config(std::string_view text, const Environment& environment,
-                     const Overrides& overrides, const std::vector<MachineCheck>& checks) {
+Outcome parse_config(std::string_view text, const ServiceKinds& kinds,
+                     const Environment& environment, const Overrides& overrides,
+                     const std::vector<MachineCheck>& checks) {
   auto parsed = json::parse(text, file_limits);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
     return Faults{{"", std::move(error->detail)}};
   auto& document = std::get<json::Document>(parsed);
   Faults faults = std::move(document.number_faults);
-  Config config = read_file(document.value, environment, overrides, faults);
+  Config config = read_file(document.value, kinds, environment, overrides, faults);
   check_machine(config, checks, faults);
   if (!faults.empty()) return faults;
   return config;

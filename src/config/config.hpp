@@ -6,16 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "cells/model/cell_settings.hpp"
 #include "cells/model/time.hpp"
+#include "src/config/service_kind.hpp"
 #include "src/json/json.hpp"
 
 namespace celld::config {
@@ -84,51 +85,17 @@ struct Store {
   bool operator==(const Store&) const = default;
 };
 
-/// A value that may be secret. Only `source` is ever shown, and only if it is not a literal.
-struct Secret {
-  std::string source;  ///< As configured: "env:NAME", "file:PATH", or a literal.
-  std::string value;
-
-  bool operator==(const Secret&) const = default;
-};
-
-/// Posts each step to a URL; docs/api.md describes the exchange.
-struct HttpService {
-  std::string url;
-  std::vector<std::pair<std::string, Secret>> headers;
-
-  bool operator==(const HttpService&) const = default;
-};
-
-/// Runs a program for each attempt. Its standard input is the document that an `http` service gets.
-struct CommandService {
-  std::vector<std::string> arguments;  ///< The program's absolute path, then its arguments.
-  std::vector<std::pair<std::string, Secret>> environment;  ///< Nothing is inherited.
-
-  bool operator==(const CommandService&) const = default;
-};
-
-/// Simulates a provider, for demonstrations, tests and benchmarks.
-struct SimulatedService {
-  milliseconds latency_min{0};  ///< Uniformly distributed up to `latency_max`.
-  milliseconds latency_max{0};
-  double failure_rate = 0;  ///< The share of attempts that fail retryably, 0 to 1.
-  std::uint64_t seed = 0;
-
-  bool operator==(const SimulatedService&) const = default;
-};
-
 struct Service {
   std::string name;
   /// How long the entity is kept after an attempt with an unknown outcome.
   milliseconds settle{0};
-  std::variant<HttpService, CommandService, SimulatedService> kind;
+  /// Null only after a fault.
+  std::shared_ptr<const ServiceSettings> settings;
 
-  bool operator==(const Service&) const = default;
+  bool operator==(const Service& other) const {
+    return name == other.name && settle == other.settle && settings->equals(*other.settings);
+  }
 };
-
-/// As in the configuration file: "http", "command" or "simulated".
-std::string_view type_of(const Service& service);
 
 struct Config {
   Listen listen;
@@ -140,13 +107,6 @@ struct Config {
   milliseconds retention{7 * 24 * 3'600'000LL};  ///< How long ended jobs are kept.
   milliseconds shutdown_grace{30000};
 };
-
-/// Resolves "env:" and "file:" values; replaced in tests. Nothing when there is no such value.
-struct Environment {
-  std::function<std::optional<std::string>(const std::string& name)> variable;
-  std::function<std::optional<std::string>(const std::string& path)> file;
-};
-Environment process_environment();
 
 /// Settings from flags and CELLD_… variables. They override the file; flags override variables.
 struct Overrides {
@@ -166,8 +126,12 @@ using Outcome = std::variant<Config, std::vector<json::Fault>>;
 /// Parses and validates `text`, the content of a configuration file. `overrides` apply before
 /// validation. Faults are grouped by section, in the order of the documentation; those of `checks`
 /// come last.
-Outcome parse_config(std::string_view text, const Environment& environment,
-                     const Overrides& overrides = {}, const std::vector<MachineCheck>& checks = {});
+Outcome parse_config(std::string_view text, const ServiceKinds& kinds,
+                     const Environment& environment, const Overrides& overrides = {},
+                     const std::vector<MachineCheck>& checks = {});
+
+/// What is wrong with the services on this machine.
+std::vector<json::Fault> check_services(const Config& config);
 
 /// Parses "HOST:PORT", such as "[::1]:8080"; nothing for any other form.
 std::optional<Listen> parse_listen(std::string_view text);

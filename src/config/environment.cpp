@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "src/config/config.hpp"
+#include "src/config/secrets.hpp"
 
 namespace celld::config {
 namespace {

@@ -2,8 +2,6 @@
 // returns a usable value either way.
 #pragma once
 
-#include <initializer_list>
-#include <string_view>
 #include <vector>
 
 #include "src/config/config.hpp"
@@ -25,18 +23,11 @@ std::vector<Token> read_tokens(const json::Value& auth, Faults& faults);
 Limits read_limits(const json::Value& limits, Faults& faults);
 
 /// services.cpp: the member `services`.
-std::vector<Service> read_services(const json::Value& services, const std::string& pointer,
+std::vector<Service> read_services(const json::Value& services, const ServiceKinds& kinds,
                                    const Environment& environment, Faults& faults);
 
 /// cells.cpp: the members `defaults` (null: absent) and `cells` (null: absent or no array).
 std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,
                                         Faults& faults);
-
-/// Reports each of `names` that is present: these members are reserved for later versions.
-inline void refuse_unavailable(json::ObjectReader& reader,
-                               std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (reader.any(name) != nullptr) reader.fault(name, "is not available in this version");
-}
 
 }  // namespace celld::config

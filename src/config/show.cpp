@@ -1,57 +1,27 @@
 #include "src/config/show.hpp"
 
-#include <string_view>
+#include <string>
+
+#include "src/config/cell_setting.hpp"
 
 namespace celld::config {
 namespace {
 
-constexpr const char* masked = "***";
-
-json::Value show_secrets(const std::vector<std::pair<std::string, Secret>>& secrets) {
-  json::Value shown = json::Value::object();
-  for (const auto& [name, secret] : secrets) {
-    const bool elsewhere = secret.source.starts_with("env:") || secret.source.starts_with("file:");
-    shown[name] = elsewhere ? secret.source : masked;
-  }
-  return shown;
-}
-
-std::string show_url(const std::string& url) {
-  const auto query = url.find('?');
-  return query == std::string::npos ? url : url.substr(0, query + 1) + masked;
-}
-
 json::Value show(const Service& service) {
-  json::Value shown{{"type", type_of(service)}, {"settle_ms", service.settle.count()}};
-  if (const auto* http = std::get_if<HttpService>(&service.kind)) {
-    shown["url"] = show_url(http->url);
-    shown["headers"] = show_secrets(http->headers);
-  } else if (const auto* command = std::get_if<CommandService>(&service.kind)) {
-    shown["argv"] = command->arguments;
-    shown["env"] = show_secrets(command->environment);
-  } else {
-    const auto& simulated = std::get<SimulatedService>(service.kind);
-    shown.erase("settle_ms");  // Simulated services have no such member.
-    shown["latency_ms"] = {{"min", simulated.latency_min.count()},
-                           {"max", simulated.latency_max.count()}};
-    shown["failure_rate"] = simulated.failure_rate;
-    shown["seed"] = simulated.seed;
-  }
+  const ServiceKind& kind = service.settings->kind();
+  json::Value shown = service.settings->show();
+  shown["type"] = kind.type();
+  if (kind.settles()) shown["settle_ms"] = service.settle.count();
   return shown;
 }
 
 json::Value show(const cells::CellRule& rule) {
-  const cells::CellSettings& settings = rule.settings;
-  json::Value shown{{"customer", rule.customer},
-                    {"product", rule.product},
-                    {"pool", {{"size", settings.pool_size}}},
-                    {"timeout_ms", settings.timeout.count()},
-                    {"timeout_max_ms", settings.timeout_max.count()},
-                    {"queue", {{"max_jobs", settings.jobs_max}}},
-                    {"retry",
-                     {{"max_attempts", settings.retry.max_attempts},
-                      {"backoff_ms", settings.retry.backoff.count()},
-                      {"backoff_max_ms", settings.retry.backoff_max.count()}}}};
+  json::Value shown{{"customer", rule.customer}, {"product", rule.product}};
+  for (const auto& setting : cell_settings()) {
+    const std::string object{object_of(setting.name)};
+    json::Value& place = object.empty() ? shown : shown[object];
+    place[std::string(member_of(setting.name))] = setting.show(rule.settings);
+  }
   if (!rule.is_template()) return shown;
   shown["per"] = json::Value::array();
   if (rule.per_customer) shown["per"].push_back("customer");

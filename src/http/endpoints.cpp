@@ -7,6 +7,35 @@
 #include "src/http/target.hpp"
 
 namespace celld::http {
+namespace {
+
+constexpr std::string_view any_segment = "{}";
+
+/// Removes the first segment of `path`, and returns it.
+std::string_view take_segment(std::string_view& path) {
+  const auto segment = path.substr(0, path.find('/'));
+  path.remove_prefix(std::min(segment.size() + 1, path.size()));
+  return segment;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string_view>> match_path(std::string_view pattern,
+                                                        std::string_view path) {
+  if (std::count(pattern.begin(), pattern.end(), '/') != std::count(path.begin(), path.end(), '/'))
+    return std::nullopt;
+  std::vector<std::string_view> captures;
+  while (!pattern.empty() || !path.empty()) {
+    const auto expected = take_segment(pattern);
+    const auto segment = take_segment(path);
+    if (expected == any_segment && !segment.empty()) {
+      captures.push_back(segment);
+    } else if (expected != segment) {
+      return std::nullopt;
+    }
+  }
+  return captures;
+}
 
 void Endpoints::add(std::string method, std::string pattern, Handler handler) {
   const std::size_t endpoint = add_endpoint(method, pattern);
@@ -24,9 +53,8 @@ void Endpoints::add_stream(std::string method, std::string path, StreamHandler h
 void Endpoints::complete() {
   // Exact paths come before patterns, so that `/leases/{}` does not match `/leases/report`.
   std::stable_partition(paths_.begin(), paths_.end(), [](const Path& path) {
-    return path.pattern.find("{}") == std::string::npos;
+    return path.pattern.find(any_segment) == std::string::npos;
   });
-  for (std::size_t i = 0; i < paths_.size(); ++i) matcher_.add(paths_[i].pattern, i);
 }
 
 void Endpoints::clear() {
@@ -45,23 +73,26 @@ const Endpoints::StreamEntry* Endpoints::stream_handler(std::string_view method,
 
 Endpoints::Found Endpoints::find(const std::string& method, std::string_view match_path) const {
   Found found;
-  const auto match = matcher_.find(match_path);
-  if (!match) {
+  std::optional<std::vector<std::string_view>> captures;
+  const auto path = std::find_if(paths_.begin(), paths_.end(), [&](const Path& each) {
+    captures = http::match_path(each.pattern, match_path);
+    return captures.has_value();
+  });
+  if (path == paths_.end()) {
     found.status = 404;
     return found;
   }
-  const auto& path = paths_[match->path];
-  auto handler = path.handlers.find(method);
-  if (handler == path.handlers.end() && method == "HEAD") handler = path.handlers.find("GET");
-  if (handler == path.handlers.end()) {
+  auto handler = path->handlers.find(method);
+  if (handler == path->handlers.end() && method == "HEAD") handler = path->handlers.find("GET");
+  if (handler == path->handlers.end()) {
     found.status = 405;
-    found.allow = allowed_methods(path);
+    found.allow = allowed_methods(*path);
     return found;
   }
   found.handler = &handler->second.handler;
   found.endpoint = handler->second.endpoint;
-  for (const auto& segment : match->segments) {
-    found.captures.push_back(percent_decode(segment).value_or(segment));
+  for (const auto segment : *captures) {
+    found.captures.push_back(percent_decode(segment).value_or(std::string(segment)));
   }
   return found;
 }

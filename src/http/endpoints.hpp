@@ -1,17 +1,22 @@
 // The endpoints of a server. Finds the handler of a request.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "src/http/path_matcher.hpp"
 #include "src/http/server.hpp"
 #include "src/http/server_observer.hpp"
 
 namespace celld::http {
+
+/// The segments of `path` that stand where `pattern` has `{}`, not decoded; nothing if it does not
+/// match. A segment `{}` matches any segment that is not empty; any other matches itself.
+std::optional<std::vector<std::string_view>> match_path(std::string_view pattern,
+                                                        std::string_view path);
 
 class Endpoints {
  public:
@@ -58,8 +63,7 @@ class Endpoints {
   static std::string allowed_methods(const Path& path);
 
   std::vector<Endpoint> endpoints_;
-  std::vector<Path> paths_;
-  PathMatcher matcher_;
+  std::vector<Path> paths_;  ///< Once complete, those without `{}` first.
 };
 
 }  // namespace celld::http

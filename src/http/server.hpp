@@ -1,4 +1,4 @@
-// The HTTP server. It parses requests and owns its sockets; cpp-httplib only matches paths.
+// The HTTP server. It parses requests and owns its sockets.
 //
 // One poller thread owns every connection; a few threads run handlers on complete requests. An
 // answer need not be ready when its handler returns: the handler keeps the Responder and answers

@@ -53,7 +53,7 @@ std::optional<std::string> decode_for_routing(std::string_view encoded) {
   });
 }
 
-constexpr std::size_t path_bytes_max = 2048;  // cpp-httplib's regular expressions recurse.
+constexpr std::size_t path_bytes_max = 2048;  // Longer than the path of any endpoint.
 constexpr const char* broken_escape =
     "The request target has a `%` without two hexadecimal digits after it.";
 

@@ -84,6 +84,8 @@ class ObjectReader {
 
   /// Records "is required" for each of `names` that is absent.
   void require(std::initializer_list<std::string_view> names);
+  /// Records each of `names` that is present: these members are reserved for later versions.
+  void refuse_reserved(std::initializer_list<std::string_view> names);
   /// Records a fault of the member.
   void fault(std::string_view name, std::string detail);
   void finish();

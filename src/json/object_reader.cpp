@@ -112,6 +112,11 @@ void ObjectReader::require(std::initializer_list<std::string_view> names) {
     if (find(name) == nullptr) fault(name, "is required");
 }
 
+void ObjectReader::refuse_reserved(std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (any(name) != nullptr) fault(name, "is not available in this version");
+}
+
 void ObjectReader::fault(std::string_view name, std::string detail) {
   faults_.push_back({pointer_of(name), std::move(detail)});
 }

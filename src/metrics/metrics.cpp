@@ -1,9 +1,7 @@
 #include "src/metrics/metrics.hpp"
 
-#include <filesystem>
 #include <iterator>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
 #include <prometheus/text_serializer.h>
@@ -34,18 +32,11 @@ MetricFamily one(MetricFamily made, double value) {
   return made;
 }
 
-/// 0 when the file does not exist.
-double file_bytes(const std::string& path) {
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(path, failed);
-  return failed ? 0 : static_cast<double>(size);
-}
-
-MetricFamily store_files(const std::string& database_path) {
+MetricFamily store_files(const store::StoreStatistics& statistics) {
   MetricFamily made =
       gauges("celld_store_file_bytes", "Size of the database and of its write-ahead log.");
-  add(made, {{"file", "database"}}, file_bytes(database_path));
-  add(made, {{"file", "log"}}, file_bytes(database_path + "-wal"));
+  for (const auto& [file, bytes] : statistics.file_bytes)
+    add(made, {{"file", file}}, static_cast<double>(bytes));
   return made;
 }
 
@@ -104,8 +95,8 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
                  "Connections with an event stream or another long answer in progress."),
           static_cast<double>(reading.event_streams)),
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
-          static_cast<double>(reading.checkpoints)),
-      store_files(reading.database_path),
+          static_cast<double>(reading.store.checkpoints)),
+      store_files(reading.store),
   };
 }
 

@@ -15,7 +15,7 @@
 #include "src/metrics/cell_tallies.hpp"
 #include "src/metrics/engine_metrics.hpp"
 #include "src/metrics/http_metrics.hpp"
-#include "src/store/sqlite_store.hpp"
+#include "src/store/store.hpp"
 
 namespace celld::metrics {
 
@@ -25,8 +25,7 @@ struct DaemonReading {
   std::size_t connections = 0;
   std::size_t connections_max = 0;
   std::size_t event_streams = 0;
-  std::uint64_t checkpoints = 0;
-  std::string database_path;
+  store::StoreStatistics store;
 };
 
 /// Thread-safe. Its parts live as long as this object.

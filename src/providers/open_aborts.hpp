@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "cells/ports/provider.hpp"
@@ -12,6 +13,14 @@ namespace celld::providers {
 /// Aborts the call under a lease, if there is one, whichever provider started it and whichever
 /// transport makes it. Then calls `gone` once, from any thread.
 using AbortByLease = std::function<void(const cells::Lease&, std::function<void()> gone)>;
+
+/// Aborts through a queue of calls, which must have `abort(lease, gone)`.
+template <class Calls>
+AbortByLease aborts_of(std::shared_ptr<Calls> calls) {
+  return [calls = std::move(calls)](const cells::Lease& lease, std::function<void()> gone) {
+    calls->abort(lease, std::move(gone));
+  };
+}
 
 /// To a provider, once for each abort that it requested: no call is left under `lease`.
 struct ServiceCallGone {

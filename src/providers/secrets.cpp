@@ -19,8 +19,7 @@ std::size_t prefix_at_end(std::string_view text, std::string_view secret) {
 
 }  // namespace
 
-std::vector<std::string> secrets_of(
-    const std::vector<std::pair<std::string, config::Secret>>& named) {
+std::vector<std::string> secrets_of(const config::NamedSecrets& named) {
   constexpr std::size_t word_bytes_min = 8;
   std::vector<std::string> secrets;
   for (const auto& [name, secret] : named) {

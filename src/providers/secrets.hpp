@@ -2,17 +2,15 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "src/config/config.hpp"
+#include "src/config/secrets.hpp"
 
 namespace celld::providers {
 
 /// The texts to blank: each value, and each of its words of eight bytes or more, because a provider
 /// may quote one line of several, or "Bearer …" without its first word.
-std::vector<std::string> secrets_of(
-    const std::vector<std::pair<std::string, config::Secret>>& named);
+std::vector<std::string> secrets_of(const config::NamedSecrets& named);
 
 /// `text` with "***" in place of every part of a secret, including secrets that overlap or contain
 /// each other. Ignores secrets below four bytes: blanking "1" would only garble the text. A text

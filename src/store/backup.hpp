@@ -22,7 +22,8 @@ struct MakeBackup {};
 /// The copy is complete and a database of its own.
 struct BackupMade {
   std::uint64_t bytes = 0;
-  std::string digest;  ///< In the form of the header field Repr-Digest.
+  std::string digest;      ///< In the form of the header field Repr-Digest.
+  std::string media_type;  ///< Of the copy.
 };
 
 /// Reads the next piece of the copy, beginning at its start.

@@ -50,7 +50,7 @@ class Maker {
     if (number != number_ || !copy_ || !made_) return;
     guard([this] {
       if (!copy_->step()) return self_->send(self_, BackupStep{number_});
-      made_->deliver(BackupMade{copy_->bytes(), copy_->digest()});
+      made_->deliver(BackupMade{copy_->bytes(), copy_->digest(), "application/vnd.sqlite3"});
       made_.reset();
     });
   }

@@ -1,9 +1,9 @@
 #include "src/store/memory_store.hpp"
 
+#include <stdexcept>
 #include <utility>
 
-#include "src/store/answers.hpp"
-#include "src/store/commit_batch.hpp"
+#include "src/store/group_commit.hpp"
 
 namespace celld::store {
 
@@ -87,121 +87,6 @@ NeedsCounted MemoryDisk::read(const CountNeeds& request) const {
 
 namespace {
 
-struct StoreState {
-  std::shared_ptr<MemoryDisk> disk;
-  MemoryStoreOptions options;
-  MemoryJobs jobs;
-  Answers answers;
-  std::uint64_t batch = 1;
-  std::size_t operations = 0;
-  std::size_t bytes = 0;
-  bool armed = false;         ///< A CommitBatch of this batch is on its way.
-  bool claims_armed = false;  ///< A CommitClaims is on its way.
-  std::optional<caf::error> failure;
-};
-
-using Store = CommittingStore::stateful_pointer<StoreState>;
-
-/// Fails this request and every later one.
-void fail(Store self) {
-  auto& state = self->state;
-  const std::string text = "the in-memory store failed on request";
-  state.failure = cannot_commit(text);
-  state.answers.fail_all(*state.failure);
-  if (state.options.on_fatal) state.options.on_fatal(text);
-}
-
-bool is_asked_to_fail(const std::function<bool()>& asked) {
-  return asked && asked();
-}
-
-bool has_changes(const StoreState& state) {
-  return state.jobs.changed() || state.jobs.claims() != 0;
-}
-
-void commit(Store self) {
-  auto& state = self->state;
-  state.armed = false;
-  ++state.batch;
-  state.operations = 0;
-  state.bytes = 0;
-  if (has_changes(state)) {
-    const bool fails = is_asked_to_fail(state.options.fail_commit);
-    if (!fails || is_asked_to_fail(state.options.failed_commit_lands)) {
-      state.disk->commit(state.jobs);
-    }
-    if (fails) return fail(self);
-  }
-  state.answers.deliver_all();
-}
-
-void arm_commit(Store self) {
-  auto& state = self->state;
-  if (std::exchange(state.armed, true)) return;
-  const auto& asked = state.options.commit_delay;
-  const auto delay = asked ? asked() : microseconds{0};
-  if (delay > microseconds{0}) {
-    self->delayed_send(self, delay, CommitBatch{state.batch});
-  } else {
-    self->send(self, CommitBatch{state.batch});
-  }
-}
-
-void arm_claims(Store self) {
-  if (std::exchange(self->state.claims_armed, true)) return;
-  self->delayed_send(self, self->state.options.claim_delay, CommitClaims{});
-}
-
-/// Commits a full batch, schedules a commit for other changes, and answers at once if there are
-/// none.
-void finish_operation(Store self, std::size_t bytes) {
-  auto& state = self->state;
-  const auto& options = state.options;
-  ++state.operations;
-  state.bytes += bytes;
-  const bool claims_wait = options.claim_delay > microseconds{0};
-  if (state.operations >= options.batch_operations_max || state.bytes >= options.batch_bytes_max) {
-    commit(self);
-  } else if (state.jobs.changed() || (has_changes(state) && !claims_wait)) {
-    arm_commit(self);
-  } else {
-    state.answers.deliver_all();
-    if (has_changes(state)) return arm_claims(self);
-    state.operations = 0;  // Only reads so far: they belong to no commit.
-    state.bytes = 0;
-  }
-}
-
-/// Whether an operation may begin. False: this one or an earlier one failed.
-bool begin_operation(Store self) {
-  auto& state = self->state;
-  if (!state.failure && is_asked_to_fail(state.options.fail_operation)) fail(self);
-  return !state.failure;
-}
-
-template <class Answer, class Request>
-caf::typed_response_promise<Answer> perform(Store self, const Request& request,
-                                            std::size_t bytes = 0) {
-  auto promise = self->template make_response_promise<Answer>();
-  auto& state = self->state;
-  if (!begin_operation(self)) {
-    promise.deliver(*state.failure);
-  } else if (std::optional<Answer> answer = state.jobs.apply(request)) {
-    state.answers.add(promise, std::move(*answer));
-    finish_operation(self, bytes);
-  } else {
-    promise.deliver(caf::make_error(caf::sec::invalid_argument, "the job id is in use"));
-  }
-  return promise;
-}
-
-template <class Request>
-void note(Store self, const Request& request, std::size_t bytes = 0) {
-  if (!begin_operation(self)) return;
-  self->state.jobs.apply(request);
-  finish_operation(self, bytes);
-}
-
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self,
                                           const std::shared_ptr<const MemoryDisk>& disk) {
   return {[self, disk](const CountNeeds& request) {
@@ -210,52 +95,42 @@ NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self,
   }};
 }
 
-/// Commits first, so that the counter sees all writes so far.
-caf::result<NeedsCounted> start_counter(Store self, const CountNeeds& request) {
-  auto& state = self->state;
-  if (begin_operation(self)) commit(self);
-  if (state.failure) return *state.failure;
-  return self->delegate(self->system().spawn(needs_counter, state.disk), request);
-}
+class MemoryBackend {
+ public:
+  MemoryBackend(std::shared_ptr<MemoryDisk> disk, MemoryStoreOptions options)
+      : disk_(std::move(disk)), options_(std::move(options)), jobs_(disk_->content()) {}
 
-CommittingStore::behavior_type memory_store(Store self, std::shared_ptr<MemoryDisk> disk,
-                                            MemoryStoreOptions options) {
-  self->state.jobs = MemoryJobs{disk->content()};
-  self->state.disk = std::move(disk);
-  self->state.options = std::move(options);
-  return {
-      [self](const StartEpoch& request) { return perform<EpochStarted>(self, request); },
-      [self](const LoadCells& request) { return perform<CellsLoaded>(self, request); },
-      [self](const ListBacklogs& request) { return perform<BacklogsListed>(self, request); },
-      [self](const MoveJobs& request) { return perform<JobsMoved>(self, request); },
-      [self](const CountNeeds& request) { return start_counter(self, request); },
-      [self](const ReleaseHolds& request) { note(self, request); },
-      [self](const LoadCell& request) { return perform<CellLoaded>(self, request); },
-      [self](const InsertJob& request) {
-        return perform<JobInserted>(self, request, approximate_bytes(*request.job));
-      },
-      [self](const FindKeyHolder& request) { return perform<KeyHolder>(self, request); },
-      [self](const ClaimJob& request) { note(self, request, approximate_bytes(*request.job)); },
-      [self](const RecordJob& request) {
-        return perform<JobRecorded>(self, request, approximate_bytes(*request.job));
-      },
-      [self](const CancelWaiting& request) { return perform<WaitingCancelled>(self, request); },
-      [self](const ReopenEnded& request) { return perform<EndedReopened>(self, request); },
-      [self](const HoldJob& request) { note(self, request); },
-      [self](const FetchRunnable& request) { return perform<RunnableFetched>(self, request); },
-      [self](const AdvanceDue& request) { return perform<DueAdvanced>(self, request); },
-      [self](const PruneEnded& request) { return perform<EndedPruned>(self, request); },
-      [self](const SetCellOverride& request) { return perform<CellOverrideSet>(self, request); },
-      [self](const FlushStore& request) { return perform<StoreFlushed>(self, request); },
-      [self](CommitBatch due) {
-        if (due.batch == self->state.batch && self->state.armed) commit(self);
-      },
-      [self](CommitClaims) {
-        self->state.claims_armed = false;
-        if (!self->state.failure && has_changes(self->state)) commit(self);
-      },
-  };
-}
+  template <class Request>
+  auto apply(const Request& request) {
+    if (is_asked(options_.fail_operation)) throw std::runtime_error(failed_on_request);
+    return jobs_.apply(request);
+  }
+  bool changed() const { return jobs_.changed(); }
+  std::size_t claims() const { return jobs_.claims(); }
+
+  void commit(std::size_t) {
+    const bool fails = is_asked(options_.fail_commit);
+    if (!fails || is_asked(options_.failed_commit_lands)) disk_->commit(jobs_);
+    if (fails) throw std::runtime_error(failed_on_request);
+  }
+
+  void tidy() {}
+  NeedsCounter spawn_counter(caf::actor_system& system) const {
+    return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_});
+  }
+
+  void failed(const std::string& reason) const {
+    if (options_.on_fatal) options_.on_fatal(reason);
+  }
+
+ private:
+  static constexpr const char* failed_on_request = "the in-memory store failed on request";
+  static bool is_asked(const std::function<bool()>& asked) { return asked && asked(); }
+
+  const std::shared_ptr<MemoryDisk> disk_;
+  const MemoryStoreOptions options_;
+  MemoryJobs jobs_;
+};
 
 JobReader::behavior_type memory_reader(JobReader::pointer,
                                        const std::shared_ptr<const MemoryDisk>& disk) {
@@ -270,7 +145,9 @@ JobReader::behavior_type memory_reader(JobReader::pointer,
 
 JobStore spawn_memory_store(caf::actor_system& system, std::shared_ptr<MemoryDisk> disk,
                             MemoryStoreOptions options) {
-  return system.spawn(memory_store, std::move(disk), std::move(options));
+  const BatchOptions batches = options.batches;
+  return system.spawn(group_commit<MemoryBackend>,
+                      std::make_shared<MemoryBackend>(std::move(disk), std::move(options)), batches);
 }
 
 JobReader spawn_memory_reader(caf::actor_system& system, std::shared_ptr<const MemoryDisk> disk) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cells/ports/job_store.hpp"
+#include "src/store/group_commit.hpp"
 #include "src/store/memory_jobs.hpp"
 #include "src/store/read_limits.hpp"
 
@@ -54,9 +55,7 @@ class MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-  /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
-  /// function: the commit takes only the operations that are in the mailbox by then.
-  std::function<cells::microseconds()> commit_delay;
+  BatchOptions batches{.claim_delay = cells::microseconds{0}};
   /// Called at each commit. True: the commit fails, and so do all pending and later requests.
   std::function<bool()> fail_commit;
   /// Called once, after a commit failed.
@@ -66,11 +65,6 @@ struct MemoryStoreOptions {
   std::function<bool()> failed_commit_lands{};
   /// Called at each operation. True: the store fails in the middle of it, and loses the batch.
   std::function<bool()> fail_operation{};
-  /// How long claims wait to be part of another commit before they get their own. Zero: a claim
-  /// schedules a commit like any other write.
-  cells::microseconds claim_delay{0};
-  std::size_t batch_operations_max = 4096;  ///< A batch of this size is committed at once.
-  std::size_t batch_bytes_max = 8 << 20;
 };
 
 /// To crash the store, send it exit_reason::kill: what was not committed is lost. Without that, the

@@ -122,4 +122,18 @@ JobReader SqliteStore::spawn_reader(caf::actor_system& system) const {
   return system.spawn<caf::detached>(sqlite_reader, path_, options_.reads);
 }
 
+// --- Statistics ------------------------------------------------------------------------------
+
+std::function<StoreStatistics()> SqliteStore::statistics() const {
+  return [stats = stats_, path = path_] {
+    const auto bytes = [](const std::string& file) -> std::uint64_t {
+      std::error_code failed;
+      const auto size = std::filesystem::file_size(file, failed);
+      return failed ? 0 : size;  // There is no write-ahead log, for example.
+    };
+    return StoreStatistics{stats->checkpoints.load(),
+                           {{"database", bytes(path)}, {"log", bytes(path + "-wal")}}};
+  };
+}
+
 }  // namespace celld::store

@@ -1,17 +1,12 @@
 // The job store of a single machine: one SQLite database in WAL mode with `synchronous = FULL`.
 //
-// One detached actor owns the only connection that writes and checkpoints. It commits in groups:
-// the first operation of a batch makes the actor send itself a CommitBatch, which lands behind
-// everything that is in its mailbox by then. All of that goes into one transaction; then the actor
-// sends all the answers. Readers are detached actors with connections of their own and never wait
+// One detached actor owns the only connection that writes and checkpoints. It commits in groups
+// (group_commit.hpp), each in one transaction. Readers are detached actors with connections of their own and never wait
 // for the writer.
 //
-// After any SQLite error while writing, the store calls `on_fatal` once and answers every request
-// with an error from then on: only reopening the database shows what a failed write left on disk.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,34 +17,24 @@
 #include <variant>
 
 #include "cells/ports/job_store.hpp"
-#include "src/store/backup.hpp"
+#include "src/store/group_commit.hpp"
 #include "src/store/read_limits.hpp"
+#include "src/store/store.hpp"
 
 namespace celld::store {
-
-/// Describes one committed transaction.
-struct CommitReport {
-  std::size_t operations = 0;  ///< The writes in it, and the reads of the same batch.
-  std::chrono::microseconds took{};
-};
 
 struct SqliteOptions {
   std::string data_directory;               ///< Created if needed; locked while open.
   std::string path = "celld.db";            ///< Of the database; relative to the data directory.
-  bool compact = false;                     ///< Rewrite the database without its unused pages.
-  std::size_t batch_operations_max = 4096;  ///< A batch of this size is committed at once.
-  std::size_t batch_bytes_max = 8 << 20;
-  /// How long claims wait to be part of another commit before they get their own.
-  cells::milliseconds claim_delay{5};
+  bool compact = false;           ///< Rewrite the database without its unused pages.
+  BatchOptions batches;
   std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.
   std::size_t holds_page_max = 1000;  ///< Held jobs that a release reads at a time.
   ReadLimits reads;
   BackupOptions backup;
   /// False: the actors run on the scheduler of the actor system, for tests on virtual time.
   bool own_threads = true;
-  std::function<void(std::string)> on_fatal;  ///< Called once, on the writer's thread.
-  /// Called after each commit, before its answers, on the writer's thread; may be null.
-  std::function<void(const CommitReport&)> on_commit;
+  StoreEvents events;  ///< Called on the writer's thread; each may be null.
   std::optional<std::int64_t> database_pages_max;  ///< Simulates a full disk in tests.
 };
 
@@ -62,26 +47,30 @@ struct SqliteStats {
 class OpenedDatabase;
 
 /// An open database that no other celld can open.
-class SqliteStore {
+class SqliteStore final : public Store {
  public:
   /// Locks the data directory and the database (`lock_path`), and creates the database or brings
   /// its schema up to date. The string is an error in plain words.
   static std::variant<SqliteStore, std::string> open(const SqliteOptions& options);
 
   /// Hands the database to its writer. Call this once. The lock is released when the writer ends.
-  cells::JobStore spawn_writer(caf::actor_system& system);
+  cells::JobStore spawn_writer(caf::actor_system& system) override;
   /// Any number of readers may run. A reader that fails answers with an error and opens the
   /// database again at the next request.
-  cells::JobReader spawn_reader(caf::actor_system& system) const;
+  cells::JobReader spawn_reader(caf::actor_system& system) const override;
 
   /// Spawns the actor that copies the database. The copy takes space in the data directory.
-  BackupMaker spawn_backup_maker(caf::actor_system& system) const;
+  BackupMaker spawn_backup_maker(caf::actor_system& system) const override;
+
+  std::function<StoreStatistics()> statistics() const override;
 
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
   /// Of the database. The path of its write-ahead log has `-wal` appended.
   const std::string& path() const { return path_; }
   /// A file beside the database, with links resolved: the same for every celld that opens it.
-  std::string lock_path(std::string_view suffix) const { return real_path_ + std::string(suffix); }
+  std::string lock_path(std::string_view suffix) const override {
+    return real_path_ + std::string(suffix);
+  }
 
  private:
   std::shared_ptr<OpenedDatabase> opened_;

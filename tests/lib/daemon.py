@@ -211,7 +211,7 @@ def a_job(entity_id="example.com", **changes):
 class EndToEnd(unittest.TestCase):
     """A fake provider and, once a test has called `start`, a daemon and a client."""
 
-    environment = None  # More variables of the daemon's environment.
+    variables = None  # More variables of the daemon's environment.
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-e2e-")
@@ -228,7 +228,7 @@ class EndToEnd(unittest.TestCase):
 
     def start(self, config=None, **changes):
         self.daemon = Daemon(config or a_config(self.provider, **changes), self.directory,
-                             environment=self.environment)
+                             environment=self.variables)
         self.daemon.start()
         self.client = self.daemon.client()
         self.addCleanup(self.end)

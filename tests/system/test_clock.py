@@ -36,8 +36,8 @@ class ShiftedClock(EndToEnd):
             self.skipTest("Debian's package faketime is not installed")
         self.offset_path = os.path.join(self.directory, "offset")
         self.jump_to(0)
-        self.environment = {"LD_PRELOAD": libraries[0], "FAKETIME_TIMESTAMP_FILE": self.offset_path,
-                            "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        self.variables = {"LD_PRELOAD": libraries[0], "FAKETIME_TIMESTAMP_FILE": self.offset_path,
+                          "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
     def jump_to(self, seconds):
         """Sets celld's wall clock this far from the machine's."""

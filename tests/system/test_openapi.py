@@ -23,10 +23,10 @@ def example_of(path):
 
 class Sources(unittest.TestCase):
     def test_exactly_the_endpoints_are_described_each_with_its_scope(self):
-        endpoints = re.findall(r'^  add\("(\w+)", "([^"]+)", (?:Scope::(\w+)|std::nullopt),',
+        endpoints = re.findall(r'^  add\.of_\w+\("(\w+)", "([^"]+)", (?:Scope::(\w+)|std::nullopt),',
                                source("src", "http", "api", "endpoints.cpp"), re.MULTILINE)
         self.assertEqual(len(endpoints),
-                         source("src", "http", "api", "endpoints.cpp").count("  add("))
+                         source("src", "http", "api", "endpoints.cpp").count("  add."))
         described = [(each.method, re.sub(r"\{\w+\}", "{}", each.path), each.scope or "")
                      for each in document().operations]
         self.assertEqual(sorted(described), sorted(endpoints))

@@ -55,22 +55,18 @@ Problem lacks_scope(Scope scope) {
 
 }  // namespace
 
-bool may_see(const std::optional<std::string>& only_customer, std::string_view customer) {
-  return !only_customer || *only_customer == customer;
-}
-
-std::variant<Access, Problem> AccessControl::admit(const http::Request& request,
-                                                   std::optional<Scope> scope) const {
+std::variant<BoundCustomer, Problem> AccessControl::admit(const http::Request& request,
+                                                          std::optional<Scope> scope) const {
   // Without tokens, any page in a browser on this machine could otherwise submit jobs or download
   // backups.
   if (is_foreign(request)) return foreign_origin();
   if (tokens_.empty() && scope && is_from_another_site(request)) return foreign_origin();
   if (tokens_.empty() && scope && names_a_domain(request)) return foreign_host();
-  if (tokens_.empty() || !scope) return Access{};
+  if (tokens_.empty() || !scope) return BoundCustomer{};
   const config::Token* token = token_of(request);
   if (token == nullptr) return unauthorized();
   if (!token->scopes.contains(*scope)) return lacks_scope(*scope);
-  return Access{token->customer, nullptr};
+  return token->customer;
 }
 
 std::string AccessControl::token_name(const http::Request& request) const {

@@ -2,7 +2,6 @@
 // only the digests of tokens; it never stores, shows or logs a token itself.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,23 +10,13 @@
 #include <vector>
 
 #include "src/config/config.hpp"
-#include "src/http/api/admin_call.hpp"
+#include "src/http/api/bound_customer.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
 
 using config::Scope;
-
-/// What an admitted request may access.
-struct Access {
-  /// If set, everything of other customers appears not to exist.
-  std::optional<std::string> customer{};
-  std::shared_ptr<AdminCall> admin_call{};  ///< The audit record; endpoints of scope `admin` only.
-};
-
-/// Whether a request bound to `only_customer` may see what belongs to `customer`.
-bool may_see(const std::optional<std::string>& only_customer, std::string_view customer);
 
 /// Immutable; shared by all handler threads.
 class AccessControl {
@@ -37,8 +26,8 @@ class AccessControl {
 
   /// Checks the `Origin`, then the token, then its scope, and returns the first problem. An
   /// endpoint without a scope is open to every client, with or without a token.
-  std::variant<Access, Problem> admit(const http::Request& request,
-                                      std::optional<Scope> scope) const;
+  std::variant<BoundCustomer, Problem> admit(const http::Request& request,
+                                             std::optional<Scope> scope) const;
 
   /// The name of the request's token, whatever its scopes; empty when it has no valid token.
   std::string token_name(const http::Request& request) const;

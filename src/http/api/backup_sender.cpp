@@ -69,7 +69,7 @@ class BackupSenderActor final : public BackupSender::base {
 
   void send_begin(const store::BackupMade& made) {
     http::Response head;
-    head.content_type = "application/vnd.sqlite3";
+    head.content_type = made.media_type;
     head.headers = {{"Repr-Digest", made.digest},
                     {"Content-Disposition", "attachment; filename=\"celld.db\""},
                     {"Cache-Control", "no-store"}};

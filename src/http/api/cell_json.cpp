@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "src/config/cell_setting.hpp"
 #include "src/http/api/query.hpp"
 #include "src/json/json.hpp"
 
@@ -41,21 +42,6 @@ void append_rate(std::string& out, const char* key, double per_s) {
   out += json::dump(json::Value(std::round(per_s * 1000) / 1000));
 }
 
-/// With the member names of the configuration file.
-void append_settings(std::string& out, const cells::CellSettings& settings) {
-  append_member(out, ",\"quota\":{\"pool\":{\"size\":", settings.pool_size);
-  append_member(out, "},\"timeout_ms\":", static_cast<std::uint64_t>(settings.timeout.count()));
-  append_member(out,
-                ",\"timeout_max_ms\":", static_cast<std::uint64_t>(settings.timeout_max.count()));
-  append_member(out, ",\"queue\":{\"max_jobs\":", settings.jobs_max);
-  append_member(out, "},\"retry\":{\"max_attempts\":", settings.retry.max_attempts);
-  append_member(out,
-                ",\"backoff_ms\":", static_cast<std::uint64_t>(settings.retry.backoff.count()));
-  append_member(
-      out, ",\"backoff_max_ms\":", static_cast<std::uint64_t>(settings.retry.backoff_max.count()));
-  out += "}}";
-}
-
 }  // namespace
 
 void append_cell(std::string& out, const CellView& cell) {
@@ -70,7 +56,8 @@ void append_cell(std::string& out, const CellView& cell) {
   append_rate(out, ",\"finished_per_s\":", status.queue.finished_per_s);
   out += "},\"state\":";
   json::append_quoted(out, to_string(status.changed.state));
-  append_settings(out, status.settings);
+  out += ",\"quota\":";
+  out += config::show_cell_settings(status.settings);
   out += ",\"overrides\":{";
   if (status.changed.pool_size) append_member(out, "\"pool.size\":", *status.changed.pool_size);
   out += "}}";

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "src/config/checks.hpp"
 #include "src/http/api/bodies.hpp"
 #include "src/http/api/openapi.hpp"
 #include "src/http/api/problem.hpp"
@@ -16,9 +15,20 @@ namespace {
 using http::Request;
 using http::Responder;
 
-void answer(const Responder& responder, const Problem& problem) {
-  responder.answer(to_response(problem));
-}
+/// One admitted request.
+struct Call {
+  const Api& api;
+  const Request& request;
+  const Responder& responder;
+  AdminCall* audit = nullptr;  ///< The audit record; endpoints of scope `admin` only.
+
+  void refuse(const Problem& problem) const { responder.answer(to_response(problem)); }
+
+  template <class Message>
+  void send(Message message) const {
+    caf::anon_send(api.gateway, std::move(message));
+  }
+};
 
 http::Response json_response(std::string body) {
   http::Response response;
@@ -26,148 +36,106 @@ http::Response json_response(std::string body) {
   return response;
 }
 
+std::optional<Problem> refuse_any_query(const Request& request) {
+  Faults faults = refuse_query(request.query);
+  if (faults.empty()) return std::nullopt;
+  return invalid_request(std::move(faults));
+}
+
 // --- Jobs ----------------------------------------------------------------------------------------
 
-void post_job(const Api& api, const Access& access, const Request& request, Responder responder) {
-  if (!is_json(request)) return answer(responder, not_json());
+void post_job(const Call& call, const BoundCustomer& only_customer) {
+  if (!is_json(call.request)) return call.refuse(not_json());
   auto parsed = parse_submission(
-      request.body, api.settings->get()->rules,
-      {refuse_query(request.query), access.customer, request.header("idempotency-key")});
-  if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
+      call.request.body, call.api.settings->get()->rules,
+      {refuse_query(call.request.query), only_customer, call.request.header("idempotency-key")});
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
   auto& [job, refusal_if_new] = std::get<Submission>(parsed);
-  if (auto traceparent = request.header("traceparent"); traceparent && is_traceparent(*traceparent))
+  if (auto traceparent = call.request.header("traceparent");
+      traceparent && is_traceparent(*traceparent))
     job.spec.traceparent = std::move(*traceparent);
-  caf::anon_send(api.gateway, PostJob{std::move(job), preferred_wait(request), std::move(responder),
-                                      std::move(refusal_if_new)});
+  call.send(PostJob{std::move(job), preferred_wait(call.request), call.responder,
+                    std::move(refusal_if_new)});
 }
 
-void get_job(const Api& api, const Access& access, const Request& request, Responder responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  const auto id = cells::parse_job_id(request.captures[0]);
-  if (!id) return answer(responder, not_found("There is no such job."));
-  caf::anon_send(api.gateway, GetJob{*id, std::move(responder), access.customer});
+void get_job(const Call& call, const NamedJob& job) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(GetJob{job, call.responder});
 }
 
-void get_jobs(const Api& api, const Access& access, const Request& request, Responder responder) {
-  auto parsed = parse_job_query(request.query);
+void get_jobs(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_job_query(call.request.query);
   if (auto* faults = std::get_if<Faults>(&parsed))
-    return answer(responder, invalid_request(std::move(*faults)));
-  caf::anon_send(api.gateway, GetJobs{std::get<cells::ListJobs>(std::move(parsed)),
-                                      std::move(responder), access.customer});
+    return call.refuse(invalid_request(std::move(*faults)));
+  call.send(GetJobs{std::get<cells::ListJobs>(std::move(parsed)), call.responder, only_customer});
 }
 
 /// POST …/cancel and …/retry.
 template <class Order>
-void post_order(const Api& api, const Access& access, const Request& request, Responder responder) {
-  const auto id = cells::parse_job_id(request.captures[0]);
-  if (!id) return answer(responder, not_found("There is no such job."));
-  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
-  caf::anon_send(api.gateway, Order{*id, std::move(responder), access.customer});
+void post_order(const Call& call, const NamedJob& job) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(Order{job, call.responder});
 }
 
 // --- Events --------------------------------------------------------------------------------------
 
-void follow_job(const Api& api, const Access& access, const Request& request, Responder responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  const auto id = cells::parse_job_id(request.captures[0]);
-  if (!id) return answer(responder, not_found("There is no such job."));
-  caf::anon_send(api.gateway, FollowJob{*id, request.header("last-event-id"), std::move(responder),
-                                        access.customer});
+void follow_job(const Call& call, const NamedJob& job) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(FollowJob{job, call.request.header("last-event-id"), call.responder});
 }
 
-void follow_jobs(const Api& api, const Access& access, const Request& request,
-                 Responder responder) {
-  auto parsed = parse_event_query(request.query);
+void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_event_query(call.request.query);
   if (auto* faults = std::get_if<Faults>(&parsed))
-    return answer(responder, invalid_request(std::move(*faults)));
+    return call.refuse(invalid_request(std::move(*faults)));
   auto& filter = std::get<EventFilter>(parsed);
-  caf::anon_send(api.gateway, FollowJobs{std::move(filter.customer), std::move(filter.product),
-                                         request.header("last-event-id"), std::move(responder),
-                                         access.customer});
+  call.send(FollowJobs{std::move(filter.customer), std::move(filter.product),
+                       call.request.header("last-event-id"), call.responder, only_customer});
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
 
-/// The cell key in the first two captures; nothing if they are not valid names.
-std::optional<cells::CellKey> captured_key(const Request& request) {
-  const auto is_part = [](const std::string& part) { return part == "*" || config::is_name(part); };
-  if (!is_part(request.captures[0]) || !is_part(request.captures[1])) return std::nullopt;
-  return cells::CellKey{request.captures[0], request.captures[1]};
+void get_cell(const Call& call, const cells::CellKey& key) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(GetCell{key, call.responder});
 }
 
-void get_cell(const Api& api, const Access& access, const Request& request, Responder responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  auto key = captured_key(request);
-  if (!key) return answer(responder, not_found("There is no such cell."));
-  caf::anon_send(api.gateway, GetCell{std::move(*key), std::move(responder), access.customer});
-}
-
-void get_cells(const Api& api, const Access& access, const Request& request, Responder responder) {
-  auto parsed = parse_cell_query(request.query);
+void get_cells(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_cell_query(call.request.query);
   if (auto* faults = std::get_if<Faults>(&parsed))
-    return answer(responder, invalid_request(std::move(*faults)));
-  caf::anon_send(api.gateway, GetCells{std::get<cells::ListCells>(std::move(parsed)),
-                                       std::move(responder), access.customer});
+    return call.refuse(invalid_request(std::move(*faults)));
+  call.send(GetCells{std::get<cells::ListCells>(std::move(parsed)), call.responder, only_customer});
 }
 
-void put_pool(const Api& api, const Access& access, const Request& request, Responder responder) {
-  auto key = captured_key(request);
-  if (!key) return answer(responder, not_found("There is no such cell."));
-  const auto parsed = parse_pool_size(request);
-  if (const auto* problem = std::get_if<Problem>(&parsed)) return answer(responder, *problem);
-  access.admin_call->size = std::get<std::uint32_t>(parsed);
-  caf::anon_send(api.gateway, PutPool{std::move(*key), std::get<std::uint32_t>(parsed),
-                                      std::move(responder), access.customer});
+void put_pool(const Call& call, const cells::CellKey& key) {
+  const auto parsed = parse_pool_size(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.audit->size = std::get<std::uint32_t>(parsed);
+  call.send(PutPool{key, std::get<std::uint32_t>(parsed), call.responder});
 }
 
-void delete_pool(const Api& api, const Access& access, const Request& request,
-                 Responder responder) {
-  auto key = captured_key(request);
-  if (!key) return answer(responder, not_found("There is no such cell."));
-  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
-  caf::anon_send(api.gateway,
-                 PutPool{std::move(*key), std::nullopt, std::move(responder), access.customer});
+void delete_pool(const Call& call, const cells::CellKey& key) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(PutPool{key, std::nullopt, call.responder});
 }
 
 /// POST …/pause, …/drain and …/resume.
 template <cells::CellState state>
-void post_cell_state(const Api& api, const Access& access, const Request& request,
-                     Responder responder) {
-  auto key = captured_key(request);
-  if (!key) return answer(responder, not_found("There is no such cell."));
-  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
-  caf::anon_send(api.gateway,
-                 PostCellState{std::move(*key), state, std::move(responder), access.customer});
+void post_cell_state(const Call& call, const cells::CellKey& key) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(PostCellState{key, state, call.responder});
 }
 
 // --- The configuration ---------------------------------------------------------------------------
 
-/// Refuses a token that is bound to a customer, where an endpoint covers all customers.
-std::optional<Problem> refuse_bound(const Access& access) {
-  if (!access.customer) return std::nullopt;
-  if (access.admin_call) access.admin_call->admitted = false;
-  return Problem{
-      .kind = ProblemKind::missing_scope,
-      .detail = "The token is bound to a customer, but this endpoint covers all customers."};
+void get_services(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(GetServices{call.api.settings->get(), call.responder});
 }
 
-void get_services(const Api& api, const Access& access, const Request& request,
-                  Responder responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  caf::anon_send(api.gateway, GetServices{api.settings->get(), std::move(responder)});
-}
-
-void get_config(const Api& api, const Access& access, const Request& request,
-                const Responder& responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  responder.answer(json_response(api.settings->get()->shown));
+void get_config(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.responder.answer(json_response(call.api.settings->get()->shown));
 }
 
 std::optional<Problem> not_ready(const Api& api) {
@@ -184,50 +152,41 @@ std::optional<Problem> not_ready(const Api& api) {
   return std::nullopt;
 }
 
-void post_reload(const Api& api, const Access& access, const Request& request,
-                 const Responder& responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (const auto problem = refuse_content(request)) return answer(responder, *problem);
-  if (const auto problem = not_ready(api)) return answer(responder, *problem);
-  api.reload(
-      [responder](const ReloadOutcome& outcome) { responder.answer(reload_response(outcome)); });
+void post_reload(const Call& call) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  if (const auto problem = not_ready(call.api)) return call.refuse(*problem);
+  call.api.reload([responder = call.responder](const ReloadOutcome& outcome) {
+    responder.answer(reload_response(outcome));
+  });
 }
 
 // --- Operation -----------------------------------------------------------------------------------
 
-void get_livez(const Api&, const Access&, const Request& request, const Responder& responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  responder.answer(json_response(R"({"status":"ok"})"));
+void get_livez(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.responder.answer(json_response(R"({"status":"ok"})"));
 }
 
-void get_readyz(const Api& api, const Access&, const Request& request, const Responder& responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  if (const auto problem = not_ready(api)) return answer(responder, *problem);
-  responder.answer(json_response(R"({"status":"ready"})"));
+void get_readyz(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  if (const auto problem = not_ready(call.api)) return call.refuse(*problem);
+  call.responder.answer(json_response(R"({"status":"ready"})"));
 }
 
-void get_backup(const Api& api, const Access& access, const Request& request, Responder responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  if (const auto problem = not_ready(api)) return answer(responder, *problem);
-  caf::anon_send(api.backup_sender, SendBackup{std::move(responder)});
+void get_backup(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  if (const auto problem = not_ready(call.api)) return call.refuse(*problem);
+  caf::anon_send(call.api.backup_sender, SendBackup{call.responder});
 }
 
-void get_metrics(const Api& api, const Access& access, const Request& request,
-                 const Responder& responder) {
-  if (const auto problem = refuse_bound(access)) return answer(responder, *problem);
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  api.scrape(responder);
+void get_metrics(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.api.scrape(call.responder);
 }
 
-void get_openapi(const Api&, const Access&, const Request& request, const Responder& responder) {
-  if (Faults faults = refuse_query(request.query); !faults.empty())
-    return answer(responder, invalid_request(std::move(faults)));
-  responder.answer(json_response(std::string(openapi_json())));
+void get_openapi(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.responder.answer(json_response(std::string(openapi_json())));
 }
 
 // --- Admission -----------------------------------------------------------------------------------
@@ -247,60 +206,103 @@ std::shared_ptr<AdminCall> audit(const Api& api, const AccessControl& control,
   return call;
 }
 
-/// The request's access. Nothing: the request has been answered with a refusal.
-std::optional<Access> admit(const Api& api, std::optional<Scope> scope, const Request& request,
-                            const Responder& responder) {
-  const auto settings = api.settings->get();
-  auto admitted = settings->access.admit(request, scope);
-  std::shared_ptr<AdminCall> admin_call;
-  if (scope == Scope::admin) admin_call = audit(api, settings->access, request, responder);
-  if (const auto* problem = std::get_if<Problem>(&admitted)) {
-    if (admin_call) admin_call->admitted = false;
-    answer(responder, *problem);
-    return std::nullopt;
+/// Adds endpoints, and decides in one place what a token that is bound to a customer may see there:
+/// each of its functions passes a handler no more than that. Without a scope, an endpoint is open
+/// to every client.
+class Admission {
+ public:
+  Admission(http::Server& server, Api api) : server_(server), api_(std::move(api)) {}
+
+  /// What the endpoint shows or changes concerns all customers: bound tokens are refused.
+  void of_all(const char* method, const char* pattern, std::optional<Scope> scope,
+              void (*handler)(const Call&)) {
+    add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
+      if (!only_customer) return handler(call);
+      if (call.audit != nullptr) call.audit->admitted = false;
+      call.refuse(
+          {.kind = ProblemKind::missing_scope,
+           .detail = "The token is bound to a customer, but this endpoint covers all customers."});
+    });
   }
-  auto access = std::get<Access>(std::move(admitted));
-  access.admin_call = std::move(admin_call);
-  return access;
-}
+
+  /// The handler restricts what it does to the customer that it receives.
+  void of_customer(const char* method, const char* pattern, Scope scope,
+                   void (*handler)(const Call&, const BoundCustomer&)) {
+    add(method, pattern, scope, handler);
+  }
+
+  /// The first `{}` is a job. NamedJob::visible hides those of other customers. What is no id is
+  /// the id of no job.
+  void of_job(const char* method, const char* pattern, Scope scope,
+              void (*handler)(const Call&, const NamedJob&)) {
+    add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
+      const auto id = cells::parse_job_id(call.request.captures[0]);
+      handler(call, NamedJob{id.value_or(0), only_customer});
+    });
+  }
+
+  /// The first two `{}` are the customer and the product of a cell. A cell that the request may not
+  /// see becomes between_cells, a key that no cell has.
+  void of_cell(const char* method, const char* pattern, Scope scope,
+               void (*handler)(const Call&, const cells::CellKey&)) {
+    add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
+      const cells::CellKey key{call.request.captures[0], call.request.captures[1]};
+      handler(call, may_see(only_customer, key.customer) ? key : cells::between_cells);
+    });
+  }
+
+ private:
+  template <class Handler>
+  void add(const char* method, const char* pattern, std::optional<Scope> scope, Handler handler) {
+    server_.handle(
+        method, pattern,
+        [api = api_, scope, handler](const Request& request, const Responder& responder) {
+          const auto settings = api.settings->get();
+          const auto admitted = settings->access.admit(request, scope);
+          std::shared_ptr<AdminCall> record;
+          if (scope == Scope::admin) record = audit(api, settings->access, request, responder);
+          const Call call{api, request, responder, record.get()};
+          if (const auto* problem = std::get_if<Problem>(&admitted)) {
+            if (record) record->admitted = false;
+            return call.refuse(*problem);
+          }
+          handler(call, std::get<BoundCustomer>(admitted));
+        });
+  }
+
+  http::Server& server_;
+  const Api api_;
+};
 
 }  // namespace
 
 void add_endpoints(http::Server& server, const Api& api) {
-  // An endpoint without a scope is open to every client.
-  const auto add = [&](const char* method, const char* pattern, std::optional<Scope> scope,
-                       auto handler) {
-    server.handle(method, pattern,
-                  [api, scope, handler](const Request& request, const Responder& responder) {
-                    if (const auto access = admit(api, scope, request, responder))
-                      handler(api, *access, request, responder);
-                  });
-  };
-  add("POST", "/v1/jobs", Scope::submit, post_job);
-  add("GET", "/v1/jobs", Scope::read, get_jobs);
-  add("GET", "/v1/jobs/{}", Scope::read, get_job);
-  add("POST", "/v1/jobs/{}/cancel", Scope::submit, post_order<PostCancel>);
-  add("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostRetry>);
-  add("GET", "/v1/jobs/{}/events", Scope::read, follow_job);
-  add("GET", "/v1/events", Scope::read, follow_jobs);
-  add("GET", "/v1/cells", Scope::read, get_cells);
-  add("GET", "/v1/cells/{}/{}", Scope::read, get_cell);
-  add("PUT", "/v1/admin/cells/{}/{}/pool", Scope::admin, put_pool);
-  add("DELETE", "/v1/admin/cells/{}/{}/pool", Scope::admin, delete_pool);
-  add("POST", "/v1/admin/cells/{}/{}/pause", Scope::admin,
-      post_cell_state<cells::CellState::paused>);
-  add("POST", "/v1/admin/cells/{}/{}/drain", Scope::admin,
-      post_cell_state<cells::CellState::draining>);
-  add("POST", "/v1/admin/cells/{}/{}/resume", Scope::admin,
-      post_cell_state<cells::CellState::active>);
-  add("GET", "/v1/services", Scope::read, get_services);
-  add("GET", "/v1/admin/config", Scope::admin, get_config);
-  add("POST", "/v1/admin/reload", Scope::admin, post_reload);
-  add("GET", "/v1/admin/backup", Scope::admin, get_backup);
-  add("GET", "/livez", std::nullopt, get_livez);
-  add("GET", "/readyz", std::nullopt, get_readyz);
-  add("GET", "/metrics", Scope::read, get_metrics);
-  add("GET", "/openapi.json", std::nullopt, get_openapi);
+  Admission add{server, api};
+  add.of_customer("POST", "/v1/jobs", Scope::submit, post_job);
+  add.of_customer("GET", "/v1/jobs", Scope::read, get_jobs);
+  add.of_job("GET", "/v1/jobs/{}", Scope::read, get_job);
+  add.of_job("POST", "/v1/jobs/{}/cancel", Scope::submit, post_order<PostCancel>);
+  add.of_job("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostRetry>);
+  add.of_job("GET", "/v1/jobs/{}/events", Scope::read, follow_job);
+  add.of_customer("GET", "/v1/events", Scope::read, follow_jobs);
+  add.of_customer("GET", "/v1/cells", Scope::read, get_cells);
+  add.of_cell("GET", "/v1/cells/{}/{}", Scope::read, get_cell);
+  add.of_cell("PUT", "/v1/admin/cells/{}/{}/pool", Scope::admin, put_pool);
+  add.of_cell("DELETE", "/v1/admin/cells/{}/{}/pool", Scope::admin, delete_pool);
+  add.of_cell("POST", "/v1/admin/cells/{}/{}/pause", Scope::admin,
+              post_cell_state<cells::CellState::paused>);
+  add.of_cell("POST", "/v1/admin/cells/{}/{}/drain", Scope::admin,
+              post_cell_state<cells::CellState::draining>);
+  add.of_cell("POST", "/v1/admin/cells/{}/{}/resume", Scope::admin,
+              post_cell_state<cells::CellState::active>);
+  add.of_all("GET", "/v1/services", Scope::read, get_services);
+  add.of_all("GET", "/v1/admin/config", Scope::admin, get_config);
+  add.of_all("POST", "/v1/admin/reload", Scope::admin, post_reload);
+  add.of_all("GET", "/v1/admin/backup", Scope::admin, get_backup);
+  add.of_all("GET", "/livez", std::nullopt, get_livez);
+  add.of_all("GET", "/readyz", std::nullopt, get_readyz);
+  add.of_all("GET", "/metrics", Scope::read, get_metrics);
+  add.of_all("GET", "/openapi.json", std::nullopt, get_openapi);
 }
 
 }  // namespace celld::api

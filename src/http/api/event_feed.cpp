@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "src/http/api/access.hpp"
 #include "src/http/api/event_log.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/problem.hpp"
@@ -98,7 +97,7 @@ class EventFeedActor : public EventFeed::base {
     AnswerStream stream;
     std::optional<std::string> customer;
     std::optional<std::string> product;
-    std::optional<std::string> only_customer;
+    BoundCustomer only_customer;
 
     bool wants(const cells::JobSpec& spec) const {
       return (!customer || *customer == spec.customer) && (!product || *product == spec.product) &&
@@ -156,18 +155,20 @@ class EventFeedActor : public EventFeed::base {
   // --- New followers of one job ----------------------------------------------------------------
 
   void follow_job(const FollowJob& order) {
-    find(order.id, order.responder, [this, order, admitted = times_ended_](const JobPtr& job) {
-      if (admitted != times_ended_) {  // The client may no longer have access.
-        begin(order.responder).end();
-      } else if (!job || !may_see(order.only_customer, job->spec->customer)) {
-        order.responder.answer(to_response(not_found("There is no such job.")));
-      } else if (const auto seen = position(order.last_event_id)) {
-        resume(order, *job, *seen);
-      } else {
-        show(order);
-      }
-      arm_sweep();
-    });
+    find(order.job.id, order.responder,
+         [this, order, admitted = times_ended_](const JobPtr& found) {
+           const JobPtr job = order.job.visible(found);
+           if (admitted != times_ended_) {  // The client may no longer have access.
+             begin(order.responder).end();
+           } else if (!job) {
+             order.responder.answer(to_response(not_found("There is no such job.")));
+           } else if (const auto seen = position(order.last_event_id)) {
+             resume(order, *job, *seen);
+           } else {
+             show(order);
+           }
+           arm_sweep();
+         });
   }
 
   /// Sends the events that the client missed. A client that has seen the job's end gets a 204, so
@@ -177,7 +178,7 @@ class EventFeedActor : public EventFeed::base {
     const cells::Job* last = nullptr;
     std::string missed;
     for (const auto& event : log_.events()) {
-      if (event.job->id != order.id) continue;
+      if (event.job->id != order.job.id) continue;
       if (event.number <= seen) {
         last_seen = event.job.get();
       } else {
@@ -200,18 +201,18 @@ class EventFeedActor : public EventFeed::base {
     if (last && is_ended(last->state)) {
       stream.end();
     } else {
-      of_job_.emplace(order.id, JobFollower{stream, ++numbers_, true});
+      of_job_.emplace(order.job.id, JobFollower{stream, ++numbers_, true});
     }
   }
 
   /// Sends the job's current state. Subscribes before reading it, so that no change is missed.
   void show(const FollowJob& order) {
     const std::uint64_t number = ++numbers_;
-    of_job_.emplace(order.id, JobFollower{begin(order.responder), number});
-    request(reader_, caf::infinite, cells::FindJob{order.id})
-        .then([this, id = order.id,
+    of_job_.emplace(order.job.id, JobFollower{begin(order.responder), number});
+    request(reader_, caf::infinite, cells::FindJob{order.job.id})
+        .then([this, id = order.job.id,
                number](const cells::JobFound& found) { shown(id, number, found.job); },
-              [this, id = order.id, number](const caf::error&) { shown(id, number, nullptr); });
+              [this, id = order.job.id, number](const caf::error&) { shown(id, number, nullptr); });
   }
 
   void shown(cells::JobId id, std::uint64_t number, const JobPtr& job) {

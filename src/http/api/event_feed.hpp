@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cells/actors/protocol.hpp"
+#include "src/http/api/bound_customer.hpp"
 #include "src/http/server.hpp"
 
 namespace celld::api {
@@ -23,10 +24,9 @@ struct ReadJobsFrom {
 
 /// Stream one job to this client: its current state, then each change until it has ended.
 struct FollowJob {
-  cells::JobId id = 0;
+  NamedJob job;
   std::optional<std::string> last_event_id{};  ///< The last event that the client received.
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 /// Stream the changes of all jobs that match every given filter to this client.
@@ -35,7 +35,7 @@ struct FollowJobs {
   std::optional<std::string> product{};
   std::optional<std::string> last_event_id{};
   http::Responder responder;
-  std::optional<std::string> only_customer{};
+  BoundCustomer only_customer{};
 };
 
 /// The tokens have changed: end every stream. Clients that reconnect are checked against the new

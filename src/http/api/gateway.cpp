@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/http/api/access.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/pending_submissions.hpp"
@@ -229,14 +228,14 @@ class GatewayActor : public Gateway::base {
   /// Calls `then` with the job that the order names, if it exists and the client may see it.
   template <class Order, class Then>
   void find_job(const Order& order, const Then& then) {
-    read<cells::JobFound>(
-        cells::FindJob{order.id}, order.responder, [order, then](const cells::JobFound& reply) {
-          if (reply.job && may_see(order.only_customer, reply.job->spec->customer)) {
-            then(reply.job);
-          } else {
-            order.responder.answer(to_response(no_such_job()));
-          }
-        });
+    read<cells::JobFound>(cells::FindJob{order.job.id}, order.responder,
+                          [order, then](const cells::JobFound& reply) {
+                            if (const auto job = order.job.visible(reply.job)) {
+                              then(job);
+                            } else {
+                              order.responder.answer(to_response(no_such_job()));
+                            }
+                          });
   }
 
   void get_jobs(const GetJobs& order) {
@@ -302,8 +301,6 @@ class GatewayActor : public Gateway::base {
   // --- Cells -----------------------------------------------------------------------------------
 
   void get_cell(const GetCell& order) {
-    if (!may_see(order.only_customer, order.cell.customer))
-      return answer_cell({}, 200, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::DescribeCell{order.cell}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
@@ -312,8 +309,6 @@ class GatewayActor : public Gateway::base {
   }
 
   void put_pool(const PutPool& order) {
-    if (!may_see(order.only_customer, order.cell.customer))
-      return answer_cell({}, 202, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
@@ -322,8 +317,6 @@ class GatewayActor : public Gateway::base {
   }
 
   void post_cell_state(const PostCellState& order) {
-    if (!may_see(order.only_customer, order.cell.customer))
-      return answer_cell({}, 200, order.responder);
     ask<cells::CellDescribed>(
         dispatcher_, cells::ChangeCellState{order.cell, order.state}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {

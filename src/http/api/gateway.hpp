@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cells/actors/protocol.hpp"
+#include "src/http/api/bound_customer.hpp"
 #include "src/http/api/event_feed.hpp"
 #include "src/http/api/job_page.hpp"
 #include "src/http/api/problem.hpp"
@@ -31,8 +32,6 @@ struct ServeEngine {
 struct ReleaseWaiters {};
 
 // --- From the handlers -----------------------------------------------------------------------
-// With `only_customer`, everything that is shared or belongs to another customer appears not to
-// exist.
 
 struct PostJob {
   cells::JobRequest request;
@@ -42,27 +41,24 @@ struct PostJob {
 };
 
 struct GetJob {
-  cells::JobId id = 0;
+  NamedJob job;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct GetJobs {
   cells::ListJobs list;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
+  BoundCustomer only_customer{};
 };
 
 struct PostCancel {
-  cells::JobId id = 0;
+  NamedJob job;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct PostRetry {
-  cells::JobId id = 0;
+  NamedJob job;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct GetCell {
@@ -74,7 +70,7 @@ struct GetCell {
 struct GetCells {
   cells::ListCells list;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
+  BoundCustomer only_customer{};
 };
 
 /// Resizes the pool; without a size, restores the configured one.

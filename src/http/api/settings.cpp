@@ -11,7 +11,7 @@ std::shared_ptr<const Settings> make_settings(const config::Config& config,
   auto settings = std::make_shared<Settings>();
   for (const auto& service : config.services) {
     settings->rules.services.insert(service.name);
-    settings->service_types.emplace(service.name, config::type_of(service));
+    settings->service_types.emplace(service.name, service.settings->kind().type());
   }
   settings->rules.routing = std::move(routing);
   settings->access = AccessControl{config.tokens};

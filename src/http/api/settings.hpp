@@ -15,7 +15,7 @@ namespace celld::api {
 struct Settings {
   SubmissionRules rules;
   AccessControl access;
-  std::map<std::string, std::string> service_types;  ///< "http", "command", "simulated".
+  std::map<std::string, std::string> service_types;  ///< By name.
   std::string shown;                                 ///< The body of GET /v1/admin/config.
 };
 using LiveSettings = Live<Settings>;

@@ -126,12 +126,6 @@ void read_on_failure(json::ObjectReader& reader) {
                                  : "must be \"stop\"");
 }
 
-/// Refuses fields that are reserved for later versions: a client that sends one relies on its
-/// effect.
-void refuse_unavailable(json::ObjectReader& reader) {
-  if (reader.any("batch") != nullptr) reader.fault("batch", "is not available in this version");
-}
-
 constexpr std::string_view key_rule =
     "must be 1 to 255 characters of A-Z, a-z, 0-9, `.`, `_`, `:`, `-`";
 
@@ -191,7 +185,8 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
     spec.labels = read_labels(*labels, reader.pointer_of("labels"), faults);
   read_on_failure(reader);
   std::string key = read_idempotency_key(reader, context, faults);
-  refuse_unavailable(reader);
+  // A client that sends a reserved member relies on its effect.
+  reader.refuse_reserved({"batch"});
   reader.finish();
   if (!key.empty() && faults.size() == unknown_services)
     request.idempotency = cells::Idempotency{std::move(key), digest_of_request(value)};

@@ -12,6 +12,7 @@
 
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
+#include "src/http/api/bound_customer.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/json/json.hpp"
 
@@ -22,9 +23,6 @@ struct SubmissionRules {
   std::set<std::string, std::less<>> services;  ///< The names of the configured services.
   std::shared_ptr<const cells::Routing> routing;
 };
-
-/// The only customer that a token may submit for; nothing: any customer.
-using BoundCustomer = std::optional<std::string>;
 
 /// The rest of the request.
 struct SubmissionContext {

@@ -49,7 +49,7 @@ CAMPAIGNS = (
         name="backlog", promises="P9",
         what="starts of a celld on a database with a million jobs",
         unit="starts", goal=1000,
-        command=("tests/torture/scale/backlog.py", "--jobs", "1000000", *LIMITS),
+        command=("tests/torture/scale/backlog.py", *LIMITS, "--jobs", "1000000"),
         needs=("build/celld",), slice_min_s=90),
     Campaign(
         name="hostile", promises="P5, P8, P9",

@@ -40,7 +40,7 @@ FAULTS = (
     Fault(
         "leaked_call",
         "each call to a provider leaks 4 MiB",
-        "src/providers/http_call.cpp",
+        "src/providers/http/call.cpp",
         "  ended_(std::move(result_));\n",
         '  if (fault::is_on("leaked_call")) fault::leak(4 << 20);\n'
         "  ended_(std::move(result_));\n",
@@ -68,7 +68,7 @@ FAULTS = (
     Fault(
         "lost_call_descriptor",
         "one in five connections to providers keeps its descriptor",
-        "src/providers/http_shard.cpp",
+        "src/providers/http/shard.cpp",
         "  ::shutdown(socket, SHUT_RDWR);\n",
         "  ::shutdown(socket, SHUT_RDWR);\n"
         "  static std::atomic<unsigned> closed{0};\n"
@@ -95,8 +95,8 @@ FAULTS = (
         "slow_feed",
         "the event feed takes 20 ms for each change, and may be only 20 changes behind",
         "src/http/api/event_feed.cpp",
-        "constexpr std::int64_t waiting_max = 65'536;\n",
-        'const std::int64_t waiting_max = fault::is_on("slow_feed") ? 20 : 65\'536;\n',
+        "waiting_max_(limits.waiting_max)",
+        'waiting_max_(fault::is_on("slow_feed") ? 20 : limits.waiting_max)',
     ),
     Fault(
         "slow_feed",
@@ -112,7 +112,7 @@ FAULTS = (
     Fault(
         "late_abort",
         "one abort of an HTTP call in a hundred is 1 s late, and libcurl does not end calls itself",
-        "src/providers/http_call.cpp",
+        "src/providers/http/call.cpp",
         "std::max(remaining, milliseconds{1});\n",
         "std::max(remaining, milliseconds{1}) +\n"
         '      milliseconds{fault::is_on("late_abort") ? 5000 : 0};\n',
@@ -120,7 +120,7 @@ FAULTS = (
     Fault(
         "late_abort",
         "",
-        "src/providers/http_call_queue.cpp",
+        "src/providers/http/call_queue.cpp",
         "  push(Abort{lease, std::move(gone)});\n",
         "  static std::atomic<unsigned> aborts{0};\n"
         '  if (!fault::strikes("late_abort", aborts, 100)) {\n'
@@ -159,32 +159,44 @@ FAULTS = (
         "early_result",
         "the success of a job is reported 20 ms before it is committed",
         "src/store/sqlite_writer.cpp",
-        "  void commit_claims() {\n",
-        "  void deliver_early() { answers_.deliver_all(); }\n\n  void commit_claims() {\n",
+        "  void commit(std::size_t operations) { database_->commit(operations); }\n"
+        "  void tidy() { database_->checkpoint_when_long(); }\n",
+        "  // GroupCommit sends the answers between the two.\n"
+        "  void commit(std::size_t operations) {\n"
+        '    late_ = succeeded_ && operations == 1 && fault::is_on("early_result");\n'
+        "    if (!late_) database_->commit(operations);\n"
+        "    operations_ = operations;\n"
+        "    succeeded_ = false;\n"
+        "  }\n"
+        "  void tidy() {\n"
+        "    if (late_) {\n"
+        "      std::this_thread::sleep_for(std::chrono::milliseconds{20});\n"
+        "      database_->commit(operations_);\n"
+        "      late_ = false;\n"
+        "    }\n"
+        "    database_->checkpoint_when_long();\n"
+        "  }\n",
     ),
     Fault(
         "early_result",
         "",
         "src/store/sqlite_writer.cpp",
-        "      self_->send(self_, CommitBatch{batch_});\n",
-        '      if (fault::is_on("early_result")) {\n'
-        "        self_->delayed_send(self_, std::chrono::milliseconds{20}, CommitBatch{batch_});\n"
-        "      } else {\n"
-        "        self_->send(self_, CommitBatch{batch_});\n"
-        "      }\n",
+        "    return database_->jobs().apply(request);\n",
+        "    if constexpr (std::is_same_v<Request, cells::RecordJob>) {\n"
+        "      succeeded_ = succeeded_ || request.job->state == cells::JobState::succeeded;\n"
+        "    }\n"
+        "    return database_->jobs().apply(request);\n",
     ),
     Fault(
         "early_result",
         "",
         "src/store/sqlite_writer.cpp",
-        "        return writer.perform<JobRecorded>(request, approximate_bytes(*request.job));\n",
-        "        const bool early =\n"
-        '            fault::is_on("early_result") && request.job->state == JobState::succeeded;\n'
-        "        if (early) writer.commit_claims();\n"
-        "        auto promise =\n"
-        "            writer.perform<JobRecorded>(request, approximate_bytes(*request.job));\n"
-        "        if (early) writer.deliver_early();\n"
-        "        return promise;\n",
+        "  std::shared_ptr<OpenedDatabase> database_;\n};\n",
+        "  std::shared_ptr<OpenedDatabase> database_;\n"
+        "  bool succeeded_ = false;\n"
+        "  bool late_ = false;\n"
+        "  std::size_t operations_ = 0;\n"
+        "};\n",
     ),
     Fault(
         "ignored_shrink",

@@ -39,7 +39,7 @@ def is_quiet(_):
 class Attack(Siege):
     def assert_reported(self, fault, message):
         """The siege fails, although the attack is mild."""
-        self.environment = with_fault(fault)
+        self.variables = with_fault(fault)
         self.start_siege()
         short_wait = functools.partial(wait_until, deadline_s=SHORT_S)
         with mock.patch.object(siege, "wait_until", short_wait), \
@@ -72,7 +72,7 @@ class Hostile(unittest.TestCase):
 
 
 class LateAborts(ManyAttempts):
-    environment = with_fault("late_abort")
+    variables = with_fault("late_abort")
 
     def test_one_late_abort_in_a_hundred_is_reported(self):
         with self.assertRaisesRegex(AssertionError, "late by"):
@@ -80,14 +80,14 @@ class LateAborts(ManyAttempts):
 
 
 class Shrinking(Resizes):
-    environment = with_fault("ignored_shrink", "leaked_request")
+    variables = with_fault("ignored_shrink", "leaked_request")
 
     def size(self):
         return field.POOL // 3
 
 
 class Stalled(Resizes):
-    environment = with_fault("stalled_engine")
+    variables = with_fault("stalled_engine")
 
 
 class Storms(unittest.TestCase):

@@ -9,7 +9,7 @@ JOBS = 40
 
 
 class EventOverflow(EndToEnd):
-    environment = {"CELLD_FAULT": "slow_feed"}
+    variables = {"CELLD_FAULT": "slow_feed"}
 
     def stream(self, last_event_id=None):
         stream = Stream(self.daemon, "/v1/events", last_event_id)

@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
-#include "src/providers/http_call.hpp"
-#include "src/providers/http_outcome.hpp"
+#include "src/providers/http/call.hpp"
+#include "src/providers/http/outcome.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;

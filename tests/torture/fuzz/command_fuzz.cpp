@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "src/json/json.hpp"
-#include "src/providers/command_errors.hpp"
-#include "src/providers/command_outcome.hpp"
-#include "src/providers/http_outcome.hpp"
+#include "src/providers/command/errors.hpp"
+#include "src/providers/command/outcome.hpp"
+#include "src/providers/http/outcome.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;

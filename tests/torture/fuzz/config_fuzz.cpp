@@ -8,6 +8,10 @@
 #include "cells/model/routing.hpp"
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
+#include "src/providers/command/settings.hpp"
+#include "src/providers/http/settings.hpp"
+#include "src/providers/kinds.hpp"
+#include "src/providers/simulated/settings.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;
@@ -37,25 +41,27 @@ bool in(std::int64_t value, std::int64_t min, std::int64_t max) {
 void check_service(const config::Service& service) {
   must(config::is_name(service.name), "a service has a name");
   must(in(service.settle.count(), 0, 86'400'000), "a service settles within a day");
-  if (const auto* http = std::get_if<config::HttpService>(&service.kind)) {
-    must(config::url_fault(http->url).empty() && http->url.size() <= 2048, "a URL is valid");
-    must(http->headers.size() <= 32, "a service has at most 32 headers");
+  const std::string_view type = service.settings->kind().type();
+  if (type == "http") {
+    const auto& http = providers::KindOf<providers::HttpService>::get(*service.settings);
+    must(config::url_fault(http.url).empty() && http.url.size() <= 2048, "a URL is valid");
+    must(http.headers.size() <= 32, "a service has at most 32 headers");
     std::set<std::string> names;
-    for (const auto& [name, value] : http->headers) {
+    for (const auto& [name, value] : http.headers) {
       must(config::header_name_fault(name).empty(), "a header has a valid name");
       must(names.insert(config::lower_case(name)).second, "no two headers have the same name");
       must(in(static_cast<std::int64_t>(value.value.size()), 1, 8192), "a header has a value");
       must(value.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,
            "a header is one line");
     }
-  } else if (const auto* command = std::get_if<config::CommandService>(&service.kind)) {
-    must(in(static_cast<std::int64_t>(command->arguments.size()), 1, 64),
-         "a command has a program");
-    must(command->arguments.front().starts_with('/'), "a program has an absolute path");
-    for (const std::string& argument : command->arguments)
+  } else if (type == "command") {
+    const auto& command = providers::KindOf<providers::CommandService>::get(*service.settings);
+    must(in(static_cast<std::int64_t>(command.arguments.size()), 1, 64), "a command has a program");
+    must(command.arguments.front().starts_with('/'), "a program has an absolute path");
+    for (const std::string& argument : command.arguments)
       must(argument.find('\0') == std::string::npos, "an argument has no NUL");
   } else {
-    const auto& simulated = std::get<config::SimulatedService>(service.kind);
+    const auto& simulated = providers::KindOf<providers::SimulatedService>::get(*service.settings);
     must(in(simulated.latency_min.count(), 0, simulated.latency_max.count()) &&
              simulated.latency_max.count() <= 3'600'000,
          "a latency is a bounded range");
@@ -135,15 +141,18 @@ void check_listen(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
-  const auto plain = config::parse_config(text, environment());
+  const auto plain = config::parse_config(text, providers::service_kinds(), environment());
   check_outcome(plain, text);
 
   // A flag replaces its section, and leaves faults in the rest of the file.
-  const auto overridden = config::parse_config(text, environment(), {.listen = "[::1]:0"});
+  const auto overridden =
+      config::parse_config(text, providers::service_kinds(), environment(), {.listen = "[::1]:0"});
   check_outcome(overridden, text);
   if (std::holds_alternative<config::Config>(plain))
     must(std::get<config::Config>(overridden).listen.host == "::1", "a flag overrides the file");
-  check_outcome(config::parse_config(text, environment(), {.listen = std::string(text)}), text);
+  check_outcome(config::parse_config(text, providers::service_kinds(), environment(),
+                                     {.listen = std::string(text)}),
+                text);
   check_listen(text);
   return 0;
 }

@@ -172,10 +172,11 @@ bool has_token(const Request& request) {
 void check_token(const Request& request) {
   static const api::AccessControl control({known_token()});
   const auto admitted = control.admit(request, config::Scope::read);
-  const auto* access = std::get_if<api::Access>(&admitted);
+  const auto* customer = std::get_if<api::BoundCustomer>(&admitted);
   const bool foreign = api::is_foreign(request);
-  must((access != nullptr) == (has_token(request) && !foreign), "a request needs one valid token");
-  if (access != nullptr) must(access->customer == "acme", "a token is bound to its customer");
+  must((customer != nullptr) == (has_token(request) && !foreign),
+       "a request needs one valid token");
+  if (customer != nullptr) must(*customer == "acme", "a token is bound to its customer");
   must(control.token_name(request) == (has_token(request) ? "test" : ""), "a token has its name");
 
   const auto refused = control.admit(request, config::Scope::admin);
@@ -183,7 +184,7 @@ void check_token(const Request& request) {
   must(problem != nullptr, "a token has its scopes only");
   must((problem->kind == api::ProblemKind::missing_scope) == (has_token(request) && !foreign),
        "a problem reveals nothing without a token");
-  must(std::holds_alternative<api::Access>(control.admit(request, std::nullopt)) == !foreign,
+  must(std::holds_alternative<api::BoundCustomer>(control.admit(request, std::nullopt)) == !foreign,
        "an open endpoint is open");
 }
 

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "src/json/json.hpp"
-#include "src/providers/http_outcome.hpp"
+#include "src/providers/http/outcome.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/providers/command_wire.hpp"
+#include "src/providers/command/wire.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;

@@ -7,10 +7,11 @@ detects has survived. That is a failure, unless survivors.txt says why the chang
 difference. A mutant that does not compile counts as a unit, but not towards a score.
 
 The units take turns in three areas: cells/, src/store, and the rest of src/. Within an area their
-order is shuffled once, so that the first N units are a fair sample for any N. The campaign works
-on a copy of the tree, in build-mutants/.
+order is shuffled once, so that the first N units are a fair sample for any N. Each job works on a
+copy of the tree of its own, in build-mutants/.
 """
 
+import concurrent.futures
 import contextlib
 import filecmp
 import glob
@@ -18,9 +19,11 @@ import os
 import random
 import re
 import shutil
+import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import NamedTuple
 
@@ -31,7 +34,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import program  # noqa: E402
 from operators import mutations  # noqa: E402
 
-TREE = os.path.join(ROOT, "build-mutants", "tree")
+TREES = os.path.join(ROOT, "build-mutants")
 BUILD_S, BASELINE_BUILD_S, TEST_S = 600, 3600, 300
 PROCESSORS = str(os.cpu_count() or 1)
 
@@ -112,21 +115,6 @@ def without_line(mutation):
     return re.sub(r":\d+: ", ": ", " ".join(str(mutation).split()), count=1)
 
 
-def run(command, seconds):
-    """(whether the command succeeded, its output). A timeout counts as a failure."""
-    process = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, errors="replace", start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        output = "took too long"
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # A mutant may leave processes behind.
-        process.wait()
-    return output != "took too long" and process.returncode == 0, output
-
-
 def copy_if_changed(source, target):
     """An unchanged file keeps its modification time, so that it is not built again."""
     if os.path.exists(source) and not (os.path.exists(target) and
@@ -135,18 +123,9 @@ def copy_if_changed(source, target):
         shutil.copy(source, target)
 
 
-def prepare():
-    """Copies the tree, and builds what the plans need."""
-    os.makedirs(TREE, exist_ok=True)
-    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                           cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-    for name in filter(None, os.fsdecode(names).split("\0")):
-        copy_if_changed(os.path.join(ROOT, name), os.path.join(TREE, name))
-    if not os.path.exists(os.path.join(TREE, "build", "build.ninja")):
-        good, said = run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
-                          "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
-        if not good:
-            sys.exit(f"mutants: {said}")
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def plan_of(path, with_system):
@@ -154,71 +133,124 @@ def plan_of(path, with_system):
     return [*checks, *["system"] * with_system]
 
 
-def build(check, seconds):
-    return run(("cmake", "--build", "build", "--target", *check.targets), seconds)
+class Tree:
+    """A copy of the tree with a build of its own."""
 
+    def __init__(self, name):
+        self.root = os.path.join(TREES, name)
+        self.tried = set()  # The checks that passed without a mutant.
+        os.makedirs(self.root, exist_ok=True)
+        names = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+        for each in filter(None, os.fsdecode(names).split("\0")):
+            copy_if_changed(os.path.join(ROOT, each), os.path.join(self.root, each))
+        if not os.path.exists(os.path.join(self.root, "build", "build.ninja")):
+            good, said = self.run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
+                                   "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
+            if not good:
+                sys.exit(f"mutants: {said}")
 
-def require_baseline(name):
-    """The check must pass without a mutant; otherwise it would kill every one."""
-    check = check_of(name)
-    for seconds, act in ((BASELINE_BUILD_S, lambda limit: build(check, limit)),
-                         (TEST_S, lambda limit: run(check.command, limit))):
-        good, said = act(seconds)
+    def run(self, command, seconds):
+        """(whether the command succeeded, its output). A timeout counts as a failure."""
+        process = subprocess.Popen(command, cwd=self.root, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, errors="replace",
+                                   start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            output = "took too long"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # A mutant may leave processes behind.
+            process.wait()
+        return output != "took too long" and process.returncode == 0, output
+
+    def build(self, check, seconds):
+        return self.run(("cmake", "--build", "build", "--target", *check.targets), seconds)
+
+    def require_baseline(self, name):
+        """The check must pass without a mutant; otherwise it would kill every one."""
+        check = check_of(name)
+        good, said = self.build(check, BASELINE_BUILD_S)
+        if good:
+            good, said = self.run(check.command, TEST_S)
         if not good:
             sys.exit(f"mutants: {name} fails without a mutant: {said[-4000:]}")
+        self.tried.add(name)
+
+    def judge(self, mutation, with_system):
+        """("killed", by which check), ("invalid", why) or ("survived", "")."""
+        path = os.path.join(self.root, mutation.path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        try:
+            for name in plan_of(mutation.path, with_system):
+                if name not in self.tried:
+                    write(path, text)
+                    self.require_baseline(name)
+                write(path, mutation.applied_to(text))
+                good, said = self.build(check_of(name), BUILD_S)
+                if not good:
+                    error = re.search(r"error: .*", said)
+                    return "invalid", error[0] if error else said[-200:]
+                good, said = self.run(check_of(name).command, TEST_S)
+                if not good:
+                    return "killed", name
+            return "survived", ""
+        finally:
+            write(path, text)
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+class Campaign:
+    def __init__(self, options, outcome):
+        self.options, self.outcome = options, outcome
+        self.known, self.by_area = reasons(), areas(options.only)
+        self.ends_at = time.monotonic() + options.seconds
+        self.lock = threading.Lock()
+        self.trees = queue.SimpleQueue()
+        for number in range(options.jobs):
+            self.trees.put(Tree(f"tree-{number + 1}"))
 
+    def run(self):
+        """Tries the units in order; counts those before the first that was not tried, so that the
+        completed range has no gaps."""
+        units = range(self.options.first, self.options.first + self.options.count)
+        units = units[:len(self.by_area) * max(map(len, self.by_area)) - self.options.first]
+        pool = concurrent.futures.ThreadPoolExecutor(self.options.jobs)
+        try:
+            for unit, figures in zip(units, pool.map(self.unit, units)):
+                if figures is None:
+                    break
+                if "survived" in figures:
+                    self.outcome.fail(unit)
+                self.outcome.add(1, figures)
+        finally:
+            self.ends_at = 0  # Begin no other unit.
+            pool.shutdown()
 
-def judge(mutation, with_system, tried):
-    """("killed", by which check), ("invalid", why) or ("survived", ""). `tried` are the checks that
-    passed without a mutant."""
-    path = os.path.join(TREE, mutation.path)
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    try:
-        for name in plan_of(mutation.path, with_system):
-            if name not in tried:
-                write(path, text)
-                require_baseline(name)
-                tried.add(name)
-            write(path, mutation.applied_to(text))
-            good, said = build(check_of(name), BUILD_S)
-            if not good:
-                error = re.search(r"error: .*", said)
-                return "invalid", error[0] if error else said[-200:]
-            good, said = run(check_of(name).command, TEST_S)
-            if not good:
-                return "killed", name
-        return "survived", ""
-    finally:
-        write(path, text)
+    def unit(self, unit):
+        """The figures of one unit; None if it is too late to begin it."""
+        if time.monotonic() > self.ends_at:
+            return None
+        turn, area = unit // len(self.by_area), self.by_area[unit % len(self.by_area)]
+        if turn >= len(area):
+            return {}
+        mutation, tree = area[turn], self.trees.get()
+        try:
+            verdict, why = tree.judge(mutation, self.options.system)
+        finally:
+            self.trees.put(tree)
+        reason = self.known.get(without_line(mutation))
+        if verdict == "survived" and reason:
+            verdict, why = "equivalent", reason
+        with self.lock:
+            print(f"{unit}: {verdict}: {mutation}" + f" ({why})" * bool(why), flush=True)
+        return {f"{mutation.path} {verdict}": 1, verdict: 1}
 
 
 def work(options, outcome):
-    known = reasons()
-    ends_at = time.monotonic() + options.seconds
-    prepare()
-    by_area, tried = areas(options.only), set()
-    for unit in range(options.first, options.first + options.count):
-        turn, area = unit // len(by_area), by_area[unit % len(by_area)]
-        if time.monotonic() > ends_at or turn >= max(map(len, by_area)):
-            break
-        mutation = area[turn] if turn < len(area) else None
-        figures = {}
-        if mutation:
-            verdict, why = judge(mutation, options.system, tried)
-            reason = known.get(without_line(mutation))
-            if verdict == "survived" and reason:
-                verdict, why = "equivalent", reason
-            print(f"{unit}: {verdict}: {mutation}" + f" ({why})" * bool(why), flush=True)
-            figures = {f"{mutation.path} {verdict}": 1, verdict: 1}
-            if verdict == "survived":
-                outcome.fail(unit)
-        outcome.add(1, figures)
+    Campaign(options, outcome).run()
     report(outcome)
 
 
@@ -237,6 +269,8 @@ def main():
         parser.add_argument("--system", action="store_true",
                             help="also run the tests of the whole daemon")
         parser.add_argument("--only", metavar="PATH", help="only files whose path begins so")
+        parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                            help="mutants to try at the same time")
     options = program.options(__doc__, add_more)
     program.run(options, lambda outcome: work(options, outcome))
 

@@ -258,8 +258,8 @@ BUGS = (
         "hasty-start", ("early-start",),
         "a job with a delay starts 10 ms too early",
         "cells/actors/job_dispatcher_time.cpp",
-        (("AdvanceDue{key_, at.wall, place, due_batch_max})\n",
-          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, due_batch_max})\n"),),
+        (("AdvanceDue{key_, at.wall, place, limit})\n",
+          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, limit})\n"),),
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -527,8 +527,8 @@ BUGS = (
         "digest-ignored", ("one-job-per-key",),
         "another request under a used key is answered with the job of the first",
         "src/store/memory_jobs.cpp",
-        (("  return {find(id), digest == request.idempotency.digest};\n",
-          "  return {find(id), BUG || digest == request.idempotency.digest};\n"),),
+        (("  return {reveal(id), digest == request.idempotency.digest};\n",
+          "  return {reveal(id), BUG || digest == request.idempotency.digest};\n"),),
     ),
     Bug(
         "refused-before-replay", ("one-job-per-key",),
@@ -552,8 +552,11 @@ BUGS = (
         ("accepted-stored", "job-lost", "retry-stored", "cancel-stored", "override-stored"),
         "the store answers before it commits",
         "src/store/memory_store.cpp",
-        (("  if (state.armed) return;\n",
-          "  if (BUG) state.answers.deliver_all();\n  if (state.armed) return;\n"),),
+        (("    const bool fails = is_asked(options_.fail_commit);\n",
+          "    // Each second time, the answers go out, and the changes wait for the next commit.\n"
+          "    if (BUG && (postponed_ = !postponed_)) return;\n"
+          "    const bool fails = is_asked(options_.fail_commit);\n"),
+         ("  MemoryJobs jobs_;\n};\n", "  MemoryJobs jobs_;\n  bool postponed_ = false;\n};\n")),
     ),
     Bug(
         "revived", ("ended-twice",),

@@ -22,7 +22,7 @@ constexpr milliseconds idle_close{2000};
 celld::store::MemoryStoreOptions store_options(const std::shared_ptr<World>& world,
                                                const Plan& plan) {
   celld::store::MemoryStoreOptions options;
-  options.commit_delay = [world, most = plan.commit_delay_us] {
+  options.batches.commit_delay = [world, most = plan.commit_delay_us] {
     return microseconds{most == 0 ? 0 : world->dice.below(most)};
   };
   options.fail_commit = [world] { return std::exchange(world->commit_fails, false); };

@@ -154,14 +154,14 @@ class Run {
   void open_sqlite() {
     SqliteOptions options;
     options.data_directory = data_directory();
-    options.batch_operations_max = limits_.batch_operations_max;
-    options.batch_bytes_max = limits_.batch_bytes_max;
-    options.claim_delay = limits_.claim_delay;
+    options.batches.operations_max = limits_.batch_operations_max;
+    options.batches.bytes_max = limits_.batch_bytes_max;
+    options.batches.claim_delay = limits_.claim_delay;
     options.wal_pages_max = limits_.wal_pages_max;
     options.holds_page_max = limits_.holds_page_max;
     options.reads = limits_.reads;
     options.own_threads = false;
-    options.on_fatal = [record = sqlite_.record](const std::string&) { ++record->fatal_reports; };
+    options.events.on_fatal = [record = sqlite_.record](const std::string&) { ++record->fatal_reports; };
     if (ended_ && dice_.one_in(6)) {
       Connection sized{database(), Connection::Access::read_only};
       options.database_pages_max =
@@ -179,11 +179,11 @@ class Run {
     disk_ = std::make_shared<MemoryDisk>(before_, limits_.reads);
     MemoryStoreOptions options;
     if (dice_.one_in(2)) {
-      options.commit_delay = [this] { return microseconds{dice_.below(3000)}; };
+      options.batches.commit_delay = [this] { return microseconds{dice_.below(3000)}; };
     }
-    options.claim_delay = dice_.one_in(3) ? milliseconds{0} : limits_.claim_delay;
-    options.batch_operations_max = limits_.batch_operations_max;
-    options.batch_bytes_max = limits_.batch_bytes_max;
+    options.batches.claim_delay = dice_.one_in(3) ? milliseconds{0} : limits_.claim_delay;
+    options.batches.operations_max = limits_.batch_operations_max;
+    options.batches.bytes_max = limits_.batch_bytes_max;
     options.on_fatal = [record = memory_.record](const std::string&) { ++record->fatal_reports; };
     memory_.record->may_fail = dice_.one_in(6);
     if (memory_.record->may_fail) {

@@ -48,11 +48,11 @@ def config(*cells):
 
 
 class Field:
-    environment = None  # Of celld.
+    variables = None  # More variables of celld's environment.
 
     def __init__(self, **client):
         self.directory = tempfile.mkdtemp(prefix="celld-storm-")
-        self.daemon = Daemon(config(), self.directory, environment=self.environment).start()
+        self.daemon = Daemon(config(), self.directory, environment=self.variables).start()
         self.client = self.daemon.client()
         self.load = Submitter(self.daemon, **client)
         self.lone = []

@@ -107,7 +107,7 @@ void Fixture::start() {
   scheduler().clock().current_time += std::chrono::hours{1};
   celld::store::MemoryStoreOptions store_options;
   store_options.fail_commit = [this] { return store_fails; };
-  store_options.commit_delay = [this] { return microseconds{commit_delay}; };
+  store_options.batches.commit_delay = [this] { return microseconds{commit_delay}; };
   const auto store = celld::store::spawn_memory_store(daemon_->system, disk, store_options);
   daemon_->store = caf::actor_cast<caf::actor>(store);
   const auto watcher = daemon_->system.spawn(observer, this);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/config/config.hpp"
+#include "src/providers/kinds.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -22,8 +23,8 @@ const std::string scope_rule = R"(must be "submit", "read", "work" or "admin")";
 
 config::Outcome parsed(const std::string& member, const config::Overrides& overrides = {}) {
   const auto nothing = [](const std::string&) { return std::nullopt; };
-  return config::parse_config(R"({"services":{},"cells":[],)" + member + "}", {nothing, nothing},
-                              overrides);
+  return config::parse_config(R"({"services":{},"cells":[],)" + member + "}",
+                              providers::service_kinds(), {nothing, nothing}, overrides);
 }
 
 Config good(const std::string& member, const config::Overrides& overrides = {}) {

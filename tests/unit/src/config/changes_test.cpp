@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "src/providers/http/kind.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -19,8 +20,9 @@ cells::CellRule cell(const std::string& customer, std::uint32_t pool_size = 4) {
   return rule;
 }
 
-config::Service service(const std::string& name, const std::string& url) {
-  return {name, {}, config::HttpService{url, {{"X-Key", {"env:KEY", "one"}}}}};
+config::Service service(const std::string& name, const std::string& url,
+                        const std::string& secret = "one") {
+  return {name, {}, providers::http_kind().hold({url, {{"X-Key", {"env:KEY", secret}}}})};
 }
 
 Config a_config() {
@@ -72,8 +74,7 @@ TEST_CASE("a cell that becomes a template has changed") {
 
 TEST_CASE("added, removed and changed services are listed, even if only a secret's value changed") {
   Config after = a_config();
-  after.services = {service("dns", "http://h/dns"), service("mail", "http://h/mail")};
-  std::get<config::HttpService>(after.services.front().kind).headers.front().second.value = "two";
+  after.services = {service("dns", "http://h/dns", "two"), service("mail", "http://h/mail")};
   const auto changes = config::compare(a_config(), after);
   CHECK(changes.services.added == Names{"mail"});
   CHECK(changes.services.changed == Names{"dns"});

@@ -1,4 +1,8 @@
 #include "src/config/config.hpp"
+#include "src/providers/command/settings.hpp"
+#include "src/providers/http/settings.hpp"
+#include "src/providers/kinds.hpp"
+#include "src/providers/simulated/settings.hpp"
 
 #include <algorithm>
 #include <string>
@@ -31,14 +35,14 @@ config::Environment environment() {
 }
 
 Config good(std::string_view text, const config::Overrides& overrides = {}) {
-  auto outcome = config::parse_config(text, environment(), overrides);
+  auto outcome = config::parse_config(text, providers::service_kinds(), environment(), overrides);
   if (const auto* faults = std::get_if<Faults>(&outcome))
     for (const Fault& fault : *faults) FAIL(fault.pointer << ": " << fault.detail);
   return std::get<Config>(std::move(outcome));
 }
 
 Faults bad(std::string_view text, const config::Overrides& overrides = {}) {
-  auto outcome = config::parse_config(text, environment(), overrides);
+  auto outcome = config::parse_config(text, providers::service_kinds(), environment(), overrides);
   if (std::holds_alternative<Config>(outcome)) return {};
   return std::get<Faults>(std::move(outcome));
 }
@@ -87,13 +91,14 @@ TEST_CASE("a full configuration is read as written") {
 
   REQUIRE(config.services.size() == 2);
   CHECK(config.services[0].name == "demo");
-  const auto& demo = std::get<config::SimulatedService>(config.services[0].kind);
+  const auto& demo =
+      providers::KindOf<providers::SimulatedService>::get(*config.services[0].settings);
   CHECK(demo.latency_min == milliseconds(1));
   CHECK(demo.latency_max == milliseconds(20));
   CHECK(demo.failure_rate == 0.5);
   CHECK(demo.seed == 9);
   CHECK(config.services[1].settle == milliseconds(250));
-  const auto& web = std::get<config::HttpService>(config.services[1].kind);
+  const auto& web = providers::KindOf<providers::HttpService>::get(*config.services[1].settings);
   CHECK(web.url == "https://api.example:8443/x?y=1");
   REQUIRE(web.headers.size() == 3);
   CHECK(web.headers[0].first == "X-API-Key");
@@ -257,7 +262,8 @@ TEST_CASE("a command is read as configured") {
     "env": {"KEY": "env:DNS_KEY", "FROM_FILE": "file:/run/secrets/key", "_e1": "", "L": "a\nb"}}},
     "cells": [{}]})");
   CHECK(config.services[0].settle == milliseconds(7));
-  const auto& command = std::get<config::CommandService>(config.services[0].kind);
+  const auto& command =
+      providers::KindOf<providers::CommandService>::get(*config.services[0].settings);
   CHECK(command.arguments == std::vector<std::string>{"/usr/local/bin/make-db", "--fast", ""});
   REQUIRE(command.environment.size() == 4);
   CHECK(command.environment[0].first == "FROM_FILE");
@@ -422,8 +428,8 @@ TEST_CASE("machine checks run for each section without faults") {
                                 }};
   };
   const auto pointers = [&](std::string_view text) {
-    const auto outcome =
-        config::parse_config(text, environment(), {}, {check("/services"), check("/listen")});
+    const auto outcome = config::parse_config(text, providers::service_kinds(), environment(), {},
+                                              {check("/services"), check("/listen")});
     std::vector<std::string> found;
     for (const Fault& fault : std::get<Faults>(outcome)) found.push_back(fault.pointer);
     return found;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/config/config.hpp"
+#include "src/providers/kinds.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -162,7 +163,7 @@ config::Environment generous_environment() {
 
 bool parser_accepts(const Value& value) {
   return std::holds_alternative<config::Config>(
-      config::parse_config(json::dump(value), generous_environment()));
+      config::parse_config(json::dump(value), providers::service_kinds(), generous_environment()));
 }
 
 /// Calls `visit` with copies of `root`, each with one value changed, added or removed.
@@ -197,7 +198,8 @@ void for_each_change(const Value& root, const Value::json_pointer& at,
 TEST_CASE("the sample configuration needs nothing from its environment") {
   const config::Environment empty{[](const std::string&) { return std::nullopt; },
                                   [](const std::string&) { return std::nullopt; }};
-  const auto outcome = config::parse_config(read_file(config_dir() / "celld.json"), empty);
+  const auto outcome = config::parse_config(read_file(config_dir() / "celld.json"),
+                                            providers::service_kinds(), empty);
   CHECK(std::holds_alternative<config::Config>(outcome));
 }
 
@@ -223,7 +225,8 @@ TEST_CASE("the schema and the parser agree on every change to every example") {
                                            "is the same token as"};
   for (const auto& path : files) {
     for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
-      const auto outcome = config::parse_config(json::dump(changed), generous_environment());
+      const auto outcome = config::parse_config(json::dump(changed), providers::service_kinds(),
+                                                generous_environment());
       const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
       const bool expressible =
           faults != nullptr &&

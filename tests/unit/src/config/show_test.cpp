@@ -1,4 +1,5 @@
 #include "src/config/show.hpp"
+#include "src/providers/kinds.hpp"
 
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ config::Environment environment() {
 }
 
 Config parsed(std::string_view text) {
-  auto outcome = config::parse_config(text, environment());
+  auto outcome = config::parse_config(text, providers::service_kinds(), environment());
   if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome))
     for (const auto& fault : *faults) FAIL(fault.pointer << ": " << fault.detail);
   return std::get<Config>(std::move(outcome));

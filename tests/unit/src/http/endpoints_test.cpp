@@ -32,6 +32,20 @@ class JobServer : public TestServer {
   }
 };
 
+TEST_CASE("a path matches a pattern segment by segment") {
+  using Segments = std::vector<std::string_view>;
+  CHECK(match_path("/jobs/{}/events", "/jobs/17/events") == Segments{"17"});
+  CHECK(match_path("/cells/{}/{}", "/cells/a/{}") == Segments{"a", "{}"});
+  CHECK(match_path("/jobs", "/jobs") == Segments{});
+  for (const auto* path : {"", "/", "jobs/17", "/jobs", "/jobs/", "/jobs/17/", "/jobs/17/18",
+                           "//17", "/jobs//", "/job/17", "/jobsx/17"}) {
+    INFO(path);
+    CHECK_FALSE(match_path("/jobs/{}", path));
+  }
+  CHECK_FALSE(match_path("/jobs", "/jobs/"));
+  CHECK_FALSE(match_path("/cells/{}/{}", "/cells//a"));
+}
+
 TEST_CASE("each capture is one decoded segment") {
   const JobServer server;
   CHECK(server.get("/jobs/17") == "GET /jobs/17 [17]");

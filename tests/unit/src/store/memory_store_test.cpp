@@ -53,8 +53,9 @@ TEST_CASE("a commit includes what arrived before it, and a crash loses the rest"
   const auto disk = std::make_shared<MemoryDisk>();
   {
     Simulated simulated;
-    simulated.store = spawn_memory_store(*simulated.system, disk,
-                                         {[] { return microseconds{500}; }, nullptr, nullptr});
+    MemoryStoreOptions options;
+    options.batches.commit_delay = [] { return microseconds{500}; };
+    simulated.store = spawn_memory_store(*simulated.system, disk, options);
     const auto notes = std::make_shared<Asker>();
     auto client = simulated.system->spawn(asker, notes, simulated.store);
     for (JobId id = 1; id <= 3; ++id) {
@@ -88,10 +89,11 @@ TEST_CASE("a failed commit fails every later request and is reported once") {
   bool failing = false;
   const bool lands = GENERATE(false, true);  // A failed commit may have reached the disk.
   int fatal = 0;
-  simulated.store =
-      spawn_memory_store(*simulated.system, disk,
-                         {nullptr, [&failing] { return failing; },
-                          [&fatal](const std::string&) { ++fatal; }, [lands] { return lands; }});
+  MemoryStoreOptions options;
+  options.fail_commit = [&failing] { return failing; };
+  options.on_fatal = [&fatal](const std::string&) { ++fatal; };
+  options.failed_commit_lands = [lands] { return lands; };
+  simulated.store = spawn_memory_store(*simulated.system, disk, options);
   const auto notes = std::make_shared<Asker>();
   auto client = simulated.system->spawn(asker, notes, simulated.store);
   const auto insert = [&](JobId id) {

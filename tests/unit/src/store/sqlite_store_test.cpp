@@ -61,7 +61,7 @@ TEST_CASE("each commit is reported with its number of operations") {
   std::atomic<std::size_t> operations{0};
   std::atomic<std::size_t> reports{0};
   SqliteOptions options;
-  options.on_commit = [&](const CommitReport& report) {
+  options.events.on_commit = [&](const CommitReport& report) {
     operations += report.operations;
     ++reports;
     if (report.took <= std::chrono::microseconds{0}) operations += 1'000'000;
@@ -86,7 +86,7 @@ TEST_CASE("an answer comes after its commit") {
 
 TEST_CASE("a full batch is committed before the mailbox is empty") {
   SqliteOptions options;
-  options.batch_operations_max = 10;
+  options.batches.operations_max = 10;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 1001) == 1000);
   CHECK(under_test.stats()->commits >= 100);
@@ -94,7 +94,7 @@ TEST_CASE("a full batch is committed before the mailbox is empty") {
 
 TEST_CASE("a claim whose end is recorded in the same commit costs no commit of its own") {
   SqliteOptions options;
-  options.claim_delay = milliseconds{60'000};
+  options.batches.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   client.ask(InsertJob{job_of(1)});
@@ -106,7 +106,7 @@ TEST_CASE("a claim whose end is recorded in the same commit costs no commit of i
 
 TEST_CASE("a claim is on disk before a flush is answered or an answer shows the claim") {
   SqliteOptions options;
-  options.claim_delay = milliseconds{60'000};
+  options.batches.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   const Idempotency idempotency{"key", "digest"};
@@ -216,7 +216,7 @@ TEST_CASE("a full disk fails every request, is reported once, and acknowledges n
   std::atomic<int> fatal{0};
   SqliteOptions options;
   options.database_pages_max = 200;
-  options.on_fatal = [&](const std::string& text) {
+  options.events.on_fatal = [&](const std::string& text) {
     reason = text;
     ++fatal;
   };
@@ -256,7 +256,7 @@ TEST_CASE("the reason of a failure is reported before any request is answered wi
   bool reported_first = false;
   SqliteOptions options;
   options.database_pages_max = 200;
-  options.on_fatal = [&](const std::string&) {
+  options.events.on_fatal = [&](const std::string&) {
     reported_first =
         is_answered.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout;
   };
@@ -275,7 +275,7 @@ TEST_CASE("the reason of a failure is reported before any request is answered wi
 TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it short") {
   SqliteOptions options;
   options.wal_pages_max = 100;
-  options.batch_operations_max = 100;
+  options.batches.operations_max = 100;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 5001) == 5000);
   CHECK(under_test.stats()->checkpoints > 3);

@@ -38,7 +38,7 @@ std::string outcome(const AccessControl& access, Headers headers,
   const auto admitted = access.admit(request_with(std::move(headers)), scope);
   if (const auto* problem = std::get_if<Problem>(&admitted))
     return std::string(slug_of(problem->kind));
-  const auto& customer = std::get<Access>(admitted).customer;
+  const auto& customer = std::get<BoundCustomer>(admitted);
   return customer ? "in for " + *customer : "in";
 }
 

@@ -1,0 +1,67 @@
+// One libcurl call: its options, its limits on the answer, and how it ended.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cells/model/ids.hpp"
+#include "src/providers/http/exchange.hpp"
+
+namespace celld::providers {
+
+/// Owns an easy handle, which must be removed from its multi handle before destruction.
+class HttpCall {
+ public:
+  using Ended = std::function<void(HttpResult)>;
+
+  HttpCall(const cells::Lease& lease, HttpRequest request, const HttpLimits& limits, Ended ended);
+  ~HttpCall();
+  HttpCall(const HttpCall&) = delete;
+  HttpCall& operator=(const HttpCall&) = delete;
+
+  /// Sets up the easy handle, with `remaining` for the whole call. False when libcurl refuses the
+  /// request.
+  bool prepare(milliseconds remaining);
+
+  const cells::Lease& lease() const { return lease_; }
+  CURL* easy() const { return easy_; }
+  /// The call that an easy handle belongs to.
+  static HttpCall* of(CURL* easy);
+
+  /// Reports the end to the starter. Call once; after that, only destroy the object.
+  void end(CURLcode code);
+  void end_aborted();
+
+ private:
+  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+  static int on_before_send(void* self, char*, char*, int, int);
+  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+
+  bool set_request();
+  bool set_bounds(milliseconds remaining);
+  bool set_policy();
+  bool set_callbacks();
+  bool read_header(std::string_view line);
+  HttpResult::End classify(CURLcode code) const;
+
+  cells::Lease lease_;
+  HttpRequest request_;
+  HttpLimits limits_;
+  Ended ended_;
+  CURL* easy_;
+  curl_slist* headers_ = nullptr;
+  HttpResult result_;
+  std::size_t head_bytes_ = 0;
+  std::string length_;  ///< Content-Length of the current head.
+  bool head_complete_ = false;
+  bool sent_ = false;
+  bool too_large_ = false;
+  bool garbled_ = false;
+};
+
+}  // namespace celld::providers

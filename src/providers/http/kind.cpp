@@ -1,0 +1,119 @@
+#include "src/providers/http/kind.hpp"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "src/config/checks.hpp"
+#include "src/providers/http/provider.hpp"
+#include "src/providers/http/transport.hpp"
+
+namespace celld::providers {
+namespace {
+
+using Faults = std::vector<json::Fault>;
+
+constexpr std::size_t headers_max = 32;
+
+config::NamedSecrets read_headers(const json::Value& value, std::string pointer,
+                                  const config::Environment& environment, Faults& faults) {
+  config::NamedSecrets headers;
+  if (value.size() > headers_max)
+    faults.push_back({pointer, "must have at most " + std::to_string(headers_max) + " members"});
+  std::set<std::string> names;
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  for (const auto& [name, ignored] : value.items()) {
+    if (std::string fault = config::header_name_fault(name); !fault.empty())
+      reader.fault(name, std::move(fault));
+    if (!names.insert(config::lower_case(name)).second)
+      reader.fault(name, "is the same header as another one, spelled differently");
+    if (auto secret = config::read_secret(reader, name, environment, config::header_value_fault))
+      headers.emplace_back(name, std::move(*secret));
+  }
+  return headers;
+}
+
+std::string show_url(const std::string& url) {
+  const auto query = url.find('?');
+  return query == std::string::npos ? url : url.substr(0, query + 1) + config::masked;
+}
+
+class HttpCalls final : public Transport {
+ public:
+  explicit HttpCalls(WallClock wall_clock) : wall_clock_(std::move(wall_clock)) {}
+
+  cells::Provider spawn(caf::actor_system& system, const std::string& name,
+                        const config::ServiceSettings& settings,
+                        AbortByLease abort_by_lease) const override {
+    return spawn_http_provider(system, name, KindOf<HttpService>::get(settings), transport_.calls(),
+                               std::move(abort_by_lease), wall_clock_);
+  }
+
+  AbortByLease aborts() const override { return aborts_of(transport_.calls()); }
+
+ private:
+  const WallClock wall_clock_;
+  HttpTransport transport_;
+};
+
+class HttpKind final : public KindOf<HttpService> {
+ public:
+  std::string_view type() const override { return "http"; }
+  bool settles() const override { return true; }
+
+  std::string_view schema() const override {
+    return R"({
+  "description": "Posts each step to a URL.",
+  "type": "object",
+  "required": ["type", "url"],
+  "additionalProperties": false,
+  "properties": {
+    "type": {"const": "http"},
+    "url": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^#@]+$", "maxLength": 2048},
+    "headers": {
+      "description": "Additional request headers. Values may be env:NAME or file:PATH.",
+      "type": "object",
+      "maxProperties": 32,
+      "propertyNames": {"pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"},
+      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
+    },
+    "settle_ms": {"$ref": "#/$defs/settle_ms"}
+  }
+})";
+  }
+
+  std::unique_ptr<Transport> make_transport(const TransportContext& context) const override {
+    return std::make_unique<HttpCalls>(context.wall_clock);
+  }
+
+ private:
+  HttpService read_settings(json::ObjectReader& reader, const config::Environment& environment,
+                            Faults& faults) const override {
+    HttpService http;
+    reader.require({"url"});
+    if (auto url = reader.string("url")) {
+      if (std::string fault = config::url_fault(*url); !fault.empty())
+        reader.fault("url", std::move(fault));
+      http.url = std::move(*url);
+    }
+    if (const json::Value* headers = reader.object("headers"))
+      http.headers = read_headers(*headers, reader.pointer_of("headers"), environment, faults);
+    reader.refuse_reserved({"mapping", "mappings", "limits"});
+    return http;
+  }
+
+  json::Value show(const HttpService& http) const override {
+    return {{"url", show_url(http.url)}, {"headers", config::show_secrets(http.headers)}};
+  }
+
+  Faults check_machine(const HttpService&) const override { return {}; }
+};
+
+}  // namespace
+
+const KindOf<HttpService>& http_kind() {
+  static const HttpKind kind;
+  return kind;
+}
+
+}  // namespace celld::providers

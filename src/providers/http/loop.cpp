@@ -1,0 +1,186 @@
+#include "src/providers/http/loop.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "src/providers/steady_now.hpp"
+
+namespace celld::providers {
+namespace {
+
+constexpr std::size_t events_at_first = 256;
+constexpr int wait_ms_max = 60'000;
+constexpr std::size_t calls_per_shard_max = 256;
+constexpr auto wake_data = std::numeric_limits<std::uint64_t>::max();
+
+/// A socket whose peer has closed, or -1.
+int make_ended_socket() {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) return -1;
+  ::close(pair[1]);
+  return pair[0];
+}
+
+}  // namespace
+
+HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations)
+    : limits_(limits),
+      operations_(operations),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      ended_fd_(make_ended_socket()),
+      events_(events_at_first) {
+  epoll_event wake{};
+  wake.events = EPOLLIN;
+  wake.data.u64 = wake_data;
+  if (epoll_fd_ < 0 || ended_fd_ < 0 ||
+      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, operations_.wake_fd(), &wake) != 0) {
+    throw std::system_error(errno, std::generic_category(), "HTTP transport");
+  }
+}
+
+HttpLoop::~HttpLoop() {
+  end_all();
+  shards_.clear();
+  ::close(ended_fd_);
+  ::close(epoll_fd_);
+}
+
+void HttpLoop::run() {
+  while (!operations_.stop_requested()) {
+    auto operations = operations_.take();
+    carry_out_all<HttpCallQueue::Start>(operations);
+    // Events come before timers, because timers start calls, and a call must not reuse a kept
+    // connection on which data has arrived. Events also come before aborts, because an answer that
+    // has already arrived counts.
+    wait_and_dispatch(operations.empty() ? wait_ms() : 0);
+    end_finished();
+    carry_out_all<HttpCallQueue::Abort>(operations);
+    fire_timers();
+    end_finished();
+    drop_empty_shards();
+  }
+  end_all();
+  operations_.close();
+}
+
+template <class Kind>
+void HttpLoop::carry_out_all(std::vector<HttpCallQueue::Operation>& operations) {
+  for (auto& operation : operations) {
+    if (auto* each = std::get_if<Kind>(&operation)) carry_out(*each);
+  }
+}
+
+void HttpLoop::carry_out(HttpCallQueue::Start& start) {
+  const auto remaining = std::chrono::ceil<milliseconds>(start.deadline - steady_now());
+  auto call = std::make_unique<HttpCall>(start.lease, std::move(start.request), limits_,
+                                         std::move(start.ended));
+  if (calls_.contains(start.lease)) return call->end_aborted();
+  if (remaining <= milliseconds{0}) return call->end(CURLE_OPERATION_TIMEDOUT);
+  auto& shard = shard_with_room();
+  if (!call->prepare(remaining) || !shard.add(*call)) return call->end(CURLE_FAILED_INIT);
+  calls_.emplace(start.lease, Entry{&shard, std::move(call)});
+}
+
+void HttpLoop::carry_out(HttpCallQueue::Abort& abort) {
+  const auto position = calls_.find(abort.lease);
+  if (position != calls_.end()) take_out(position)->end_aborted();
+  abort.gone();
+}
+
+// The first with room: under light load all calls share the connections of one shard.
+HttpShard& HttpLoop::shard_with_room() {
+  const auto has_room = [](const auto& shard) {
+    return shard == nullptr || shard->calls() < calls_per_shard_max;
+  };
+  auto place = std::find_if(shards_.begin(), shards_.end(), has_room);
+  if (place == shards_.end()) place = shards_.insert(shards_.end(), nullptr);
+  if (*place == nullptr) {
+    *place = std::make_unique<HttpShard>(static_cast<std::uint32_t>(place - shards_.begin()),
+                                         epoll_fd_, ended_fd_, limits_.idle_connections_max);
+  }
+  return **place;
+}
+
+// Returns every ready event: one on a kept connection must not be missed because others were ready
+// before it.
+std::span<epoll_event> HttpLoop::wait(int timeout_ms) {
+  for (;;) {
+    const int room = static_cast<int>(events_.size());
+    const int ready = std::max(epoll_wait(epoll_fd_, events_.data(), room, timeout_ms), 0);
+    if (ready < room) return {events_.data(), static_cast<std::size_t>(ready)};
+    events_.resize(2 * events_.size());
+  }
+}
+
+void HttpLoop::wait_and_dispatch(int timeout_ms) {
+  const auto events = wait(timeout_ms);
+  const auto first_in_use =
+      std::partition(events.begin(), events.end(), [](const epoll_event& event) {
+        return event.data.u64 != wake_data && HttpShard::is_idle(event.data.u64);
+      });
+  for (auto event = events.begin(); event != events.end(); ++event) {
+    if (event->data.u64 == wake_data) continue;
+    const auto& shard = shards_[HttpShard::shard_of(event->data.u64)];
+    const int socket = HttpShard::socket_of(event->data.u64);
+    if (event < first_in_use) {
+      shard->on_idle_ready(socket);
+    } else {
+      shard->on_ready(socket, event->events);
+    }
+  }
+}
+
+int HttpLoop::wait_ms() const {
+  auto next = steady_now() + milliseconds{wait_ms_max};
+  for (const auto& shard : shards_) {
+    if (shard) next = std::min(next, shard->next_time().value_or(next));
+  }
+  const auto left = std::chrono::ceil<milliseconds>(next - steady_now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, wait_ms_max));
+}
+
+void HttpLoop::fire_timers() {
+  for (const auto& shard : shards_) {
+    if (shard) shard->on_time(steady_now());
+  }
+}
+
+void HttpLoop::end_finished() {
+  for (const auto& shard : shards_) {
+    while (const auto finished = shard ? shard->next_finished() : std::nullopt) {
+      take_out(calls_.find(finished->call->lease()))->end(finished->code);
+    }
+  }
+}
+
+// Closes the connections that only a peak needed. Must run between two rounds of events, because an
+// event names its shard.
+void HttpLoop::drop_empty_shards() {
+  for (auto shard = shards_.begin(); shard != shards_.end(); ++shard) {
+    if (shard != shards_.begin() && *shard && (*shard)->calls() == 0) shard->reset();
+  }
+  while (!shards_.empty() && !shards_.back()) shards_.pop_back();
+}
+
+std::unique_ptr<HttpCall> HttpLoop::take_out(Calls::iterator position) {
+  auto [shard, call] = std::move(position->second);
+  calls_.erase(position);
+  shard->remove(*call);
+  return std::move(call);
+}
+
+void HttpLoop::end_all() {
+  while (!calls_.empty()) take_out(calls_.begin())->end_aborted();
+}
+
+}  // namespace celld::providers

@@ -1,0 +1,30 @@
+// Makes the HTTP calls of all services on one thread, with libcurl's multi interface.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "src/providers/http/call_queue.hpp"
+#include "src/providers/http/exchange.hpp"
+
+namespace celld::providers {
+
+/// calls() starts and aborts calls, thousands at a time. A call ends at its timeout, uses no more
+/// memory than the limits allow, follows no redirect, and is never sent twice.
+class HttpTransport {
+ public:
+  explicit HttpTransport(HttpLimits limits = {});
+  /// Ends all calls `aborted`, and joins the thread.
+  ~HttpTransport();
+  HttpTransport(const HttpTransport&) = delete;
+  HttpTransport& operator=(const HttpTransport&) = delete;
+
+  /// May outlive the transport.
+  const std::shared_ptr<HttpCallQueue>& calls() const { return calls_; }
+
+ private:
+  std::shared_ptr<HttpCallQueue> calls_;
+  std::thread thread_;
+};
+
+}  // namespace celld::providers

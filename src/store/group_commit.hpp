@@ -1,0 +1,247 @@
+// Group commit: how a store collects operations into commits. It is the same for every store; what
+// a commit is, the store's backend knows.
+//
+// The first operation of a batch makes the actor send itself a CommitBatch, which lands behind
+// everything that is in its mailbox by then. All of that is committed at once; then the actor sends
+// all the answers. After any failure, every request is answered with an error: only a restart shows
+// what a failed commit left on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "cells/ports/job_store.hpp"
+#include "src/store/answers.hpp"
+#include "src/store/job_rules.hpp"
+
+namespace celld::store {
+
+/// Commits the batch of this number, unless it is committed already.
+struct CommitBatch {
+  std::uint64_t batch = 0;
+};
+
+/// Commits the claims that no other commit has included.
+struct CommitClaims {};
+
+}  // namespace celld::store
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitBatch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitClaims)
+
+namespace celld::store {
+
+/// The JobStore interface, with the store's messages to itself.
+using CommittingStore =
+    cells::JobStore::extend<caf::reacts_to<CommitBatch>, caf::reacts_to<CommitClaims>>;
+
+/// Counts once what is committed, then ends.
+using NeedsCounter =
+    caf::typed_actor<caf::replies_to<cells::CountNeeds>::with<cells::NeedsCounted>>;
+
+struct BatchOptions {
+  std::size_t operations_max = 4096;  ///< A batch of this size is committed at once.
+  std::size_t bytes_max = 8 << 20;
+  /// How long claims wait to be part of another commit before they get their own. Zero: a claim
+  /// schedules a commit like any other write.
+  cells::microseconds claim_delay{5000};
+  /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
+  /// function: the commit takes only the operations that are in the mailbox by then.
+  std::function<cells::microseconds()> commit_delay{};
+};
+
+/// What a store does for its GroupCommit, on that actor's thread. Any exception from `apply`,
+/// `commit` or `tidy` ends the store.
+///
+///   apply(request)             The transition that the port describes at the request. Returns its
+///                              answer, or none if the id of a new job is in use.
+///   bool changed() const       Whether there is anything to commit besides claims.
+///   size_t claims() const      The number of claims to commit.
+///   commit(size_t operations)  Commits. Returns once everything is on disk.
+///   tidy()                     What may follow a commit, once its answers are sent.
+///   spawn_counter(system)      A NeedsCounter, which sees what is committed by now.
+///   failed(string reason)      Reports a failure, before anything is answered with an error.
+template <class Backend>
+class GroupCommit {
+ public:
+  using Pointer = CommittingStore::stateful_pointer<GroupCommit>;
+
+  void start(Pointer self, std::shared_ptr<Backend> backend, BatchOptions options) {
+    self_ = self;
+    backend_ = std::move(backend);
+    options_ = std::move(options);
+  }
+
+  /// Applies the request. The answer is sent once the result is on disk.
+  template <class Answer, class Request>
+  caf::typed_response_promise<Answer> perform(const Request& request, std::size_t bytes = 0) {
+    auto promise = self_->template make_response_promise<Answer>();
+    std::optional<Answer> answer;
+    if (!guard([&] { answer = backend_->apply(request); })) {
+      promise.deliver(*failure_);
+    } else if (!answer) {
+      promise.deliver(caf::make_error(caf::sec::invalid_argument, "the job id is in use"));
+    } else {
+      answers_.add(promise, std::move(*answer));
+      finish_operation(bytes);
+    }
+    return promise;
+  }
+
+  /// Applies a request that has no answer.
+  template <class Request>
+  void note(const Request& request, std::size_t bytes = 0) {
+    if (guard([&] { backend_->apply(request); })) finish_operation(bytes);
+  }
+
+  /// Commits first, so that the counter sees all writes so far.
+  caf::result<cells::NeedsCounted> count_needs(const cells::CountNeeds& request) {
+    if (!failure_) commit();
+    if (failure_) return *failure_;
+    return self_->delegate(backend_->spawn_counter(self_->system()), request);
+  }
+
+  void commit_batch(std::uint64_t batch) {
+    if (armed_ && batch == batch_) commit();
+  }
+
+  void commit_claims() {
+    claims_armed_ = false;
+    if (has_changes()) commit();
+  }
+
+ private:
+  /// Runs an operation that may fail. False: this one or an earlier one failed.
+  template <class Operation>
+  bool guard(Operation operation) {
+    if (failure_) return false;
+    try {
+      operation();
+      return true;
+    } catch (const std::exception& failure) {  // Of any type: the operation may be half done.
+      fail(failure.what());
+      return false;
+    }
+  }
+
+  void fail(const std::string& reason) {
+    failure_ = caf::make_error(caf::sec::runtime_error, reason);
+    // The reason goes first: an actor that receives an error ends, and its report needs the reason.
+    backend_->failed(reason);
+    answers_.fail_all(*failure_);
+  }
+
+  bool has_changes() const {
+    return !failure_ && (backend_->changed() || backend_->claims() != 0);
+  }
+
+  /// Commits a full batch, schedules a commit for other changes, and answers at once if there are
+  /// none.
+  void finish_operation(std::size_t bytes) {
+    ++operations_;
+    bytes_ += bytes;
+    const bool claims_wait = options_.claim_delay > cells::microseconds{0};
+    if (operations_ >= options_.operations_max || bytes_ >= options_.bytes_max) {
+      commit();
+    } else if (backend_->changed() || (has_changes() && !claims_wait)) {
+      arm_commit();
+    } else {
+      answers_.deliver_all();
+      if (has_changes()) return arm_claims();
+      operations_ = 0;  // Only reads so far: they belong to no commit.
+      bytes_ = 0;
+    }
+  }
+
+  void arm_commit() {
+    if (std::exchange(armed_, true)) return;
+    const auto delay = options_.commit_delay ? options_.commit_delay() : cells::microseconds{0};
+    if (delay > cells::microseconds{0}) {
+      self_->delayed_send(self_, delay, CommitBatch{batch_});
+    } else {
+      self_->send(self_, CommitBatch{batch_});
+    }
+  }
+
+  void arm_claims() {
+    if (std::exchange(claims_armed_, true)) return;
+    self_->delayed_send(self_, options_.claim_delay, CommitClaims{});
+  }
+
+  void commit() {
+    armed_ = false;
+    ++batch_;
+    const auto operations = std::exchange(operations_, 0);
+    bytes_ = 0;
+    if (has_changes() && !guard([&] { backend_->commit(operations); })) return;
+    answers_.deliver_all();
+    guard([&] { backend_->tidy(); });
+  }
+
+  Pointer self_ = nullptr;
+  std::shared_ptr<Backend> backend_;
+  BatchOptions options_;
+  Answers answers_;
+  std::optional<caf::error> failure_;
+  std::uint64_t batch_ = 1;
+  std::size_t operations_ = 0;
+  std::size_t bytes_ = 0;
+  bool armed_ = false;         ///< A CommitBatch of this batch is on its way.
+  bool claims_armed_ = false;  ///< A CommitClaims is on its way.
+};
+
+/// The behaviour of a store with this backend.
+template <class Backend>
+CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Pointer self,
+                                            std::shared_ptr<Backend> backend,
+                                            const BatchOptions& options) {
+  using namespace cells;  // NOLINT: the rest is about the port's messages.
+  auto& store = self->state;
+  store.start(self, std::move(backend), options);
+  return {
+      [&store](const StartEpoch& request) { return store.template perform<EpochStarted>(request); },
+      [&store](const LoadCells& request) { return store.template perform<CellsLoaded>(request); },
+      [&store](const ListBacklogs& request) {
+        return store.template perform<BacklogsListed>(request);
+      },
+      [&store](const MoveJobs& request) { return store.template perform<JobsMoved>(request); },
+      [&store](const CountNeeds& request) { return store.count_needs(request); },
+      [&store](const ReleaseHolds& request) { store.note(request); },
+      [&store](const LoadCell& request) { return store.template perform<CellLoaded>(request); },
+      [&store](const InsertJob& request) {
+        return store.template perform<JobInserted>(request, approximate_bytes(*request.job));
+      },
+      [&store](const FindKeyHolder& request) { return store.template perform<KeyHolder>(request); },
+      [&store](const ClaimJob& request) { store.note(request, approximate_bytes(*request.job)); },
+      [&store](const RecordJob& request) {
+        return store.template perform<JobRecorded>(request, approximate_bytes(*request.job));
+      },
+      [&store](const CancelWaiting& request) {
+        return store.template perform<WaitingCancelled>(request);
+      },
+      [&store](const ReopenEnded& request) {
+        return store.template perform<EndedReopened>(request);
+      },
+      [&store](const HoldJob& request) { store.note(request); },
+      [&store](const FetchRunnable& request) {
+        return store.template perform<RunnableFetched>(request);
+      },
+      [&store](const AdvanceDue& request) { return store.template perform<DueAdvanced>(request); },
+      [&store](const PruneEnded& request) { return store.template perform<EndedPruned>(request); },
+      [&store](const SetCellOverride& request) {
+        return store.template perform<CellOverrideSet>(request);
+      },
+      [&store](const FlushStore& request) { return store.template perform<StoreFlushed>(request); },
+      [&store](CommitBatch due) { store.commit_batch(due.batch); },
+      [&store](CommitClaims) { store.commit_claims(); },
+  };
+}
+
+}  // namespace celld::store

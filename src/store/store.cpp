@@ -1,0 +1,37 @@
+#include "src/store/store.hpp"
+
+#include "src/store/sqlite_store.hpp"
+
+namespace celld::store {
+
+namespace {
+
+// The configuration admits no other type yet.
+SqliteOptions sqlite_options(const config::Store& configured, const std::string& data_directory) {
+  SqliteOptions options;
+  options.data_directory = data_directory;
+  options.path = configured.path;
+  return options;
+}
+
+}  // namespace
+
+std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
+                                                             const std::string& data_directory,
+                                                             StoreEvents events) {
+  SqliteOptions options = sqlite_options(configured, data_directory);
+  options.events = std::move(events);
+  auto opened = SqliteStore::open(options);
+  if (auto* error = std::get_if<std::string>(&opened)) return std::move(*error);
+  return std::make_unique<SqliteStore>(std::get<SqliteStore>(std::move(opened)));
+}
+
+std::string compact_store(const config::Store& configured, const std::string& data_directory) {
+  SqliteOptions options = sqlite_options(configured, data_directory);
+  options.compact = true;
+  const auto opened = SqliteStore::open(options);
+  const auto* error = std::get_if<std::string>(&opened);
+  return error == nullptr ? "" : *error;
+}
+
+}  // namespace celld::store

@@ -1,0 +1,70 @@
+// A store of whatever kind, as the daemon composes it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cells/ports/job_store.hpp"
+#include "src/config/config.hpp"
+#include "src/store/backup.hpp"
+
+namespace celld::store {
+
+/// Describes one commit.
+struct CommitReport {
+  std::size_t operations = 0;  ///< The writes in it, and the reads of the same batch.
+  std::chrono::microseconds took{};
+};
+
+/// What a store reports to the daemon, from any thread.
+struct StoreEvents {
+  /// The store cannot commit, and why, in plain words. Called at most once.
+  std::function<void(std::string)> on_fatal;
+  /// Called after each commit, before its answers.
+  std::function<void(const CommitReport&)> on_commit;
+};
+
+/// The state of a store, for the metrics.
+struct StoreStatistics {
+  std::uint64_t checkpoints = 0;  ///< Since the start.
+  /// The sizes of the store's files, by what they hold ("database", "log").
+  std::vector<std::pair<std::string, std::uint64_t>> file_bytes;
+};
+
+/// An open store that no other celld can open.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Call this once. The store is released when the writer ends.
+  virtual cells::JobStore spawn_writer(caf::actor_system& system) = 0;
+  /// Any number of readers may run.
+  virtual cells::JobReader spawn_reader(caf::actor_system& system) const = 0;
+  virtual BackupMaker spawn_backup_maker(caf::actor_system& system) const = 0;
+
+  /// Any thread may call this function, even when the store is gone. It may read the disk.
+  virtual std::function<StoreStatistics()> statistics() const = 0;
+
+  /// A file that every celld on this machine would lock that opens the same store.
+  virtual std::string lock_path(std::string_view suffix) const = 0;
+};
+
+/// Opens the configured store. A relative path starts at `data_directory`. The string is an error
+/// in plain words.
+std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
+                                                             const std::string& data_directory,
+                                                             StoreEvents events);
+
+/// Rewrites the store without the space that it no longer uses, if no celld has it open. Returns an
+/// error in plain words, or an empty text.
+std::string compact_store(const config::Store& configured, const std::string& data_directory);
+
+}  // namespace celld::store

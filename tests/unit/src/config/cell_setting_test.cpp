@@ -1,0 +1,83 @@
+// The table of the settings of a cell.
+#include "src/config/cell_setting.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using config::cell_settings;
+using config::CellSetting;
+
+namespace {
+
+/// The settings after reading {member: value}; nothing after a fault.
+std::optional<cells::CellSettings> read(const CellSetting& setting, const json::Value& value) {
+  const std::string member{config::member_of(setting.name)};
+  const json::Value document{{member, value}};
+  std::vector<json::Fault> faults;
+  json::ObjectReader reader(document, "", faults);
+  cells::CellSettings settings;
+  const bool good = setting.read(reader, member, settings);
+  CHECK(good == faults.empty());
+  if (!good) return std::nullopt;
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("every setting of a cell reads what it shows, and changes nothing else") {
+  for (const auto& setting : cell_settings()) {
+    INFO(setting.name);
+    const auto maximum = setting.schema.at("maximum").get<std::int64_t>();
+    const auto changed = read(setting, maximum);
+    REQUIRE(changed);
+    for (const auto& other : cell_settings()) {
+      const bool same = other.name == setting.name;
+      CHECK(other.show(*changed) ==
+            (same ? json::Value(maximum) : other.show(cells::CellSettings{})));
+    }
+  }
+}
+
+TEST_CASE("every setting of a cell keeps the bounds of its schema") {
+  for (const auto& setting : cell_settings()) {
+    INFO(setting.name);
+    const auto minimum = setting.schema.at("minimum").get<std::int64_t>();
+    const auto maximum = setting.schema.at("maximum").get<std::int64_t>();
+    CHECK(read(setting, minimum));
+    CHECK_FALSE(read(setting, minimum - 1));
+    CHECK_FALSE(read(setting, maximum + 1));
+    CHECK_FALSE(read(setting, "text"));
+    CHECK_FALSE(read(setting, nullptr));
+  }
+}
+
+TEST_CASE("the table of a cell's settings is consistent") {
+  std::set<std::string_view> names;
+  std::set<std::string_view> objects;
+  std::string_view object;
+  for (const auto& setting : cell_settings()) {
+    INFO(setting.name);
+    CHECK(names.insert(setting.name).second);
+    if (const auto own = config::object_of(setting.name); own != object) {
+      object = own;
+      CHECK((own.empty() || objects.insert(own).second));  // Its rows are neighbours.
+    }
+  }
+  for (const auto& setting : cell_settings()) {
+    if (setting.at_most.empty()) continue;
+    INFO(setting.name);
+    CHECK(names.contains(setting.at_most));
+    CHECK(config::object_of(setting.at_most) == config::object_of(setting.name));
+  }
+}
+
+TEST_CASE("the settings of a cell are shown as in the configuration file") {
+  CHECK(config::show_cell_settings({}) ==
+        R"({"pool":{"size":4},"timeout_ms":30000,"timeout_max_ms":3600000,)"
+        R"("queue":{"max_jobs":100000},)"
+        R"("retry":{"max_attempts":5,"backoff_ms":1000,"backoff_max_ms":60000}})");
+}

@@ -1,0 +1,276 @@
+// The start, end and abort of HTTP calls, and the connections that they use.
+#include "src/providers/http/transport.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/machine.hpp"
+#include "tests/unit/src/providers/http/misbehaving_provider.hpp"
+#include "tests/unit/src/providers/http/transport_fixture.hpp"
+
+namespace celld::providers {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Calls;
+using test::Connection;
+using test::http_answer;
+using test::MisbehavingProvider;
+using test::patience;
+using test::request_to;
+using test::tolerance;
+using End = HttpResult::End;
+
+}  // namespace
+
+TEST_CASE("the request is sent whole, without waiting for 100 Continue") {
+  std::promise<test::SentRequest> seen;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (auto request = connection.read_request()) {
+      seen.set_value(*request);
+      connection.send(http_answer("200 OK", ""));
+    }
+  });
+  Calls calls;
+  auto request = request_to(provider.url());
+  request.body = std::string(2 << 20, 'x');
+  const auto result = calls.make(request);
+  CHECK(result.end == End::answered);
+  CHECK(result.status == 200);
+  auto sent = seen.get_future().get();
+  CHECK(sent.head.starts_with("POST /call HTTP/1.1\r\n"));
+  CHECK(sent.header("Expect").empty());
+  CHECK(sent.header("Accept-Encoding").empty());
+  CHECK(sent.body == request.body);
+}
+
+TEST_CASE("a call without a connection was not sent") {
+  Calls calls;
+  SECTION("connection refused") {
+    const auto url = "http://127.0.0.1:" + std::to_string(test::unused_port()) + "/";
+    CHECK(calls.make(request_to(url)).end == End::not_sent);
+  }
+  SECTION("a name that does not exist") {
+    CHECK(calls.make(request_to("http://nowhere.invalid/", 2000ms)).end == End::not_sent);
+  }
+  SECTION("an invalid URL") {
+    CHECK(calls.make(request_to("http://")).end == End::not_sent);
+    CHECK(calls.make(request_to("file:///etc/passwd")).end == End::not_sent);
+  }
+  SECTION("TLS to a plain port") {
+    MisbehavingProvider provider([](Connection& connection) {
+      connection.send(http_answer("400 Bad Request", ""));
+      connection.wait_closed(10s);
+    });
+    CHECK(calls.make(request_to(provider.url("https"))).end == End::not_sent);
+  }
+  SECTION("TLS that hangs") {
+    MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
+    CHECK(calls.make(request_to(provider.url("https"), 200ms)).end == End::not_reached);
+  }
+}
+
+TEST_CASE("a connection is reused") {
+  MisbehavingProvider provider([](Connection& connection) {
+    while (connection.read_request()) connection.send(http_answer("200 OK", "{}"));
+  });
+  Calls calls;
+  for (int i = 0; i < 20; ++i) CHECK(calls.make(request_to(provider.url())).status == 200);
+  CHECK(provider.connections() == 1);
+}
+
+TEST_CASE("a connection that was closed between two calls is replaced silently") {
+  std::promise<void> closed;
+  std::atomic<int> served{0};
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (!connection.read_request()) return;
+    connection.send(http_answer("200 OK", "{}"));
+    connection.close();
+    if (++served == 1) closed.set_value();
+  });
+  Calls calls;
+  CHECK(calls.make(request_to(provider.url())).status == 200);
+  REQUIRE(closed.get_future().wait_for(patience) == std::future_status::ready);
+  CHECK(calls.make(request_to(provider.url())).status == 200);
+  CHECK(provider.connections() == 2);
+}
+
+TEST_CASE("a request that the provider may have received is not sent again") {
+  std::atomic<int> requests{0};
+  MisbehavingProvider provider([&](Connection& connection) {
+    while (connection.read_request()) {
+      if (++requests != 1) return;  // Reads the second request, then closes.
+      connection.send(http_answer("200 OK", "{}"));
+    }
+  });
+  Calls calls;
+  CHECK(calls.make(request_to(provider.url())).status == 200);
+  const auto result = calls.make(request_to(provider.url()));
+  CHECK(result.end == End::broken);
+  CHECK(requests == 2);
+}
+
+TEST_CASE("an abort closes the socket, ends the call once, and is then confirmed") {
+  std::promise<void> taken;
+  std::promise<bool> closed;
+  MisbehavingProvider provider([&](Connection& connection) {
+    connection.read_request();
+    taken.set_value();
+    closed.set_value(connection.wait_closed(10s));
+  });
+  Calls calls;
+  const auto lease = calls.next_lease();
+  auto result = calls.start(lease, request_to(provider.url()));
+  REQUIRE(taken.get_future().wait_for(patience) == std::future_status::ready);
+  const ::test::Stopwatch watch;
+  auto gone = calls.abort(lease);
+  REQUIRE(gone.wait_for(patience) == std::future_status::ready);
+  CHECK(result.wait_for(0s) == std::future_status::ready);
+  CHECK(result.get().end == End::aborted);
+  CHECK(closed.get_future().get());
+  CHECK(watch.is_within(tolerance, "an abort"));
+}
+
+TEST_CASE("an answer that arrives before an abort ends the call") {
+  std::promise<void> asked;
+  std::promise<void> answer;
+  std::promise<void> sent;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (!connection.read_request()) return;
+    asked.set_value();
+    answer.get_future().wait_for(patience);
+    connection.send(http_answer("200 OK", ""));
+    sent.set_value();
+  });
+  Calls calls;
+  const auto lease = calls.next_lease();
+  auto result = calls.start(lease, request_to(provider.url()));
+  REQUIRE(asked.get_future().wait_for(patience) == std::future_status::ready);
+  std::promise<void> go_on;
+  calls.hold(go_on.get_future().share());
+  answer.set_value();
+  REQUIRE(sent.get_future().wait_for(patience) == std::future_status::ready);
+  auto gone = calls.abort(lease);
+  go_on.set_value();
+  REQUIRE(gone.wait_for(patience) == std::future_status::ready);
+  CHECK(result.get().end == End::answered);
+}
+
+TEST_CASE("an abort closes the connection even while a fork has copies of all descriptors") {
+  std::promise<void> taken;
+  std::promise<bool> closed;
+  MisbehavingProvider provider([&](Connection& connection) {
+    connection.read_request();
+    taken.set_value();
+    closed.set_value(connection.wait_closed(10s));
+  });
+  Calls calls;
+  const auto lease = calls.next_lease();
+  calls.start(lease, request_to(provider.url()));
+  REQUIRE(taken.get_future().wait_for(patience) == std::future_status::ready);
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    for (;;) ::pause();
+  }
+  REQUIRE(fork > 0);
+  CHECK(calls.abort(lease).wait_for(patience) == std::future_status::ready);
+  CHECK(closed.get_future().get());
+  ::kill(fork, SIGKILL);
+  ::waitpid(fork, nullptr, 0);
+}
+
+TEST_CASE("an abort of an unknown lease is confirmed") {
+  Calls calls;
+  CHECK(calls.abort({7, 7}).wait_for(patience) == std::future_status::ready);
+}
+
+TEST_CASE("a lease has one call at a time") {
+  MisbehavingProvider provider([](Connection& connection) {
+    connection.read_request();
+    connection.wait_closed(10s);
+  });
+  Calls calls;
+  auto first = calls.start({1, 1}, request_to(provider.url()));
+  auto second = calls.start({1, 1}, request_to(provider.url()));
+  REQUIRE(second.wait_for(patience) == std::future_status::ready);
+  CHECK(second.get().end == End::aborted);
+  CHECK(first.wait_for(0s) == std::future_status::timeout);
+  calls.abort({1, 1}).wait();
+  CHECK(first.get().end == End::aborted);
+}
+
+TEST_CASE("a transport that ends aborts its calls, and its queue answers later operations") {
+  MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
+  std::promise<HttpResult> ended;
+  std::shared_ptr<HttpCallQueue> queue;
+  {
+    HttpTransport transport;
+    queue = transport.calls();
+    queue->start({1, 1}, request_to(provider.url()),
+                 [&](HttpResult result) { ended.set_value(std::move(result)); });
+  }
+  auto result = ended.get_future();
+  REQUIRE(result.wait_for(0s) == std::future_status::ready);
+  CHECK(result.get().end == End::aborted);
+
+  End late = End::answered;
+  bool confirmed = false;
+  queue->start({1, 2}, request_to(provider.url()), [&](const HttpResult& r) { late = r.end; });
+  queue->abort({1, 1}, [&] { confirmed = true; });
+  CHECK(late == End::aborted);
+  CHECK(confirmed);
+}
+
+TEST_CASE("a thousand calls are in flight at once on one thread") {
+  constexpr int count = 1000;
+  std::atomic<int> arrived{0};
+  std::promise<void> all_arrived;
+  auto all = all_arrived.get_future().share();
+  MisbehavingProvider provider([&](Connection& connection) {
+    connection.read_request();
+    if (++arrived == count) all_arrived.set_value();
+    all.wait_for(patience);
+    connection.send(http_answer("200 OK", "{}"));
+  });
+  Calls calls;
+  std::vector<std::future<HttpResult>> results;
+  for (int i = 0; i < count; ++i) {
+    results.push_back(calls.start(calls.next_lease(), request_to(provider.url(), 20'000ms)));
+  }
+  int succeeded = 0;
+  for (auto& result : results) {
+    if (result.wait_for(patience) != std::future_status::ready) break;
+    succeeded += result.get().status == 200 ? 1 : 0;
+  }
+  CHECK(succeeded == count);
+}
+
+TEST_CASE("calls that hang all end at their timeout") {
+  constexpr int count = 300;
+  MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
+  Calls calls;
+  std::vector<std::future<HttpResult>> results;
+  const ::test::Stopwatch watch;
+  for (int i = 0; i < count; ++i) {
+    results.push_back(calls.start(calls.next_lease(), request_to(provider.url(), 500ms)));
+  }
+  int timed_out = 0;
+  for (auto& result : results) {
+    if (result.wait_for(patience) != std::future_status::ready) break;
+    timed_out += result.get().end == End::timed_out ? 1 : 0;
+  }
+  CHECK(watch.is_within(500ms + tolerance, "the end of all calls"));
+  CHECK(timed_out == count);
+}
+
+}  // namespace celld::providers

@@ -1,10 +1,21 @@
 // The job store port. Every operation is a state transition of one job or one cell.
 // tests/unit/src/store/contract.hpp holds each implementation to these comments.
 //
-// Order: a store handles messages in the order of their arrival and answers in that order, so that
-// a client never sees an older state after a newer one. Durability: every answer to a write is sent
-// after the write is on disk; writes that arrive together are committed together. A store that has
-// failed to commit answers every later request with an error.
+// Requirements, which a store in this process and one over a network can both meet:
+//
+// - Order. The requests of one sender take effect in the order of sending, and are answered in that
+//   order. A request sees the effects of every request that was answered before it was sent,
+//   whoever sent it. So no client sees an older state after a newer one.
+// - Durability. An answer to a write is sent once the write survives what the store promises to
+//   survive. Writes that are waiting together may be committed together. An unanswered write is
+//   seen by the sender's later requests, and is durable once a later answer is.
+// - One owner. All requests about a cell and its jobs come from one daemon, the owner of the cell,
+//   which StartEpoch makes the owner. Once it is answered, no write of an earlier owner takes
+//   effect.
+// - Failure. A store may repeat a request by itself if it knows that the request has had no effect,
+//   or that repeating it changes nothing. A store that cannot tell whether a write is durable
+//   answers that request and all later ones with an error. The daemon then ends, and its successor
+//   begins with a StartEpoch: only the store knows by then what was committed.
 //
 // Lines: the jobs of one entity (customer, product, entity.type, entity.id) that have a place form
 // a line, lowest place first. A job is *runnable* if it is the head of its line, is not held, and
@@ -30,7 +41,7 @@ namespace cells {
 
 // --- Starting --------------------------------------------------------------------------------
 
-/// Begins a new epoch (promise P3) and releases every held job.
+/// Begins a new epoch (promise P3) and releases every held job of the cells that the sender owns.
 struct StartEpoch {
   WallTime now{};
 };
@@ -89,7 +100,8 @@ struct NeedsCounted {
   std::map<std::string, std::uint64_t> jobs;  ///< Only services that some job needs.
 };
 
-/// Releases every held job, because missing services have been added. Not answered.
+/// Releases every held job of the cells that the sender owns, because missing services have been
+/// added. Not answered.
 struct ReleaseHolds {};
 
 /// Reads the state of a cell, for a dispatcher that starts.
@@ -129,10 +141,10 @@ struct FindKeyHolder {
   Idempotency idempotency;
 };
 
-/// Claims a runnable job that was handed out: `job` is running and carries its new lease. Later
-/// operations see the claim at once. It reaches the disk with a later commit, or never if the same
-/// commit records the end of the attempt. Not answered. Changes nothing if the job has ended or is
-/// already running, so that a claim can never revive a finished job.
+/// Claims a runnable job that was handed out: `job` is running and carries its new lease. It
+/// reaches the disk with a later commit, or never if the same commit records the end of the
+/// attempt. Not answered. Changes nothing if the job has ended or is already running, so that a
+/// claim can never revive a finished job.
 struct ClaimJob {
   JobPtr job;
 };

@@ -4,8 +4,8 @@
 // Requirements, which a store in this process and one over a network can both meet:
 //
 // - Order. The requests of one sender take effect in the order of sending, and are answered in that
-//   order. A request sees the effects of every request that was answered before it was sent,
-//   whoever sent it. So no client sees an older state after a newer one.
+//   order. A request sees the effects of all requests, of any sender, that were answered before it
+//   was sent. So no client sees an older state after a newer one.
 // - Durability. An answer to a write is sent once the write survives what the store promises to
 //   survive. Writes that are waiting together may be committed together. An unanswered write is
 //   seen by the sender's later requests, and is durable once a later answer is.

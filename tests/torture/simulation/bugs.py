@@ -469,7 +469,7 @@ BUGS = (
     ),
     Bug(
         "come-back-never", ("retry-after",),
-        "a client that finds a full queue is told to come back in an hour",
+        "a full queue answers with a Retry-After of an hour",
         "cells/model/admission.cpp",
         (("  const double wait_s = finished_per_s > 0 ? surplus / finished_per_s : "
           "retry_after_unknown_s;\n",

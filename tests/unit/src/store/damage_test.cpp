@@ -176,7 +176,7 @@ TEST_CASE("a database that another program wrote receives checksums at the next 
   CHECK_NOTHROW(read_all(path));
 }
 
-TEST_CASE("a log that lacks a commit is told from one that a power cut interrupted") {
+TEST_CASE("a log that lacks a commit differs from one that a power cut interrupted") {
   const SampleLog log;
   CHECK_FALSE(log.lost(log.whole));
   for (std::size_t size = 0; size < log.whole.size(); size += 1000) {

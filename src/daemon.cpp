@@ -338,10 +338,8 @@ class RunningDaemon final : public Daemon {
                   [this, store_statistics = opened.statistics(),
                    connections_max = config_.limits.connections_max] {
                     return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
-                                                  server_.connections(),
-                                                  connections_max,
-                                                  server_.streams(),
-                                                  store_statistics()};
+                                                  server_.connections(), connections_max,
+                                                  server_.streams(), store_statistics()};
                   }});
     scraper_ = caf::actor_cast<caf::actor>(scraper);
     return scraper;

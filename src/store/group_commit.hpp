@@ -138,9 +138,7 @@ class GroupCommit {
     answers_.fail_all(*failure_);
   }
 
-  bool has_changes() const {
-    return !failure_ && (backend_->changed() || backend_->claims() != 0);
-  }
+  bool has_changes() const { return !failure_ && (backend_->changed() || backend_->claims() != 0); }
 
   /// Commits a full batch, schedules a commit for other changes, and answers at once if there are
   /// none.

@@ -147,7 +147,8 @@ JobStore spawn_memory_store(caf::actor_system& system, std::shared_ptr<MemoryDis
                             MemoryStoreOptions options) {
   const BatchOptions batches = options.batches;
   return system.spawn(group_commit<MemoryBackend>,
-                      std::make_shared<MemoryBackend>(std::move(disk), std::move(options)), batches);
+                      std::make_shared<MemoryBackend>(std::move(disk), std::move(options)),
+                      batches);
 }
 
 JobReader spawn_memory_reader(caf::actor_system& system, std::shared_ptr<const MemoryDisk> disk) {

@@ -79,7 +79,8 @@ void OpenedDatabase::commit(std::size_t operations) {
   ++stats_->commits;
   if (!options_.events.on_commit) return;
   const auto took = std::chrono::steady_clock::now() - begun;
-  options_.events.on_commit({operations, std::chrono::duration_cast<std::chrono::microseconds>(took)});
+  options_.events.on_commit(
+      {operations, std::chrono::duration_cast<std::chrono::microseconds>(took)});
 }
 
 // SQLite's automatic checkpoints are not used because they do not report errors.

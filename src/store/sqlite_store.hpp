@@ -1,8 +1,8 @@
 // The job store of a single machine: one SQLite database in WAL mode with `synchronous = FULL`.
 //
 // One detached actor owns the only connection that writes and checkpoints. It commits in groups
-// (group_commit.hpp), each in one transaction. Readers are detached actors with connections of their own and never wait
-// for the writer.
+// (group_commit.hpp), each in one transaction. Readers are detached actors with connections of
+// their own and never wait for the writer.
 //
 #pragma once
 
@@ -24,8 +24,8 @@
 namespace celld::store {
 
 struct SqliteOptions {
-  std::string data_directory;               ///< Created if needed; locked while open.
-  std::string path = "celld.db";            ///< Of the database; relative to the data directory.
+  std::string data_directory;     ///< Created if needed; locked while open.
+  std::string path = "celld.db";  ///< Of the database; relative to the data directory.
   bool compact = false;           ///< Rewrite the database without its unused pages.
   BatchOptions batches;
   std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.

@@ -91,8 +91,8 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   return plan;
 }
 
-/// Every customer may have its share of the window, but no less than four jobs. The last customer to
-/// come may be one too many, and an answer of the store may bring one share more.
+/// Every customer may have its share of the window, but no less than four jobs. The last customer
+/// to come may be one too many, and an answer of the store may bring one share more.
 std::size_t window_max(const DispatchQueue::Limits& limits) {
   return (limits.customers_max + 2) * std::max<std::size_t>(limits.jobs_max, 4);
 }

@@ -37,7 +37,7 @@ struct Plan {
   DispatchQueue::Limits window;
   milliseconds go_ahead{};
   milliseconds settle{0};
-  milliseconds keep{};                    ///< Retention of ended jobs.
+  milliseconds keep{};  ///< Retention of ended jobs.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;
 };

@@ -161,7 +161,9 @@ class Run {
     options.holds_page_max = limits_.holds_page_max;
     options.reads = limits_.reads;
     options.own_threads = false;
-    options.events.on_fatal = [record = sqlite_.record](const std::string&) { ++record->fatal_reports; };
+    options.events.on_fatal = [record = sqlite_.record](const std::string&) {
+      ++record->fatal_reports;
+    };
     if (ended_ && dice_.one_in(6)) {
       Connection sized{database(), Connection::Access::read_only};
       options.database_pages_max =

@@ -339,7 +339,8 @@ def _audit_pools(ledger, calls, decided, pool_size):
 
 def is_certain_at(before, call):
     """Whether `before`, which has not been noted to have ended, was under way when `call` began.
-    Before a provider notes an HTTP call, it notes who has hung up; but not when a command begins.
+    Before an HTTP provider notes a call, it notes the calls whose connections are closed. The begin
+    of a command has no such check.
     """
     return call.key is not None or not before.broken or before.alive_at > call.began_at
 

@@ -102,6 +102,6 @@ class Script:
             self.retry(failing)
 
     def retry(self, path):
-        time.sleep(0.002)  # Ends are told apart by their milliseconds.
+        time.sleep(0.002)  # Two ends differ in their milliseconds.
         if self.ask("POST", path + "/retry", statuses=(202, 409)) is None:
             self.retried.add(path.rpartition("/")[2])

@@ -74,7 +74,7 @@ class Workload:
                 continue
             if job["state"] in ENDED:
                 if job["state"] != "succeeded":
-                    time.sleep(0.002)  # Ends are told apart by their milliseconds.
+                    time.sleep(0.002)  # Two ends differ in their milliseconds.
                     self.expect(client.request("POST", path + "/retry"), 202, 404, 409)
             elif chance.random() < 0.5:
                 self.expect(client.request("POST", path + "/cancel"), 200, 404, 409)

@@ -20,8 +20,9 @@ ctest_prefix=()
 run_ctest() {
   local status=0 results
   results=$(mktemp)
+  # Most tests wait most of the time, so twice as many run at once as there are processors.
   # The output of a passing test is kept too: it may say that something was not judged.
-  "${ctest_prefix[@]}" ctest --preset "$1" --no-tests=error --parallel "$(nproc)" --output-junit "$results" \
+  "${ctest_prefix[@]}" ctest --preset "$1" --no-tests=error --parallel "$((2 * $(nproc)))" --output-junit "$results" \
     --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" || status=$?
   scripts/lib/summarize_tests "$results"
   rm -f "$results"

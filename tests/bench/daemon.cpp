@@ -46,11 +46,18 @@ std::string contents(const std::filesystem::path& path) {
   return text.str();
 }
 
+/// The number after a name that begins a line.
+double field_of(const std::string& text, const std::string& name) {
+  const auto at = ("\n" + text).find("\n" + name);
+  if (at == std::string::npos) throw std::runtime_error("no " + name);
+  return std::stod(text.substr(at + name.size()));
+}
+
 }  // namespace
 
 Daemon::Daemon(const std::string& program, const std::filesystem::path& parent,
-               const nlohmann::json& config)
-    : directory_(make_directory(parent)) {
+               const nlohmann::json& config, std::vector<std::string> variables)
+    : directory_(make_directory(parent)), variables_(std::move(variables)) {
   try {
     std::ofstream{directory_ / "config.json"} << config.dump(2);
     launch(program);
@@ -76,6 +83,7 @@ void Daemon::launch(const std::string& program) {
   if (pid_ < 0) fail("fork");
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // celld dies with the benchmark.
+    for (auto& variable : variables_) ::putenv(variable.data());
     ::dup2(writing.get(), STDOUT_FILENO);
     const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (errors >= 0) ::dup2(errors, STDERR_FILENO);
@@ -131,6 +139,27 @@ double Daemon::cpu_seconds() const {
   double kernel_ticks = 0;
   fields >> user_ticks >> kernel_ticks;
   return (user_ticks + kernel_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double Daemon::voluntary_switches() const {
+  double switches = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+    switches += field_of(contents(task.path() / "status"), "voluntary_ctxt_switches:");
+  }
+  return switches;
+}
+
+double Daemon::writing_calls() const {
+  return io("syscw:");
+}
+
+double Daemon::bytes_written() const {
+  return io("wchar:");
+}
+
+double Daemon::io(const std::string& field) const {
+  return field_of(contents("/proc/" + std::to_string(pid_) + "/io"), field);
 }
 
 double Daemon::database_bytes() const {

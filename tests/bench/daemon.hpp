@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -17,9 +18,10 @@ namespace celld::bench {
 /// The process starts and stops with the object. The destructor removes its directory.
 class Daemon {
  public:
-  /// Returns once celld serves. Creates its directory below `parent`. Throws.
+  /// Returns once celld serves. Creates its directory below `parent`. Each of `variables`
+  /// (NAME=VALUE) is added to its environment. Throws.
   Daemon(const std::string& program, const std::filesystem::path& parent,
-         const nlohmann::json& config);
+         const nlohmann::json& config, std::vector<std::string> variables = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -28,6 +30,12 @@ class Daemon {
   double resident_mb() const;
   /// User and kernel time of all threads so far.
   double cpu_seconds() const;
+  /// How often its threads have begun to wait for something.
+  double voluntary_switches() const;
+  /// Its calls of write() and its like on files and pipes; not those on sockets.
+  double writing_calls() const;
+  /// What those calls wrote.
+  double bytes_written() const;
   /// Size of the database and its write-ahead log.
   double database_bytes() const;
 
@@ -39,10 +47,12 @@ class Daemon {
 
  private:
   void launch(const std::string& program);
+  double io(const std::string& field) const;
   void await_listening(int output);
   void stop() noexcept;
 
   std::filesystem::path directory_;
+  std::vector<std::string> variables_;
   pid_t pid_ = -1;
   std::uint16_t port_ = 0;
 };
@@ -53,9 +63,10 @@ nlohmann::json one_cell_config(const nlohmann::json& service, std::uint32_t pool
 /// The service of one_cell_config.
 constexpr const char* service_name = "provider";
 
-/// The paths of the only cell and of its pool.
+/// The paths of the only cell, of its pool, and of its pause.
 constexpr const char* cell_path = "/v1/cells/*/*";
 constexpr const char* pool_path = "/v1/admin/cells/*/*/pool";
+constexpr const char* pause_path = "/v1/admin/cells/*/*/pause";
 
 /// Wakes the calling thread at regular intervals.
 class Ticker {

@@ -14,7 +14,7 @@ namespace celld::bench {
 namespace {
 
 constexpr int answer_timeout_ms = 30'000;
-constexpr std::string_view number_place = "0000000000";
+constexpr std::string_view id_place = "0000000000000000";
 
 struct Connection {
   Descriptor socket;
@@ -98,18 +98,18 @@ JobRequests::JobRequests(std::string_view service, std::int64_t delay_ms) {
   nlohmann::json job = {{"customer", "acme"},
                         {"product", "dns"},
                         {"action", "create"},
-                        {"entity", {{"type", "zone"}, {"id", std::string(number_place) + ".test"}}},
+                        {"entity", {{"type", "zone"}, {"id", std::string(id_place) + ".test"}}},
                         {"services", {service}},
                         {"parameters", {{"ttl", 300}, {"primary", "ns1.provider.test"}}}};
   if (delay_ms > 0) job["delay_ms"] = delay_ms;
   text_ = request_text("POST", "/v1/jobs", job.dump());
-  number_at_ = text_.find(number_place);
+  id_at_ = text_.find(id_place);
 }
 
 std::string_view JobRequests::next() {
-  auto rest = number_++;
-  for (std::size_t i = number_place.size(); i-- > 0; rest /= 10) {
-    text_[number_at_ + i] = static_cast<char>('0' + rest % 10);
+  auto rest = ids_();
+  for (std::size_t i = 0; i < id_place.size(); ++i, rest >>= 4) {
+    text_[id_at_ + i] = "0123456789abcdef"[rest & 15];
   }
   return text_;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ using NextRequest = std::function<std::string_view()>;
 /// Throws on an unexpected or missing answer.
 LoadResult run_load(const Load& load, const NextRequest& next_request);
 
-/// Requests that submit a job of about 200 bytes, each for another entity.
+/// Requests that submit a job of about 200 bytes, each for another entity. The entities' ids are
+/// random, as those of users are (domain names, UUIDs), and the same in every run.
 class JobRequests {
  public:
   JobRequests(std::string_view service, std::int64_t delay_ms = 0);
@@ -47,8 +49,8 @@ class JobRequests {
 
  private:
   std::string text_;
-  std::size_t number_at_ = 0;
-  std::uint64_t number_ = 0;
+  std::size_t id_at_ = 0;
+  std::mt19937_64 ids_;
 };
 
 }  // namespace celld::bench

@@ -1,7 +1,6 @@
 // The contract of cells/ports/job_store.hpp as tests. Every store has to pass the same ones.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,61 +33,31 @@ class Client {
  public:
   explicit Client(StoreUnderTest& under_test) : under_test_(under_test) {}
 
-  cells::EpochStarted ask(const cells::StartEpoch& r) { return to_store<cells::EpochStarted>(r); }
-  cells::CellsLoaded ask(const cells::LoadCells& r) { return to_store<cells::CellsLoaded>(r); }
-  cells::BacklogsListed ask(const cells::ListBacklogs& r) {
-    return to_store<cells::BacklogsListed>(r);
-  }
-  cells::JobsMoved ask(const cells::MoveJobs& r) { return to_store<cells::JobsMoved>(r); }
-  cells::NeedsCounted ask(const cells::CountNeeds& r) { return to_store<cells::NeedsCounted>(r); }
-  cells::CellLoaded ask(const cells::LoadCell& r) { return to_store<cells::CellLoaded>(r); }
-  cells::JobInserted ask(const cells::InsertJob& r) { return to_store<cells::JobInserted>(r); }
-  cells::JobRecorded ask(const cells::RecordJob& r) { return to_store<cells::JobRecorded>(r); }
-  cells::KeyHolder ask(const cells::FindKeyHolder& r) { return to_store<cells::KeyHolder>(r); }
-  cells::WaitingCancelled ask(const cells::CancelWaiting& r) {
-    return to_store<cells::WaitingCancelled>(r);
-  }
-  cells::EndedReopened ask(const cells::ReopenEnded& r) {
-    return to_store<cells::EndedReopened>(r);
-  }
-  cells::RunnableFetched ask(const cells::FetchRunnable& r) {
-    return to_store<cells::RunnableFetched>(r);
-  }
-  cells::DueAdvanced ask(const cells::AdvanceDue& r) { return to_store<cells::DueAdvanced>(r); }
-  cells::EndedPruned ask(const cells::PruneEnded& r) { return to_store<cells::EndedPruned>(r); }
-  cells::CellOverrideSet ask(const cells::SetCellOverride& r) {
-    return to_store<cells::CellOverrideSet>(r);
-  }
-  cells::StoreFlushed ask(const cells::FlushStore& r) { return to_store<cells::StoreFlushed>(r); }
-  cells::JobFound ask(const cells::FindJob& r) { return to_reader<cells::JobFound>(r); }
-  cells::JobsListed ask(const cells::ListJobs& r) { return to_reader<cells::JobsListed>(r); }
-  cells::OldestQueued ask(const cells::FindOldestQueued& r) {
-    return to_reader<cells::OldestQueued>(r);
-  }
+  cells::EpochStarted ask(const cells::StartEpoch& request);
+  cells::CellsLoaded ask(const cells::LoadCells& request);
+  cells::BacklogsListed ask(const cells::ListBacklogs& request);
+  cells::JobsMoved ask(const cells::MoveJobs& request);
+  cells::NeedsCounted ask(const cells::CountNeeds& request);
+  cells::CellLoaded ask(const cells::LoadCell& request);
+  cells::JobInserted ask(const cells::InsertJob& request);
+  cells::JobRecorded ask(const cells::RecordJob& request);
+  cells::KeyHolder ask(const cells::FindKeyHolder& request);
+  cells::WaitingCancelled ask(const cells::CancelWaiting& request);
+  cells::EndedReopened ask(const cells::ReopenEnded& request);
+  cells::RunnableFetched ask(const cells::FetchRunnable& request);
+  cells::DueAdvanced ask(const cells::AdvanceDue& request);
+  cells::EndedPruned ask(const cells::PruneEnded& request);
+  cells::CellOverrideSet ask(const cells::SetCellOverride& request);
+  cells::StoreFlushed ask(const cells::FlushStore& request);
+  cells::JobFound ask(const cells::FindJob& request);
+  cells::JobsListed ask(const cells::ListJobs& request);
+  cells::OldestQueued ask(const cells::FindOldestQueued& request);
 
-  void tell(const cells::ClaimJob& r) { caf::anon_send(under_test_.store(), r); }
-  void tell(const cells::HoldJob& r) { caf::anon_send(under_test_.store(), r); }
-  void tell(const cells::ReleaseHolds& r) { caf::anon_send(under_test_.store(), r); }
+  void tell(const cells::ClaimJob& message);
+  void tell(const cells::HoldJob& message);
+  void tell(const cells::ReleaseHolds& message);
 
  private:
-  template <class Answer, class Request>
-  Answer to_store(const Request& request) {
-    return ask_actor<Answer>(under_test_.store(), request);
-  }
-  template <class Answer, class Request>
-  Answer to_reader(const Request& request) {
-    return ask_actor<Answer>(under_test_.reader(), request);
-  }
-  template <class Answer, class Handle, class Request>
-  Answer ask_actor(const Handle& to, const Request& request) {
-    Answer answer;
-    caf::scoped_actor self{under_test_.system()};
-    self->request(to, std::chrono::seconds{60}, request)
-        .receive([&](Answer& value) { answer = std::move(value); },
-                 [&](const caf::error& error) { FAIL(under_test_.system().render(error)); });
-    return answer;
-  }
-
   StoreUnderTest& under_test_;
 };
 

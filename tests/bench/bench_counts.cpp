@@ -1,0 +1,212 @@
+// What one job costs celld in wake-ups, system calls, bytes and allocations. Unlike times, these
+// counts hardly differ between machines.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/bench/daemon.hpp"
+#include "tests/bench/http_wire.hpp"
+#include "tests/bench/load.hpp"
+#include "tests/bench/provider_server.hpp"
+#include "tests/bench/report.hpp"
+
+namespace {
+
+using namespace celld::bench;
+
+/// The allocations of a celld that runs with the shim of this directory.
+class Allocations {
+ public:
+  explicit Allocations(const std::filesystem::path& directory)
+      : path_((directory / "celld-allocations-XXXXXX").string()) {
+    const Descriptor file{::mkstemp(path_.data())};
+    if (file.get() < 0 || ::ftruncate(file.get(), sizeof(Counter)) != 0) {
+      throw std::runtime_error("cannot write in " + directory.string());
+    }
+    void* mapped = ::mmap(nullptr, sizeof(Counter), PROT_READ, MAP_SHARED, file.get(), 0);
+    if (mapped == MAP_FAILED) throw std::runtime_error("cannot map " + path_);
+    counter_ = static_cast<const Counter*>(mapped);
+  }
+  ~Allocations() {
+    ::munmap(const_cast<Counter*>(counter_), sizeof(Counter));
+    ::unlink(path_.c_str());
+  }
+  Allocations(const Allocations&) = delete;
+  Allocations& operator=(const Allocations&) = delete;
+
+  std::vector<std::string> variables() const {
+    const auto programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    return {"LD_PRELOAD=" + (programs / "celld_allocations_shim.so").string(),
+            "CELLD_ALLOCATIONS=" + path_};
+  }
+  double count() const { return static_cast<double>(counter_->load()); }
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+  std::string path_;
+  const Counter* counter_ = nullptr;
+};
+
+struct Plan {
+  std::size_t jobs = 1000;  ///< Measured over one connection; sixteen times as many over several.
+  std::vector<std::size_t> connections{1, 16, 64};
+  std::size_t idle_jobs = 100;
+  std::string limits;
+};
+
+/// The least figure of all runs, by name. Other load on the machine can only add to a count, or
+/// joins more jobs in one commit.
+using Figures = std::map<std::string, double>;
+
+class Measurement {
+ public:
+  Measurement(const Arguments& arguments, const nlohmann::json& service, Report& report,
+              Figures& least)
+      : allocations_(arguments.directory),
+        daemon_(arguments.celld, arguments.directory, one_cell_config(service, 16),
+                allocations_.variables()),
+        report_(report),
+        least_(least) {}
+
+  const Daemon& daemon() const { return daemon_; }
+
+  /// Reports what celld did during `work`, for each of the jobs.
+  template <class Work>
+  void measure(const std::string& place, std::size_t jobs, const Work& work) {
+    const auto before = counts();
+    work();
+    const auto after = counts();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto name = std::string(names[i].first) + ", " + place;
+      const double each = (after[i] - before[i]) / static_cast<double>(jobs);
+      report_.add(name, std::string(names[i].second), each);
+      const auto [known, is_new] = least_.emplace(name, each);
+      if (!is_new) known->second = std::min(known->second, each);
+    }
+  }
+
+ private:
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> names{{
+      {"voluntary switches", "/job"},
+      {"writing calls", "/job"},
+      {"bytes written", "/job"},
+      {"allocations", "/job"},
+      {"CPU", "us/job"},
+  }};
+
+  std::array<double, names.size()> counts() const {
+    return {daemon_.voluntary_switches(), daemon_.writing_calls(), daemon_.bytes_written(),
+            allocations_.count(), daemon_.cpu_seconds() * 1e6};
+  }
+
+  const Allocations allocations_;
+  const Daemon daemon_;
+  Report& report_;
+  Figures& least_;
+};
+
+void measure_load(const Plan& plan, const Arguments& arguments, std::size_t connections,
+                  bool running, Report& report, Figures& least) {
+  const nlohmann::json service = {{"type", "simulated"}, {"latency_ms", {{"min", 0}, {"max", 0}}}};
+  Measurement measurement{arguments, service, report, least};
+  const auto& daemon = measurement.daemon();
+  if (!running) ApiClient{daemon.port()}.ask(200, "POST", pause_path);
+  JobRequests jobs{service_name};
+  Load load;
+  load.port = daemon.port();
+  load.connections = connections;
+  load.requests_max = plan.jobs / 5;  // The first jobs also fill caches and pools.
+  const auto next = [&] { return jobs.next(); };
+  run_load(load, next);
+  if (running) daemon.await_all_ended();
+  load.requests_max = plan.jobs * (connections > 1 ? 16 : 1);
+  const auto place = std::to_string(connections) +
+                     (connections > 1 ? " connections" : " connection") +
+                     (running ? ", running" : ", paused");
+  measurement.measure(place, load.requests_max, [&] {
+    run_load(load, next);
+    if (running) daemon.await_all_ended();
+  });
+}
+
+void measure_idle(const Plan& plan, const Arguments& arguments, Report& report, Figures& least) {
+  constexpr std::int64_t interval_ms = 20;
+  ProviderServer provider{ProviderServer::Mode::answer};
+  Measurement measurement{arguments, provider.service(), report, least};
+  const Descriptor socket = connect_to(measurement.daemon().port());
+  MessageReader reader;
+  JobRequests jobs{service_name};
+  Ticker ticker{interval_ms};
+  const auto submit = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      ticker.await_tick();
+      send_whole(socket.get(), jobs.next());
+      while (!reader.next()) {
+        if (!reader.fill(socket.get())) throw std::runtime_error("celld did not answer");
+      }
+    }
+    ticker.await_tick();  // The last job has ended.
+  };
+  submit(10);
+  measurement.measure("idle, a job every 20 ms", plan.idle_jobs, [&] { submit(plan.idle_jobs); });
+}
+
+/// Prints each figure above its limit. Returns whether there is none.
+bool keeps(const std::string& limits, const Figures& least) {
+  const auto document = nlohmann::json::parse(std::ifstream{limits});
+  bool kept = true;
+  for (const auto& [name, limit] : document.items()) {
+    const auto figure = least.find(name);
+    if (figure == least.end()) throw std::runtime_error("no figure is named " + name);
+    if (figure->second <= limit.get<double>()) continue;
+    kept = false;
+    std::printf("above its limit: %s: %.2f, at most %.2f\n", name.c_str(), figure->second,
+                limit.get<double>());
+  }
+  return kept;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Plan plan;
+  Figures least;
+  const int status = run_benchmark(
+      argc, argv, "what a job costs in counts",
+      [&](CLI::App& app) {
+        app.add_option("--jobs", plan.jobs, "jobs per measurement over one connection");
+        app.add_option("--connections", plan.connections,
+                       "numbers of connections, measured in turn");
+        app.add_option(
+            "--limits", plan.limits,
+            "a JSON object of limits by name: a figure above its limit in every run is an"
+            " error");
+      },
+      [&](const Arguments& arguments, Report& report) {
+        for (const auto connections : plan.connections) {
+          measure_load(plan, arguments, connections, false, report, least);
+          measure_load(plan, arguments, connections, true, report, least);
+        }
+        measure_idle(plan, arguments, report, least);
+      });
+  try {
+    return status == 0 && !plan.limits.empty() && !keeps(plan.limits, least) ? 1 : status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s: %s\n", argv[0], plan.limits.c_str(), error.what());
+    return 1;
+  }
+}

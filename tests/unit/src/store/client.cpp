@@ -1,0 +1,110 @@
+// Messages to a store and its reader. They have a file of their own, since each of them takes long
+// to compile.
+#include <chrono>
+
+#include "tests/unit/src/store/contract.hpp"
+
+namespace celld::store::test {
+namespace {
+
+template <class Answer, class Handle, class Request>
+Answer ask_actor(StoreUnderTest& under_test, const Handle& to, const Request& request) {
+  Answer answer;
+  caf::scoped_actor self{under_test.system()};
+  self->request(to, std::chrono::seconds{60}, request)
+      .receive([&](Answer& value) { answer = std::move(value); },
+               [&](const caf::error& error) { FAIL(under_test.system().render(error)); });
+  return answer;
+}
+
+}  // namespace
+
+cells::EpochStarted Client::ask(const cells::StartEpoch& request) {
+  return ask_actor<cells::EpochStarted>(under_test_, under_test_.store(), request);
+}
+
+cells::CellsLoaded Client::ask(const cells::LoadCells& request) {
+  return ask_actor<cells::CellsLoaded>(under_test_, under_test_.store(), request);
+}
+
+cells::BacklogsListed Client::ask(const cells::ListBacklogs& request) {
+  return ask_actor<cells::BacklogsListed>(under_test_, under_test_.store(), request);
+}
+
+cells::JobsMoved Client::ask(const cells::MoveJobs& request) {
+  return ask_actor<cells::JobsMoved>(under_test_, under_test_.store(), request);
+}
+
+cells::NeedsCounted Client::ask(const cells::CountNeeds& request) {
+  return ask_actor<cells::NeedsCounted>(under_test_, under_test_.store(), request);
+}
+
+cells::CellLoaded Client::ask(const cells::LoadCell& request) {
+  return ask_actor<cells::CellLoaded>(under_test_, under_test_.store(), request);
+}
+
+cells::JobInserted Client::ask(const cells::InsertJob& request) {
+  return ask_actor<cells::JobInserted>(under_test_, under_test_.store(), request);
+}
+
+cells::JobRecorded Client::ask(const cells::RecordJob& request) {
+  return ask_actor<cells::JobRecorded>(under_test_, under_test_.store(), request);
+}
+
+cells::KeyHolder Client::ask(const cells::FindKeyHolder& request) {
+  return ask_actor<cells::KeyHolder>(under_test_, under_test_.store(), request);
+}
+
+cells::WaitingCancelled Client::ask(const cells::CancelWaiting& request) {
+  return ask_actor<cells::WaitingCancelled>(under_test_, under_test_.store(), request);
+}
+
+cells::EndedReopened Client::ask(const cells::ReopenEnded& request) {
+  return ask_actor<cells::EndedReopened>(under_test_, under_test_.store(), request);
+}
+
+cells::RunnableFetched Client::ask(const cells::FetchRunnable& request) {
+  return ask_actor<cells::RunnableFetched>(under_test_, under_test_.store(), request);
+}
+
+cells::DueAdvanced Client::ask(const cells::AdvanceDue& request) {
+  return ask_actor<cells::DueAdvanced>(under_test_, under_test_.store(), request);
+}
+
+cells::EndedPruned Client::ask(const cells::PruneEnded& request) {
+  return ask_actor<cells::EndedPruned>(under_test_, under_test_.store(), request);
+}
+
+cells::CellOverrideSet Client::ask(const cells::SetCellOverride& request) {
+  return ask_actor<cells::CellOverrideSet>(under_test_, under_test_.store(), request);
+}
+
+cells::StoreFlushed Client::ask(const cells::FlushStore& request) {
+  return ask_actor<cells::StoreFlushed>(under_test_, under_test_.store(), request);
+}
+
+cells::JobFound Client::ask(const cells::FindJob& request) {
+  return ask_actor<cells::JobFound>(under_test_, under_test_.reader(), request);
+}
+
+cells::JobsListed Client::ask(const cells::ListJobs& request) {
+  return ask_actor<cells::JobsListed>(under_test_, under_test_.reader(), request);
+}
+
+cells::OldestQueued Client::ask(const cells::FindOldestQueued& request) {
+  return ask_actor<cells::OldestQueued>(under_test_, under_test_.reader(), request);
+}
+
+void Client::tell(const cells::ClaimJob& message) {
+  caf::anon_send(under_test_.store(), message);
+}
+
+void Client::tell(const cells::HoldJob& message) {
+  caf::anon_send(under_test_.store(), message);
+}
+
+void Client::tell(const cells::ReleaseHolds& message) {
+  caf::anon_send(under_test_.store(), message);
+}
+
+}  // namespace celld::store::test

@@ -122,14 +122,14 @@ const std::vector<CellKey>& overridable_cells() {
 }
 
 const CellKey& draw_cell(Dice& dice) {
-  return overridable_cells()[dice.below(overridable_cells().size())];
+  return dice.one_of(overridable_cells());
 }
 
 JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {
   JobRequest request;
   JobSpec& spec = request.spec;
   spec.customer = customers[dice.below(plan.customers)];
-  spec.product = products[dice.below(products.size())];
+  spec.product = dice.one_of(products);
   spec.action = "create";
   spec.entity = {"zone", "", std::to_string(dice.below(plan.entities))};
   const std::size_t first = dice.below(services.size());

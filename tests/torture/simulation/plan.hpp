@@ -10,12 +10,13 @@
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
-#include "tests/torture/simulation/dice.hpp"
+#include "tests/torture/dice.hpp"
 #include "tests/torture/simulation/faults.hpp"
 
 namespace simulation {
 
 using namespace cells;
+using torture::Dice;
 
 /// The configuration of a start or a reload.
 struct Configuration {

@@ -244,7 +244,7 @@ class Driver {
       return caf::actor_cast<caf::strong_actor_ptr>(actor.address) == nullptr;
     });
     if (actors.empty()) return false;
-    const LiveActor& chosen = actors[faults_.below(actors.size())];
+    const LiveActor& chosen = faults_.one_of(actors);
     world_->note("kill a " + role + " of " + to_string(chosen.cell));
     if (role == "provider") {
       world_->provider_killed(chosen.address.id(), chosen.cell.customer);

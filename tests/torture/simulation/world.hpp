@@ -14,15 +14,17 @@
 
 #include "cells/actors/engine_context.hpp"
 #include "src/store/memory_store.hpp"
+#include "tests/torture/dice.hpp"
 #include "tests/torture/simulation/cell_counts.hpp"
 #include "tests/torture/simulation/checks.hpp"
-#include "tests/torture/simulation/dice.hpp"
 #include "tests/torture/simulation/entity_lines.hpp"
 #include "tests/torture/simulation/faults.hpp"
 #include "tests/torture/simulation/routes.hpp"
 #include "tests/torture/simulation/turns.hpp"
 
 namespace simulation {
+
+using torture::Dice;
 
 /// A call that a provider has begun and not ended.
 struct CallInFlight {

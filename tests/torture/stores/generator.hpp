@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "src/store/memory_jobs.hpp"
-#include "tests/torture/stores/dice.hpp"
+#include "tests/torture/dice.hpp"
 #include "tests/torture/stores/history.hpp"
 
 namespace stores {
+
+using torture::Dice;
 
 /// The names that the jobs of a run have.
 struct Names {

@@ -13,7 +13,7 @@
 #include "src/store/sqlite.hpp"
 #include "src/store/sqlite_reads.hpp"
 #include "src/store/sqlite_store.hpp"
-#include "tests/torture/stores/dice.hpp"
+#include "tests/torture/dice.hpp"
 #include "tests/torture/stores/generator.hpp"
 #include "tests/torture/stores/judge.hpp"
 #include "tests/unit/src/store/temporary_directory.hpp"

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <random>
+#include <vector>
 
-namespace simulation {
+namespace torture {
 
 /// The same seed gives the same run.
 class Dice {
@@ -13,9 +14,13 @@ class Dice {
   /// Uniform in [0, below).
   std::uint64_t below(std::uint64_t below) { return engine_() % below; }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[below(choices.size())];
+  }
 
  private:
   std::mt19937_64 engine_;
 };
 
-}  // namespace simulation
+}  // namespace torture

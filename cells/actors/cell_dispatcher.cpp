@@ -126,6 +126,11 @@ void CellDispatcherActor::start_instance(const CellKey& key) {
   if (rule_of_cell(key) && !cells_.contains(key)) start_cell(key);
 }
 
+CellDispatcherActor::Entry& CellDispatcherActor::running_cell(const CellKey& key) {
+  const auto found = cells_.find(key);
+  return found == cells_.end() ? start_cell(key) : found->second;
+}
+
 /// A cell that is not configured closes as soon as it is idle.
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;

@@ -55,6 +55,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   void start_instance(const CellKey& key);
   void start_service(const std::string& name, const ServiceEntry& entry, Services& services);
   Entry& start_cell(const CellKey& key);
+  /// Starts the cell if necessary.
+  Entry& running_cell(const CellKey& key);
   static CellKey template_key(const CellRule& rule) { return {rule.customer, rule.product}; }
   const CellRule* rule_of_cell(const CellKey& key) const;
   CellSettings settings_of(const CellRule& rule) const;

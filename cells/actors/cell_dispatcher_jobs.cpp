@@ -108,20 +108,17 @@ caf::result<CancelAnswered> CellDispatcherActor::cancel_between_cells(const JobP
   return promise;
 }
 
-/// The cell that the routing names, started if necessary.
+/// The cell that the routing names for a job that is not accepted yet, started if necessary.
 CellDispatcherActor::Target CellDispatcherActor::enter_cell(const std::string& customer,
                                                             const std::string& product) {
   if (shutting_down_) return {nullptr, refusal(Refusal::Kind::shutting_down, {}, 0)};
   const auto route = routing().find(customer, product);
   if (!route) return {nullptr, refusal(Refusal::Kind::no_cell, {customer, product}, 0)};
-  if (const auto found = cells_.find(route->cell); found != cells_.end()) {
-    return {&found->second, std::nullopt};
-  }
   const std::uint32_t instances_max = options_.instances_max;
-  if (instances_[template_key(*route->rule)] >= instances_max) {
+  if (!cells_.contains(route->cell) && instances_[template_key(*route->rule)] >= instances_max) {
     return {nullptr, refusal(Refusal::Kind::too_many_cells, route->cell, instances_max)};
   }
-  return {&start_cell(route->cell), std::nullopt};
+  return {&running_cell(route->cell), std::nullopt};
 }
 
 }  // namespace cells

@@ -239,29 +239,30 @@ void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
   const auto target = routing().find(backlog.customer, backlog.product);
   if (shutting_down_ || !target) return backlog_done();
   if (target->cell == backlog.cell) {
-    enter_cell(backlog.customer, backlog.product);
+    running_cell(backlog.cell);
     return backlog_done();
   }
   const auto take = [this, customer = backlog.customer, product = backlog.product] {
     take_over(customer, product, [this] { backlog_done(); });
   };
   if (backlog.cell == between_cells) return take();
-  const auto found = cells_.find(backlog.cell);
-  const Entry& source = found == cells_.end() ? start_cell(backlog.cell) : found->second;
-  request(source.cell, caf::infinite, ReleaseJobs{backlog.customer, backlog.product})
+  request(running_cell(backlog.cell).cell, caf::infinite,
+          ReleaseJobs{backlog.customer, backlog.product})
       .then([take](const JobsReleased&) { take(); },
             [this](const caf::error&) { backlog_done(); });  // The cell has closed: it was idle.
 }
 
+/// The jobs are accepted, so they get their cell even if its template has all its instances.
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,
                                     const std::function<void()>& then) {
-  const auto target = enter_cell(customer, product);
-  if (target.refusal) return then();
-  if (target.entry->closing) {
-    target.entry->held.emplace_back([=, this] { take_over(customer, product, then); });
+  const auto target = routing().find(customer, product);
+  if (shutting_down_ || !target) return then();
+  Entry& entry = running_cell(target->cell);
+  if (entry.closing) {
+    entry.held.emplace_back([=, this] { take_over(customer, product, then); });
     return;
   }
-  request(target.entry->cell, caf::infinite, TakeOver{{between_cells, customer, product}})
+  request(entry.cell, caf::infinite, TakeOver{{between_cells, customer, product}})
       .then([then](const TakenOver&) { then(); },
             // The cell has closed meanwhile.
             [this, customer, product, then](const caf::error&) {

@@ -103,6 +103,7 @@ class Fixture {
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
   void configure(std::vector<CellRule> rules) { rules_ = std::move(rules); }
   void limit_batches(const StoreBatches& batches) { batches_ = batches; }
+  void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -184,6 +185,7 @@ class Fixture {
   bool per_customer_;
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
   StoreBatches batches_;
+  std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   std::optional<std::vector<CellRule>> rules_;
   caf::actor_system_config config_;
   std::unique_ptr<Daemon> daemon_;

@@ -227,6 +227,32 @@ TEST_CASE("when a cell becomes a template, its jobs move to the instances") {
   CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 1);
 }
 
+TEST_CASE("a job that is moved gets its instance even if the template has all it may have") {
+  Fixture fixture{1};
+  fixture.limit_instances(1);
+  fixture.crash_and_restart();
+  std::vector<JobId> waiting;
+  for (const auto* customer : {"acme", "bolt", "corp"}) {
+    auto job = fixture.request("zone");
+    job.spec.customer = customer;
+    job.delay = milliseconds{1000};
+    waiting.push_back(fixture.submit(std::move(job)));
+  }
+  auto each = rule("*", "*", 1);
+  each.per_customer = true;
+  fixture.reconfigure({each});
+  auto job = fixture.request("zone");
+  job.spec.customer = "dyne";
+  const auto answer = fixture.try_to_submit(job);
+  REQUIRE(answer.refusal);
+  CHECK(answer.refusal->kind == Refusal::Kind::too_many_cells);
+  CHECK(answer.refusal->limit == 1);
+  fixture.pass(milliseconds{1000});
+  for (const auto id : waiting) fixture.succeed(id);
+  for (int second = 0; second < 10; ++second) fixture.pass(milliseconds{1000});
+  fixture.submit(job);  // There is room again.
+}
+
 TEST_CASE("an instance keeps its size when its template's has changed and a dispatcher dies") {
   Fixture fixture;
   fixture.submit("a");

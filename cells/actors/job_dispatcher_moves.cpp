@@ -3,8 +3,9 @@
 // A job changes its cell in two moves: the old dispatcher moves it to `between_cells`, and the new
 // one takes it from there. The store's answer to each move arrives in order with all its other
 // answers and says by how many jobs the dispatcher's counts change, so neither dispatcher depends
-// on the other. Whatever dies in between, every start and every reload looks for jobs in
-// `between_cells`.
+// on the other. A dispatcher that is asked for both at once does one after the other: with full
+// batches, two moves in opposite directions could continue for ever. Whatever dies in between,
+// every start and every reload looks for jobs in `between_cells`.
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
@@ -51,7 +52,7 @@ caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message
   auto promise = move.answers.add(make_response_promise<JobsReleased>());
   if (under_way) {
     move.again = true;
-  } else {
+  } else if (!taking_over_.contains({between_cells, message.customer, message.product})) {
     release_some(backlog);
   }
   return promise;
@@ -74,6 +75,8 @@ void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsM
   queue_.remove_all(backlog.customer, backlog.product);
   releasing_.extract(backlog).mapped().answers.deliver(JobsReleased{});
   arm(now());
+  const StoredBacklog back{between_cells, backlog.customer, backlog.product};
+  if (taking_over_.contains(back)) take_over_some(back);
 }
 
 /// The job's attempt here is over: moves the job to its new cell, if there is one.
@@ -98,7 +101,7 @@ caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) 
   auto promise = move.answers.add(make_response_promise<TakenOver>());
   if (under_way) {
     move.again = true;
-  } else {
+  } else if (!releasing_.contains({key_, from.customer, from.product})) {
     take_over_some(from);
   }
   return promise;
@@ -124,6 +127,8 @@ void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMov
   queue_.expect_more();
   dispatch(at);
   arm(at);
+  const StoredBacklog leaving{key_, from.customer, from.product};
+  if (releasing_.contains(leaving)) release_some(leaving);
 }
 
 }  // namespace cells

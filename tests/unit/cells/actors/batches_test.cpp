@@ -58,6 +58,23 @@ TEST_CASE("a reload moves all waiting jobs of a backlog, and counts each once") 
   for (std::size_t i = 1; i < ids.size(); ++i) CHECK(batched.fixture.stored(ids[i])->cell == acme);
 }
 
+TEST_CASE("jobs that are released and taken over at once stop moving") {
+  const bool released_first = GENERATE(true, false);
+  Batched batched;
+  const auto ids = batched.submit(3, "acme", milliseconds{60'000});
+  const auto dispatcher =
+      caf::actor_cast<JobDispatcher>(batched.fixture.recorder->dispatchers.back());
+  const auto release = [&] { caf::anon_send(dispatcher, ReleaseJobs{"acme", "dns"}); };
+  if (released_first) release();
+  caf::anon_send(dispatcher, TakeOver{{between_cells, "acme", "dns"}});
+  if (!released_first) release();
+  int events = 0;
+  while (batched.fixture.scheduler().try_run_once()) REQUIRE(++events < 1000);
+  for (const auto id : ids) {
+    CHECK(batched.fixture.stored(id)->cell == (released_first ? catch_all : between_cells));
+  }
+}
+
 TEST_CASE("a start moves all jobs to the cell that the routing names") {
   const int jobs = GENERATE(9, 10, 11);
   Batched batched;

@@ -1,6 +1,7 @@
 // The simulated environment: providers that misbehave, a client, and an observer of job changes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@ struct ClientChangeState {
 };
 struct ClientReload {
   Reconfigure order;
+  milliseconds keep{};  ///< Retention of ended jobs.
 };
 struct ClientShutDown {
   milliseconds grace{};
@@ -72,7 +74,9 @@ Provider spawn_provider(caf::actor_system& system, std::shared_ptr<World> world,
 /// Receives job changes and reports to the world which job ends were announced.
 JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> world);
 
+/// `listed_max` is the size of a page of cells.
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
-                        CellDispatcher dispatcher, std::shared_ptr<ClientState> state);
+                        CellDispatcher dispatcher, Retention retention, std::size_t listed_max,
+                        std::shared_ptr<ClientState> state);
 
 }  // namespace simulation

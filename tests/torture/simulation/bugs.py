@@ -423,6 +423,14 @@ BUGS = (
           "          put_in_force(owed_.add(promise));\n"
           "          return promise;\n"),),
     ),
+    Bug(
+        "last-of-page", ("final-state",),
+        "a page of the list of cells lacks its last cell",
+        "cells/actors/cell_dispatcher_cells.cpp",
+        (("  if (more && !keys.empty()) gathering->more_after = *keys.rbegin();\n",
+          "  if (more && !keys.empty()) gathering->more_after = *keys.rbegin();\n"
+          "  if (BUG && gathering->more_after) keys.erase(*gathering->more_after);\n"),),
+    ),
     # --- Admission -------------------------------------------------------------------------------
     Bug(
         "every-second-refused", ("refusal", "share-accepted"),
@@ -603,6 +611,20 @@ BUGS = (
         (("      pace_ = {};\n",
           "      if (BUG && pruned.pruned > 0) return;\n      pace_ = {};\n"),),
     ),
+    Bug(
+        "rest-forgotten", ("idle-worker", "unfinished-job"),
+        "the store does not report due jobs that a full batch has left",
+        "src/store/memory_jobs.cpp",
+        (("    if (listed.contains(id)) continue;\n",
+          "    if (listed.contains(id) || (BUG && at <= request.now)) continue;\n"),),
+    ),
+    Bug(
+        "retention-kept", ("early-removal", "late-removal"),
+        "a reload does not change the retention",
+        "cells/actors/retention.cpp",
+        (("          options_.keep = message.keep;\n",
+          "          if (!BUG) options_.keep = message.keep;\n"),),
+    ),
     # --- Services and reloads --------------------------------------------------------------------
     Bug(
         "forgotten-call", ("call-outlives-attempt",),
@@ -661,6 +683,28 @@ BUGS = (
         "cells/actors/job_dispatcher_moves.cpp",
         (("  if (is_leaving(spec)) return false;\n",
           "  if (is_leaving(spec)) return false;\n  if (BUG && !config_.leaving) return true;\n"),),
+    ),
+    Bug(
+        "first-page", ("unfinished-job",),
+        "a start and a reload look only at the first page of the backlogs",
+        "cells/actors/cell_dispatcher.cpp",
+        (("  if (page.backlogs.size() < limit) return std::nullopt;\n",
+          "  if (page.backlogs.size() < limit || BUG) return std::nullopt;\n"),),
+    ),
+    Bug(
+        "first-batch", ("unfinished-job",),
+        "a cell releases and takes over only the first batch of a backlog",
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("  return result.moved == context_->options.batches.moved_jobs_max;\n",
+          "  return !BUG && result.moved == context_->options.batches.moved_jobs_max;\n"),),
+    ),
+    Bug(
+        "full-template", ("unfinished-job",),
+        "a job that a reload moves gets no cell if its template has all its instances",
+        "cells/actors/cell_dispatcher_reload.cpp",
+        (("  Entry& entry = running_cell(target->cell);\n",
+          "  if (BUG && enter_cell(customer, product).refusal) return then();\n"
+          "  Entry& entry = running_cell(target->cell);\n"),),
     ),
     # --- Shutdown --------------------------------------------------------------------------------
     Bug(

@@ -13,10 +13,12 @@ namespace {
 class Client : public caf::event_based_actor {
  public:
   Client(caf::actor_config& config, std::shared_ptr<World> world, CellDispatcher dispatcher,
-         std::shared_ptr<ClientState> state)
+         Retention retention, std::size_t listed_max, std::shared_ptr<ClientState> state)
       : event_based_actor(config),
         world_(std::move(world)),
         dispatcher_(std::move(dispatcher)),
+        retention_(std::move(retention)),
+        listed_max_(listed_max),
         state_(std::move(state)) {}
 
   caf::behavior make_behavior() override {
@@ -26,13 +28,16 @@ class Client : public caf::event_based_actor {
         [this](const ClientRetry& message) { retry(message.job); },
         [this](const ClientResize& message) { resize(message); },
         [this](const ClientChangeState& message) { change_state(message); },
-        [this](const ClientReload& message) { reload(message.order); },
-        [this](const ClientAudit&) { audit(); },
+        [this](const ClientReload& message) { reload(message); },
+        [this](const ClientAudit&) { audit({}, std::make_shared<std::vector<CellStatus>>()); },
         [this](const ClientShutDown& message) { shut_down(message.grace); },
     };
   }
 
-  void on_exit() override { dispatcher_ = nullptr; }
+  void on_exit() override {
+    dispatcher_ = nullptr;
+    retention_ = nullptr;
+  }
 
  private:
   /// `unanswered` keeps counting a request that receives neither an answer nor an error. `number`
@@ -98,14 +103,17 @@ class Client : public caf::event_based_actor {
                        });
   }
 
-  void reload(const Reconfigure& order) {
-    const auto number = world_->reload_asked(order);
+  void reload(const ClientReload& asked) {
+    const auto number = world_->reload_asked(asked.order);
     ask<Reconfigured>(
-        number, order,
-        [this, number](const Reconfigured& answer) {
+        number, asked.order,
+        [this, number, keep = asked.keep](const Reconfigured& answer) {
           state_->reloading = false;
           world_->reload_answered(number, answer);
-          if (answer.needed.empty()) state_->reloaded = true;
+          if (!answer.needed.empty()) return;
+          state_->reloaded = true;
+          world_->retention_changed(keep);
+          send(retention_, KeepEnded{keep});
         },
         [this] { state_->reloading = false; });
   }
@@ -118,19 +126,22 @@ class Client : public caf::event_based_actor {
     });
   }
 
-  void audit() {
+  void audit(const std::optional<CellKey>& after,
+             const std::shared_ptr<std::vector<CellStatus>>& listed) {
     const auto number = world_->audit_asked();
-    ask<CellsListed>(number, ListCells{std::nullopt, cells_listed_max},
-                     [this, number](const CellsListed& answer) {
-                       world_->audit_answered(number, answer.cells);
-                       state_->cells = answer.cells;
+    ask<CellsListed>(number, ListCells{after, listed_max_},
+                     [this, number, listed](const CellsListed& page) {
+                       world_->audit_answered(number, page.cells);
+                       listed->insert(listed->end(), page.cells.begin(), page.cells.end());
+                       if (page.more_after) return audit(page.more_after, listed);
+                       state_->cells = *listed;
                      });
   }
 
-  static constexpr std::size_t cells_listed_max = 1000;
-
   std::shared_ptr<World> world_;
   CellDispatcher dispatcher_;
+  Retention retention_;
+  std::size_t listed_max_;
   std::shared_ptr<ClientState> state_;
 };
 
@@ -148,8 +159,10 @@ JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> worl
 }
 
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
-                        CellDispatcher dispatcher, std::shared_ptr<ClientState> state) {
-  return system.spawn<Client>(std::move(world), std::move(dispatcher), std::move(state));
+                        CellDispatcher dispatcher, Retention retention, std::size_t listed_max,
+                        std::shared_ptr<ClientState> state) {
+  return system.spawn<Client>(std::move(world), std::move(dispatcher), std::move(retention),
+                              listed_max, std::move(state));
 }
 
 }  // namespace simulation

@@ -22,10 +22,12 @@ constexpr milliseconds idle_close{2000};
 celld::store::MemoryStoreOptions store_options(const std::shared_ptr<World>& world,
                                                const Plan& plan) {
   celld::store::MemoryStoreOptions options;
+  options.batches = plan.batches.commits;
   options.batches.commit_delay = [world, most = plan.commit_delay_us] {
     return microseconds{most == 0 ? 0 : world->dice.below(most)};
   };
   options.fail_commit = [world] { return std::exchange(world->commit_fails, false); };
+  options.fail_operation = [world] { return std::exchange(world->operation_fails, false); };
   options.failed_commit_lands = [world] { return world->dice.one_in(2); };
   options.on_fatal = [world](const std::string&) {
     world->note("the store fails");
@@ -57,7 +59,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(routing, configuration.services);
+  world->daemon_started(routing, configuration.services, configuration.keep);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
@@ -69,18 +71,23 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   }
   options.seed = incarnation;
   options.window = plan.window;
+  options.batches = plan.batches.store;
+  options.instances_max = plan.instances_max;
   options.go_ahead = plan.go_ahead;
   options.idle_close = idle_close;
   options.probe = world;
   const auto watcher = spawn_watcher(system_, world);
   watcher_ = watcher.address();
   options.observer = watcher;
-  const auto retention = spawn_retention(system_, {options.store, options.wall_clock, plan.keep});
+  const auto retention = spawn_retention(
+      system_,
+      {options.store, options.wall_clock, configuration.keep, plan.batches.pruned_jobs_max});
   retention_ = retention.address();
   const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
   dispatcher_ = dispatcher.address();
   dispatcher->attach_functor([alive = dispatcher_alive_] { *alive = false; });
-  client_ = spawn_client(system_, world, dispatcher, client_state_);
+  client_ = spawn_client(system_, world, dispatcher, retention, plan.batches.listed_cells_max,
+                         client_state_);
 }
 
 Daemon::~Daemon() {
@@ -103,9 +110,9 @@ Daemon::~Daemon() {
   }
 }
 
-void Daemon::reload(Reconfigure order) {
+void Daemon::reload(Reconfigure order, milliseconds keep) {
   client_state_->reloading = true;
-  send_client(ClientReload{std::move(order)});
+  send_client(ClientReload{std::move(order), keep});
 }
 
 void Daemon::audit() {

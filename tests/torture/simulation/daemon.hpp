@@ -38,7 +38,7 @@ class Daemon {
     caf::anon_send(client_, std::move(message));
   }
   const ClientState& client_state() const { return *client_state_; }
-  void reload(Reconfigure order);
+  void reload(Reconfigure order, milliseconds keep);
   /// Whether a reload has taken effect since the last call.
   bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
   void audit();

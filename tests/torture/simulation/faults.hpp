@@ -17,7 +17,7 @@ namespace simulation {
 /// out, so that the others coincide more often.
 enum class Fault : std::uint8_t {
   crash,             ///< A power cut: what was not committed is lost.
-  store_error,       ///< A commit fails and may have reached the disk; the daemon ends.
+  store_error,       ///< An operation or a commit fails, and the daemon ends.
   store_delay,       ///< Commits are slow.
   kill_dispatcher,   ///< An exception in one of its handlers; the same below.
   kill_pool,         ///<

@@ -36,6 +36,27 @@ std::set<Fault> draw_without(Dice& dice) {
   return without;
 }
 
+milliseconds draw_keep(Dice& dice) {
+  return milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
+}
+
+/// Half of the runs have small batches, each size in half of those.
+BatchSizes draw_batches(Dice& dice) {
+  BatchSizes sizes;
+  if (dice.one_in(2)) return sizes;
+  const auto make_small = [&](std::size_t& size) {
+    if (dice.one_in(2)) size = 1 + dice.below(5);
+  };
+  make_small(sizes.store.backlogs_max);
+  make_small(sizes.store.moved_jobs_max);
+  make_small(sizes.store.due_jobs_max);
+  make_small(sizes.commits.operations_max);
+  make_small(sizes.pruned_jobs_max);
+  make_small(sizes.listed_cells_max);
+  if (dice.one_in(2)) sizes.commits.claim_delay = microseconds{1 + dice.below(20'000)};
+  return sizes;
+}
+
 /// Customers whose calls take different times queue many jobs at once; nothing fails.
 void make_crowd(Plan& plan, Dice& dice) {
   for (std::size_t i = 0; i < fault_count; ++i) plan.without.insert(static_cast<Fault>(i));
@@ -79,8 +100,10 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
   plan.go_ahead = dice.one_in(2) ? go_ahead_never : milliseconds{5000};
   plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
-  plan.keep = milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
+  plan.keep = draw_keep(dice);
   if (dice.one_in(crowd_rarity)) make_crowd(plan, dice);
+  plan.batches = draw_batches(dice);
+  if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
 
   plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
@@ -98,7 +121,7 @@ std::size_t window_max(const DispatchQueue::Limits& limits) {
 }
 
 Configuration full_configuration(const Plan& plan) {
-  return {plan.rules, {services.begin(), services.end()}};
+  return {plan.rules, {services.begin(), services.end()}, plan.keep};
 }
 
 Configuration draw_configuration(const Plan& plan, Dice& dice) {
@@ -113,16 +136,23 @@ Configuration draw_configuration(const Plan& plan, Dice& dice) {
   for (const auto& name : services) {
     if (!dice.one_in(6)) other.services.insert(name);
   }
+  other.keep = dice.one_in(2) ? plan.keep : draw_keep(dice);
   return other;
 }
 
 const std::vector<CellKey>& overridable_cells() {
-  static const std::vector<CellKey> cells = {{"acme", "dns"}, {"*", "*"}, {"acme", "*"}};
+  static const std::vector<CellKey> cells = {
+      {"acme", "dns"}, {"*", "*"}, {"acme", "*"}, {"acme", "mail"}};
   return cells;
 }
 
 const CellKey& draw_cell(Dice& dice) {
   return dice.one_of(overridable_cells());
+}
+
+const CellKey& draw_resizable(Dice& dice) {
+  static const std::vector<CellKey> templates = {{"*", "mail"}, {"*", "dns"}};
+  return dice.one_in(4) ? dice.one_of(templates) : draw_cell(dice);
 }
 
 JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {

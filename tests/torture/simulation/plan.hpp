@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cells/actors/engine_context.hpp"
+#include "cells/actors/retention.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
+#include "src/store/group_commit.hpp"
 #include "tests/torture/dice.hpp"
 #include "tests/torture/simulation/faults.hpp"
 
@@ -22,6 +25,16 @@ using torture::Dice;
 struct Configuration {
   std::vector<CellRule> rules;
   std::set<std::string> services;
+  milliseconds keep{};  ///< Retention of ended jobs.
+};
+
+/// How much one operation does. The defaults are more than a run ever needs; in some runs they are
+/// so small that most work takes several operations.
+struct BatchSizes {
+  StoreBatches store;
+  celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
+  std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs_max;
+  std::size_t listed_cells_max = 1000;
 };
 
 struct Plan {
@@ -38,7 +51,9 @@ struct Plan {
   DispatchQueue::Limits window;
   milliseconds go_ahead{};
   milliseconds settle{0};
-  milliseconds keep{};  ///< Retention of ended jobs.
+  milliseconds keep{};  ///< Retention of ended jobs; reloads change it.
+  BatchSizes batches;
+  std::uint32_t instances_max = EngineOptions{}.instances_max;  ///< Per template.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;
 };
@@ -53,8 +68,11 @@ Configuration full_configuration(const Plan& plan);
 /// A configuration for a reload: cells (templates among them) and services come and go.
 Configuration draw_configuration(const Plan& plan, Dice& dice);
 
-/// Cells that administrators resize, pause and drain. Reloads may add and remove them.
+/// Cells that administrators resize, pause and drain. Reloads may add and remove them; one is an
+/// instance of a template.
 const CellKey& draw_cell(Dice& dice);
+/// One of these cells, or a template.
+const CellKey& draw_resizable(Dice& dice);
 const std::vector<CellKey>& overridable_cells();
 
 JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now);

@@ -56,11 +56,11 @@ class Driver {
     plan_ = draw_plan(dice, caps);
     configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
-    world_->keep = plan_.keep;
     world_->settle = plan_.settle;
     world_->without = plan_.without;
     world_->only = caps.only;
     world_->window_max = window_max(plan_.window);
+    world_->instances_max = plan_.instances_max;
     world_->call_times = plan_.call_times;
   }
 
@@ -115,7 +115,7 @@ class Driver {
   /// left behind.
   void finish_all_jobs() {
     world_->gentle = true;
-    world_->commit_fails = false;
+    world_->commit_fails = world_->operation_fails = false;
     if (is_ending()) restart();
     await_reload();
     reload(full_configuration(plan_));
@@ -200,7 +200,7 @@ class Driver {
         restart();
         break;
       case Fault::store_error:
-        world_->commit_fails = true;
+        (faults_.one_in(2) ? world_->operation_fails : world_->commit_fails) = true;
         break;
       case Fault::kill_dispatcher:
         kill_one("dispatcher");
@@ -263,7 +263,7 @@ class Driver {
   }
 
   void resize() {
-    const CellKey cell = draw_cell(faults_);
+    const CellKey cell = draw_resizable(faults_);
     std::optional<std::uint32_t> size;
     if (!faults_.one_in(5)) size = static_cast<std::uint32_t>(1 + faults_.below(6));
     world_->note("resize " + to_string(cell) + " to " +
@@ -284,7 +284,7 @@ class Driver {
     notice_reload();
     daemon_.reset();
     world_->daemon_crashed();
-    world_->commit_fails = false;
+    world_->commit_fails = world_->operation_fails = false;
     if (world_->may(Fault::reload) && faults_.one_in(3)) {
       configuration_ = draw_configuration(plan_, faults_);
     }
@@ -338,6 +338,7 @@ class Driver {
   void reload(const Configuration& next) {
     notice_reload();
     if (daemon_->client_state().reloading) return;
+    if (is_ending()) return;  // The last reload may have failed and be in force nevertheless.
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
@@ -349,7 +350,7 @@ class Driver {
       if (!next.services.contains(name)) order.services_removed.insert(name);
     }
     reloading_ = next;
-    daemon_->reload(std::move(order));
+    daemon_->reload(std::move(order), next.keep);
   }
 
   void await_reload() {

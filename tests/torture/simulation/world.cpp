@@ -15,6 +15,8 @@ constexpr milliseconds written_within{1000};
 constexpr milliseconds touched_within{200};
 /// Enough to notice a death, replace the actor, and end what it left behind.
 constexpr milliseconds felt_within{1000};
+/// For some steps of retention, each with a commit.
+constexpr milliseconds retention_allowance{1500};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
 
@@ -61,7 +63,10 @@ void World::set_routing(std::shared_ptr<const Routing> routing) {
       if (!rule.is_template()) last_size_[cell] = rule.settings.pool_size;
     }
     for (const auto& [id, stored] : disk->jobs()) {
-      if (const auto size = configured_size(stored.job->cell)) last_size_[stored.job->cell] = *size;
+      const CellKey& cell = stored.job->cell;
+      if (!rule_of_cell(*routing_, cell)) continue;
+      const auto size = configured_size(cell);
+      size ? void(last_size_[cell] = *size) : void(last_size_.erase(cell));
     }
   }
   routing_ = std::move(routing);
@@ -69,7 +74,23 @@ void World::set_routing(std::shared_ptr<const Routing> routing) {
 
 std::optional<std::uint32_t> World::configured_size(const CellKey& cell) const {
   const CellRule* rule = rule_of_cell(*routing_, cell);
-  return rule ? std::optional{rule->settings.pool_size} : std::nullopt;
+  if (!rule) return std::nullopt;
+  if (!rule->is_template()) return rule->settings.pool_size;
+  const auto instance = instance_sizes_.find(cell);
+  return instance == instance_sizes_.end() ? std::nullopt : instance->second;
+}
+
+/// An instance takes the size of its template when it starts and at each reload, not when the
+/// template is resized.
+void World::note_instance_size(const CellKey& cell, SteadyTime decided_after) {
+  const CellRule* rule = rule_of_cell(*routing_, cell);
+  if (!rule || !rule->is_template()) return;
+  const CellKey key{rule->customer, rule->product};
+  const auto changed = changed_at_.find(key);
+  const bool certain = changes_pending_[key] == 0 &&
+                       (changed == changed_at_.end() || changed->second < decided_after);
+  const auto size = override_of(key).pool_size.value_or(rule->settings.pool_size);
+  instance_sizes_[cell] = certain ? std::optional{size} : std::nullopt;
 }
 
 CellOverride World::override_of(const CellKey& cell) const {
@@ -80,7 +101,7 @@ CellOverride World::override_of(const CellKey& cell) const {
 /// The size that the cell should have, if the world knows it.
 std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
   if (const auto size = override_of(cell).pool_size) return size;
-  if (const auto size = configured_size(cell)) return size;
+  if (rule_of_cell(*routing_, cell)) return configured_size(cell);
   const auto found = last_size_.find(cell);
   return found == last_size_.end() ? std::nullopt : std::optional{found->second};
 }
@@ -228,13 +249,15 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
 }
 
 void World::daemon_started(std::shared_ptr<const Routing> routing,
-                           const std::set<std::string>& services) {
+                           const std::set<std::string>& services, milliseconds keep) {
   note("daemon started");
   services_ = services;
+  keep_ = former_keep_ = keep;
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};
   set_routing(std::move(routing));
+  instance_sizes_.clear();
   for (const auto& [id, call] : std::exchange(begun_, {})) {
     doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
   }
@@ -251,6 +274,7 @@ void World::daemon_crashed() {
   live_.clear();
   handed_out_.clear();
   changes_pending_.clear();
+  changed_at_.clear();
   pending_.clear();
   disturbed_at_.clear();
   provider_killed_at_.clear();
@@ -330,19 +354,31 @@ void World::check_idle_cells() {
   std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
 }
 
+/// A step that has begun still goes by the former time.
+void World::retention_changed(milliseconds keep) {
+  former_keep_ = shortest_keep();
+  keep_ = keep;
+  keep_changed_at_ = now_steady;
+  overdue_ = {};
+}
+
+milliseconds World::shortest_keep() const {
+  const bool settled = now_steady > keep_changed_at_ + retention_allowance;
+  return settled ? keep_ : std::min(former_keep_, keep_);
+}
+
 /// Retention looks for ended jobs at least every tenth of the time that it keeps them, within 0.1 s
 /// and a minute.
 void World::check_late_removal() {
-  constexpr milliseconds allowance{1500};  // For some steps, each with a commit.
-  if (removable_.empty() || dying_ || removable_.begin()->first + keep >= now_wall) {
+  if (removable_.empty() || dying_ || removable_.begin()->first + keep_ >= now_wall) {
     overdue_ = {};
     return;
   }
   const JobId id = removable_.begin()->second;
   if (overdue_.first != id) overdue_ = {id, now_steady};
   const auto pause =
-      std::clamp<milliseconds>(keep / 10, milliseconds{100}, std::chrono::minutes{1});
-  if (now_steady > overdue_.second + pause + allowance) {
+      std::clamp<milliseconds>(keep_ / 10, milliseconds{100}, std::chrono::minutes{1});
+  if (now_steady > overdue_.second + pause + retention_allowance) {
     violated(Check::late_removal, format_job_id(id) + " is kept too long");
   }
 }
@@ -388,6 +424,12 @@ void World::check_all_ended() {
 }
 
 std::string World::problem_in(const std::vector<CellStatus>& cells) const {
+  for (const auto& [key, rule] : routing_->rules()) {
+    if (std::none_of(cells.begin(), cells.end(),
+                     [&key](const CellStatus& cell) { return cell.key == key; })) {
+      return to_string(key) + " is missing from the list of cells";
+    }
+  }
   for (const auto& cell : cells) {
     if (cell.is_template) continue;
     const auto& pool = cell.pool;

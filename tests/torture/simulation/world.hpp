@@ -113,19 +113,20 @@ class World : public EngineProbe {
  public:
   explicit World(std::uint64_t seed);
 
-  Dice dice;                  ///< For schedules and providers.
-  std::set<Fault> without;    ///< Faults that do not happen.
-  bool gentle = false;        ///< The faults are over: calls only succeed, and quickly.
-  bool commit_fails = false;  ///< Make the next commit fail.
+  Dice dice;                     ///< For schedules and providers.
+  std::set<Fault> without;       ///< Faults that do not happen.
+  bool gentle = false;           ///< The faults are over: calls only succeed, and quickly.
+  bool commit_fails = false;     ///< Make the next commit fail.
+  bool operation_fails = false;  ///< Make the next operation of the store fail.
   std::shared_ptr<celld::store::MemoryDisk> disk = std::make_shared<celld::store::MemoryDisk>();
   std::optional<Check> only;  ///< Makes no other check.
   std::vector<std::string> violations;
   std::uint64_t trace_hash = 1469598103934665603ULL;  ///< FNV-1a over the trace.
   bool keep_trace = false;
   std::vector<std::string> trace;
-  milliseconds keep{};         ///< Retention of ended jobs.
-  milliseconds settle{};       ///< settle_ms of every service.
-  std::size_t window_max = 0;  ///< Jobs that a cell may hold in memory.
+  milliseconds settle{};            ///< settle_ms of every service.
+  std::size_t window_max = 0;       ///< Jobs that a cell may hold in memory.
+  std::uint32_t instances_max = 0;  ///< Per template.
   /// How long the calls of each customer take; empty: as the dice say. If it is set, the window has
   /// room for every customer, and the turns are judged.
   std::map<std::string, milliseconds> call_times;
@@ -154,6 +155,8 @@ class World : public EngineProbe {
   void change_refused(const CellKey& cell, std::uint64_t number);
   std::uint64_t reload_asked(const Reconfigure& order);
   void reload_answered(std::uint64_t number, const Reconfigured& answer);
+  /// Called before the engine knows of it.
+  void retention_changed(milliseconds keep);
   std::uint64_t audit_asked();
   void audit_answered(std::uint64_t number, const std::vector<CellStatus>& cells);
   /// The request was answered with an error: it may or may not have had an effect.
@@ -175,8 +178,8 @@ class World : public EngineProbe {
   void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
   // --- Reports of the driver -------------------------------------------------------------------
-  void daemon_started(std::shared_ptr<const Routing> routing,
-                      const std::set<std::string>& services);
+  void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
+                      milliseconds keep);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
@@ -220,6 +223,8 @@ class World : public EngineProbe {
  private:
   void set_routing(std::shared_ptr<const Routing> routing);
   std::optional<std::uint32_t> configured_size(const CellKey& cell) const;
+  void note_instance_size(const CellKey& cell, SteadyTime decided_after);
+  std::size_t instances_at_most(const Routing& routing, const CellRule& rule) const;
   std::optional<std::uint32_t> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
   void orphan(CallInFlight& call);
@@ -235,6 +240,7 @@ class World : public EngineProbe {
   void check_routing(const Job& job);
   void note_count(const Job* before, const Job& after);
   void check_queue_bound(const Job& job);
+  milliseconds shortest_keep() const;
   void check_late_removal();
 
   std::uint64_t add_request(PendingRequest request);
@@ -291,7 +297,10 @@ class World : public EngineProbe {
   AttemptEnd::Kind last_end_{};
 
   std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
+  /// What each instance of a template started with; none: the template was changed meanwhile.
+  std::map<CellKey, std::optional<std::uint32_t>> instance_sizes_;
   std::map<CellKey, std::uint32_t> changes_pending_;
+  std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;
   std::shared_ptr<const Routing> routing_;
   std::shared_ptr<const Routing> former_routing_;  ///< Before the last reload of this daemon.
@@ -322,6 +331,9 @@ class World : public EngineProbe {
   std::map<JobId, SteadyTime> ended_at_;  ///< On disk; the latest time.
   std::map<JobId, SteadyTime> moved_at_;  ///< To another cell.
   std::map<JobId, SteadyTime> reopened_at_;
+  milliseconds keep_{};         ///< Retention of ended jobs.
+  milliseconds former_keep_{};  ///< The shortest that may still be in force.
+  SteadyTime keep_changed_at_{};
   std::set<std::pair<WallTime, JobId>> removable_;  ///< Ended, and no longer in a line.
   std::pair<JobId, SteadyTime> overdue_{};          ///< Should be removed, since then; 0: none.
   std::set<JobId> cancels_asked_;

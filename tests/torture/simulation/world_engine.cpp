@@ -8,6 +8,8 @@ namespace {
 
 /// The time for a shutdown to reach every dispatcher: some messages and a commit or two.
 constexpr milliseconds stop_allowance{200};
+/// Between the decision to start a cell and its first action.
+constexpr milliseconds started_within{200};
 /// For the commit of what was decided before a reload.
 constexpr milliseconds written_within{1000};
 
@@ -20,6 +22,10 @@ std::string name(const Job& job) {
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back({cell, actor.address()});
   if (role == "dispatcher") dispatcher_since_[cell] = now_steady;
+  if (role == "cell") {
+    note_instance_size(cell, now_steady - started_within);
+    note_reasons();
+  }
 }
 
 // --- A job is handed out -------------------------------------------------------------------------
@@ -277,7 +283,8 @@ void World::job_ended(const Job& job) {
 }
 
 void World::committed(const JobPtr& before, const Job& after) {
-  note("committed " + name(after) + " " + std::string(to_string(after.state)));
+  note("committed " + name(after) + " " + std::string(to_string(after.state)) + " in " +
+       to_string(after.cell));
   note_count(before.get(), after);
   lines_.changed(before.get(), after);
   due_order_.changed(before.get(), after, now_steady < after_jump_);
@@ -363,7 +370,7 @@ void World::pruned(const Job& job) {
     violated(Check::early_removal, name(job) + " is pruned before its end");
   } else if (job.place != 0) {
     violated(Check::early_removal, name(job) + " is pruned while it keeps its entity");
-  } else if (*job.finished_at + keep >= latest_wall) {
+  } else if (*job.finished_at + shortest_keep() >= latest_wall) {
     violated(Check::early_removal, name(job) + " is pruned too early");
   }
 }

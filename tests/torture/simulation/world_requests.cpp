@@ -95,7 +95,35 @@ Reasons World::possible_reasons(const Routing& routing, PendingRequest& request)
     reasons |= reason(Refusal::Kind::timeout_too_long);
   }
   if (jobs_at_most(cell, request.asked) >= limit) reasons |= reason(Refusal::Kind::queue_full);
+  if (rule->is_template() && instances_at_most(routing, *rule) >= instances_max) {
+    reasons |= reason(Refusal::Kind::too_many_cells);
+  }
   return reasons;
+}
+
+/// The cells of the template that have begun, and those that may be about to begin: because a
+/// request was sent to them, or because of what is on disk.
+std::size_t World::instances_at_most(const Routing& routing, const CellRule& rule) const {
+  std::set<CellKey> cells;
+  if (const auto begun = actors.find("cell"); begun != actors.end()) {
+    for (const auto& actor : begun->second) {
+      if (caf::actor_cast<caf::strong_actor_ptr>(actor.address)) cells.insert(actor.cell);
+    }
+  }
+  for (const auto& [number, request] : pending_) {
+    cells.insert(request.cells.begin(), request.cells.end());
+  }
+  for (const auto& [cell, change] : disk->content().overrides) cells.insert(cell);
+  for (const auto& [id, stored] : disk->jobs()) {
+    const Job& job = *stored.job;
+    if (is_ended(job.state) && job.place == 0) continue;
+    cells.insert(job.cell);
+    const auto target = cell_for(routing, job.spec->customer, job.spec->product);
+    if (target) cells.insert(*target);
+  }
+  return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [&](const auto& cell) {
+    return rule_of_cell(routing, cell) == &rule;
+  }));
 }
 
 /// Without the reasons that depend on what other requests do meanwhile.
@@ -151,11 +179,11 @@ bool World::key_may_be_taken(const PendingRequest& request) const {
   if (!request.idempotency) return false;
   const auto& [key, digest] = *request.idempotency;
   if (const auto on_disk = digest_under(request); on_disk && *on_disk != digest) return true;
-  return std::any_of(pending_.begin(), pending_.end(), [&](const auto& item) {
-    const PendingRequest& other = item.second;
-    return other.idempotency && other.spec->customer == request.spec->customer &&
-           other.idempotency->key == key && other.idempotency->digest != digest;
-  });
+  for (const auto& [number, other] : pending_) {
+    if (!other.idempotency || other.spec->customer != request.spec->customer) continue;
+    if (other.idempotency->key == key && other.idempotency->digest != digest) return true;
+  }
+  return false;
 }
 
 /// The most unfinished jobs that the cell can have counted at any moment since then.
@@ -263,6 +291,10 @@ void World::judge_refusal(const PendingRequest& request, const Refusal& refusal)
     violated(Check::refusal, to_string(refusal.cell) + " is not full with " +
                                  std::to_string(refusal.depth) + " jobs of " +
                                  std::to_string(refusal.limit));
+  }
+  if (refusal.kind == Refusal::Kind::too_many_cells && refusal.limit != instances_max) {
+    violated(Check::refusal, "a template may have " + std::to_string(instances_max) +
+                                 " cells, not " + std::to_string(refusal.limit));
   }
   check_retry_after(request, refusal);
 }
@@ -400,6 +432,7 @@ void World::change_refused(const CellKey& cell, std::uint64_t number) {
 /// Whether this change is the latest one of the cell.
 bool World::change_stands(const CellKey& cell, std::uint64_t number) {
   note("changed " + to_string(cell));
+  changed_at_[cell] = now_steady;
   finish_request(number);
   changes_pending_[cell] -= 1;
   return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
@@ -443,6 +476,7 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   former_routing_ = routing_;
   rerouted_at_ = now_steady;
   set_routing(order.routing);
+  for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
   for (const auto& [name, service] : order.services) services_.insert(name);
   for (const auto& name : order.services_removed) services_.erase(name);
   for (const auto& [id, stored] : disk->jobs()) {

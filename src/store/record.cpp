@@ -1,6 +1,9 @@
 #include "src/store/record.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <string>
 
 #include "src/store/job_texts.hpp"
 
@@ -160,7 +163,26 @@ constexpr const char* job_columns =
     " jobs.created_at, jobs.run_at, jobs.expires_at, jobs.lease_epoch, jobs.lease_counter,"
     " jobs.step, jobs.interruptions, jobs.cancel_requested, jobs.started_at, jobs.finished_at,"
     " jobs.next_attempt_at, jobs.settle_until, jobs.steps, jobs.messages, jobs.error,"
-    " jobs.properties, jobs.parameters";
+    " jobs.properties, jobs.parameters, jobs.turn, jobs.due_at";
+
+constexpr std::int64_t priority_max = 9;
+constexpr std::int64_t unsigned_max = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t marks_max = 7;
+
+void require(bool readable, const char* what) {
+  if (readable) return;
+  throw SqliteFailure("the " + std::string{what} + " of a stored job cannot be read");
+}
+
+/// The engine relies on these without checking them.
+void check_state(const Job& job) {
+  const bool is_unfinished = !cells::is_ended(job.state);
+  require(job.step <= job.spec->services.size(), "step");
+  require(!is_unfinished || job.step < job.spec->services.size(), "step");
+  require(!is_unfinished || job.state == JobState::scheduled || job.place != 0, "place");
+  require(job.state != JobState::running || job.lease != cells::Lease{}, "lease");
+  require(job.state != JobState::retrying || job.next_attempt_at, "next attempt");
+}
 
 }  // namespace
 
@@ -174,48 +196,53 @@ std::string select_jobs(const char* where) {
 JobRow read_job(const Statement& row, Names& names) {
   int at = -1;
   const auto integer = [&] { return row.integer(++at); };
+  const auto integer_within = [&](const char* what, std::int64_t least, std::int64_t most) {
+    const auto value = integer();
+    require(value >= least && value <= most, what);
+    return value;
+  };
+  const auto id = [&](const char* what) {
+    return to_id(integer_within(what, 0, std::numeric_limits<std::int64_t>::max()));
+  };
   const auto time = [&] { return to_time(row.optional_integer(++at)); };
   const auto text = [&] { return row.text(++at); };
 
   auto job = std::make_shared<Job>();
   auto spec = std::make_shared<JobSpec>();
   JobRow result;
-  job->id = static_cast<cells::JobId>(integer());
+  job->id = id("id");
   result.cell = integer();
   result.routing_key = integer();
-  const auto state = integer();
-  if (state < 0 || state >= static_cast<std::int64_t>(cells::job_state_count)) {
-    throw SqliteFailure("the state of a stored job cannot be read");
-  }
-  job->state = static_cast<JobState>(state);
-  job->place = static_cast<cells::JobId>(integer());
-  result.marks = decode_marks(integer());
+  job->state =
+      static_cast<JobState>(integer_within("state", 0, std::int64_t{cells::job_state_count} - 1));
+  job->place = id("place");
+  result.marks = decode_marks(integer_within("marks", 0, marks_max));
   spec->action = text();
   spec->entity.type = text();
   spec->entity.subtype = text();
   spec->entity.id = text();
   spec->services = read_services(text());
+  require(!spec->services.empty(), "services");
   spec->labels = read_labels(text());
   spec->traceparent = text();
-  spec->priority = static_cast<int>(integer());
-  spec->timeout = cells::milliseconds{integer()};
-  spec->max_attempts = static_cast<std::uint32_t>(integer());
-  spec->on_failure = static_cast<cells::OnFailure>(integer());
+  spec->priority = static_cast<int>(integer_within("priority", 1, priority_max));
+  spec->timeout = cells::milliseconds{integer_within("timeout", 1, unsigned_max)};
+  spec->max_attempts =
+      static_cast<std::uint32_t>(integer_within("maximum of attempts", 1, unsigned_max));
+  // It has one value so far.
+  spec->on_failure = static_cast<cells::OnFailure>(integer_within("on_failure", 0, 0));
   job->created_at = WallTime{cells::milliseconds{integer()}};
   job->run_at = time().value_or(job->created_at);
   job->expires_at = time();
-  job->lease.epoch = static_cast<std::uint64_t>(integer());
-  job->lease.counter = static_cast<std::uint64_t>(integer());
-  job->step = static_cast<std::size_t>(integer());
-  job->interruptions = static_cast<std::uint32_t>(integer());
-  job->cancel_requested = integer() != 0;
+  job->lease.epoch = id("lease");
+  job->lease.counter = id("lease");
+  job->step = static_cast<std::size_t>(integer_within("step", 0, unsigned_max));
+  job->interruptions = static_cast<std::uint32_t>(integer_within("interruptions", 0, unsigned_max));
+  job->cancel_requested = integer_within("cancellation", 0, 1) != 0;
   job->started_at = time();
   job->finished_at = time();
   job->next_attempt_at = time();
   job->settle_until = time();
-  if (job->step > spec->services.size()) {
-    throw SqliteFailure("the step of a stored job cannot be read");
-  }
   job->steps = read_steps(text(), spec->services.size());
   job->messages = read_messages(text());
   job->error = read_error(text());
@@ -226,6 +253,9 @@ JobRow read_job(const Statement& row, Names& names) {
   spec->product = routing_key.product;
   job->cell = names.cell(result.cell);
   job->spec = std::move(spec);
+  check_state(*job);
+  require(row.optional_integer(++at) == turn_of(*job, result.marks), "turn");
+  require(row.optional_integer(++at) == to_integer(due_at(*job, result.marks)), "due time");
   result.job = std::move(job);
   return result;
 }

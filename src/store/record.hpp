@@ -47,7 +47,8 @@ struct JobRow {
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
 };
-/// Reads the current row of a statement made by select_jobs.
+/// Reads the current row of a statement made by select_jobs. Throws SqliteFailure if celld cannot
+/// have written it.
 JobRow read_job(const Statement& row, Names& names);
 
 class InsertStatement {

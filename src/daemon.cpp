@@ -12,6 +12,7 @@
 #include "cells/actors/retention.hpp"
 #include "src/audit_log.hpp"
 #include "src/engine_log.hpp"
+#include "src/few_wake_ups.hpp"
 #include "src/http/api/endpoints.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/server.hpp"
@@ -47,9 +48,9 @@ cells::WallTime wall_now() {
 caf::actor_system_config& quiet(caf::actor_system_config& config) {
   config.set("logger.file-verbosity", caf::atom("quiet"));
   config.set("logger.console-verbosity", caf::atom("quiet"));
-  // CAF's default, work stealing, sleeps between polls for work: an idle daemon would take
-  // milliseconds to notice a job.
-  config.set("scheduler.policy", caf::atom("sharing"));
+  config.load<caf::scheduler::coordinator<FewWakeUps>>();
+  // An actor that is sent messages faster than it handles them lets the others run after so many.
+  config.set("scheduler.max-throughput", std::size_t{64});
   const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
   config.set("scheduler.max-threads", threads);
   return config;

@@ -8,10 +8,13 @@
 // reason.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <caf/policy/unprofiled.hpp>
@@ -20,98 +23,97 @@
 
 namespace celld {
 
+/// The actors that are ready to run, and the threads that run them. Thread-safe.
+class ReadyActors {
+ public:
+  /// How many ready actors may wait for each thread that is awake.
+  static constexpr std::size_t waiting_max = 2;
+  /// If actors wait while no thread has taken one for this long, another thread is woken, because
+  /// the threads that are awake run slow handlers.
+  static constexpr std::chrono::milliseconds patience{2};
+
+  ReadyActors();
+  ~ReadyActors();
+  ReadyActors(const ReadyActors&) = delete;
+  ReadyActors& operator=(const ReadyActors&) = delete;
+
+  /// Adds an actor. `from_outside`: the caller is not a thread that runs actors, so it may not be
+  /// the next to take one.
+  void add(caf::resumable* actor, bool from_outside);
+  /// Counts the calling thread as one that runs actors.
+  void join();
+  /// Takes the actor that has waited for longest; waits for one.
+  caf::resumable* take();
+  /// The calling thread runs no more actors.
+  void leave();
+  /// Takes all.
+  std::deque<caf::resumable*> take_all();
+  /// Threads that wait and have not been woken.
+  std::size_t asleep();
+
+ private:
+  void wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_outside);
+  void wake_one(std::unique_lock<std::mutex>& lock);
+  void arm_timer();
+  void watch();
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<caf::resumable*> ready_;
+  std::size_t awake_ = 0;     ///< Threads that run an actor or are about to look for one.
+  std::size_t asleep_ = 0;    ///< See asleep().
+  std::size_t wake_ups_ = 0;  ///< Of which no thread has taken notice yet.
+  std::uint64_t taken_ = 0;   ///< Actors, so far.
+  std::uint64_t taken_when_armed_ = 0;
+  bool armed_ = false;  ///< The timer.
+  bool ended_ = false;
+  int timer_ = -1;  ///< A timerfd: setting it wakes no thread.
+  std::thread watcher_;
+};
+
 /// For caf::scheduler::coordinator, which documents what it calls and from which thread.
 class FewWakeUps : public caf::policy::unprofiled {
  public:
   struct coordinator_data {
     explicit coordinator_data(caf::scheduler::abstract_coordinator*) {}
-
-    std::mutex mutex;
-    std::condition_variable woken;
-    std::deque<caf::resumable*> ready;
-    std::size_t awake = 0;     ///< Threads that run an actor or are about to look for one.
-    std::size_t asleep = 0;    ///< Threads that wait and have not been woken.
-    std::size_t wake_ups = 0;  ///< Of which no thread has taken notice yet.
+    ReadyActors ready;
   };
-
   struct worker_data {
     explicit worker_data(caf::scheduler::abstract_coordinator*) {}
-
-    bool counted = false;
+    bool joined = false;
   };
 
   template <class Coordinator>
   void central_enqueue(Coordinator* coordinator, caf::resumable* actor) {
-    enqueue(coordinator->data(), actor);
+    coordinator->data().ready.add(actor, true);
   }
   template <class Worker>
   void external_enqueue(Worker* worker, caf::resumable* actor) {
-    enqueue(worker->parent()->data(), actor);
+    worker->parent()->data().ready.add(actor, true);
   }
   template <class Worker>
   void internal_enqueue(Worker* worker, caf::resumable* actor) {
-    enqueue(worker->parent()->data(), actor);
+    worker->parent()->data().ready.add(actor, false);
   }
   template <class Worker>
   void resume_job_later(Worker* worker, caf::resumable* actor) {
-    enqueue(worker->parent()->data(), actor);
+    worker->parent()->data().ready.add(actor, false);
   }
-
   template <class Worker>
   caf::resumable* dequeue(Worker* worker) {
-    auto& shared = worker->parent()->data();
-    std::unique_lock lock{shared.mutex};
-    if (!std::exchange(worker->data().counted, true)) ++shared.awake;
-    while (shared.ready.empty()) {
-      --shared.awake;
-      ++shared.asleep;
-      shared.woken.wait(lock, [&] { return shared.wake_ups > 0; });
-      --shared.wake_ups;
-    }
-    auto* actor = shared.ready.front();
-    shared.ready.pop_front();
-    return actor;
+    auto& ready = worker->parent()->data().ready;
+    if (!std::exchange(worker->data().joined, true)) ready.join();
+    return ready.take();
   }
-
-  /// What became ready while this thread was still awake is left to the others.
   template <class Worker>
   void before_shutdown(Worker* worker) {
-    auto& shared = worker->parent()->data();
-    std::unique_lock lock{shared.mutex};
-    --shared.awake;
-    wake_if_needed(shared, lock);
+    worker->parent()->data().ready.leave();
   }
-
   template <class Worker, class Function>
   void foreach_resumable(Worker*, Function) {}
-
   template <class Coordinator, class Function>
   void foreach_central_resumable(Coordinator* coordinator, Function function) {
-    std::deque<caf::resumable*> left;
-    {
-      const std::lock_guard lock{coordinator->data().mutex};
-      left.swap(coordinator->data().ready);
-    }
-    for (auto* actor : left) function(actor);
-  }
-
- private:
-  /// How many ready actors may wait for each thread that is awake.
-  static constexpr std::size_t waiting_max = 2;
-
-  static void enqueue(coordinator_data& shared, caf::resumable* actor) {
-    std::unique_lock lock{shared.mutex};
-    shared.ready.push_back(actor);
-    wake_if_needed(shared, lock);
-  }
-
-  static void wake_if_needed(coordinator_data& shared, std::unique_lock<std::mutex>& lock) {
-    if (shared.asleep == 0 || shared.ready.size() <= waiting_max * shared.awake) return;
-    --shared.asleep;
-    ++shared.awake;
-    ++shared.wake_ups;
-    lock.unlock();
-    shared.woken.notify_one();
+    for (auto* actor : coordinator->data().ready.take_all()) function(actor);
   }
 };
 

@@ -44,7 +44,10 @@ void Connection::on_events(std::uint32_t events) {
   // transit.
   const bool lingers = state_ == State::lingering;
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !lingers)) return abandon();
-  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
+  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) {
+    readable_ = true;
+    slot_->note_input();
+  }
   if ((events & EPOLLRDHUP) != 0) client_done_ = true;
   if ((events & EPOLLOUT) != 0) {
     if (socket_.read_awaits_output()) readable_ = true;
@@ -205,7 +208,10 @@ void Connection::take_input(std::string_view data) {
   }
   if (state_ == State::reading_body) {
     take_body(data);
-    if (state_ == State::handling) keep_input(data);
+    if (state_ == State::handling) {
+      keep_input(data);
+      if (!data.empty()) slot_->note_input();
+    }
     return;
   }
   keep_input(data);
@@ -292,13 +298,14 @@ void Connection::begin_request(RequestHead head) {
   // A refusal has already discarded the input.
   const bool served = state_ == State::reading_body || state_ == State::handling;
   if (served) input_taken_ += before - rest.size();
+  if (!pending().empty()) slot_->note_input();
   if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
 }
 
 void Connection::begin_stream(const Endpoints::StreamEntry& entry, RequestHead head) {
   decoder_.emplace(head.body, std::numeric_limits<std::uint64_t>::max());
   // Until the body has ended, no answer may promise to keep the connection.
-  const auto turn = slot_->open({form_.head_only, false, form_.http_1_0});
+  const auto turn = slot_->open({form_.head_only, false, form_.http_1_0}, true);
   pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, entry, std::move(head.request));
   pipe_->open();
 }
@@ -379,7 +386,7 @@ void Connection::finish_body() {
     pipe_->end();
     return;
   }
-  const auto turn = slot_->open(form_);
+  const auto turn = slot_->open(form_, readable_ || client_done_);
   task_->set_exchange(std::make_shared<Responder::Exchange>(slot_, turn));
   loop_.tasks.push_back(std::move(task_));
 }

@@ -7,10 +7,11 @@
 
 namespace celld::http {
 
-std::uint64_t AnswerSlot::open(AnswerForm form) {
+std::uint64_t AnswerSlot::open(AnswerForm form, bool input_waits) {
   const std::lock_guard lock(mutex_);
   form_ = form;
   answered_ = false;
+  input_waits_ = input_waits;
   return ++turn_;
 }
 
@@ -49,7 +50,7 @@ bool AnswerSlot::claim(std::uint64_t turn) {
 void AnswerSlot::deliver(const Response& response) {
   auto [notice, form] = begin_answer(Notice::Kind::answered);
   notice.unwritten = serialise(response, form);
-  if (!poller_writes_ && HandlerPool::on_handler_thread()) {
+  if (!poller_writes_) {
     const std::lock_guard lock(mutex_);
     if (gone_) return;
     const auto transfer = socket_.write(notice.unwritten);
@@ -60,7 +61,14 @@ void AnswerSlot::deliver(const Response& response) {
       notice.unwritten.erase(0, transfer.bytes);
     }
   }
-  state_->mailbox.post(std::move(notice));
+  if (!notice.unwritten.empty() || notice.failed || notice.closes) {
+    return state_->mailbox.post(std::move(notice));
+  }
+  // The client's next request wakes the poller, unless that request has already arrived. The poller
+  // sets `input_waits_` before it falls asleep, so either it sees the notice, or this sees the
+  // flag.
+  state_->mailbox.post_quietly(std::move(notice));
+  if (input_waits_) state_->mailbox.wake();
 }
 
 std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamOptions options) {

@@ -32,8 +32,10 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
 
   // From the poller.
 
-  /// Begins a turn and returns its number.
-  std::uint64_t open(AnswerForm form);
+  /// Begins a turn and returns its number. `input_waits`: as set by note_input.
+  std::uint64_t open(AnswerForm form, bool input_waits);
+  /// The client has sent more, which the poller reads once this turn is answered.
+  void note_input() { input_waits_ = true; }
   /// The request has been read to its end, so its connection may serve another.
   void allow_keep_alive();
   /// Ends the turn without an answer; false when an answer is already on its way.
@@ -50,8 +52,8 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
 
   /// Takes the right to answer; true for the first caller.
   bool claim(std::uint64_t turn);
-  /// Sends the answer of a claimed turn: at once on a handler thread, unless the connection is
-  /// encrypted; otherwise through the poller.
+  /// Sends the answer of a claimed turn: at once, or through the poller if the connection is
+  /// encrypted.
   void deliver(const Response& response);
   /// Begins the stream that answers a claimed turn; null when the answer is a head alone.
   std::shared_ptr<StreamBuffer> begin_stream(Response&& head, StreamOptions options);
@@ -72,6 +74,7 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   AnswerForm form_;
   bool answered_ = true;
   bool gone_ = false;
+  std::atomic<bool> input_waits_{false};
 };
 
 /// One turn, shared by the copies of its Responder.

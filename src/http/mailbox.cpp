@@ -1,6 +1,7 @@
 #include "src/http/mailbox.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,8 +10,12 @@
 
 namespace celld::http {
 
-Mailbox::Mailbox() : wake_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!wake_fd_) throw std::system_error(errno, std::generic_category(), "eventfd");
+Mailbox::Mailbox()
+    : wake_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      timer_fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+  if (!wake_fd_ || !timer_fd_) {
+    throw std::system_error(errno, std::generic_category(), "eventfd or timerfd_create");
+  }
 }
 
 void Mailbox::post(Notice notice) {
@@ -18,6 +23,19 @@ void Mailbox::post(Notice notice) {
   if (closed_) return;
   notices_.push_back(std::move(notice));
   if (std::exchange(asleep_, false)) signal();
+}
+
+void Mailbox::post_quietly(Notice notice) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  notices_.push_back(std::move(notice));
+  if (!asleep_) return;
+  if (notices_.size() >= quiet_max) {
+    asleep_ = false;
+    signal();
+  } else if (!std::exchange(timer_armed_, true)) {
+    arm_timer();
+  }
 }
 
 void Mailbox::wake() {
@@ -44,11 +62,22 @@ void Mailbox::take(std::vector<Notice>& notices) {
   notices.swap(notices_);
 }
 
+void Mailbox::timer_expired() {
+  const std::lock_guard lock(mutex_);
+  timer_armed_ = false;
+}
+
 void Mailbox::close() {
   std::vector<Notice> dropped;
   const std::lock_guard lock(mutex_);
   closed_ = true;
   dropped.swap(notices_);
+}
+
+void Mailbox::arm_timer() const {
+  itimerspec time{};
+  time.it_value.tv_nsec = std::chrono::nanoseconds(quiet_delay).count();
+  ::timerfd_settime(timer_fd_.get(), 0, &time, nullptr);
 }
 
 void Mailbox::signal() const {

@@ -1,6 +1,7 @@
 // Notices from other threads to the poller.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,16 +34,27 @@ struct Notice {
   std::shared_ptr<StreamBuffer> stream = nullptr;
 };
 
-/// Any thread posts; the poller takes. A post costs a system call only while the poller sleeps.
+/// Any thread posts; the poller takes. A post costs a system call only while the poller sleeps, and
+/// a quiet one hardly ever.
 class Mailbox {
  public:
   Mailbox();
 
   void post(Notice notice);
+  /// Posts a notice that need not wake the poller, which takes it when it wakes for something else,
+  /// and after quiet_delay at the latest.
+  void post_quietly(Notice notice);
   void wake();
+
+  static constexpr std::chrono::milliseconds quiet_delay{100};
+  /// As many quiet notices wake the poller.
+  static constexpr std::size_t quiet_max = 64;
 
   /// Readable when the poller has been woken.
   int wake_fd() const { return wake_fd_.get(); }
+  /// Readable when quiet notices may have waited for long enough; then call timer_expired.
+  int timer_fd() const { return timer_fd_.get(); }
+  void timer_expired();
   /// Announces that the poller is about to sleep; false when a notice waits, so that it must not.
   bool fall_asleep();
   void wake_up();
@@ -52,12 +64,15 @@ class Mailbox {
   void close();
 
  private:
+  void arm_timer() const;
   void signal() const;
 
   FileDescriptor wake_fd_;
+  FileDescriptor timer_fd_;
   std::mutex mutex_;
   std::vector<Notice> notices_;
   bool asleep_ = false;
+  bool timer_armed_ = false;
   bool woken_ = false;
   bool closed_ = false;
 };

@@ -21,6 +21,8 @@ constexpr std::chrono::milliseconds linger_timeout{2000};
 /// Time budget per round for connections that can wait: this much, or as much as urgent connections
 /// just used, whichever is longer.
 constexpr std::chrono::microseconds deferred_work_min{500};
+/// Requests of one round that the poller serves itself.
+constexpr std::size_t served_here_max = 4;
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -58,6 +60,7 @@ Poller::Poller(std::shared_ptr<ServerState> server)
       spare_(spare_descriptor()) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   watch(epoll_.get(), server_->mailbox.wake_fd(), EPOLLIN | EPOLLET, nullptr);
+  watch(epoll_.get(), server_->mailbox.timer_fd(), EPOLLIN | EPOLLET, &server_->mailbox);
 }
 
 Poller::~Poller() {
@@ -117,7 +120,7 @@ void Poller::run() {
     expire_deadlines();
     grant_room();
     close_stalled();
-    server_->pool.submit_all(loop_.tasks);
+    serve_requests();
     free_closed();
   }
   for (const auto& connection : connections_) connection->abandon();
@@ -139,6 +142,8 @@ void Poller::wait_for_events() {
     const auto& event = events[static_cast<std::size_t>(i)];
     if (event.data.ptr == &listening_) {
       accept_clients();
+    } else if (event.data.ptr == &server_->mailbox) {
+      server_->mailbox.timer_expired();
     } else if (event.data.ptr != nullptr) {
       static_cast<Connection*>(event.data.ptr)->on_events(event.events);
     }
@@ -192,6 +197,19 @@ void Poller::grant_room() {
 /// has read nothing for the longest time.
 void Poller::close_stalled() {
   while (auto* connection = loop_.unsent.excess()) connection->abandon();
+}
+
+/// Runs the handlers of the requests that this round has completed: here if they are few and brief,
+/// since waking another thread would take longer; otherwise on the handler threads.
+void Poller::serve_requests() {
+  if (loop_.tasks.size() <= served_here_max) {
+    std::erase_if(loop_.tasks, [](const std::shared_ptr<Task>& task) {
+      if (!task->brief()) return false;
+      task->run();
+      return true;
+    });
+  }
+  server_->pool.submit_all(loop_.tasks);
 }
 
 SteadyTime Poller::end_of_deferred_work() const {

@@ -40,6 +40,7 @@ class Poller {
   std::optional<SteadyTime> next_give_up() const;
   void grant_room();
   void close_stalled();
+  void serve_requests();
   SteadyTime end_of_deferred_work() const;
   void continue_reading();
   void expire_deadlines();

@@ -24,6 +24,8 @@ class RequestTask : public Task {
 
   /// Finds the endpoint and calls its handler; answers 404, 405, and 500 for a handler that throws.
   void run() noexcept override;
+  /// Handlers do not block, so only the length of the body counts.
+  bool brief() const override { return request_.body.size() <= BodyRoom::small_bytes_max; }
 
  private:
   const ServerState& state_;

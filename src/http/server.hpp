@@ -125,7 +125,8 @@ class Responder {
   std::shared_ptr<Exchange> exchange_;
 };
 
-/// Called on a handler thread; must not block.
+/// Called on a handler thread, or, for a request without a large body, on the poller's thread; must
+/// not block.
 using Handler = std::function<void(const Request&, Responder)>;
 
 /// Receives the body of one streamed request piece by piece. Calls never overlap.

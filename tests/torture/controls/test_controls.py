@@ -12,6 +12,7 @@ for folder in ("attack", "hostile", "soak", "storms"):
     sys.path.append(os.path.join(HERE, "..", folder))
 
 import field  # noqa: E402
+import machine  # noqa: E402
 import siege  # noqa: E402
 from answers import ANSWERS  # noqa: E402
 from crowd import Crowd  # noqa: E402
@@ -43,6 +44,7 @@ class Attack(Siege):
         self.start_siege()
         short_wait = functools.partial(wait_until, deadline_s=SHORT_S)
         with mock.patch.object(siege, "wait_until", short_wait), \
+                mock.patch.object(machine.Machine, "waited_s", lambda _: 0.0), \
                 self.assertRaisesRegex(AssertionError, message), self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:

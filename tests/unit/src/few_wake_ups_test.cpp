@@ -13,6 +13,8 @@
 
 namespace {
 
+using celld::ReadyActors;
+
 struct System {
   explicit System(std::size_t threads) : system(configured(config, threads)) {}
 
@@ -27,43 +29,61 @@ struct System {
   caf::actor_system system;
 };
 
-struct Chain {
-  std::vector<std::thread::id> threads;  ///< Of each hop of the last message.
-  std::latch done{2};                    ///< Counts the messages.
+/// An actor that is never run.
+class Idle : public caf::resumable {
+ public:
+  resume_result resume(caf::execution_unit*, std::size_t) override { return done; }
+  void intrusive_ptr_add_ref_impl() override {}
+  void intrusive_ptr_release_impl() override {}
 };
 
-/// Passes the message on, then works for a while, so that another thread could take the message.
-caf::behavior relay(caf::event_based_actor* self, const caf::actor& next,
-                    const std::shared_ptr<Chain>& chain) {
-  return {[=](int message) {
-    if (message == 2) chain->threads.push_back(std::this_thread::get_id());
-    if (next) {
-      self->send(next, message);
-    } else {
-      chain->done.count_down();
-    }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{100};
-    while (std::chrono::steady_clock::now() < until) {
-    }
-  }};
-}
+/// Two threads, of which this one is awake and the other sleeps until it is woken.
+class TwoThreads {
+ public:
+  TwoThreads() {
+    ready.join();
+    other_ = std::thread([this] {
+      ready.join();
+      ready.take();
+      ready.leave();
+    });
+    while (ready.asleep() == 0) std::this_thread::yield();
+  }
+  ~TwoThreads() {
+    for (std::size_t i = 0; i <= ReadyActors::waiting_max; ++i) ready.add(&actor, false);
+    other_.join();
+  }
+
+  ReadyActors ready;
+  Idle actor;
+
+ private:
+  std::thread other_;
+};
 
 }  // namespace
 
-TEST_CASE("a message that passes through many actors stays on one thread") {
-  constexpr std::size_t hops = 500;
-  System under_test{2};
-  const auto chain = std::make_shared<Chain>();
-  caf::actor next;
-  for (std::size_t i = 0; i < hops; ++i) next = under_test.system.spawn(relay, next, chain);
-  caf::anon_send(next, 1);  // By the end of this message, every actor has started.
-  caf::anon_send(next, 2);
-  chain->done.wait();
-  std::size_t hand_overs = 0;
-  for (std::size_t i = 1; i < hops; ++i) {
-    hand_overs += chain->threads[i] == chain->threads[i - 1] ? 0 : 1;
+TEST_CASE("an actor that becomes ready wakes no thread while another is awake") {
+  TwoThreads threads;
+  for (int i = 0; i < 1000; ++i) {
+    threads.ready.add(&threads.actor, false);
+    REQUIRE(threads.ready.asleep() == 1);
+    REQUIRE(threads.ready.take() == &threads.actor);
   }
-  CHECK(hand_overs < hops / 100);
+}
+
+TEST_CASE("another thread is woken when more than two actors wait for each that is awake") {
+  TwoThreads threads;
+  for (int i = 0; i < 2; ++i) threads.ready.add(&threads.actor, false);
+  CHECK(threads.ready.asleep() == 1);
+  threads.ready.add(&threads.actor, false);
+  CHECK(threads.ready.asleep() == 0);
+}
+
+TEST_CASE("another thread is woken when the awake ones take no actor for a while") {
+  TwoThreads threads;
+  threads.ready.add(&threads.actor, true);
+  while (threads.ready.asleep() == 1) std::this_thread::yield();
 }
 
 TEST_CASE("many ready actors run on every thread at once") {
@@ -79,6 +99,22 @@ TEST_CASE("many ready actors run on every thread at once") {
     });
   }
   last->wait();
+}
+
+TEST_CASE("a ready actor does not wait for a slow handler while another thread sleeps") {
+  System under_test{2};
+  const auto slow_runs = std::make_shared<std::latch>(1);
+  const auto other_ran = std::make_shared<std::latch>(1);
+  for (int round = 0; round < 2; ++round) {  // In the second, the system has started.
+    under_test.system.spawn([=](caf::event_based_actor*) {
+      if (round == 0) return;
+      slow_runs->count_down();
+      other_ran->wait();
+    });
+  }
+  slow_runs->wait();
+  under_test.system.spawn([=](caf::event_based_actor*) { other_ran->count_down(); });
+  other_ran->wait();
 }
 
 TEST_CASE("a system ends, however its threads were waiting") {

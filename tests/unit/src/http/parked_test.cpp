@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "src/http/handler_pool.hpp"
 #include "src/http/socket.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/fixture.hpp"
@@ -39,6 +40,61 @@ TEST_CASE("an answer may come later, from another thread") {
     CHECK(answer->status == 202);
     CHECK(answer->body == "later");
   }
+}
+
+TEST_CASE("the thread that answers writes, and the connection still ends when it is idle") {
+  Limits limits;
+  limits.idle_timeout = milliseconds(50);
+  RunningServer server(limits);
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  parked->answer(plain(202, "later"));  // No other event wakes the poller.
+  CHECK(client.receive()->body == "later");
+  CHECK(client.ends());
+}
+
+TEST_CASE("a request that arrived before the answer to the previous one is served after it") {
+  RunningServer server;
+  auto client = server.connect();
+  const auto hello = request_text("GET", "/hello");
+  for (const bool together : {true, false}) {
+    REQUIRE(client.send(request_text("POST", "/parked") + (together ? hello : "")));
+    const auto parked = server.parked.take();
+    REQUIRE(parked);
+    if (!together) REQUIRE(client.send(hello));
+    parked->answer(plain(202, "later"));
+    CHECK(client.receive()->body == "later");
+    CHECK(client.receive()->body == "hello");
+  }
+}
+
+TEST_CASE("a client that has closed its sending side gets a later answer, and then the end") {
+  RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/parked")));
+  const auto parked = server.parked.take();
+  REQUIRE(parked);
+  client.shut_down_writing();
+  parked->answer(plain(202, "later"));
+  CHECK(client.receive()->body == "later");
+  CHECK(client.ends());
+}
+
+TEST_CASE("handlers of small requests run on the poller's thread, those of large bodies do not") {
+  TestServer server;
+  Events<bool> on_handler_thread;
+  server.server.handle("POST", "/where", [&](const Request&, const Responder& responder) {
+    on_handler_thread.put(HandlerPool::on_handler_thread());
+    responder.answer(plain(200, "here"));
+  });
+  server.start();
+  CHECK(server.ask(request_text("POST", "/where", std::string(16 << 10, 'x')))->body == "here");
+  CHECK(on_handler_thread.take() == false);
+  CHECK(server.ask(request_text("POST", "/where", std::string(17 << 10, 'x')))->body == "here");
+  CHECK(on_handler_thread.take() == true);
+  server.server.stop(milliseconds(0));
 }
 
 TEST_CASE("only the first answer counts") {

@@ -2,9 +2,12 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <vector>
+
+#include "src/store/joined_appends.hpp"
 
 namespace celld::store {
 namespace {
@@ -54,6 +57,7 @@ bool first_page_has_checksum(unsigned char* page, int size) {
 struct Layer {
   sqlite3_io_methods methods{};
   const sqlite3_io_methods* below = nullptr;
+  sqlite3_file* log = nullptr;  ///< The open write-ahead log of a connection that writes.
   bool has_checksums = false;
   int page_bytes = 0;
 
@@ -124,16 +128,32 @@ int file_control(sqlite3_file* file, int operation, void* argument) {
   return SQLITE_OK;
 }
 
+/// Called while SQLite publishes a commit in the index of the log: from here on, other connections
+/// may read the commit.
+void publish(sqlite3_file* file) {
+  Layer& layer = layer_of(file);
+  if (layer.log != nullptr) write_appends(layer.log);
+  layer.below->xShmBarrier(file);
+}
+
+int open_log(const char* name, sqlite3_file* log) {
+  join_appends(log, vfs_below()->szOsFile, layer_of(sqlite3_database_file_object(name)).log);
+  return SQLITE_OK;
+}
+
 /// Journals, logs and temporary files have no checksums.
 int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* flags_out) {
   const int code = vfs_below()->xOpen(vfs_below(), name, file, flags, flags_out);
-  if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0) return code;
+  if (code != SQLITE_OK) return code;
+  if ((flags & SQLITE_OPEN_WAL) != 0) return open_log(name, file);
+  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return code;
   Layer& layer = *new (&layer_of(file)) Layer;
   layer.below = file->pMethods;
   layer.methods = *layer.below;
   layer.methods.xRead = read;
   layer.methods.xWrite = write;
   layer.methods.xFileControl = file_control;
+  layer.methods.xShmBarrier = publish;
   sqlite3_int64 bytes = 0;
   // The pages of a new database may be written before the first page.
   layer.has_checksums = layer.below->xFileSize(file, &bytes) == SQLITE_OK && bytes == 0;
@@ -145,7 +165,7 @@ sqlite3_vfs make_vfs() {
   sqlite3_vfs vfs = *vfs_below();
   vfs.zName = "celld";
   vfs.pNext = nullptr;
-  vfs.szOsFile += static_cast<int>(sizeof(Layer));
+  vfs.szOsFile += std::max(static_cast<int>(sizeof(Layer)), joined_appends_bytes());
   vfs.xOpen = open;
   return vfs;
 }

@@ -25,7 +25,8 @@ struct CellSetting {
   /// keeps its value.
   std::function<bool(json::ObjectReader& reader, std::string_view name, cells::CellSettings&)> read;
   std::function<json::Value(const cells::CellSettings&)> show;
-  /// The name of the setting that this number must not exceed. It belongs to the same object.
+  /// The name of the setting that this one, a number, must not exceed. It belongs to the same
+  /// object.
   std::string_view at_most{};
 };
 

@@ -64,7 +64,6 @@ struct PostRetry {
 struct GetCell {
   cells::CellKey cell;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct GetCells {
@@ -78,14 +77,12 @@ struct PutPool {
   cells::CellKey cell;
   std::optional<std::uint32_t> size;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct PostCellState {
   cells::CellKey cell;
   cells::CellState state = cells::CellState::active;
   http::Responder responder;
-  std::optional<std::string> only_customer{};
 };
 
 struct GetServices {

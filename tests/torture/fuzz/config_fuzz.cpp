@@ -60,7 +60,7 @@ void check_service(const config::Service& service) {
     must(command.arguments.front().starts_with('/'), "a program has an absolute path");
     for (const std::string& argument : command.arguments)
       must(argument.find('\0') == std::string::npos, "an argument has no NUL");
-  } else {
+  } else if (type == "simulated") {
     const auto& simulated = providers::KindOf<providers::SimulatedService>::get(*service.settings);
     must(in(simulated.latency_min.count(), 0, simulated.latency_max.count()) &&
              simulated.latency_max.count() <= 3'600'000,

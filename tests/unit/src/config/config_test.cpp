@@ -239,8 +239,10 @@ TEST_CASE("a flag or variable overrides the file") {
 TEST_CASE("a service has a type, and the members of its type") {
   CHECK(bad_service("1") == Faults{{"/services/s", "must be an object"}});
   CHECK(bad_service("{}") == Faults{{"/services/s/type", "is required"}});
-  CHECK(bad_service(R"({"type":"soap"})") ==
-        Faults{{"/services/s/type", "must be \"http\", \"command\" or \"simulated\""}});
+  const Faults unknown = bad_service(R"({"type":"soap"})");
+  REQUIRE(unknown.size() == 1);
+  CHECK(unknown[0].pointer == "/services/s/type");
+  CHECK(unknown[0].detail.starts_with("must be \"http\", "));
   CHECK(bad_service(R"({"type":"pull"})") ==
         Faults{{"/services/s/type", "\"pull\" is not available in this version"}});
   CHECK(bad_service(R"({"type":"http"})") == Faults{{"/services/s/url", "is required"}});

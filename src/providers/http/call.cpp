@@ -53,6 +53,14 @@ std::string reason_of(CURL* easy, CURLcode code) {
   return std::string("its certificate is not valid (") + X509_verify_cert_error_string(fault) + ")";
 }
 
+/// libcurl accepts four digits after "HTTP/2".
+bool has_three_digit_status(std::string_view line) {
+  constexpr std::string_view digits = "0123456789";
+  line.remove_prefix(std::min(line.find(' '), line.size()));
+  line.remove_prefix(std::min(line.find_first_of(digits), line.size()));
+  return std::min(line.find_first_not_of(digits), line.size()) == 3;
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -209,7 +217,7 @@ bool HttpCall::read_header(std::string_view line) {
     result_.retry_after.reset();
     length_.clear();
     head_complete_ = false;
-    return true;
+    return has_three_digit_status(line);
   }
   const auto content = trim(line);
   if (content.empty()) head_complete_ = true;

@@ -132,6 +132,7 @@ TEST_CASE("a connection that breaks before the end of the answer is broken") {
 TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);
+  CHECK(result_of(answering("HTTP/2 2020\r\n\r\n{}")).end == End::garbled);
 }
 
 TEST_CASE("an answer with an invalid length is garbled or broken") {

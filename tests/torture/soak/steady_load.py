@@ -71,6 +71,7 @@ class SteadyLoad:
         self.retention_ms = retention_ms
         self.provider = Provider()
         self.provider.rules["/dns"] = self.behaviour
+        self.command = self.write_command()
         self.daemon = Daemon(self.config(4), self.directory, environment=environment).start()
         self.client = self.daemon.client()
         self.numbers = iter(range(1 << 62))
@@ -83,13 +84,16 @@ class SteadyLoad:
             return answer(500, headers=["Connection: close"])
         return raw(response(200, {"properties": {"n": 1}}, ["Connection: close"]))
 
-    def config(self, workers):
+    def write_command(self):
         path = os.path.join(self.directory, "command")
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\necho done >&2; echo '{}'\n")
         os.chmod(path, stat.S_IRWXU)
+        return path
+
+    def config(self, workers):
         return {"services": {"dns": {"type": "http", "url": self.provider.url + "/dns"},
-                             "cmd": {"type": "command", "argv": [path]},
+                             "cmd": {"type": "command", "argv": [self.command]},
                              "demo": {"type": "simulated", "failure_rate": 0.05,
                                       "latency_ms": {"min": 1, "max": 5 * workers}}},
                 "cells": [{"customer": "*", "per": ["customer"], "pool": {"size": workers}}],

@@ -22,6 +22,7 @@ from siege import MEASURED  # noqa: E402
 from steady_load import SteadyLoad  # noqa: E402
 
 WARM_UP_S = 8.0
+LATE_S = 10.0
 UNIT_S = 60.0
 # The log of changes for clients that reconnect (8 MiB) is full after the first thousands of jobs, and
 # the length of the write-ahead log varies.
@@ -52,7 +53,12 @@ class Soak:
             self.load.wait_until_empty(patience_s)
         except AssertionError as error:
             return [*faults, str(error)]
+        # A connection may end late, and a leak stays.
+        until = time.monotonic() + LATE_S
         after = self.load.holdings()
+        while growth(self.before, after) and time.monotonic() < until:
+            time.sleep(0.5)
+            after = self.load.holdings()
         self.grown = after["bytes of memory"] - self.before["bytes of memory"]
         return faults + [f"{name}: {more} more than at first" for name, more in
                          growth(self.before, after).items() if MEASURED or "memory" not in name]

@@ -150,9 +150,14 @@ class Field:
             f"a lone job takes {lone_s:.2f} s; before the storm it took {self.lone_s:.2f} s")
 
     async def drain(self):
-        give_up_at = time.monotonic() + DEADLINE_S
-        while self.unfinished() and time.monotonic() < give_up_at:
+        """Waits until all jobs have ended, for as long as some do."""
+        left, give_up_at = self.unfinished(), time.monotonic() + DEADLINE_S
+        while left and time.monotonic() < give_up_at:
             await asyncio.sleep(0.02)
+            before, left = left, self.unfinished()
+            if left < before:
+                give_up_at = time.monotonic() + DEADLINE_S
+        self.expect(left == 0, f"{left} jobs do not end")
 
     def unfinished(self):
         return sum(each["queue"][state] for each in self.client.get("/v1/cells").json["items"]

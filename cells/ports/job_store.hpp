@@ -300,12 +300,13 @@ struct JobsListed {
   bool full = false;  ///< `limit` or `bytes_max` ended the page, not the bound on its work.
 };
 
-/// Finds the lowest place of a queued job in a cell.
+/// Finds the lowest place of a queued job in each of these cells.
 struct FindOldestQueued {
-  CellKey cell;
+  std::vector<CellKey> cells;
 };
 struct OldestQueued {
-  JobId place = 0;  ///< 0: no job is queued. time_of() gives its age.
+  /// In the order of the cells. 0: no job is queued. time_of() gives the age of the job.
+  std::vector<JobId> places;
 };
 
 }  // namespace cells

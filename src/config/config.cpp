@@ -10,6 +10,8 @@ namespace celld::config {
 namespace {
 
 constexpr json::ParseLimits file_limits{.depth_max = 64, .nodes_max = 1'000'000};
+constexpr std::int64_t recent_jobs_min = 100;
+constexpr std::int64_t recent_jobs_max = 1'000'000;
 constexpr std::int64_t retention_ms_min = 1000;
 constexpr std::int64_t retention_ms_max = 3'155'760'000'000;  // A hundred years.
 constexpr std::int64_t shutdown_grace_ms_max = 3'600'000;
@@ -20,6 +22,9 @@ Store read_store(const json::Value& value, Faults& faults) {
   if (const auto type = reader.string("type"); type && *type != "sqlite")
     reader.fault("type", "must be \"sqlite\"");
   if (auto path = reader.string("path", 1, 4095)) store.path = std::move(*path);
+  if (const auto jobs = reader.integer("recent_jobs", recent_jobs_min, recent_jobs_max)) {
+    store.recent_jobs = static_cast<std::size_t>(*jobs);
+  }
   reader.finish();
   return store;
 }

@@ -80,7 +80,8 @@ struct Limits {
 };
 
 struct Store {
-  std::string path = "celld.db";  ///< A relative path starts at the data directory.
+  std::string path = "celld.db";    ///< A relative path starts at the data directory.
+  std::size_t recent_jobs = 32768;  ///< The newest jobs, which are indexed in memory.
 
   bool operator==(const Store&) const = default;
 };

@@ -62,7 +62,10 @@ json::Value show(const Limits& limits) {
 
 std::string show(const Config& config) {
   json::Value shown{{"listen", show(config.listen)},
-                    {"store", {{"type", "sqlite"}, {"path", config.store.path}}},
+                    {"store",
+                     {{"type", "sqlite"},
+                      {"path", config.store.path},
+                      {"recent_jobs", config.store.recent_jobs}}},
                     {"services", json::Value::object()},
                     {"cells", json::Value::array()},
                     {"limits", show(config.limits)},

@@ -73,17 +73,20 @@ class ScraperActor : public Scraper::base {
     ask_ages();
   }
 
-  /// A few at a time, so that other readers need not wait for all of them.
+  /// Some at a time, so that other reads need not wait for all of them.
   void ask_ages() {
-    if (without_age_.empty() && ages_missing_ == 0) return finish();
-    while (!without_age_.empty() && ages_missing_ < options_.ages_max) {
-      ++ages_missing_;
-      request(options_.reader, caf::infinite, cells::FindOldestQueued{without_age_.back()})
-          .then([this, key = without_age_.back()](
-                    const cells::OldestQueued& oldest) { take_age(key, oldest.place); },
-                [this](const caf::error&) { age_taken(); });
-      without_age_.pop_back();
-    }
+    if (without_age_.empty()) return finish();
+    const auto count = std::min(options_.ages_max, without_age_.size());
+    std::vector<CellKey> keys(without_age_.end() - static_cast<std::ptrdiff_t>(count),
+                              without_age_.end());
+    without_age_.resize(without_age_.size() - count);
+    request(options_.reader, caf::infinite, cells::FindOldestQueued{keys})
+        .then(
+            [this, keys](const cells::OldestQueued& oldest) {
+              for (std::size_t i = 0; i < keys.size(); ++i) take_age(keys[i], oldest.places[i]);
+              ask_ages();
+            },
+            [this](const caf::error&) { ask_ages(); });
   }
 
   void take_age(const CellKey& key, cells::JobId place) {
@@ -91,12 +94,6 @@ class ScraperActor : public Scraper::base {
         place == 0 ? cells::milliseconds{0} : options_.wall_clock() - cells::time_of(place);
     next_.labelled[key].oldest_queued_s =
         std::chrono::duration<double>(std::max(age, cells::milliseconds{0})).count();
-    age_taken();
-  }
-
-  void age_taken() {
-    --ages_missing_;
-    ask_ages();
   }
 
   void finish() {
@@ -125,7 +122,6 @@ class ScraperActor : public Scraper::base {
   std::uint64_t survey_number_ = 0;
   CellSurvey next_;
   std::vector<CellKey> without_age_;
-  std::size_t ages_missing_ = 0;
   std::optional<CellSurvey> last_;
   Time started_at_;
   Time fresh_until_;

@@ -44,7 +44,7 @@ struct ScraperOptions {
   std::function<cells::WallTime()> wall_clock;
   std::function<DaemonReading()> read_daemon;
   std::size_t page_cells_max = 100;  ///< Surveyed at a time.
-  std::size_t ages_max = 16;         ///< Ages of oldest jobs that are read at a time.
+  std::size_t ages_max = 256;        ///< Ages of oldest jobs that are read at a time.
 };
 
 /// On a thread of its own, because it renders megabytes and reads files.

@@ -1,25 +1,37 @@
 #include "src/store/backlogs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace celld::store {
+namespace {
+
+constexpr const char* counts =
+    "cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable";
+
+std::string save_sql(const char* into) {
+  return std::string{"INSERT OR REPLACE INTO "} + into + " (" + counts +
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+}
+
+}  // namespace
 
 using cells::CellKey;
 using cells::JobState;
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
                   std::int64_t routing_key) {
-  return {cell, routing_key, job.state, job.place, marks, job.lease};
+  return {cell, routing_key, job.state, job.place, marks, job.lease, turn_of(job, marks)};
 }
 
-Backlogs::Backlogs(Connection& connection)
+Backlogs::Backlogs(Connection& connection, std::size_t changes_max)
     : insert_cell_(connection, "INSERT INTO cells (id, customer, product) VALUES (?1, ?2, ?3)"),
       insert_routing_key_(connection,
                           "INSERT INTO origins (id, customer, product) VALUES (?1, ?2, ?3)"),
-      save_backlog_(connection,
-                    "INSERT OR REPLACE INTO routes (cell, origin, scheduled, queued, running,"
-                    " retrying, compensating, settling, runnable)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") {
+      save_backlog_(connection, save_sql("routes")),
+      append_change_(connection, save_sql("route_changes")),
+      drop_changes_(connection, "DELETE FROM route_changes"),
+      changes_max_(changes_max) {
   for (Statement row{connection, "SELECT id, customer, product FROM cells"}; row.step();) {
     const CellKey key{std::string{row.text(1)}, std::string{row.text(2)}};
     cell_ids_[key] = row.integer(0);
@@ -34,9 +46,7 @@ Backlogs::Backlogs(Connection& connection)
 }
 
 void Backlogs::load_backlogs(Connection& connection) {
-  Statement row{connection,
-                "SELECT cell, origin, scheduled, queued, running, retrying, compensating,"
-                " settling, runnable FROM routes"};
+  Statement row{connection, std::string{"SELECT "} + counts + " FROM route_counts"};
   while (row.step()) {
     const auto known = cells_.find(row.integer(0));
     if (known == cells_.end()) throw SqliteFailure("a backlog count names an unknown cell");
@@ -50,8 +60,14 @@ void Backlogs::load_backlogs(Connection& connection) {
     loaded.settling = static_cast<std::uint64_t>(row.integer(7));
     loaded.runnable = static_cast<std::uint64_t>(row.integer(8));
     in.open += loaded.counts.unfinished() + loaded.settling;
-    if (loaded.runnable != 0)
+    if (loaded.runnable != 0) {
       in.runnable[routing_key(loaded.routing_key).customer].push_back(&loaded);
+    }
+  }
+  for (Statement change{connection, "SELECT cell, origin FROM route_changes"}; change.step();) {
+    auto& changed = backlog(change.integer(0), change.integer(1));
+    if (!std::exchange(changed.unmerged, true)) unmerged_.push_back(&changed);
+    ++changes_;
   }
 }
 
@@ -148,15 +164,35 @@ void Backlogs::count_runnable(Cell& in, Backlog& backlog, int one) {
 void Backlogs::save() {
   for (auto* backlog : dirty_) {
     backlog->dirty = false;
-    save_backlog_.bind(1, backlog->cell).bind(2, backlog->routing_key);
-    for (int state = 0; state < 5; ++state) {
-      save_backlog_.bind(3 + state,
-                         static_cast<std::int64_t>(backlog->counts[static_cast<JobState>(state)]));
-    }
-    save_backlog_.bind(8, static_cast<std::int64_t>(backlog->settling));
-    save_backlog_.bind(9, static_cast<std::int64_t>(backlog->runnable)).run();
+    save(append_change_, *backlog);
+    if (!std::exchange(backlog->unmerged, true)) unmerged_.push_back(backlog);
   }
+  changes_ += dirty_.size();
   dirty_.clear();
+  if (changes_ > changes_max_) merge_changes();
+}
+
+void Backlogs::save(Statement& statement, const Backlog& backlog) {
+  statement.bind(1, backlog.cell).bind(2, backlog.routing_key);
+  for (int state = 0; state < 5; ++state) {
+    statement.bind(3 + state,
+                   static_cast<std::int64_t>(backlog.counts[static_cast<JobState>(state)]));
+  }
+  statement.bind(8, static_cast<std::int64_t>(backlog.settling));
+  statement.bind(9, static_cast<std::int64_t>(backlog.runnable)).run();
+}
+
+void Backlogs::merge_changes() {
+  std::sort(unmerged_.begin(), unmerged_.end(), [](const Backlog* a, const Backlog* b) {
+    return std::pair{a->cell, a->routing_key} < std::pair{b->cell, b->routing_key};
+  });
+  for (auto* backlog : unmerged_) {
+    backlog->unmerged = false;
+    save(save_backlog_, *backlog);
+  }
+  unmerged_.clear();
+  drop_changes_.run();
+  changes_ = 0;
 }
 
 }  // namespace celld::store

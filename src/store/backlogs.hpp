@@ -16,7 +16,7 @@
 
 namespace celld::store {
 
-/// The parts of a stored job that its backlog depends on.
+/// The parts of a stored job that its backlog and the indexes depend on.
 struct Standing {
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
@@ -24,6 +24,7 @@ struct Standing {
   cells::JobId place = 0;
   LineMarks marks;
   cells::Lease lease;
+  std::optional<std::int64_t> turn;  ///< In its row: see turn_of.
 };
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
@@ -37,7 +38,8 @@ class Backlogs : public Names {
     cells::JobCounts counts;  ///< Of unfinished jobs.
     std::uint64_t settling = 0;
     std::uint64_t runnable = 0;
-    bool dirty = false;
+    bool dirty = false;     ///< It changed since the last commit.
+    bool unmerged = false;  ///< `route_changes` has a row of it.
 
     bool open() const { return counts.unfinished() + settling != 0; }
   };
@@ -49,8 +51,9 @@ class Backlogs : public Names {
     std::uint64_t open = 0;                                 ///< Unfinished and settling jobs.
   };
 
-  /// Loads everything from the database.
-  explicit Backlogs(Connection& connection);
+  /// Loads everything from the database. After a commit, `route_changes` has at most `changes_max`
+  /// rows.
+  Backlogs(Connection& connection, std::size_t changes_max);
 
   const cells::CellKey& cell(std::int64_t id) override;
   const RoutingKey& routing_key(std::int64_t id) override;
@@ -69,7 +72,9 @@ class Backlogs : public Names {
   void add(const Standing& job) { count(job, 1); }
   void remove(const Standing& job) { count(job, -1); }
 
-  /// Writes the counts that changed.
+  /// Writes the counts that changed. The rows of `routes` have as many keys as users have pairs of
+  /// cell and routing key, so a commit appends to `route_changes`, whose last row for a pair is the
+  /// valid one; when there are many changes, they go into `routes` in the order of its keys.
   void save();
 
  private:
@@ -77,16 +82,23 @@ class Backlogs : public Names {
   void count(const Standing& job, int one);
   void count_runnable(Cell& in, Backlog& backlog, int one);
   void load_backlogs(Connection& connection);
+  void save(Statement& statement, const Backlog& backlog);
+  void merge_changes();
 
   Statement insert_cell_;
   Statement insert_routing_key_;
   Statement save_backlog_;
+  Statement append_change_;
+  Statement drop_changes_;
+  const std::size_t changes_max_;
   std::map<cells::CellKey, std::int64_t> cell_ids_;
   std::map<RoutingKey, std::int64_t> routing_key_ids_;
   std::unordered_map<std::int64_t, Cell> cells_;
   std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
   std::unordered_map<std::uint64_t, Backlog> backlogs_;  ///< By both ids.
   std::vector<Backlog*> dirty_;
+  std::vector<Backlog*> unmerged_;
+  std::size_t changes_ = 0;  ///< Rows of `route_changes`.
 };
 
 }  // namespace celld::store

@@ -9,8 +9,8 @@
 namespace celld::store {
 namespace {
 
-/// Beyond this, appends are written before the sync. SQLite's unix VFS writes nothing of a buffer of
-/// 128 KiB.
+/// Beyond this, appends are written before the sync. SQLite's unix VFS writes nothing of a buffer
+/// of 128 KiB.
 constexpr std::size_t kept_bytes_max = 64 << 10;
 
 /// It lies behind the file object of the VFS below, which has its methods instead of its own.

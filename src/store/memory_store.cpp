@@ -73,9 +73,13 @@ JobsListed MemoryDisk::read(const ListJobs& request) const {
 
 OldestQueued MemoryDisk::read(const FindOldestQueued& request) const {
   const std::lock_guard lock{mutex_};
-  const auto found = queued_places_.find(request.cell);
-  if (found == queued_places_.end() || found->second.empty()) return {};
-  return {*found->second.begin()};
+  OldestQueued oldest;
+  for (const auto& cell : request.cells) {
+    const auto found = queued_places_.find(cell);
+    const bool none = found == queued_places_.end() || found->second.empty();
+    oldest.places.push_back(none ? 0 : *found->second.begin());
+  }
+  return oldest;
 }
 
 NeedsCounted MemoryDisk::read(const CountNeeds& request) const {

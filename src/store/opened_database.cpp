@@ -69,7 +69,7 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
       stats_(std::move(stats)),
       locks_(std::move(locks)),
       connection_(open_for_writing(path, options)),
-      jobs_(connection_, options.holds_page_max) {
+      jobs_(connection_, options.pages) {
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 

@@ -128,27 +128,16 @@ bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t c
   return connection_.changes() == 1;
 }
 
-namespace {
-
-std::string update_sql(const char* rest) {
-  std::string sql = "UPDATE jobs SET ";
-  sql += progress_assignments;
-  return sql += rest;
-}
-
-}  // namespace
-
 UpdateStatement::UpdateStatement(Connection& connection)
-    : keep_place_(connection, update_sql(" WHERE id = ?20")),
-      change_place_(connection, update_sql(", place = ?21 WHERE id = ?20")) {}
+    : statement_(connection, std::string{"UPDATE jobs SET "} + progress_assignments +
+                                 ", place = ?20 WHERE id = ?21") {}
 
-void UpdateStatement::run(const Job& job, const LineMarks& marks, bool with_place) {
+void UpdateStatement::run(const Job& job, const LineMarks& marks) {
   const ProgressTexts texts{job};
-  auto& statement = with_place ? change_place_ : keep_place_;
-  bind_progress(statement, job, marks, texts);
-  statement.bind(progress_columns + 1, static_cast<std::int64_t>(job.id));
-  if (with_place) statement.bind(progress_columns + 2, non_zero(job.place));
-  statement.run();
+  bind_progress(statement_, job, marks, texts);
+  statement_.bind(progress_columns + 1, non_zero(job.place));
+  statement_.bind(progress_columns + 2, static_cast<std::int64_t>(job.id));
+  statement_.run();
 }
 
 // --- Reading ---------------------------------------------------------------------------------

@@ -63,16 +63,14 @@ class InsertStatement {
   Statement statement_;
 };
 
-/// Writes everything of a job that can change. Most updates do not change the place; they have a
-/// statement of their own, which does not touch the index of lines.
+/// Writes everything of a job that can change, apart from its cell.
 class UpdateStatement {
  public:
   explicit UpdateStatement(Connection& connection);
-  void run(const cells::Job& job, const LineMarks& marks, bool with_place);
+  void run(const cells::Job& job, const LineMarks& marks);
 
  private:
-  Statement keep_place_;
-  Statement change_place_;
+  Statement statement_;
 };
 
 }  // namespace celld::store

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "src/store/job_indexes.hpp"
+
 namespace celld::store {
 namespace {
 
@@ -151,8 +153,100 @@ constexpr const char* version_3 = R"sql(
 CREATE INDEX jobs_ended ON jobs (finished_at) WHERE turn IS NULL;
 )sql";
 
+// Indexes that celld writes behind the commits (behind_index.hpp): of the jobs up to `indexed_id`
+// they have all keys, and of those up to `indexing_id` some. The last row of `route_changes` for a
+// cell and origin is valid instead of the row of `routes`; the view `route_counts` has the valid
+// ones.
+constexpr const char* version_4 = R"sql(
+-- Who stands in an entity's line, by the hash of the origin, entity type and entity id.
+CREATE TABLE lines (
+  hash  INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (hash, place, job)
+) WITHOUT ROWID;
+-- What a restart has something to do for, and in it, first, the runnable jobs, best first.
+CREATE TABLE turns (
+  cell   INTEGER NOT NULL,
+  origin INTEGER NOT NULL,
+  turn   INTEGER NOT NULL,
+  place  INTEGER NOT NULL,  -- 0: the job has none.
+  job    INTEGER NOT NULL,
+  PRIMARY KEY (cell, origin, turn, place, job)
+) WITHOUT ROWID;
+-- For lists.
+CREATE TABLE jobs_of_origin (
+  origin INTEGER NOT NULL,
+  job    INTEGER NOT NULL,
+  PRIMARY KEY (origin, job)
+) WITHOUT ROWID;
+CREATE TABLE jobs_of_entity (
+  hash INTEGER NOT NULL,  -- Of the entity id.
+  job  INTEGER NOT NULL,
+  PRIMARY KEY (hash, job)
+) WITHOUT ROWID;
+
+INSERT INTO lines SELECT line_hash(origin, entity_type, entity_id), place, id FROM jobs
+  WHERE place IS NOT NULL ORDER BY 1, 2, 3;
+INSERT INTO turns SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs
+  WHERE turn IS NOT NULL ORDER BY 1, 2, 3, 4, 5;
+INSERT INTO jobs_of_origin SELECT origin, id FROM jobs ORDER BY 1, 2;
+INSERT INTO jobs_of_entity SELECT entity_hash(entity_id), id FROM jobs ORDER BY 1, 2;
+INSERT INTO settings VALUES
+  ('indexed_id', (SELECT ifnull(max(id), 0) FROM jobs)),
+  ('indexing_id', (SELECT ifnull(max(id), 0) FROM jobs));
+DROP INDEX jobs_line;
+DROP INDEX jobs_turn;
+DROP INDEX jobs_by_origin;
+DROP INDEX jobs_by_entity;
+
+CREATE TABLE route_changes (
+  number       INTEGER PRIMARY KEY,
+  cell         INTEGER NOT NULL,
+  origin       INTEGER NOT NULL,
+  scheduled    INTEGER NOT NULL,
+  queued       INTEGER NOT NULL,
+  running      INTEGER NOT NULL,
+  retrying     INTEGER NOT NULL,
+  compensating INTEGER NOT NULL,
+  settling     INTEGER NOT NULL,
+  runnable     INTEGER NOT NULL
+);
+CREATE VIEW route_counts AS
+SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable
+FROM (SELECT *, max(number)
+      FROM (SELECT 0 AS number, * FROM routes UNION ALL SELECT * FROM route_changes)
+      GROUP BY cell, origin);
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3};
+constexpr std::array migrations{version_1, version_2, version_3, version_4};
+
+std::string_view text_of(sqlite3_value* value) {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  return {data == nullptr ? "" : data, static_cast<std::size_t>(sqlite3_value_bytes(value))};
+}
+
+// The hashes of job_indexes.hpp as functions of SQL, for migrations.
+void sql_entity_hash(sqlite3_context* context, int, sqlite3_value** arguments) {
+  sqlite3_result_int64(context, entity_hash(text_of(arguments[0])));
+}
+void sql_line_hash(sqlite3_context* context, int, sqlite3_value** arguments) {
+  sqlite3_result_int64(context, line_hash(sqlite3_value_int64(arguments[0]), text_of(arguments[1]),
+                                          text_of(arguments[2])));
+}
+
+void define_hashes(Connection& connection) {
+  constexpr int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+  const auto define = [&](const char* name, int arguments, auto* function) {
+    if (sqlite3_create_function_v2(connection.handle(), name, arguments, flags, nullptr, function,
+                                   nullptr, nullptr, nullptr) != SQLITE_OK) {
+      connection.fail("define a function");
+    }
+  };
+  define("entity_hash", 1, sql_entity_hash);
+  define("line_hash", 3, sql_line_hash);
+}
 
 /// "CELD": marks the file as a database of celld.
 constexpr std::int64_t application_id = 0x43454c44;
@@ -184,6 +278,7 @@ void migrate(Connection& connection, std::int64_t version) {
                         std::to_string(found) + ", but this celld supports versions up to " +
                         std::to_string(schema_version));
   }
+  define_hashes(connection);
   for (auto step = static_cast<std::size_t>(found); step < static_cast<std::size_t>(version);
        ++step) {
     apply_migration(connection, step);

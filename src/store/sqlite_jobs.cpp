@@ -13,6 +13,9 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
+/// The turns of runnable jobs are lower.
+constexpr std::int64_t first_turn_not_runnable = 10;
+
 RoutingKey routing_key_of(const JobSpec& spec) {
   return {spec.customer, spec.product};
 }
@@ -22,10 +25,11 @@ RoutingKey routing_key_of(const JobSpec& spec) {
 // `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs`: the turn
 // of a runnable job is 10 - priority, that of any other open job 10 + state (12: running), and
 // `marks & 2` is set while a job is held.
-SqliteJobs::SqliteJobs(Connection& connection, std::size_t holds_page_max)
+SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
     : connection_(connection),
-      holds_page_max_(holds_page_max),
-      backlogs_(connection),
+      pages_(pages),
+      backlogs_(connection, pages.route_changes),
+      indexes_(connection, pages.generation_jobs),
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
@@ -35,35 +39,25 @@ SqliteJobs::SqliteJobs(Connection& connection, std::size_t holds_page_max)
       select_key_(connection,
                   "SELECT job, digest FROM idempotency_keys WHERE customer = ?1 AND key = ?2"),
       select_standing_(connection,
-                       "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter"
+                       "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter, turn"
                        " FROM jobs WHERE id = ?1"),
       select_job_(connection, select_jobs("WHERE id = ?1")),
-      select_head_(connection,
-                   "SELECT id FROM jobs INDEXED BY jobs_line WHERE origin = ?1 AND entity_type = ?2"
-                   " AND entity_id = ?3 AND place > 0 ORDER BY place LIMIT 1"),
+      is_job_of_line_(connection,
+                      "SELECT 1 FROM jobs WHERE id = ?1 AND origin = ?2 AND entity_type = ?3"
+                      " AND entity_id = ?4"),
       update_marks_(connection,
                     "UPDATE jobs SET marks = ?2, turn = iif(?3, 10 - priority, 10 + state)"
-                    " WHERE id = ?1"),
+                    " WHERE id = ?1 RETURNING turn"),
       update_due_(connection, "UPDATE jobs SET due_at = ?2 WHERE id = ?1"),
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
-      select_open_(connection,
-                   "SELECT id FROM jobs INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2"
-                   " AND turn IS NOT NULL AND (?4 OR turn <> 12)"
-                   " ORDER BY turn, place, id LIMIT ?3"),
-      select_running_(
-          connection,
-          select_jobs("INDEXED BY jobs_turn WHERE cell = ?1 AND origin = ?2 AND turn = 12")),
       select_held_(connection, "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT ?1"),
       select_due_(connection,
                   "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
                   " AND due_at IS NOT NULL ORDER BY due_at, id"),
-      select_turns_(connection,
-                    "SELECT id, turn, place FROM jobs INDEXED BY jobs_turn WHERE cell = ?1"
-                    " AND origin = ?2 AND turn < 10 ORDER BY turn, place"),
       select_ended_(
           connection,
-          "SELECT id, labels, finished_at FROM jobs INDEXED BY jobs_ended WHERE turn IS NULL"
-          " AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
+          "SELECT id, labels, finished_at, origin, entity_id FROM jobs INDEXED BY jobs_ended"
+          " WHERE turn IS NULL AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
       delete_job_(connection, "DELETE FROM jobs WHERE id = ?1"),
       delete_label_(connection,
                     "DELETE FROM job_labels WHERE name = ?1 AND value = ?2 AND job = ?3"),
@@ -102,15 +96,17 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   const auto cell = backlogs_.cell_id(job.cell);
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
   LineMarks marks;
-  marks.head = job.place != 0 && line_is_empty(routing_key, job.spec->entity);
+  marks.head = job.place != 0 && head_of_line(routing_key, job.spec->entity) == 0;
   if (!insert_.run(job, marks, cell, routing_key)) return std::nullopt;
+  const auto inserted = standing(job, marks, cell, routing_key);
+  indexes_.add(job.id, inserted, job.spec->entity);
   insert_labels(job);
   if (request.idempotency) {
     insert_key_.bind(1, std::string_view{job.spec->customer});
     insert_key_.bind(2, std::string_view{request.idempotency->key}).bind(3, to_integer(job.id));
     insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
   }
-  backlogs_.add(standing(job, marks, cell, routing_key));
+  backlogs_.add(inserted);
   last_id_ = std::max({last_id_, job.id, job.place});
   if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
   return JobInserted{job.id, is_runnable(job.state, marks), {}};
@@ -148,7 +144,8 @@ void SqliteJobs::apply(const ClaimJob& request) {
     replace(*before, job, before->marks);
     return;
   }
-  const auto after = standing(*job, before->marks, before->cell, before->routing_key);
+  auto after = standing(*job, before->marks, before->cell, before->routing_key);
+  after.turn = before->turn;
   backlogs_.remove(*before);
   backlogs_.add(after);
   claims_[id] = {job, after};
@@ -249,14 +246,13 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
   using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
   std::vector<Rank> best;
   for (const auto* backlog : backlogs) {
-    const ResetAtEnd reset{select_turns_};
-    select_turns_.bind(1, backlog->cell).bind(2, backlog->routing_key);
-    for (std::size_t taken = 0; taken < limit && select_turns_.step();) {
-      const auto id = select_turns_.integer(0);
-      if (claims_.contains(to_id(id))) continue;
-      best.emplace_back(select_turns_.integer(1), select_turns_.integer(2), id);
-      ++taken;
-    }
+    std::size_t taken = 0;
+    const auto take = [&](std::int64_t turn, std::int64_t place, std::int64_t id) {
+      if (claims_.contains(to_id(id))) return true;
+      best.emplace_back(turn, place, id);
+      return ++taken < limit;
+    };
+    indexes_.scan_turns(backlog->cell, backlog->routing_key, 0, first_turn_not_runnable, take);
   }
   if (backlogs.size() > 1) std::sort(best.begin(), best.end());
   std::vector<JobId> ids;
@@ -283,6 +279,7 @@ void SqliteJobs::touch() {
 void SqliteJobs::commit() {
   enter();
   write_claims();
+  indexes_.write_behind();
   backlogs_.save();
   if (last_place_ != saved_last_place_) {
     save_setting_.bind(1, std::string_view{"last_place"}).bind(2, to_integer(last_place_)).run();
@@ -312,6 +309,7 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
   found.marks = decode_marks(row.integer(4));
   found.lease = {static_cast<std::uint64_t>(row.integer(5)),
                  static_cast<std::uint64_t>(row.integer(6))};
+  found.turn = row.optional_integer(7);
   return found;
 }
 
@@ -346,9 +344,11 @@ void SqliteJobs::note_place(JobId place) {
 /// Moves a job to another cell. It keeps its place and its marks.
 void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   if (job.cell == to) return;
-  backlogs_.remove(job);
+  const auto before = job;
   job.cell = to;
+  backlogs_.remove(before);
   backlogs_.add(job);
+  indexes_.change(id, before, job);
   update_cell_.bind(1, to_integer(id)).bind(2, to).run();
 }
 
@@ -359,29 +359,34 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
   const auto& entity = next->spec->entity;
   const bool enters = before.place == 0 && next->place != 0;
   const bool leaves = before.place != 0 && next->place == 0;
-  if (enters) marks.head = line_is_empty(before.routing_key, entity);
+  if (enters) marks.head = head_of_line(before.routing_key, entity) == 0;
   if (!is_open(*next)) marks = {};
+  const auto after = standing(*next, marks, before.cell, before.routing_key);
   claims_.erase(next->id);
-  update_.run(*next, marks, enters || leaves);
+  update_.run(*next, marks);
+  indexes_.change(next->id, before, after, entity);
   backlogs_.remove(before);
-  backlogs_.add(standing(*next, marks, before.cell, before.routing_key));
+  backlogs_.add(after);
   return leaves && before.marks.head ? promote_next(before.routing_key, entity) : nullptr;
 }
 
-bool SqliteJobs::line_is_empty(std::int64_t routing_key, const Entity& entity) {
-  const ResetAtEnd reset{select_head_};
-  select_head_.bind(1, routing_key).bind(2, std::string_view{entity.type});
-  return !select_head_.bind(3, std::string_view{entity.id}).step();
+/// The first job in the line, or 0.
+JobId SqliteJobs::head_of_line(std::int64_t routing_key, const Entity& entity) {
+  JobId head = 0;
+  indexes_.scan_line(routing_key, entity, [&](JobId id) {
+    const ResetAtEnd reset{is_job_of_line_};
+    is_job_of_line_.bind(1, to_integer(id)).bind(2, routing_key);
+    is_job_of_line_.bind(3, std::string_view{entity.type}).bind(4, std::string_view{entity.id});
+    if (is_job_of_line_.step()) head = id;
+    return head == 0;
+  });
+  return head;
 }
 
 /// Called after the head has left: makes the next job the head and returns it if it is runnable.
 JobPtr SqliteJobs::promote_next(std::int64_t routing_key, const Entity& entity) {
-  select_head_.bind(1, routing_key).bind(2, std::string_view{entity.type});
-  select_head_.bind(3, std::string_view{entity.id});
-  const bool found = select_head_.step();
-  const auto id = found ? to_id(select_head_.integer(0)) : 0;
-  select_head_.reset();
-  if (!found) return nullptr;
+  const auto id = head_of_line(routing_key, entity);
+  if (id == 0) return nullptr;
   write_claim(id);
   const auto row = load(id);
   auto marks = row.marks;
@@ -393,22 +398,33 @@ JobPtr SqliteJobs::promote_next(std::int64_t routing_key, const Entity& entity) 
 void SqliteJobs::set_marks(JobId id, const Standing& before, LineMarks marks) {
   auto after = before;
   after.marks = marks;
+  update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks));
+  update_marks_.bind(3, std::int64_t{is_runnable(before.state, marks)});
+  if (!update_marks_.step()) throw SqliteFailure("an index names a job that does not exist");
+  after.turn = update_marks_.integer(0);
+  update_marks_.finish();
+  update_marks_.reset();
+  indexes_.change(id, before, after);
   backlogs_.remove(before);
   backlogs_.add(after);
-  update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks));
-  update_marks_.bind(3, std::int64_t{is_runnable(before.state, marks)}).run();
 }
 
 void SqliteJobs::write_claims() {
-  for (const auto& [id, claim] : claims_) update_.run(*claim.job, claim.standing.marks, false);
+  for (const auto& [id, claim] : claims_) write(claim);
   claims_.clear();
 }
 
 void SqliteJobs::write_claim(JobId id) {
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
-  update_.run(*claim->second.job, claim->second.standing.marks, false);
+  write(claim->second);
   claims_.erase(claim);
+}
+
+void SqliteJobs::write(const Claim& claim) {
+  const auto& [job, before] = claim;
+  update_.run(*job, before.marks);
+  indexes_.change(job->id, before, standing(*job, before.marks, before.cell, before.routing_key));
 }
 
 }  // namespace celld::store

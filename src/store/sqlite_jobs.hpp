@@ -12,6 +12,8 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/backlogs.hpp"
+#include "src/store/job_indexes.hpp"
+#include "src/store/page_sizes.hpp"
 #include "src/store/record.hpp"
 #include "src/store/sqlite.hpp"
 
@@ -20,8 +22,7 @@ namespace celld::store {
 class SqliteJobs {
  public:
   /// Needs the only connection that writes, and an up-to-date schema.
-  /// A release reads `holds_page_max` held jobs at a time.
-  SqliteJobs(Connection& connection, std::size_t holds_page_max);
+  SqliteJobs(Connection& connection, const PageSizes& pages);
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&);
@@ -52,7 +53,8 @@ class SqliteJobs {
 
  private:
   /// A claimed job that is not in the database yet: if its end is recorded before the next commit,
-  /// the job needs one write instead of two. `backlogs_` already counts it as running.
+  /// the job needs one write instead of two. `backlogs_` already counts it as running. The turn of
+  /// `standing` is still that of its row.
   struct Claim {
     cells::JobPtr job;
     Standing standing;
@@ -66,23 +68,26 @@ class SqliteJobs {
   void note_place(cells::JobId place);
   void move(cells::JobId id, Standing& job, std::int64_t to);
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
-  bool line_is_empty(std::int64_t routing_key, const cells::Entity& entity);
+  cells::JobId head_of_line(std::int64_t routing_key, const cells::Entity& entity);
   cells::JobPtr promote_next(std::int64_t routing_key, const cells::Entity& entity);
   void set_marks(cells::JobId id, const Standing& before, LineMarks marks);
   void write_claims();
   void write_claim(cells::JobId id);
+  void write(const Claim& claim);
   void insert_labels(const cells::Job& job);
   std::vector<cells::JobId> due_jobs(std::int64_t cell, cells::WallTime now, std::size_t limit);
   std::optional<cells::WallTime> next_due(std::int64_t cell,
                                           const std::vector<cells::JobPtr>& excluded);
   void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
-  void remove(cells::JobId id, const std::map<std::string, std::string>& labels);
+  struct EndedRow;
+  void remove(const EndedRow& row);
   std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                     std::size_t limit);
 
   Connection& connection_;
-  const std::size_t holds_page_max_;
+  const PageSizes pages_;
   Backlogs backlogs_;
+  JobIndexes indexes_;
   InsertStatement insert_;
   UpdateStatement update_;
   Statement insert_label_;
@@ -90,15 +95,12 @@ class SqliteJobs {
   Statement select_key_;
   Statement select_standing_;
   Statement select_job_;
-  Statement select_head_;
+  Statement is_job_of_line_;
   Statement update_marks_;
   Statement update_due_;
   Statement update_cell_;
-  Statement select_open_;
-  Statement select_running_;
   Statement select_held_;
   Statement select_due_;
-  Statement select_turns_;
   Statement select_ended_;
   Statement delete_job_;
   Statement delete_label_;

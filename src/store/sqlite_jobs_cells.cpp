@@ -7,6 +7,13 @@ namespace celld::store {
 
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
+namespace {
+
+constexpr std::int64_t running_turn = 10 + static_cast<std::int64_t>(JobState::running);
+constexpr std::int64_t end_of_turns = 10 + job_state_count;
+
+}  // namespace
+
 EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
   apply(ReleaseHolds{});
@@ -19,7 +26,7 @@ void SqliteJobs::apply(const ReleaseHolds&) {
   touch();
   for (;;) {
     std::vector<JobId> held;
-    select_held_.bind(1, static_cast<std::int64_t>(holds_page_max_));
+    select_held_.bind(1, static_cast<std::int64_t>(pages_.holds));
     while (select_held_.step()) held.push_back(to_id(select_held_.integer(0)));
     select_held_.reset();
     if (held.empty()) return;
@@ -69,11 +76,12 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
   write_claims();
   const auto to = backlogs_.cell_id(request.to);
   std::vector<JobId> moving;
-  select_open_.bind(1, *from).bind(2, *routing_key);
-  select_open_.bind(3, static_cast<std::int64_t>(request.limit));
-  select_open_.bind(4, static_cast<std::int64_t>(request.running_too));
-  while (select_open_.step()) moving.push_back(to_id(select_open_.integer(0)));
-  select_open_.reset();
+  const auto take = [&](std::int64_t turn, std::int64_t, std::int64_t id) {
+    if (moving.size() >= request.limit) return false;
+    if (turn != running_turn || request.running_too) moving.push_back(to_id(id));
+    return true;
+  };
+  indexes_.scan_turns(*from, *routing_key, 0, end_of_turns, take);
   JobsMoved answer;
   for (const auto id : moving) {
     auto job = *standing_of(id);
@@ -93,11 +101,13 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   loaded.counts = cell.counts;
   for (const auto& [routing_key, backlog] : cell.backlogs) {
     if (backlog->counts[JobState::running] == 0) continue;
-    select_running_.bind(1, *id).bind(2, backlog->routing_key);
-    while (select_running_.step()) {
-      loaded.running.push_back(read_job(select_running_, backlogs_).job);
-    }
-    select_running_.reset();
+    std::vector<JobId> running;
+    indexes_.scan_turns(*id, backlog->routing_key, running_turn, running_turn + 1,
+                        [&](std::int64_t, std::int64_t, std::int64_t job) {
+                          running.push_back(to_id(job));
+                          return true;
+                        });
+    for (const auto job : running) loaded.running.push_back(load(job).job);
   }
   for (const auto& [claimed, claim] : claims_) {
     if (claim.standing.cell == *id) loaded.running.push_back(claim.job);

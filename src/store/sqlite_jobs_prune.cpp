@@ -9,16 +9,14 @@ namespace celld::store {
 
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
-namespace {
-
 /// A job to be removed. The labels are part of the keys of its rows in job_labels.
-struct EndedRow {
+struct SqliteJobs::EndedRow {
   JobId id = 0;
   std::map<std::string, std::string> labels;
   std::int64_t finished_at = 0;
+  std::int64_t routing_key = 0;
+  std::string entity_id;
 };
-
-}  // namespace
 
 EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   enter();
@@ -27,7 +25,11 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   select_ended_.bind(1, std::int64_t{request.before.time_since_epoch().count()});
   select_ended_.bind(2, static_cast<std::int64_t>(request.limit));
   while (select_ended_.step()) {
-    EndedRow row{to_id(select_ended_.integer(0)), {}, select_ended_.integer(2)};
+    EndedRow row{to_id(select_ended_.integer(0)),
+                 {},
+                 select_ended_.integer(2),
+                 select_ended_.integer(3),
+                 std::string{select_ended_.text(4)}};
     if (!select_ended_.is_null(1)) row.labels = read_labels(select_ended_.text(1));
     ended.push_back(std::move(row));
   }
@@ -36,7 +38,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   EndedPruned done;
   for (const auto& row : ended) {
     if (done.pruned > 0 && std::chrono::steady_clock::now() - started >= request.time_max) break;
-    remove(row.id, row.labels);
+    remove(row);
     done.reached = WallTime{milliseconds{row.finished_at}};
     ++done.pruned;
   }
@@ -45,15 +47,16 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
 }
 
 /// Backlogs do not count ended jobs outside a line. The id is never reused: a provider may know it.
-void SqliteJobs::remove(JobId id, const std::map<std::string, std::string>& labels) {
+void SqliteJobs::remove(const EndedRow& row) {
   touch();
-  note_place(id);
-  for (const auto& [name, value] : labels) {
+  note_place(row.id);
+  for (const auto& [name, value] : row.labels) {
     delete_label_.bind(1, std::string_view{name}).bind(2, std::string_view{value});
-    delete_label_.bind(3, to_integer(id)).run();
+    delete_label_.bind(3, to_integer(row.id)).run();
   }
-  delete_key_.bind(1, to_integer(id)).run();
-  delete_job_.bind(1, to_integer(id)).run();
+  delete_key_.bind(1, to_integer(row.id)).run();
+  delete_job_.bind(1, to_integer(row.id)).run();
+  indexes_.remove(row.id, row.routing_key, row.entity_id);
 }
 
 }  // namespace celld::store

@@ -1,8 +1,11 @@
 #include "src/store/sqlite_reads.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 
 #include "src/json/json.hpp"
+#include "src/store/job_indexes.hpp"
 #include "src/store/job_rules.hpp"
 
 namespace celld::store {
@@ -13,25 +16,41 @@ namespace {
 
 constexpr int busy_timeout_ms = 1000;
 
+// Parameters of statements that list jobs.
+constexpr int range_first = 1;
+constexpr int range_end = 2;
+
 /// The columns that a filter needs. They can be read without decoding the job.
 constexpr const char* filter_columns =
-    "SELECT jobs.id, state, origin, entity_type, entity_id, services, labels FROM ";
+    "SELECT jobs.id, state, jobs.origin, entity_type, entity_id, services, labels FROM ";
 
-/// Queued jobs have ten values of `turn`: one per priority if runnable, and 11 otherwise.
-constexpr const char* oldest_queued =
-    "WITH turns (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (11))"
-    " SELECT min((SELECT place FROM jobs INDEXED BY jobs_turn WHERE jobs.cell = routes.cell"
-    "  AND jobs.origin = routes.origin AND jobs.turn = turns.turn AND state = 1"
-    "  ORDER BY place LIMIT 1))"
-    " FROM cells JOIN routes ON routes.cell = cells.id CROSS JOIN turns"
-    " WHERE cells.customer = ?1 AND cells.product = ?2 AND queued > 0";
+constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'indexed_id'";
+
+// The tables of behind_index.hpp are complete up to the job ?1, the `indexed_id`. The rows of the
+// later jobs are read one by one.
+
+/// Of cell ?2, among the indexed jobs. Queued jobs have ten values of `turn`: one per priority if
+/// runnable, and 11 otherwise. Whether `queued` is still right in `routes`, `route_changes` knows.
+constexpr const char* oldest_indexed =
+    "WITH queued_turns (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (11)),"
+    " pairs (origin) AS (SELECT origin FROM routes WHERE cell = ?2 AND queued > 0"
+    "  UNION SELECT origin FROM route_changes WHERE cell = ?2)"
+    " SELECT min((SELECT turns.place FROM turns CROSS JOIN jobs ON jobs.id = turns.job"
+    "  WHERE turns.cell = ?2 AND turns.origin = pairs.origin AND turns.turn = queued_turns.turn"
+    "  AND turns.job <= ?1 AND state = 1 ORDER BY turns.place LIMIT 1))"
+    " FROM pairs CROSS JOIN queued_turns";
+constexpr const char* recent_queued =
+    "SELECT cell, place FROM jobs NOT INDEXED WHERE id > ?1 AND state = 1";
 
 /// The steps before a job's current one are done. States from 5 on are ended ones.
 constexpr const char* needs =
-    "SELECT service.value, count(*) FROM jobs INDEXED BY jobs_turn,"
-    " json_each(jobs.services) AS service"
-    " WHERE turn IS NOT NULL AND state < 5 AND service.key >= jobs.step"
-    "  AND service.value IN (SELECT value FROM json_each(?1)) GROUP BY service.value";
+    "WITH open (services, step) AS ("
+    " SELECT services, step FROM turns CROSS JOIN jobs ON jobs.id = turns.job"
+    "  WHERE turns.job <= ?1 AND state < 5"
+    " UNION ALL SELECT services, step FROM jobs NOT INDEXED WHERE id > ?1 AND state < 5)"
+    " SELECT service.value, count(*) FROM open, json_each(open.services) AS service"
+    " WHERE service.key >= open.step"
+    "  AND service.value IN (SELECT value FROM json_each(?2)) GROUP BY service.value";
 
 /// A read transaction: all statements in it see the same state.
 class Snapshot {
@@ -93,7 +112,10 @@ SqliteReads::SqliteReads(const std::string& path, const ReadLimits& limits)
       connection_(open_for_reading(path)),
       names_(connection_, limits.names_max),
       select_job_(connection_, select_jobs("WHERE id = ?1")),
-      select_oldest_(connection_, oldest_queued) {}
+      select_indexed_id_(connection_, indexed_id),
+      select_cell_(connection_, "SELECT id FROM cells WHERE customer = ?1 AND product = ?2"),
+      select_oldest_(connection_, oldest_indexed),
+      select_recent_queued_(connection_, recent_queued) {}
 
 JobFound SqliteReads::read(const FindJob& request) {
   const Snapshot snapshot{connection_};
@@ -107,8 +129,8 @@ JobsListed SqliteReads::read(const ListJobs& request) {
   const Snapshot snapshot{connection_};
   auto opened = sources(request.filter);
   for (auto& source : opened) {
-    source.bind(1, static_cast<std::int64_t>(range.first));
-    source.bind(2, static_cast<std::int64_t>(range.end));
+    source.bind(range_first, static_cast<std::int64_t>(range.first));
+    source.bind(range_end, static_cast<std::int64_t>(range.end));
   }
   Merged rows{std::move(opened)};
   std::size_t bytes = 0;
@@ -135,11 +157,39 @@ JobsListed SqliteReads::read(const ListJobs& request) {
 
 OldestQueued SqliteReads::read(const FindOldestQueued& request) {
   const Snapshot snapshot{connection_};
-  const ResetAtEnd reset{select_oldest_};
-  select_oldest_.bind(1, std::string_view{request.cell.customer});
-  select_oldest_.bind(2, std::string_view{request.cell.product});
-  if (!select_oldest_.step()) return {};
-  return {static_cast<JobId>(select_oldest_.integer(0))};
+  const auto indexed = indexed_id_now();
+  std::unordered_map<std::int64_t, std::int64_t> recent;  // By cell.
+  const ResetAtEnd reset{select_recent_queued_};
+  for (select_recent_queued_.bind(1, indexed); select_recent_queued_.step();) {
+    const auto place = select_recent_queued_.integer(1);
+    const auto [found, added] = recent.try_emplace(select_recent_queued_.integer(0), place);
+    if (!added) found->second = std::min(found->second, place);
+  }
+  OldestQueued oldest;
+  for (const auto& key : request.cells) {
+    auto place = std::numeric_limits<std::int64_t>::max();
+    if (const auto cell = cell_id(key)) {
+      if (const auto found = recent.find(*cell); found != recent.end()) place = found->second;
+      const ResetAtEnd reset_oldest{select_oldest_};
+      if (select_oldest_.bind(1, indexed).bind(2, *cell).step()) {
+        place = std::min(place, select_oldest_.optional_integer(0).value_or(place));
+      }
+    }
+    oldest.places.push_back(
+        place == std::numeric_limits<std::int64_t>::max() ? 0 : static_cast<JobId>(place));
+  }
+  return oldest;
+}
+
+std::optional<std::int64_t> SqliteReads::cell_id(const CellKey& key) {
+  const ResetAtEnd reset{select_cell_};
+  select_cell_.bind(1, std::string_view{key.customer}).bind(2, std::string_view{key.product});
+  return select_cell_.step() ? std::optional{select_cell_.integer(0)} : std::nullopt;
+}
+
+std::int64_t SqliteReads::indexed_id_now() {
+  const ResetAtEnd reset{select_indexed_id_};
+  return select_indexed_id_.step() ? select_indexed_id_.integer(0) : 0;
 }
 
 JobPtr SqliteReads::find(JobId id) {
@@ -148,8 +198,8 @@ JobPtr SqliteReads::find(JobId id) {
   return read_job(select_job_, names_).job;
 }
 
-/// Statements that, merged, list a superset of the jobs that match the filter. Parameters 1 and 2
-/// of each are the first id and the end of an id range. Uses the most selective index.
+/// Statements that, merged, list a superset of the jobs that match the filter. The parameters
+/// `range_first` and `range_end` of each are still to be bound. Uses the most selective index.
 std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   const auto statement = [this](const char* from, const char* order) {
     std::string sql = filter_columns;
@@ -158,22 +208,39 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
     return Statement{connection_, sql};
   };
   constexpr const char* by_id = " AND jobs.id >= ?1 AND jobs.id < ?2 ORDER BY jobs.id DESC";
+  constexpr const char* by_job = " AND job >= ?1 AND job < ?2 ORDER BY job DESC";
   std::vector<Statement> opened;
   if (filter.entity_id) {
-    opened.push_back(statement("jobs INDEXED BY jobs_by_entity WHERE entity_id = ?3", by_id));
-    opened.back().bind_copy(3, *filter.entity_id);
+    const auto indexed = indexed_id_now();
+    opened.push_back(
+        statement("jobs_of_entity CROSS JOIN jobs ON jobs.id = job"
+                  " WHERE hash = ?3 AND job <= ?4",
+                  by_job));
+    opened.back().bind(3, entity_hash(*filter.entity_id)).bind(4, indexed);
+    opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3 AND jobs.id > ?4", by_id));
+    opened.back().bind_copy(3, *filter.entity_id).bind(4, indexed);
   } else if (!filter.labels.empty()) {
     const auto& [name, value] = *filter.labels.begin();
     opened.push_back(
         statement("job_labels CROSS JOIN jobs ON jobs.id = job_labels.job"
                   " WHERE name = ?3 AND value = ?4",
-                  " AND job >= ?1 AND job < ?2 ORDER BY job DESC"));
+                  by_job));
     opened.back().bind_copy(3, name).bind_copy(4, value);
   } else if (const auto few = routing_keys(filter)) {
+    const auto indexed = indexed_id_now();
     for (const auto routing_key : *few) {
-      opened.push_back(statement("jobs INDEXED BY jobs_by_origin WHERE origin = ?3", by_id));
-      opened.back().bind(3, routing_key);
+      opened.push_back(
+          statement("jobs_of_origin CROSS JOIN jobs ON jobs.id = job"
+                    " WHERE jobs_of_origin.origin = ?3 AND job <= ?4",
+                    by_job));
+      opened.back().bind(3, routing_key).bind(4, indexed);
     }
+    const auto all = json::dump(json::Value(*few));
+    opened.push_back(
+        statement("jobs NOT INDEXED WHERE origin IN (SELECT value FROM json_each(?3))"
+                  " AND jobs.id > ?4",
+                  by_id));
+    opened.back().bind_copy(3, all).bind(4, indexed);
   } else if (filter.state && *filter.state != JobState::queued &&
              *filter.state != JobState::succeeded) {
     opened.push_back(
@@ -224,9 +291,10 @@ bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
 
 NeedsCounted SqliteReads::read(const CountNeeds& request) {
   NeedsCounted counted;
+  const Snapshot snapshot{connection_};
   const std::string services = json::dump(json::Value(request.services));
   Statement row{connection_, needs};
-  for (row.bind(1, std::string_view{services}); row.step();) {
+  for (row.bind(1, indexed_id_now()).bind(2, std::string_view{services}); row.step();) {
     counted.jobs[std::string{row.text(0)}] = static_cast<std::uint64_t>(row.integer(1));
   }
   return counted;

@@ -51,12 +51,17 @@ class SqliteReads {
   std::vector<Statement> sources(const cells::JobFilter& filter);
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);
+  std::optional<std::int64_t> cell_id(const cells::CellKey& key);
+  std::int64_t indexed_id_now();
 
   const ReadLimits limits_;
   Connection connection_;
   CachedNames names_;
   Statement select_job_;
+  Statement select_indexed_id_;
+  Statement select_cell_;
   Statement select_oldest_;
+  Statement select_recent_queued_;
 };
 
 }  // namespace celld::store

@@ -18,6 +18,7 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/group_commit.hpp"
+#include "src/store/page_sizes.hpp"
 #include "src/store/read_limits.hpp"
 #include "src/store/store.hpp"
 
@@ -29,7 +30,7 @@ struct SqliteOptions {
   bool compact = false;           ///< Rewrite the database without its unused pages.
   BatchOptions batches;
   std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.
-  std::size_t holds_page_max = 1000;  ///< Held jobs that a release reads at a time.
+  PageSizes pages;
   ReadLimits reads;
   BackupOptions backup;
   /// False: the actors run on the scheduler of the actor system, for tests on virtual time.

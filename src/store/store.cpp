@@ -11,6 +11,7 @@ SqliteOptions sqlite_options(const config::Store& configured, const std::string&
   SqliteOptions options;
   options.data_directory = data_directory;
   options.path = configured.path;
+  options.pages.generation_jobs = configured.recent_jobs / 2;
   return options;
 }
 

@@ -89,12 +89,15 @@ Problem not_attached() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
 }
 
+/// Ages of oldest jobs that are read at a time.
+constexpr std::size_t ages_max = 100;
+
 /// Cells whose statuses are known, while the ages of their oldest jobs are being read.
 struct Gathering {
   std::vector<CellView> views;
   std::function<Response(const std::vector<CellView>&)> render;
   Responder responder;
-  std::size_t next = 0;  ///< The first cell whose age is not known yet.
+  std::vector<std::size_t> without_age;  ///< Views of cells with queued jobs.
 };
 
 class GatewayActor : public Gateway::base {
@@ -360,22 +363,31 @@ class GatewayActor : public Gateway::base {
   /// Reads the age of each cell's oldest queued job, then renders.
   void gather(const std::vector<CellStatus>& cells, const Responder& responder,
               std::function<Response(const std::vector<CellView>&)> render) {
-    auto gathering = std::make_shared<Gathering>(Gathering{{}, std::move(render), responder});
-    for (const CellStatus& status : cells) gathering->views.push_back({status});
+    auto gathering = std::make_shared<Gathering>(Gathering{{}, std::move(render), responder, {}});
+    for (const CellStatus& status : cells) {
+      if (status.queue.counts[cells::JobState::queued] != 0) {
+        gathering->without_age.push_back(gathering->views.size());
+      }
+      gathering->views.push_back({status});
+    }
     ask_ages(gathering);
   }
 
-  /// One after the other, so that other reads need not wait for all of them.
+  /// Some at a time, so that other reads need not wait for all of them.
   void ask_ages(const std::shared_ptr<Gathering>& gathering) {
-    auto& [views, render, responder, next] = *gathering;
-    while (next < views.size() && views[next].status.queue.counts[cells::JobState::queued] == 0) {
-      ++next;
-    }
-    if (next == views.size()) return responder.answer(render(views));
-    read<cells::OldestQueued>(cells::FindOldestQueued{views[next].status.key}, responder,
-                              [this, gathering](const cells::OldestQueued& oldest) {
-                                gathering->views[gathering->next++].oldest_queued =
-                                    age(oldest.place);
+    auto& [views, render, responder, without_age] = *gathering;
+    if (without_age.empty()) return responder.answer(render(views));
+    const auto count = std::min(ages_max, without_age.size());
+    const std::vector<std::size_t> asked(without_age.end() - static_cast<std::ptrdiff_t>(count),
+                                         without_age.end());
+    without_age.resize(without_age.size() - count);
+    cells::FindOldestQueued question;
+    for (const auto view : asked) question.cells.push_back(views[view].status.key);
+    read<cells::OldestQueued>(std::move(question), responder,
+                              [this, gathering, asked](const cells::OldestQueued& oldest) {
+                                for (std::size_t i = 0; i < asked.size(); ++i) {
+                                  gathering->views[asked[i]].oldest_queued = age(oldest.places[i]);
+                                }
                                 ask_ages(gathering);
                               });
   }

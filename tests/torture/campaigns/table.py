@@ -35,7 +35,7 @@ CAMPAIGNS = (
     Campaign(
         name="failing-disks", promises="P1, P2",
         what="a celld whose N-th disk call fails, and the same celld after a restart",
-        unit="runs", goal=6_880,
+        unit="runs", goal=7_040,
         command=("tests/torture/disk/failing_disk.py", *SHARED),
         needs=("build/celld", "build/celld_power_cuts", "build/celld_disk_shim.so"),
         slice_min_s=20),

@@ -75,7 +75,7 @@ def _audit_counts(faults, database):
     """The stored counts must match the rows, and no entity may have two running jobs."""
     counted = database.execute(
         "SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, "
-        "runnable FROM routes WHERE scheduled + queued + running + retrying + compensating + "
+        "runnable FROM route_counts WHERE scheduled + queued + running + retrying + compensating + "
         "settling + runnable > 0 ORDER BY cell, origin").fetchall()
     # A job is open until it has ended and left its line. Only runnable jobs have turns up to 9.
     actual = database.execute(

@@ -542,14 +542,14 @@ class Database(Directory):
                                    entity_type, entity_id, lease_epoch, step, interruptions);
                 CREATE TABLE job_labels (name, value, job);
                 CREATE TABLE idempotency_keys (key, job);
-                CREATE TABLE routes (cell, origin, scheduled, queued, running, retrying,
+                CREATE TABLE route_counts (cell, origin, scheduled, queued, running, retrying,
                                      compensating, settling, runnable);
                 CREATE VIEW jobs_for_people AS SELECT id, CASE state WHEN 1 THEN 'queued'
                   WHEN 2 THEN 'running' WHEN 5 THEN 'succeeded' END AS state FROM jobs;
                 INSERT INTO jobs VALUES (1, 1, 1, 5, NULL, NULL, 'zone', 'e', 1, 1, 0);
                 INSERT INTO job_labels VALUES ('key', 'k1', 1);
                 INSERT INTO idempotency_keys VALUES ('k1', 1);
-                INSERT INTO routes VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0);""" + more)
+                INSERT INTO route_counts VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0);""" + more)
 
     def assert_database(self, more, *kinds):
         self.database(more)
@@ -571,13 +571,13 @@ class Database(Directory):
 
     def test_the_audit_detects_an_end_that_is_not_in_the_database(self):
         self.assert_database("UPDATE jobs SET state = 1, place = 1, turn = 11; "
-                             "UPDATE routes SET queued = 1;",
+                             "UPDATE route_counts SET queued = 1;",
                              "database and API disagree")
 
     def test_the_audit_detects_a_wrong_count_of_each_kind(self):
         for count in ("scheduled", "queued", "running", "retrying", "compensating", "settling",
                       "runnable"):
-            self.assert_database(f"UPDATE routes SET {count} = 1;",
+            self.assert_database(f"UPDATE route_counts SET {count} = 1;",
                                  "a cell's stored counts are wrong")
             os.unlink(self.path("celld.db"))
 
@@ -586,12 +586,12 @@ class Database(Directory):
                                 INSERT INTO jobs VALUES
                                   (2, 1, 1, 1, 2, 5, 'zone', 'f', NULL, 0, 0);
                                 INSERT INTO job_labels VALUES ('key', 'k2', 2);
-                                UPDATE routes SET settling = 1, queued = 1, runnable = 1;""")
+                                UPDATE route_counts SET settling = 1, queued = 1, runnable = 1;""")
 
     TWO_JOBS = """INSERT INTO jobs VALUES (2, 1, 1, 2, 2, {}, 'zone', 'e', 7, 1, 2),
                                           (3, 1, 1, {}, 3, {}, 'zone', 'e', NULL, 0, 0);
                   INSERT INTO job_labels VALUES ('key', 'k2', 2), ('key', 'k3', 3);
-                  UPDATE routes SET running = {}, queued = {}, runnable = {};"""
+                  UPDATE route_counts SET running = {}, queued = {}, runnable = {};"""
 
     def test_the_audit_detects_two_jobs_of_an_entity_that_may_run(self):
         found = "two jobs of an entity may run in the database"

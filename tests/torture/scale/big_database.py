@@ -1,6 +1,7 @@
 """A database with many jobs, written without celld, which would need minutes to accept a million."""
 
 import collections
+import functools
 import os
 import sqlite3
 import time
@@ -33,6 +34,35 @@ def _jobs(count, origins, parameters, now_ms):
                parameters)
 
 
+def _fnv(text, state=0xcbf29ce484222325):
+    """The hash of src/store/job_indexes.hpp, before its sign."""
+    for byte in text.encode():
+        state = (state ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return state
+
+
+def _signed(state):
+    return state - (1 << 64) if state >> 63 else state
+
+
+def _index(database, count):
+    """The tables that celld writes behind the commits: see src/store/behind_index.hpp."""
+    lines = functools.cache(lambda origin: _fnv(f"{origin}\0{TYPE}\0"))
+    database.create_function("line_hash", 2, lambda origin, entity: _signed(
+        _fnv(entity, lines(origin))), deterministic=True)
+    database.create_function("entity_hash", 1, lambda entity: _signed(_fnv(entity)),
+                             deterministic=True)
+    for sql in ("lines SELECT line_hash(origin, entity_id), place, id FROM jobs "
+                "WHERE place IS NOT NULL ORDER BY 1, 2, 3",
+                "turns SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs "
+                "WHERE turn IS NOT NULL ORDER BY 1, 2, 3, 4, 5",
+                "jobs_of_origin SELECT origin, id FROM jobs ORDER BY 1, 2",
+                "jobs_of_entity SELECT entity_hash(entity_id), id FROM jobs ORDER BY 1, 2"):
+        database.execute("INSERT INTO " + sql)
+    database.execute("UPDATE settings SET value = ?1 WHERE name IN ('indexed_id', 'indexing_id')",
+                     (count,))
+
+
 def _fill(database, count, origins, parameters):
     now_ms = int(time.time() * 1000)
     groups = collections.Counter(1 + group % origins for group in range(count // len(GROUP)))
@@ -52,6 +82,7 @@ def _fill(database, count, origins, parameters):
         _jobs(count, origins, parameters, now_ms))
     database.executemany("INSERT INTO job_labels VALUES ('ticket', ?1, ?2)",
                          ((f"T-{number}", number) for number in range(1, count + 1)))
+    _index(database, count)
 
 
 def make(path, count, origins, parameter_bytes=300):

@@ -103,7 +103,7 @@ Operation Generator::next() {
 Look Generator::look() {
   switch (dice_.below(6)) {
     case 0:
-      return FindOldestQueued{some_cell()};
+      return FindOldestQueued{{some_cell(), some_cell()}};
     case 1:
       return CountNeeds{dice_.one_in(2) ? std::set<std::string>{"dns", "billing", "mail"}
                                         : std::set<std::string>{"billing"}};

@@ -35,7 +35,7 @@ constexpr std::size_t steps_max = 250;
 
 struct Limits {
   ReadLimits reads;
-  std::size_t holds_page_max = 1000;
+  celld::store::PageSizes pages;
   std::size_t batch_operations_max = 4096;
   std::size_t batch_bytes_max = 8 << 20;
   milliseconds claim_delay{5};
@@ -48,7 +48,9 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.reads.rows_max = 3;
   if (dice.one_in(2)) limits.reads.merged_max = 3;
   if (dice.one_in(2)) limits.reads.names_max = 3;
-  if (dice.one_in(2)) limits.holds_page_max = 3;
+  if (dice.one_in(2)) limits.pages.holds = 3;
+  if (dice.one_in(2)) limits.pages.generation_jobs = 3;
+  if (dice.one_in(2)) limits.pages.route_changes = 3;
   if (dice.one_in(2)) limits.batch_operations_max = 1 + dice.below(6);
   if (dice.one_in(3)) limits.batch_bytes_max = 2000;
   limits.claim_delay = milliseconds{1 + dice.below(5)};
@@ -158,7 +160,7 @@ class Run {
     options.batches.bytes_max = limits_.batch_bytes_max;
     options.batches.claim_delay = limits_.claim_delay;
     options.wal_pages_max = limits_.wal_pages_max;
-    options.holds_page_max = limits_.holds_page_max;
+    options.pages = limits_.pages;
     options.reads = limits_.reads;
     options.own_threads = false;
     options.events.on_fatal = [record = sqlite_.record](const std::string&) {

@@ -69,7 +69,7 @@ Faults bad_host(const std::string& host) {
 TEST_CASE("a full configuration is read as written") {
   const Config config = good(R"({
     "listen": {"host": "localhost", "port": 0},
-    "store": {"type": "sqlite", "path": "jobs.db"},
+    "store": {"type": "sqlite", "path": "jobs.db", "recent_jobs": 5000},
     "services": {
       "web": {"type": "http", "url": "https://api.example:8443/x?y=1", "settle_ms": 250,
               "headers": {"X-API-Key": "env:DNS_KEY", "X-File": "file:/run/secrets/key",
@@ -86,6 +86,7 @@ TEST_CASE("a full configuration is read as written") {
   CHECK(config.listen.host == "localhost");
   CHECK(config.listen.port == 0);
   CHECK(config.store.path == "jobs.db");
+  CHECK(config.store.recent_jobs == 5000);
   CHECK(config.shutdown_grace == milliseconds(1234));
   CHECK(config.retention == milliseconds(5000));
 
@@ -127,6 +128,7 @@ TEST_CASE("omitted members have their documented defaults") {
   CHECK(config.listen.host == "127.0.0.1");
   CHECK(config.listen.port == 8080);
   CHECK(config.store.path == "celld.db");
+  CHECK(config.store.recent_jobs == 32768);
   CHECK(config.shutdown_grace == milliseconds(30000));
   CHECK(config.retention == std::chrono::hours(7 * 24));
   CHECK(config.cells[0].settings == cells::CellSettings{});
@@ -136,7 +138,7 @@ TEST_CASE("omitted members have their documented defaults") {
 TEST_CASE("all faults are reported at once, each with its pointer") {
   const Faults faults = bad(R"({
     "listen": {"host": "0.0.0.0", "port": 70000, "tls": true},
-    "store": {"type": "postgresql", "path": ""},
+    "store": {"type": "postgresql", "path": "", "recent_jobs": 99},
     "services": {
       "a/b": {"type": "simulated", "failure_rate": 1.5},
       "cmd": {"type": "command", "argv": ["x"]},
@@ -157,6 +159,7 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/listen/tls", "must be an object"},
                {"/store/type", "must be \"sqlite\""},
                {"/store/path", "must not be empty"},
+               {"/store/recent_jobs", "must be from 100 to 1000000"},
                {"/services/a~1b", "must have a name that matches " + name_rule},
                {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
                {"/services/cmd/argv/0",

@@ -54,8 +54,9 @@ caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
 
 /// Every oldest job has waited for two seconds.
 caf::behavior reader_of_old_jobs(caf::event_based_actor*) {
-  return {[](const cells::FindOldestQueued&) {
-    return cells::OldestQueued{cells::first_job_id_at(cells::WallTime{std::chrono::seconds(1)})};
+  return {[](const cells::FindOldestQueued& request) {
+    const auto place = cells::first_job_id_at(cells::WallTime{std::chrono::seconds(1)});
+    return cells::OldestQueued{std::vector(request.cells.size(), place)};
   }};
 }
 

@@ -1,12 +1,15 @@
 // Databases of every released schema version, each made by the celld that introduced the version
 // (golden/make). A change of a released migration makes one of these tests fail.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "src/store/schema.hpp"
+#include "tests/unit/src/store/index_tables.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
 using namespace cells;         // NOLINT: tests of the port.
@@ -66,6 +69,10 @@ class Interruption {
 
 const std::string all_jobs = "SELECT * FROM jobs ORDER BY id";
 
+bool holds(const std::vector<JobPtr>& jobs, JobId id) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) { return job->id == id; });
+}
+
 }  // namespace
 
 TEST_CASE("no released migration has been edited") {
@@ -88,8 +95,10 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
     SqliteOptions options;
     options.data_directory = directory.path().string();
     std::vector<std::string> before;
+    std::size_t ended = 0;
     {
       auto golden = make_golden((directory.path() / "celld.db").string(), version);
+      ended = rows(golden, "SELECT id FROM jobs WHERE state >= 5 AND place IS NULL").size();
       before = rows(golden, all_jobs);
       REQUIRE(before.size() >= 14);
     }
@@ -102,7 +111,20 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
     }
     ListJobs every_job;
     every_job.limit = 1000;
-    CHECK(client.ask(every_job).jobs.size() == before.size());
+    const auto jobs = client.ask(every_job).jobs;
+    CHECK(jobs.size() == before.size());
+    for (const auto& job : jobs) {
+      ListJobs of_entity;
+      of_entity.filter.customer = job->spec->customer;
+      CHECK(holds(client.ask(of_entity).jobs, job->id));
+      of_entity.filter.entity_id = job->spec->entity.id;
+      CHECK(holds(client.ask(of_entity).jobs, job->id));
+    }
+    check_indexes(under_test.database());
+    const auto pruned =
+        client.ask(PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100});
+    CHECK(pruned.pruned == ended);
+    check_indexes(under_test.database());
     const auto overrides = client.ask(LoadCells{}).overrides;
     CHECK(overrides.at({"acme", "*"}).pool_size == 7);
     if (version >= 2) {

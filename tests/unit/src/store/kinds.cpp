@@ -46,6 +46,12 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
   static const std::vector<std::pair<std::string, MakeStore>> kinds{
       {"memory", [] { return std::make_unique<MemoryUnderTest>(); }},
       {"SQLite", [] { return std::make_unique<SqliteUnderTest>(); }},
+      {"SQLite that writes its indexes after each third job",
+       [] {
+         SqliteOptions options;
+         options.pages = {.holds = 3, .generation_jobs = 3, .route_changes = 3};
+         return std::make_unique<SqliteUnderTest>(options);
+       }},
   };
   return kinds;
 }

@@ -204,17 +204,17 @@ TEST_CASE("the end of a page reveals nothing about jobs that its filter excludes
 
 TEST_CASE("the oldest queued job of a cell is found, even behind a running job") {
   with_each_store([](Client& client, StoreUnderTest&) {
-    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 0);
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{0});
     const auto first = sketch_job({.id = 1});
     client.ask(InsertJob{first});
     client.ask(InsertJob{sketch_job({.id = 2})});
     client.ask(InsertJob{sketch_job({.id = 3, .entity = "other", .customer = "b", .priority = 9})});
     client.ask(InsertJob{sketch_job({.id = 4, .entity = "x", .run_at = at_ms(10)})});
-    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 1);
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{1});
     client.tell(ClaimJob{running(first, {1, 1})});
     client.ask(FlushStore{});
-    CHECK(client.ask(FindOldestQueued{acme_cell}).place == 2);
-    CHECK(client.ask(FindOldestQueued{{"nobody", "*"}}).place == 0);
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{2});
+    CHECK(client.ask(FindOldestQueued{{{"nobody", "*"}}}).places == std::vector<JobId>{0});
   });
 }
 

@@ -203,12 +203,13 @@ TEST_CASE("the counts of the backlogs match the jobs") {
   }
   client.ask(FlushStore{});
   const auto count = [&](const char* sql) { return query(under_test.database(), sql); };
-  CHECK(count("SELECT queued FROM routes") == 70);
+  CHECK(count("SELECT queued FROM route_counts") == 70);
   CHECK(count("SELECT count(*) FROM jobs WHERE state = 1") == 70);
-  CHECK(count("SELECT running FROM routes") == 10);
+  CHECK(count("SELECT running FROM route_counts") == 10);
   CHECK(count("SELECT count(*) FROM jobs WHERE state = 2") == 10);
-  CHECK(count("SELECT settling FROM routes") == 10);
-  CHECK(count("SELECT runnable FROM routes") == count("SELECT count(*) FROM jobs WHERE turn < 10"));
+  CHECK(count("SELECT settling FROM route_counts") == 10);
+  CHECK(count("SELECT runnable FROM route_counts") ==
+        count("SELECT count(*) FROM jobs WHERE turn < 10"));
 }
 
 TEST_CASE("a full disk fails every request, is reported once, and acknowledges no write") {
@@ -274,7 +275,7 @@ TEST_CASE("the reason of a failure is reported before any request is answered wi
 
 TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it short") {
   SqliteOptions options;
-  options.wal_pages_max = 100;
+  options.wal_pages_max = 50;
   options.batches.operations_max = 100;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 5001) == 5000);
@@ -323,49 +324,6 @@ TEST_CASE("migrating twice changes nothing the second time") {
   CHECK(connection.query_integer("PRAGMA user_version") == schema_version);
   migrate(connection);
   CHECK(connection.query_integer("SELECT count(*) FROM jobs_for_people") == 0);
-}
-
-TEST_CASE("a database of schema version 1 is migrated with its jobs") {
-  SqliteUnderTest under_test;
-  Client client{under_test};
-  client.ask(InsertJob{job_of(1)});
-  under_test.close();
-  {
-    Connection connection{under_test.database(), Connection::Access::read_write};
-    connection.execute("DROP INDEX jobs_ended");
-    connection.execute("DROP TABLE idempotency_keys");
-    connection.execute("DROP TABLE cell_overrides");
-    connection.execute("CREATE TABLE pool_overrides (cell INTEGER PRIMARY KEY, size INTEGER)");
-    connection.execute("INSERT INTO pool_overrides SELECT id, 7 FROM cells");
-    connection.execute("PRAGMA user_version = 1");
-  }
-  under_test.open();
-  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
-  CHECK(client.ask(FindJob{1}).job->state == JobState::queued);
-  const CellOverride seven{7, CellState::active};
-  CHECK(client.ask(LoadCells{}).overrides == std::map<CellKey, CellOverride>{{acme_cell, seven}});
-  const Idempotency key{"key", "digest"};
-  CHECK_FALSE(client.ask(InsertJob{job_of(2), key}).holder.job);
-  CHECK(client.ask(InsertJob{job_of(3), key}).holder.job->id == 2);
-}
-
-TEST_CASE("a database of schema version 2 is migrated, and its ended jobs can be pruned") {
-  SqliteUnderTest under_test;
-  Client client{under_test};
-  for (const JobId id : {1, 2}) client.ask(InsertJob{job_of(id)});
-  client.tell(ClaimJob{running(job_of(1), {1, 1})});
-  client.ask(RecordJob{{1, 1}, ended(running(job_of(1), {1, 1}))});
-  under_test.close();
-  {
-    Connection connection{under_test.database(), Connection::Access::read_write};
-    connection.execute("DROP INDEX jobs_ended");
-    connection.execute("PRAGMA user_version = 2");
-  }
-  under_test.open();
-  CHECK(query(under_test.database(), "PRAGMA user_version") == schema_version);
-  CHECK(client.ask(PruneEnded{at_ms(5001), 10}).pruned == 1);
-  CHECK_FALSE(client.ask(FindJob{1}).job);
-  CHECK(client.ask(FindJob{2}).job->state == JobState::queued);
 }
 
 TEST_CASE("the space of pruned jobs is reused, and no rows of them remain") {

@@ -228,7 +228,7 @@ TEST_CASE("a cell is shown with the age of its oldest queued job") {
     return described;
   };
   daemon.script->oldest = [](const cells::FindOldestQueued&) {
-    return cells::OldestQueued{cells::first_job_id_at(wall_now - milliseconds(350)) + 5};
+    return cells::OldestQueued{{cells::first_job_id_at(wall_now - milliseconds(350)) + 5}};
   };
   const Answer answer = get(daemon, "/v1/cells/acme/*");
   CHECK(answer.status == 200);
@@ -250,8 +250,12 @@ TEST_CASE("a list of cells shows the age of each cell's oldest queued job") {
         cells::CellKey{"c", "*"}};
   };
   daemon.script->oldest = [](const cells::FindOldestQueued& message) {
-    return cells::OldestQueued{
-        cells::first_job_id_at(wall_now - milliseconds(message.cell.customer == "a" ? 10 : 20))};
+    cells::OldestQueued oldest;
+    for (const auto& cell : message.cells) {
+      oldest.places.push_back(
+          cells::first_job_id_at(wall_now - milliseconds(cell.customer == "a" ? 10 : 20)));
+    }
+    return oldest;
   };
   const Answer first = get(daemon, "/v1/cells");
   REQUIRE(first.body["items"].size() == 3);

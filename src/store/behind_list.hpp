@@ -1,0 +1,48 @@
+// Which jobs have a certain property, such as an entity, for readers. Like a BehindIndex, it is
+// written to its table behind the commits, by generations of jobs; but the writer never looks
+// anything up in it. What is not written yet, a reader finds by reading the rows of all jobs with
+// an id above Generations::written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/store/behind_index.hpp"
+
+namespace celld::store {
+
+class BehindList {
+ public:
+  /// The table has the columns `column` and `job`.
+  BehindList(Connection& connection, const char* table, const char* column,
+             const Generations& generations);
+
+  void add(std::int64_t property, std::int64_t job);
+  /// The row of the job must be removed in the same transaction.
+  void remove(std::int64_t property, std::int64_t job);
+
+  // As in BehindIndex; after the last `load` comes `finish_loading`.
+  void load(std::int64_t property, std::int64_t job) {
+    (job <= generations_.moving ? moving_ : recent_).emplace_back(property, job);
+  }
+  void finish_loading();
+  void start_move();
+  std::size_t move(std::size_t limit);
+  void end_move();
+
+ private:
+  using Entries = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+  void run(Statement& statement, std::int64_t property, std::int64_t job);
+
+  const Generations& generations_;
+  Statement insert_;
+  Statement delete_;
+  Entries recent_;
+  Entries moving_;  ///< Sorted.
+  std::size_t moved_ = 0;
+};
+
+}  // namespace celld::store

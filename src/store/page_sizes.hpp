@@ -1,0 +1,17 @@
+// How much the SQLite store's writer handles at a time.
+#pragma once
+
+#include <cstddef>
+
+namespace celld::store {
+
+struct PageSizes {
+  std::size_t holds = 1000;  ///< Held jobs that a release reads.
+  /// Recent jobs whose keys are written behind together (behind_index.hpp). Up to twice as many are
+  /// indexed in memory; a start reads their rows.
+  std::size_t generation_jobs = 16384;
+  /// Changes of backlogs that are appended before they are merged into the table of all backlogs.
+  std::size_t route_changes = 2048;
+};
+
+}  // namespace celld::store

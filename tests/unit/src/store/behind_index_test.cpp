@@ -1,0 +1,183 @@
+// Indexes that are written behind the commits. The contract tests also run on a store that writes
+// them after each third job; here, on what its tables hold meanwhile.
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/store/job_indexes.hpp"
+#include "tests/unit/src/store/index_tables.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
+
+using namespace cells;         // NOLINT: tests of the port.
+using namespace celld::store;  // NOLINT
+using namespace celld::store::test;
+
+namespace {
+
+std::int64_t query(const std::string& database, const std::string& sql) {
+  return Connection{database, Connection::Access::read_only}.query_integer(sql.c_str());
+}
+
+std::int64_t setting(const std::string& database, const std::string& name) {
+  return query(database, "SELECT value FROM settings WHERE name = '" + name + "'");
+}
+
+SqliteOptions generations_of(std::size_t jobs) {
+  SqliteOptions options;
+  options.pages.generation_jobs = jobs;
+  return options;
+}
+
+/// Clients of a store that do, at random, all that changes an index.
+class Users {
+ public:
+  Users(Client& client, unsigned seed) : client_(client), random_(seed) {}
+
+  void act() {
+    switch (draw(8)) {
+      case 0:
+      case 1:
+      case 2:
+        return insert();
+      case 3:
+        return claim();
+      case 4:
+        return end();
+      case 5:
+        return hold_or_release();
+      case 6:
+        return move();
+      default:
+        return prune();
+    }
+  }
+
+ private:
+  std::size_t draw(std::size_t end) { return random_() % end; }
+
+  void insert() {
+    // Ids need not come in order.
+    const auto id = ++last_ + (draw(4) == 0 ? 100 : 0);
+    const auto job = sketch_job({.id = id,
+                                 .entity = "e" + std::to_string(draw(5)),
+                                 .customer = draw(2) == 0 ? "a" : "b",
+                                 .priority = static_cast<int>(1 + draw(9))});
+    if (!used_.insert(id).second) return;
+    client_.ask(InsertJob{job});
+    jobs_[id] = job;
+  }
+  JobPtr some_job() {
+    if (jobs_.empty()) return nullptr;
+    return std::next(jobs_.begin(), static_cast<std::ptrdiff_t>(draw(jobs_.size())))->second;
+  }
+  void claim() {
+    const auto job = some_job();
+    if (!job || job->state != JobState::queued) return;
+    jobs_[job->id] = running(job, {1, ++lease_});
+    client_.tell(ClaimJob{jobs_[job->id]});
+  }
+  void end() {
+    const auto job = some_job();
+    if (!job || job->state != JobState::running) return;
+    client_.ask(RecordJob{job->lease, draw(2) == 0 ? ended(job) : settling(job, at_ms(9))});
+    jobs_.erase(job->id);
+  }
+  void hold_or_release() {
+    if (draw(4) == 0) return client_.tell(ReleaseHolds{});
+    if (const auto job = some_job()) client_.tell(HoldJob{job->id});
+  }
+  void move() {
+    if (const auto job = some_job()) {
+      const CellKey other{"other", "*"};
+      const bool back = draw(2) == 0;
+      StoredBacklog from{back ? other : job->cell, job->spec->customer, job->spec->product};
+      client_.ask(MoveJobs{from, back ? job->cell : other, 2, draw(2) == 0});
+    }
+    client_.ask(AdvanceDue{{draw(2) == 0 ? "acme" : "other", "*"}, at_ms(10), 1'000'000, 3});
+  }
+  void prune() { client_.ask(PruneEnded{at_ms(1'000'000), 2}); }
+
+  Client& client_;
+  std::mt19937 random_;
+  std::map<JobId, JobPtr> jobs_;
+  std::set<JobId> used_;
+  JobId last_ = 0;
+  std::uint64_t lease_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("whatever happens to jobs, the tables of the indexes agree with their rows") {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    INFO("seed " << seed);
+    SqliteUnderTest under_test{generations_of(3 + seed)};
+    Client client{under_test};
+    Users users{client, seed};
+    for (int i = 0; i < 40; ++i) {
+      for (int j = 0; j < 5; ++j) users.act();
+      client.ask(FlushStore{});
+      check_indexes(under_test.database());
+      if (i == 20) under_test.reopen();
+    }
+    CHECK(setting(under_test.database(), "indexed_id") > 0);
+  }
+}
+
+TEST_CASE("recent jobs are in no table, and jobs that ended meanwhile never enter two of them") {
+  SqliteUnderTest under_test{generations_of(10)};
+  Client client{under_test};
+  const auto rows = [&](const std::string& table) {
+    return query(under_test.database(), "SELECT count(*) FROM " + table);
+  };
+  const auto insert = [&](JobId id) {
+    const auto job = sketch_job({.id = id, .entity = "e" + std::to_string(id)});
+    client.ask(InsertJob{job});
+    return job;
+  };
+  for (JobId id = 1; id <= 9; ++id) {
+    const auto claimed = running(insert(id), {1, id});
+    client.tell(ClaimJob{claimed});
+    client.ask(RecordJob{{1, id}, ended(claimed)});
+  }
+  for (const auto* table : {"lines", "turns", "jobs_of_origin", "jobs_of_entity"}) {
+    CHECK(rows(table) == 0);
+  }
+  for (JobId id = 10; id <= 40; ++id) insert(id);
+  const auto indexed = setting(under_test.database(), "indexed_id");
+  CHECK(indexed >= 20);
+  CHECK(rows("jobs_of_origin") >= indexed);
+  CHECK(rows("lines") >= indexed - 9);
+  CHECK(rows("lines") <= 31);
+  check_indexes(under_test.database());
+}
+
+// Found by a search for two ids whose line_hash is equal for type "zone" of the first routing key.
+TEST_CASE("two entities whose hashes are equal have lines of their own") {
+  const std::string one = "kcodipenggfinena";
+  const std::string other = "gaigaoephdihnpco";
+  REQUIRE(line_hash(1, "zone", one) == line_hash(1, "zone", other));
+  for (const std::size_t generation : {2, 1000}) {
+    SqliteUnderTest under_test{generations_of(generation)};
+    Client client{under_test};
+    const auto first = sketch_job({.id = 1, .entity = one});
+    REQUIRE(first->spec->entity.type == "zone");
+    CHECK(client.ask(InsertJob{first}).runnable);
+    CHECK(client.ask(InsertJob{sketch_job({.id = 2, .entity = other})}).runnable);
+    CHECK_FALSE(client.ask(InsertJob{sketch_job({.id = 3, .entity = other})}).runnable);
+    CHECK_FALSE(client.ask(InsertJob{sketch_job({.id = 4, .entity = one})}).runnable);
+    client.tell(ClaimJob{running(first, {1, 1})});
+    const auto recorded = client.ask(RecordJob{{1, 1}, ended(running(first, {1, 1}))});
+    REQUIRE(recorded.promoted);
+    CHECK(recorded.promoted->id == 4);
+  }
+}
+
+// Keys of stored tables: these values must never change.
+TEST_CASE("the hashes of entities are FNV-1a") {
+  CHECK(entity_hash("") == static_cast<std::int64_t>(0xcbf29ce484222325));
+  CHECK(entity_hash("foobar") == static_cast<std::int64_t>(0x85944171f73967e8));
+  CHECK(line_hash(1, "zone", "a") != line_hash(1, "zonea", ""));
+  CHECK(line_hash(1, "zone", "a") != line_hash(11, "zone", "a"));
+}

@@ -1,0 +1,36 @@
+#include "tests/unit/src/store/index_tables.hpp"
+
+#include <array>
+#include <utility>
+
+#include "src/store/schema.hpp"
+#include "src/store/sqlite.hpp"
+#include "tests/unit/catch.hpp"
+
+namespace celld::store::test {
+
+void check_indexes(const std::string& database) {
+  Connection connection{database, Connection::Access::read_write};
+  migrate(connection);  // Defines the functions that follow.
+  const std::array<std::pair<std::string, std::string>, 4> tables{{
+      {"lines",
+       "SELECT line_hash(origin, entity_type, entity_id), place, id FROM jobs"
+       " WHERE place IS NOT NULL"},
+      {"turns", "SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs WHERE turn IS NOT NULL"},
+      {"jobs_of_origin", "SELECT origin, id FROM jobs WHERE true"},
+      {"jobs_of_entity", "SELECT entity_hash(entity_id), id FROM jobs WHERE true"},
+  }};
+  const auto count = [&](const std::string& rows) {
+    return connection.query_integer(("SELECT count(*) FROM (" + rows + ")").c_str());
+  };
+  const std::string setting = "(SELECT value FROM settings WHERE name = ";
+  for (const auto& [table, keys] : tables) {
+    INFO("table " << table);
+    const auto stored = "SELECT * FROM " + table;
+    CHECK(count(keys + " AND id <= " + setting + "'indexed_id') EXCEPT " + stored) == 0);
+    CHECK(count(stored + " WHERE job > " + setting + "'indexing_id')") == 0);
+    CHECK(count(stored + " EXCEPT " + keys) == 0);
+  }
+}
+
+}  // namespace celld::store::test

@@ -15,8 +15,6 @@ constexpr BehindIndex::Table turns{"turns", {"cell", "origin", "turn", "place", 
 
 /// A job has one key in each of four tables, so a move ends before the next generation is complete.
 constexpr std::size_t moved_per_job = 6;
-/// Fewer keys are not worth the pages that they touch.
-constexpr std::size_t jobs_per_move = 128;
 
 std::uint64_t add_bytes(std::uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) {
@@ -50,8 +48,8 @@ std::int64_t line_hash(std::int64_t routing_key, std::string_view entity_type,
   return static_cast<std::int64_t>(hash);
 }
 
-JobIndexes::JobIndexes(Connection& connection, std::size_t generation_jobs)
-    : generation_jobs_(generation_jobs),
+JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
+    : pages_(pages),
       generations_{
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'"),
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'")},
@@ -120,8 +118,8 @@ void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view ent
 // --- Writing behind --------------------------------------------------------------------------
 
 void JobIndexes::write_behind() {
-  if (!is_moving_ && recent_ >= generation_jobs_) start_move();
-  if (is_moving_ && unwritten_ >= std::min(jobs_per_move, generation_jobs_)) move();
+  if (!is_moving_ && recent_ >= pages_.generation_jobs) start_move();
+  if (is_moving_ && unwritten_ >= std::min(pages_.jobs_per_move, pages_.generation_jobs)) move();
 }
 
 void JobIndexes::start_move() {
@@ -132,6 +130,7 @@ void JobIndexes::start_move() {
   generations_.moving = last_id_;
   is_moving_ = true;
   recent_ = 0;
+  unwritten_ = 0;
   save();
 }
 

@@ -12,6 +12,7 @@
 #include "src/store/backlogs.hpp"
 #include "src/store/behind_index.hpp"
 #include "src/store/behind_list.hpp"
+#include "src/store/page_sizes.hpp"
 
 namespace celld::store {
 
@@ -23,8 +24,8 @@ std::int64_t line_hash(std::int64_t routing_key, std::string_view entity_type,
 
 class JobIndexes {
  public:
-  /// Reads what is not in the tables yet. A generation is complete when it has this many jobs.
-  JobIndexes(Connection& connection, std::size_t generation_jobs);
+  /// Reads what is not in the tables yet.
+  JobIndexes(Connection& connection, const PageSizes& pages);
 
   void add(cells::JobId id, const Standing& at, const cells::Entity& entity);
   void change(cells::JobId id, const Standing& before, const Standing& after,
@@ -61,7 +62,7 @@ class JobIndexes {
   void end_move();
   void save();
 
-  const std::size_t generation_jobs_;
+  const PageSizes pages_;
   Generations generations_;
   Statement save_;
   BehindIndex lines_;

@@ -10,6 +10,8 @@ struct PageSizes {
   /// Recent jobs whose keys are written behind together (behind_index.hpp). Up to twice as many are
   /// indexed in memory; a start reads their rows.
   std::size_t generation_jobs = 16384;
+  /// Jobs that come before a commit moves keys again: few keys are not worth the pages they touch.
+  std::size_t jobs_per_move = 128;
   /// Changes of backlogs that are appended before they are merged into the table of all backlogs.
   std::size_t route_changes = 2048;
 };

@@ -29,7 +29,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
     : connection_(connection),
       pages_(pages),
       backlogs_(connection, pages.route_changes),
-      indexes_(connection, pages.generation_jobs),
+      indexes_(connection, pages),
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),

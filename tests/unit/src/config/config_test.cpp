@@ -159,7 +159,7 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/listen/tls", "must be an object"},
                {"/store/type", "must be \"sqlite\""},
                {"/store/path", "must not be empty"},
-               {"/store/recent_jobs", "must be from 100 to 1000000"},
+               {"/store/recent_jobs", "must be an integer from 100 to 1000000"},
                {"/services/a~1b", "must have a name that matches " + name_rule},
                {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
                {"/services/cmd/argv/0",

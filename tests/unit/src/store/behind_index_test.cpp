@@ -27,6 +27,7 @@ std::int64_t setting(const std::string& database, const std::string& name) {
 SqliteOptions generations_of(std::size_t jobs) {
   SqliteOptions options;
   options.pages.generation_jobs = jobs;
+  options.pages.jobs_per_move = 1;
   return options;
 }
 

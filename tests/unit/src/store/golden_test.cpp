@@ -134,6 +134,15 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
   }
 }
 
+TEST_CASE("the migration to version 4 indexes ended jobs that are still in their lines") {
+  TemporaryDirectory directory;
+  const auto path = (directory.path() / "celld.db").string();
+  make_golden(path, 3).execute("UPDATE jobs SET place = id, turn = 15 WHERE state = 5");
+  check_indexes(path);
+  CHECK(Connection{path, Connection::Access::read_only}.query_integer(
+            "SELECT count(*) FROM turns WHERE turn = 15") > 0);
+}
+
 TEST_CASE("a migration that is cut off at any point is completed by the next start") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();

@@ -24,6 +24,7 @@ DRAIN_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
 LONG_LIFE = 25  # One life in this many is long, in which many results are seen.
 LONG_LIFE_S = 2.0
+FEW_RECENT_JOBS = {"recent_jobs": 100}  # So that celld writes its indexes behind all the time.
 BUDGET_OF_LONG_LIFE = 1000
 HOWS = {"kill": 50, "kill, and again at the start": 15, "kill with its supervisor": 10, "stop": 15,
         "stop, then kill": 10}
@@ -58,6 +59,7 @@ class Round:
         cells += [{"customer": "c4"}] * (variant & 1)
         cells += [{"customer": "c5", "product": "dns"}] * (variant >> 1 & 1)
         return {
+            "store": FEW_RECENT_JOBS,
             "services": {"one": {"type": "http", "url": url + "one", "headers": life},
                          "two": {"type": "http", "url": url + "two", "headers": life,
                                  "settle_ms": SETTLE_MS["two"]},

@@ -110,6 +110,7 @@ def replay(log, scratch, *arguments):
 def a_config(retention_ms=1000, **changes):
     """Three cells and simulated services, one of which often fails."""
     config = {
+        "store": {"recent_jobs": 100},  # So that celld writes its indexes behind all the time.
         "services": {"quick": {"type": "simulated", "latency_ms": {"min": 0, "max": 5}},
                      "slow": {"type": "simulated", "latency_ms": {"min": 20, "max": 300}},
                      "flaky": {"type": "simulated", "latency_ms": {"min": 0, "max": 10},

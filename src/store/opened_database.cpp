@@ -38,7 +38,7 @@ void rewrite(Connection& connection, const std::string& path) {
 
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   disable_memory_statistics();
-  if (lost_commits(path + "-wal")) {
+  if (lost_commits(path)) {
     throw SqliteFailure("the database is damaged: commits in " + path + "-wal cannot be read");
   }
   Connection connection{path, Connection::Access::read_write};

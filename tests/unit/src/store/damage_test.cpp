@@ -93,10 +93,15 @@ struct SampleLog {
       ends.push_back((std::filesystem::file_size(live) - wal_header_bytes) / frame_bytes);
     }
     whole = read_file(live);
+    unmoved = read_file(database);
+    connection.execute("PRAGMA wal_checkpoint(FULL)");
+    checkpointed = read_file(database);
   }
 
-  bool lost(const std::string& bytes) const {
-    write_file(copy, bytes);
+  bool lost(const std::string& bytes) const { return lost(bytes, unmoved); }
+  bool lost(const std::string& bytes, const std::string& database_bytes) const {
+    write_file(copy, database_bytes);
+    write_file(copy.string() + "-wal", bytes);
     return lost_commits(copy.string());
   }
   bool flip_is_found(std::size_t at) const {
@@ -108,9 +113,11 @@ struct SampleLog {
   TemporaryDirectory directory;
   std::filesystem::path database = directory.path() / "sample.db";
   std::filesystem::path live = directory.path() / "sample.db-wal";
-  std::filesystem::path copy = directory.path() / "damaged-wal";
+  std::filesystem::path copy = directory.path() / "damaged.db";
   std::vector<std::size_t> ends;
   std::string whole;
+  std::string unmoved;       ///< The database, without what the log has.
+  std::string checkpointed;  ///< The database, with what the log has.
 };
 
 }  // namespace
@@ -190,6 +197,67 @@ TEST_CASE("a log that lacks a commit differs from one that a power cut interrupt
     if (frame < last_two) CHECK(log.flip_is_found(at));
     if (frame >= log.ends[log.ends.size() - 2]) CHECK_FALSE(log.flip_is_found(at));
   }
+}
+
+TEST_CASE("a log whose header was being replaced lacks nothing that the database has") {
+  const SampleLog log;
+  SECTION("each length to which the write of the header can be cut") {
+    for (std::size_t written = 1; written < wal_header_bytes; ++written) {
+      INFO(written << " bytes");
+      auto bytes = log.whole;
+      for (auto at = 12; at < static_cast<int>(written); ++at) bytes[at] ^= 0x55;
+      CHECK_FALSE(log.lost(bytes, log.checkpointed));
+      if (written > 12) CHECK(log.lost(bytes, log.unmoved));
+    }
+  }
+  auto cut = log.whole;
+  cut[20] ^= 1;
+  SECTION("any page that the database does not have as in the log") {
+    for (std::size_t page = 0; page < log.checkpointed.size(); page += page_bytes) {
+      INFO("page " << page / page_bytes + 1);
+      auto other = log.checkpointed;
+      other[page + 1000] ^= 1;
+      CHECK(log.lost(cut, other));
+    }
+  }
+  SECTION("a database that was cut off") {
+    CHECK(log.lost(cut, ""));
+    CHECK(log.lost(cut, log.checkpointed.substr(0, log.checkpointed.size() - 9)));
+  }
+  SECTION("a checksum of a page, which is written with the page into the database") {
+    auto other = log.checkpointed;
+    other[page_bytes + page_bytes - 1] ^= 1;
+    CHECK_FALSE(log.lost(cut, other));
+  }
+  SECTION("older frames after the last transaction") {
+    REQUIRE(log.ends[0] > 1);
+    const auto older = log.whole.substr(wal_header_bytes, log.ends[0] * frame_bytes);
+    CHECK_FALSE(log.lost(cut + older, log.checkpointed));
+  }
+  SECTION("frames that were never committed") {
+    const auto committed = wal_header_bytes + log.ends[log.ends.size() - 2] * frame_bytes;
+    REQUIRE(log.ends.back() - log.ends[log.ends.size() - 2] > 1);
+    CHECK(log.lost(cut.substr(0, committed + frame_bytes), log.checkpointed));
+    CHECK(log.lost(cut.substr(0, wal_header_bytes + frame_bytes - 1), log.checkpointed));
+  }
+}
+
+TEST_CASE("a log whose header was being replaced may have pages that the database gave up") {
+  TemporaryDirectory directory;
+  const auto path = directory.path() / "sample.db";
+  const auto log = directory.path() / "sample.db-wal";
+  Connection connection{path.string(), Connection::Access::read_write};
+  make_table(connection);
+  for (int id = 1; id <= 6; ++id) add_row(connection, id);
+  connection.execute("DELETE FROM things");
+  connection.execute("VACUUM");
+  connection.execute("PRAGMA wal_checkpoint(FULL)");
+  REQUIRE(std::filesystem::file_size(log) > 4 * std::filesystem::file_size(path));
+  auto bytes = read_file(log);
+  bytes[20] ^= 1;
+  write_file(directory.path() / "copy.db", read_file(path));
+  write_file(directory.path() / "copy.db-wal", bytes);
+  CHECK_FALSE(lost_commits((directory.path() / "copy.db").string()));
 }
 
 TEST_CASE("a store whose log lacks a commit does not open") {

@@ -53,12 +53,12 @@ std::string reason_of(CURL* easy, CURLcode code) {
   return std::string("its certificate is not valid (") + X509_verify_cert_error_string(fault) + ")";
 }
 
-/// libcurl accepts four digits after "HTTP/2".
-bool has_three_digit_status(std::string_view line) {
+/// The digits of a status line's status.
+std::string_view status_of(std::string_view line) {
   constexpr std::string_view digits = "0123456789";
   line.remove_prefix(std::min(line.find(' '), line.size()));
   line.remove_prefix(std::min(line.find_first_of(digits), line.size()));
-  return std::min(line.find_first_not_of(digits), line.size()) == 3;
+  return line.substr(0, line.find_first_not_of(digits));
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -210,17 +210,24 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
   return 0;
 }
 
-// libcurl accepts a head that the end of the connection cuts short, and treats an invalid length as
-// no length, so celld checks both itself. Returns false if the head is not HTTP.
+// libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, accepts a head that the
+// end of the connection cuts short, and treats an invalid length as no length. So celld checks all
+// four itself. Returns false if the head is not HTTP.
 bool HttpCall::read_header(std::string_view line) {
-  if (line.starts_with("HTTP/")) {  // A new head: forget the previous one.
+  if (status_line_next_) {  // A new head: forget the previous one.
     result_.retry_after.reset();
     length_.clear();
     head_complete_ = false;
-    return has_three_digit_status(line);
+    status_line_next_ = false;
+    const auto status = status_of(line);
+    interim_ = status.starts_with('1');
+    return line.starts_with("HTTP/") && status.size() == 3;
   }
   const auto content = trim(line);
-  if (content.empty()) head_complete_ = true;
+  if (content.empty()) {
+    head_complete_ = true;
+    status_line_next_ = interim_;  // Otherwise the next line is a trailer.
+  }
   const auto colon = content.find(':');
   if (colon == std::string_view::npos) return true;
   const auto name = content.substr(0, colon);

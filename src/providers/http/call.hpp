@@ -58,6 +58,8 @@ class HttpCall {
   HttpResult result_;
   std::size_t head_bytes_ = 0;
   std::string length_;  ///< Content-Length of the current head.
+  bool status_line_next_ = true;
+  bool interim_ = false;  ///< The head is that of a status 1xx: another head follows.
   bool head_complete_ = false;
   bool sent_ = false;
   bool too_large_ = false;

@@ -133,6 +133,9 @@ TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);
   CHECK(result_of(answering("HTTP/2 2020\r\n\r\n{}")).end == End::garbled);
+  CHECK(result_of(answering("http/1.1 503 Busy\r\n\r\n{}")).end == End::garbled);
+  CHECK(result_of(answering("HTTP/1.1 100 Continue\r\n\r\nHtTP/1.1 503 Busy\r\n\r\n")).end ==
+        End::garbled);
 }
 
 TEST_CASE("an answer with an invalid length is garbled or broken") {
@@ -209,6 +212,14 @@ TEST_CASE("an interim answer before the final one is skipped") {
   CHECK(result.status == 200);
   CHECK(result.body == "{}");
   CHECK_FALSE(result.retry_after);
+}
+
+TEST_CASE("trailers after an answer are no head") {
+  const auto result =
+      result_of(answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                          "2\r\n{}\r\n0\r\nChecksum: 99\r\n\r\n"));
+  CHECK(result.end == End::answered);
+  CHECK(result.body == "{}");
 }
 
 }  // namespace celld::providers

@@ -210,10 +210,15 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
   return 0;
 }
 
-// libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, accepts a head that the
-// end of the connection cuts short, and treats an invalid length as no length. So celld checks all
-// four itself. Returns false if the head is not HTTP.
+// libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, keeps carriage returns
+// and NULs in the middle of a line, accepts a head that the end of the connection cuts short, and
+// treats an invalid length as no length. So celld checks all of this itself. Returns false if the
+// head is not HTTP.
 bool HttpCall::read_header(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  constexpr std::string_view forbidden("\r\0", 2);
+  if (line.find_first_of(forbidden) != std::string_view::npos) return false;
   if (status_line_next_) {  // A new head: forget the previous one.
     result_.retry_after.reset();
     length_.clear();
@@ -223,11 +228,11 @@ bool HttpCall::read_header(std::string_view line) {
     interim_ = status.starts_with('1');
     return line.starts_with("HTTP/") && status.size() == 3;
   }
-  const auto content = trim(line);
-  if (content.empty()) {
+  if (line.empty()) {
     head_complete_ = true;
     status_line_next_ = interim_;  // Otherwise the next line is a trailer.
   }
+  const auto content = trim(line);
   const auto colon = content.find(':');
   if (colon == std::string_view::npos) return true;
   const auto name = content.substr(0, colon);

@@ -129,6 +129,12 @@ void check_prefix(const HttpResult& prefix, const HttpResult& whole) {
        "a complete answer stays as it is");
 }
 
+/// libcurl 7.88 stops at a line of the head that begins with NUL, or leaves it out, depending on
+/// where a piece ends; HttpCall never sees such a line.
+bool has_line_that_libcurl_hides(std::string_view bytes) {
+  return bytes.find(std::string_view("\n\0", 2)) != std::string_view::npos;
+}
+
 /// Lower limits change nothing but which answers are too large.
 void check_limits(std::string_view bytes, const HttpResult& wide) {
   HttpLimits limits;
@@ -150,6 +156,7 @@ extern "C" int connect(int, const sockaddr*, socklen_t) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = fuzz::text_of(data, std::min(size, input_bytes_max));
+  if (has_line_that_libcurl_hides(bytes)) return -1;
   const HttpResult whole = call(bytes, {});
   check_ends(bytes, whole, {});
   check_same(whole, call(bytes, {}, pieces_max));

@@ -116,6 +116,7 @@ TEST_CASE("a connection that breaks before the end of the answer is broken") {
     CHECK(result_of(answering("HTTP/1.1 200 OK\r\nContent-")).end == End::broken);
     CHECK(result_of(answering("HTTP/1.1 200 OK\r\n")).end == End::broken);
     CHECK(result_of(answering("HTTP/1.1 103 Early\r\n\r\n")).end == End::broken);
+    CHECK(result_of(answering("HTTP/1.1 200 OK\r\nA: b\r\n \r\n")).end == End::broken);
   }
   SECTION("in the middle of the chunks") {
     CHECK(
@@ -133,6 +134,10 @@ TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);
   CHECK(result_of(answering("HTTP/2 2020\r\n\r\n{}")).end == End::garbled);
+  CHECK(result_of(answering("HTTP/1.1 200 OK\r\n\r\r\n")).end == End::garbled);
+  CHECK(result_of(answering({"HTTP/1.1 200 OK\r\na\0: b\r\n\r\n", 27})).end != End::answered);
+  CHECK(result_of(answering("HTTP/1.1 503 Busy\r\nRetry-After: 1\r2\r\n\r\n{}")).end ==
+        End::garbled);
   CHECK(result_of(answering("http/1.1 503 Busy\r\n\r\n{}")).end == End::garbled);
   CHECK(result_of(answering("HTTP/1.1 100 Continue\r\n\r\nHtTP/1.1 503 Busy\r\n\r\n")).end ==
         End::garbled);

@@ -9,11 +9,7 @@ import subprocess
 import unittest
 
 from daemon import DEADLINE_S, Daemon, EndToEnd, a_config, a_job
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+from ports import free_port
 
 
 class CommandLine(EndToEnd):

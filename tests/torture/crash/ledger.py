@@ -39,10 +39,8 @@ class Life:
     """One celld, from its start to its death."""
     began: float
     wall_ahead_s: float             # The wall clock less CLOCK_MONOTONIC, or a moment more.
-    # When clients learned, before it was killed, of something that it had recorded: of anything,
-    # and of the success of a command, which other processes run.
+    # When clients learned, before it was killed, of something that it had recorded.
     heard: list = dataclasses.field(default_factory=list)
-    heard_commands: list = dataclasses.field(default_factory=list)
     watched: float = float("inf")   # Since when a client follows its events.
     how: "str | None" = None        # It ends, or is to end: "stop" or "kill".
     stopping: bool = False          # It received SIGTERM.
@@ -165,8 +163,6 @@ class Ledger:
             if step["state"] == "succeeded" and step["service"] not in entry.steps_done:
                 entry.steps_done[step["service"]] = note["at"]
                 news = True
-                if step["service"] == COMMAND and self.life.how != "kill":
-                    self.life.heard_commands.append(note["at"])
         if job["state"] in ENDED:
             news |= self._saw_end(entry, job, note["at"])
         return news

@@ -1,0 +1,17 @@
+"""Ports for programs that must be told theirs."""
+
+import contextlib
+import random
+import socket
+
+PORTS = 20_000, 32_000  # Below /proc/sys/net/ipv4/ip_local_port_range.
+
+
+def free_port():
+    """A port that the system gives to no client: when other tests have used up most of the system's
+    own ports, programs that start together would get the same one."""
+    while True:
+        port = random.randrange(*PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -10,7 +10,7 @@ namespace {
 class RetentionActor final : public Retention::base {
  public:
   RetentionActor(caf::actor_config& config, RetentionOptions options)
-      : Retention::base(config), options_(std::move(options)) {}
+      : Retention::base(config), options_(std::move(options)), pace_(options_.step_jobs) {}
 
   behavior_type make_behavior() override {
     step();
@@ -33,7 +33,7 @@ class RetentionActor final : public Retention::base {
     const SteadyTime asked = now();
     const WallTime before = options_.wall_clock() - options_.keep;
     request(options_.store, caf::infinite,
-            PruneEnded{before, options_.step_jobs_max, options_.step_time_max})
+            PruneEnded{before, pace_.step_jobs(), options_.step_time_max})
         .then([this, asked,
                before](const EndedPruned& pruned) { step_ended(now() - asked, before, pruned); },
               [this](caf::error& error) { quit(std::move(error)); });
@@ -44,7 +44,7 @@ class RetentionActor final : public Retention::base {
     if (pruned.more) {
       arm(pace_.pause_after(took, before - pruned.reached));
     } else {
-      pace_ = {};
+      pace_.caught_up();
       arm(pause_between_looks(options_.keep));
     }
   }

@@ -12,8 +12,8 @@ struct RetentionOptions {
   JobStore store;
   std::function<WallTime()> wall_clock;
   milliseconds keep{};  ///< How long ended jobs are kept, until a KeepEnded changes it.
-  // The most that one step removes. Other requests wait for the commit that includes the step.
-  std::size_t step_jobs_max = 32;
+  // Other requests wait for the commit that includes a step.
+  std::size_t step_jobs = 32;  ///< The most that one step removes, unless the pace grows.
   microseconds step_time_max = milliseconds{2};
 };
 

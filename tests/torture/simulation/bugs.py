@@ -608,8 +608,8 @@ BUGS = (
         "retention-ends", ("late-removal",),
         "retention stops looking once it has removed a job",
         "cells/actors/retention.cpp",
-        (("      pace_ = {};\n",
-          "      if (BUG && pruned.pruned > 0) return;\n      pace_ = {};\n"),),
+        (("      pace_.caught_up();\n",
+          "      if (BUG && pruned.pruned > 0) return;\n      pace_.caught_up();\n"),),
     ),
     Bug(
         "rest-forgotten", ("idle-worker", "unfinished-job"),

@@ -33,7 +33,7 @@ struct Configuration {
 struct BatchSizes {
   StoreBatches store;
   celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
-  std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs_max;
+  std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs;
   std::size_t listed_cells_max = 1000;
 };
 

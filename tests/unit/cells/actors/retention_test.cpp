@@ -1,6 +1,9 @@
 // Ended jobs are removed on time, in small steps.
 #include "cells/actors/retention.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -11,10 +14,10 @@ namespace {
 
 /// A retention actor on the store of a fixture; ends before the fixture.
 struct Keeping {
-  Keeping(Fixture& fixture, milliseconds keep, std::size_t step_jobs_max = 32)
+  Keeping(Fixture& fixture, milliseconds keep, std::size_t step_jobs = 32)
       : retention(spawn_retention(
             fixture.system(),
-            {fixture.store(), [&fixture] { return fixture.wall; }, keep, step_jobs_max})) {}
+            {fixture.store(), [&fixture] { return fixture.wall; }, keep, step_jobs})) {}
   ~Keeping() { caf::anon_send_exit(retention, caf::exit_reason::kill); }
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
@@ -88,4 +91,26 @@ TEST_CASE("reopening a job that was pruned meanwhile finds nothing") {
   CHECK_FALSE(answer.job);
   CHECK_FALSE(answer.refusal);
   CHECK(fixture.cell().queue.counts[JobState::queued] == 0);
+}
+
+TEST_CASE("ended jobs are removed as fast as they come") {
+  Fixture fixture;
+  const Keeping keeping{fixture, milliseconds{1000}, 1};
+  const auto pass = [&](int ms) {
+    for (; ms > 0; ms -= 2) fixture.pass(milliseconds{2});
+  };
+  std::size_t number = 0;
+  std::size_t most = 0;
+  for (int tick = 0; tick < 300; ++tick) {  // 400 jobs a second for 15 s.
+    for (int i = 0; i < 20; ++i) submit_and_end(fixture, "e" + std::to_string(++number));
+    pass(50);
+    if (tick > 200) most = std::max(most, fixture.disk->jobs().size());
+  }
+  CHECK(most < 800);  // A second's ends are 400.
+  SECTION("and slowly again when fewer come") {
+    pass(5000);
+    for (int i = 0; i < 100; ++i) submit_and_end(fixture, "l" + std::to_string(i));
+    pass(1200);
+    CHECK(fixture.disk->jobs().size() > 90);
+  }
 }

@@ -1,5 +1,7 @@
 #include "src/daemon.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -296,6 +298,7 @@ class RunningDaemon final : public Daemon {
     api::add_endpoints(server_,
                        {gateway, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
     server_.observe({metrics_, &metrics_->http()});
+    ::malloc_trim(0);  // What reading and showing the configuration took.
     server_.start();
     readiness_->state = api::ReadyState::ready;
     return std::nullopt;

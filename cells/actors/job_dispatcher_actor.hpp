@@ -21,6 +21,11 @@
 
 namespace cells {
 
+/// Of eight bytes, because each cell has one: Knuth's generator for MMIX (The Art of Computer
+/// Programming, volume 2, section 3.3.4).
+using SmallRandom =
+    std::linear_congruential_engine<std::uint64_t, 6364136223846793005, 1442695040888963407, 0>;
+
 /// Owns the leases of its cell and a window of its queue. Knows which workers are ready, which are
 /// running, and how many jobs may run, but not how many workers there should be.
 class JobDispatcherActor : public JobDispatcher::base {
@@ -153,7 +158,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool stopping_ = false;
   OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;
-  std::mt19937_64 random_;
+  SmallRandom random_;
 };
 
 }  // namespace cells

@@ -119,28 +119,53 @@ class Measurement {
   Figures& least_;
 };
 
+/// How far a request goes. What a stage costs more than the one before is the cost of: reading,
+/// checking and rendering a job; storing it; running it.
+enum class Stage { live, refused, paused, running };
+
+const char* name_of(Stage stage) {
+  switch (stage) {
+    case Stage::live:
+      return ", GET /livez";
+    case Stage::refused:
+      return ", refused";
+    case Stage::paused:
+      return ", paused";
+    default:
+      return ", running";
+  }
+}
+
+int status_of(Stage stage) {
+  return stage == Stage::live ? 200 : stage == Stage::refused ? 422 : 202;
+}
+
 void measure_load(const Plan& plan, const Arguments& arguments, std::size_t connections,
-                  bool running, Report& report, Figures& least) {
+                  Stage stage, Report& report, Figures& least) {
   const nlohmann::json service = {{"type", "simulated"}, {"latency_ms", {{"min", 0}, {"max", 0}}}};
   Measurement measurement{arguments, service, report, least};
   const auto& daemon = measurement.daemon();
-  if (!running) ApiClient{daemon.port()}.ask(200, "POST", pause_path);
-  JobRequests jobs{service_name};
+  if (stage == Stage::paused) ApiClient{daemon.port()}.ask(200, "POST", pause_path);
+  const auto live = request_text("GET", "/livez");
+  JobRequests jobs{stage == Stage::refused ? "unknown" : service_name};
   Load load;
   load.port = daemon.port();
   load.connections = connections;
+  load.status = status_of(stage);
   load.requests_max = plan.jobs / 5;  // The first jobs also fill caches and pools.
-  const auto next = [&] { return jobs.next(); };
-  run_load(load, next);
-  if (running) daemon.await_all_ended();
+  const auto next = [&] { return stage == Stage::live ? std::string_view{live} : jobs.next(); };
+  const auto run = [&] {
+    auto result = run_load(load, next);
+    if (stage == Stage::running) daemon.await_all_ended();
+    return result;
+  };
+  run();
   load.requests_max = plan.jobs * (connections > 1 ? 16 : 1);
   const auto place = std::to_string(connections) +
-                     (connections > 1 ? " connections" : " connection") +
-                     (running ? ", running" : ", paused");
-  measurement.measure(place, load.requests_max, [&] {
-    run_load(load, next);
-    if (running) daemon.await_all_ended();
-  });
+                     (connections > 1 ? " connections" : " connection") + name_of(stage);
+  LoadResult result;
+  measurement.measure(place, load.requests_max, [&] { result = run(); });
+  report.add("p50, " + place, "us", percentile(std::move(result.latencies_us), 0.5));
 }
 
 void measure_idle(const Plan& plan, const Arguments& arguments, Report& report, Figures& least) {
@@ -198,8 +223,9 @@ int main(int argc, char** argv) {
       },
       [&](const Arguments& arguments, Report& report) {
         for (const auto connections : plan.connections) {
-          measure_load(plan, arguments, connections, false, report, least);
-          measure_load(plan, arguments, connections, true, report, least);
+          for (const auto stage : {Stage::live, Stage::refused, Stage::paused, Stage::running}) {
+            measure_load(plan, arguments, connections, stage, report, least);
+          }
         }
         measure_idle(plan, arguments, report, least);
       });

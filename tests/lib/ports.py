@@ -8,8 +8,7 @@ PORTS = 20_000, 32_000  # Below /proc/sys/net/ipv4/ip_local_port_range.
 
 
 def free_port():
-    """A port that the system gives to no client: when other tests have used up most of the system's
-    own ports, programs that start together would get the same one."""
+    """A port that the system gives to no client, so that none takes it before the program does."""
     while True:
         port = random.randrange(*PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):

@@ -40,6 +40,9 @@ CONFIG = {
     "defaults": {"pool": {"size": 4}, "retry": {"max_attempts": 1}},
     "cells": [{"customer": "*", "product": "*"}, {"customer": "bolt", "product": "*"}],
 }
+# An address of this process alone: after a celld has ended, its port may go to the celld of another
+# test, which would answer in its place.
+HOST = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
 
 
 def a_job(number):
@@ -176,7 +179,8 @@ class Trial:
 
     def __init__(self, directory, original, damage):
         self.original, self.damage = original, damage
-        self.daemon = Daemon(CONFIG, directory)
+        self.daemon = Daemon(CONFIG, directory, ["--listen", f"{HOST}:0", "--data",
+                                                 os.path.join(directory, "data")])
         shutil.rmtree(self.daemon.data, ignore_errors=True)
         shutil.copytree(damage.data, self.daemon.data)
         with open(os.path.join(self.daemon.data, damage.file), "wb") as file:

@@ -98,7 +98,7 @@ class ObjectReader {
   const Value* object_ = nullptr;
   std::string pointer_;
   std::vector<Fault>& faults_;
-  std::vector<std::string> read_;
+  std::vector<const Value*> read_;  ///< The members that were asked for.
 };
 
 }  // namespace celld::json

@@ -8,6 +8,7 @@
 namespace celld::json {
 namespace {
 
+constexpr std::size_t members_known_max = 32;  // No object of ours has more.
 // Bounds the response to a hostile document.
 constexpr std::size_t unknown_members_noted_max = 100;
 
@@ -23,6 +24,7 @@ ObjectReader::ObjectReader(const Value& value, std::string pointer, std::vector<
     : pointer_(std::move(pointer)), faults_(faults) {
   if (value.is_object()) {
     object_ = &value;
+    read_.reserve(std::min(value.size(), members_known_max));
   } else {
     note_type(value, pointer_, "must be an object");
   }
@@ -125,7 +127,7 @@ void ObjectReader::finish() {
   if (object_ == nullptr) return;
   std::size_t unknown = 0;
   for (const auto& [name, value] : object_->get_ref<const Value::object_t&>()) {
-    if (std::find(read_.begin(), read_.end(), name) != read_.end()) continue;
+    if (std::find(read_.begin(), read_.end(), &value) != read_.end()) continue;
     if (++unknown > unknown_members_noted_max) return;
     fault(name, "is unknown");
   }
@@ -140,7 +142,7 @@ const Value* ObjectReader::find(std::string_view name) const {
 const Value* ObjectReader::take(std::string_view name) {
   if (object_ == nullptr) return nullptr;
   const Value* value = find(name);
-  if (value != nullptr) read_.emplace_back(name);
+  if (value != nullptr) read_.push_back(value);
   return value;
 }
 

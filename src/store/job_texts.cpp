@@ -22,12 +22,12 @@ namespace {
 /// Appends a JSON string. U+FFFD replaces NUL, which the strict parser rejects.
 void append_string(std::string& to, std::string_view text) {
   if (text.find('\0') == std::string_view::npos) {
-    to += json::quote(text);
+    json::append_quoted(to, text);
     return;
   }
   std::string clean;
   for (const char c : text) c == '\0' ? clean += "\xEF\xBF\xBD" : clean += c;
-  to += json::quote(clean);
+  json::append_quoted(to, clean);
 }
 
 void append_member(std::string& to, std::string_view name, std::string_view value) {
@@ -83,7 +83,9 @@ std::string steps_text(const std::vector<Step>& steps) {
   if (std::all_of(steps.begin(), steps.end(), [](const Step& step) { return step == Step{}; })) {
     return {};
   }
+  constexpr std::size_t step_bytes = 96;  // With both times.
   std::string text;
+  text.reserve(steps.size() * step_bytes);
   for (const auto& step : steps) {
     text += text.empty() ? "[{" : ",{";
     append_member(text, "state", to_string(step.state));

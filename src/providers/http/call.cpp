@@ -53,12 +53,17 @@ std::string reason_of(CURL* easy, CURLcode code) {
   return std::string("its certificate is not valid (") + X509_verify_cert_error_string(fault) + ")";
 }
 
-/// The digits of a status line's status.
+/// The status of a status line of HTTP/1, or nothing.
 std::string_view status_of(std::string_view line) {
-  constexpr std::string_view digits = "0123456789";
-  line.remove_prefix(std::min(line.find(' '), line.size()));
-  line.remove_prefix(std::min(line.find_first_of(digits), line.size()));
-  return line.substr(0, line.find_first_not_of(digits));
+  constexpr std::string_view version = "HTTP/1.";
+  constexpr std::size_t status_at = version.size() + 2;  // After the minor version and a space.
+  constexpr std::size_t status_end = status_at + 3;
+  const auto is_digit = [&](std::size_t at) { return line[at] >= '0' && line[at] <= '9'; };
+  const bool valid = line.starts_with(version) && line.size() >= status_end &&
+                     is_digit(version.size()) && line[status_at - 1] == ' ' &&
+                     is_digit(status_at) && is_digit(status_at + 1) && is_digit(status_at + 2) &&
+                     (line.size() == status_end || line[status_end] == ' ');
+  return valid ? line.substr(status_at, 3) : std::string_view{};
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -213,7 +218,7 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
 // libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, keeps carriage returns
 // and NULs in the middle of a line, accepts a head that the end of the connection cuts short, and
 // treats an invalid length as no length. So celld checks all of this itself. Returns false if the
-// head is not HTTP.
+// head is not HTTP/1.
 bool HttpCall::read_header(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -226,7 +231,7 @@ bool HttpCall::read_header(std::string_view line) {
     status_line_next_ = false;
     const auto status = status_of(line);
     interim_ = status.starts_with('1');
-    return line.starts_with("HTTP/") && status.size() == 3;
+    return !status.empty();
   }
   if (line.empty()) {
     head_complete_ = true;

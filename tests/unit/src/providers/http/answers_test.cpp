@@ -133,7 +133,12 @@ TEST_CASE("a connection that breaks before the end of the answer is broken") {
 TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);
-  CHECK(result_of(answering("HTTP/2 2020\r\n\r\n{}")).end == End::garbled);
+  for (const auto* status : {"HTTP/2 2020", "HTTP/22241129575 200 OK", "HTTP/1.1 200/ OK",
+                             "HTTP/1.1 20", "HTTP/1.1  200 OK", "HTTP/1.x 200 OK"}) {
+    INFO(status);
+    CHECK(result_of(answering(status + std::string{"\r\n\r\n{}"})).end == End::garbled);
+  }
+  CHECK(result_of(answering("HTTP/1.1 204\r\n\r\n")).status == 204);
   CHECK(result_of(answering("HTTP/1.1 200 OK\r\n\r\r\n")).end == End::garbled);
   CHECK(result_of(answering({"HTTP/1.1 200 OK\r\na\0: b\r\n\r\n", 27})).end != End::answered);
   CHECK(result_of(answering("HTTP/1.1 503 Busy\r\nRetry-After: 1\r2\r\n\r\n{}")).end ==

@@ -17,6 +17,14 @@ test_packages=(
 # Test tools whose packages enable services when apt installs them: unpacked instead, each into its
 # directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.
 unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
+# The peers of scripts/bench --against. PEER=PACKAGE: their servers' packages enable services too, so
+# they are unpacked, each with the libraries that it needs.
+peer_packages=(
+  beanstalkd=beanstalkd rabbitmq=rabbitmq-server redis=redis-server postgresql=postgresql
+  nats=nats-server
+)
+# PEER=PACKAGE: the libraries of their clients, which are installed.
+peer_client_packages=(rabbitmq=librabbitmq-dev postgresql=libpq-dev)
 # The release's own clang: 14 or 19.
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases have version 19, so formatting and linting are the same on both.
@@ -71,20 +79,24 @@ need_packages() {
     die "these packages could not be installed: ${missing[*]}"
 }
 
-# unpack_package PACKAGE DIRECTORY: unpacks Debian's package there, and installs nothing.
-unpack_package() {
-  local scratch apt
+# unpack_packages DIRECTORY PACKAGE...: unpacks Debian's packages there, and installs nothing. The
+# directory exists afterwards if all could be downloaded.
+unpack_packages() {
+  local directory=$1 scratch apt package
+  shift
   scratch=$(mktemp -d)
   apt=(apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" -o Acquire::Retries=3)
   # The machine may have no package lists, or old ones.
   if (cd "$scratch" &&
-    { "${apt[@]}" download "$1" 2>/dev/null ||
-      { as_root apt-get --quiet --quiet update && "${apt[@]}" download "$1"; }; } >&2) &&
-    dpkg-deb --extract "$(echo "$scratch"/*.deb)" "$scratch/root"; then
-    mkdir -p "$(dirname "$2")"
-    mv "$scratch/root" "$2"
+    { "${apt[@]}" download "$@" 2>/dev/null ||
+      { as_root apt-get --quiet --quiet update && "${apt[@]}" download "$@"; }; } >&2) &&
+    (for package in "$scratch"/*.deb; do
+      dpkg-deb --extract "$package" "$scratch/root" || exit
+    done); then
+    mkdir -p "$(dirname "$directory")"
+    mv "$scratch/root" "$directory"
   else
-    echo "$(basename "$0"): $1 cannot be downloaded" >&2
+    echo "$(basename "$0"): $* cannot be downloaded" >&2
   fi
   rm -rf "$scratch"
 }
@@ -97,7 +109,41 @@ unpack_tools() {
     package=${pair%=*} program=${pair#*=}
     if command -v "$program" >/dev/null || [ -d "$1/$package" ]; then continue; fi
     echo "$(basename "$0"): unpacking Debian's $package into $1; it is not installed" >&2
-    unpack_package "$package" "$1/$package"
+    unpack_packages "$1/$package" "$package"
+  done
+}
+
+# dependencies PACKAGE: prints the package and all that the machine lacks of what it needs.
+dependencies() {
+  apt-get --simulate --no-install-recommends --no-upgrade install "$1" |
+    sed -n 's/^Inst \([^ ]*\) .*/\1/p'
+}
+
+# unpack_with_dependencies PACKAGE DIRECTORY: unpacks an application there, with all that it needs.
+unpack_with_dependencies() {
+  local wanted
+  # The machine may have no package lists, or old ones.
+  wanted=$(dependencies "$1" 2>/dev/null) ||
+    { as_root apt-get --quiet --quiet update >&2 && wanted=$(dependencies "$1"); } ||
+    die "$1 cannot be found"
+  mapfile -t wanted <<<"$wanted"
+  unpack_packages "$2" "${wanted[@]}"
+  [ -d "$2" ] || die "$1 is missing"
+}
+
+# need_peer PEER DIRECTORY: unpacks the peer's server into DIRECTORY/PACKAGE unless it is installed,
+# and installs what compiling its client takes.
+need_peer() {
+  local pair package
+  for pair in "${peer_client_packages[@]}"; do
+    if [ "${pair%=*}" = "$1" ]; then need_packages "${pair#*=}"; fi
+  done
+  for pair in "${peer_packages[@]}"; do
+    package=${pair#*=}
+    [ "${pair%=*}" = "$1" ] || continue
+    if [ -d "$2/$package" ] || [ -z "$(missing_packages "$package")" ]; then continue; fi
+    echo "$(basename "$0"): unpacking Debian's $package into $2; it is not installed" >&2
+    unpack_with_dependencies "$package" "$2/$package"
   done
 }
 

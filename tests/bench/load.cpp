@@ -94,7 +94,8 @@ LoadResult run_load(const Load& load, const NextRequest& next_request) {
   return LoadRun{load, next_request}.run();
 }
 
-JobRequests::JobRequests(std::string_view service, std::int64_t delay_ms) {
+JobRequests::JobRequests(std::string_view service, std::int64_t delay_ms, std::uint64_t seed)
+    : ids_(seed) {
   nlohmann::json job = {{"customer", "acme"},
                         {"product", "dns"},
                         {"action", "create"},
@@ -102,8 +103,10 @@ JobRequests::JobRequests(std::string_view service, std::int64_t delay_ms) {
                         {"services", {service}},
                         {"parameters", {{"ttl", 300}, {"primary", "ns1.provider.test"}}}};
   if (delay_ms > 0) job["delay_ms"] = delay_ms;
-  text_ = request_text("POST", "/v1/jobs", job.dump());
+  const auto body = job.dump();
+  text_ = request_text("POST", "/v1/jobs", body);
   id_at_ = text_.find(id_place);
+  body_at_ = text_.size() - body.size();
 }
 
 std::string_view JobRequests::next() {
@@ -112,6 +115,10 @@ std::string_view JobRequests::next() {
     text_[id_at_ + i] = "0123456789abcdef"[rest & 15];
   }
   return text_;
+}
+
+std::string_view JobRequests::next_body() {
+  return next().substr(body_at_);
 }
 
 }  // namespace celld::bench

@@ -39,17 +39,21 @@ using NextRequest = std::function<std::string_view()>;
 LoadResult run_load(const Load& load, const NextRequest& next_request);
 
 /// Requests that submit a job of about 200 bytes, each for another entity. The entities' ids are
-/// random, as those of users are (domain names, UUIDs), and the same in every run.
+/// random, as those of users are (domain names, UUIDs), and the same in every run with this seed.
 class JobRequests {
  public:
-  JobRequests(std::string_view service, std::int64_t delay_ms = 0);
+  JobRequests(std::string_view service, std::int64_t delay_ms = 0,
+              std::uint64_t seed = std::mt19937_64::default_seed);
 
   /// The view is valid until the next call.
   std::string_view next();
+  /// The JSON of the next request alone. The view is valid until the next call.
+  std::string_view next_body();
 
  private:
   std::string text_;
   std::size_t id_at_ = 0;
+  std::size_t body_at_ = 0;
   std::mt19937_64 ids_;
 };
 

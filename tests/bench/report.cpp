@@ -17,14 +17,17 @@
 namespace celld::bench {
 namespace {
 
-/// Of the last minute. Other load on the machine distorts the figures.
+double median(const std::vector<double>& values) {
+  return percentile(values, 0.5);
+}
+
+}  // namespace
+
 double load_average() {
   double average = 0;
   return ::getloadavg(&average, 1) == 1 ? average : 0;
 }
 
-/// The time to overwrite 16 KiB of a file in `directory` and sync it, which is what a commit waits
-/// for. Figures of a durable daemon are only comparable on disks for which this figure is similar.
 double sync_p50_us(const std::filesystem::path& directory) {
   constexpr int rounds = 50;
   constexpr std::size_t bytes = 16 << 10;
@@ -44,12 +47,6 @@ double sync_p50_us(const std::filesystem::path& directory) {
   }
   return percentile(times_us, 0.5);
 }
-
-double median(const std::vector<double>& values) {
-  return percentile(values, 0.5);
-}
-
-}  // namespace
 
 double percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;

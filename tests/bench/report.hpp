@@ -14,6 +14,13 @@ namespace celld::bench {
 /// none.
 double percentile(std::vector<double> values, double part);
 
+/// Of the last minute. Other load on the machine distorts the figures.
+double load_average();
+
+/// The time to overwrite 16 KiB of a file in `directory` and sync it, which is what a commit waits
+/// for. Figures of a durable daemon are only comparable on disks for which this figure is similar.
+double sync_p50_us(const std::filesystem::path& directory);
+
 /// Figures by name, in the order in which they were first added. A figure that was added several
 /// times is reported as its median, with its minimum and maximum.
 class Report {

@@ -1,0 +1,67 @@
+// Workers of a peer: each is a thread with a blocking connection of its own.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tests/bench/peers/peer.hpp"
+
+namespace celld::bench {
+
+/// A worker's connection.
+class Worker {
+ public:
+  Worker() = default;
+  virtual ~Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Takes a job. False if none came within about a second. Throws.
+  virtual bool take() = 0;
+  /// Ends the job that was taken, and returns when the server has acknowledged it. Throws.
+  virtual void end() = 0;
+};
+
+class WorkerThreads : public Workers {
+ public:
+  explicit WorkerThreads(std::vector<std::unique_ptr<Worker>> workers);
+  ~WorkerThreads() override;
+
+  Clock::time_point await_taken(std::size_t nth) override;
+  Clock::time_point await_ended(std::size_t count) override;
+
+ private:
+  /// Of one kind of event. Wakes a waiting thread only for the event that it waits for.
+  struct Events {
+    std::vector<Clock::time_point> times;
+    std::size_t awaited = 0;
+  };
+  void run(Worker& worker);
+  void note(Events& events);
+  Clock::time_point await(Events& events, std::size_t nth, std::chrono::seconds timeout);
+
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Events taken_;
+  Events ended_;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+/// As many workers as said, each made by `make()`.
+template <class Make>
+std::unique_ptr<Workers> worker_threads(std::size_t count, Make make) {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t i = 0; i < count; ++i) workers.push_back(make());
+  return std::make_unique<WorkerThreads>(std::move(workers));
+}
+
+}  // namespace celld::bench

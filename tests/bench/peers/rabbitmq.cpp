@@ -219,7 +219,9 @@ class Rabbitmq : public Peer {
     std::ofstream{program} << "#!/bin/sh\nexport ROOTDIR='" << erlang.string() << "' BINDIR='"
                            << runtime.string()
                            << "' EMU=beam PROGNAME=erl\nexec \"$BINDIR/erlexec\" \"$@\"\n";
-    std::filesystem::permissions(program, std::filesystem::perms{0755});
+    using std::filesystem::perms;
+    std::filesystem::permissions(program, perms::owner_all | perms::group_read | perms::group_exec |
+                                              perms::others_read | perms::others_exec);
     return programs;
   }
 

@@ -2,12 +2,11 @@
 // connection, which waits for each answer before it sends the next request.
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <latch>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -179,7 +178,7 @@ void measure(const Plan& plan, Row& row) {
 
 /// With commas between the thousands.
 std::string grouped(double value) {
-  auto text = std::to_string(static_cast<std::int64_t>(value + 0.5));
+  auto text = std::to_string(std::lround(value));
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
     text.insert(static_cast<std::size_t>(at), ",");
   }

@@ -25,6 +25,8 @@ peer_packages=(
 )
 # PEER=PACKAGE: the libraries of their clients, which are installed.
 peer_client_packages=(rabbitmq=librabbitmq-dev postgresql=libpq-dev)
+# The storage engine of scripts/bench engines.
+engine_packages=(librocksdb-dev)
 # The release's own clang: 14 or 19.
 fuzz_packages=(clang libclang-rt-dev)
 # Both releases have version 19, so formatting and linting are the same on both.

@@ -73,7 +73,8 @@ class Jumps(ShiftedClock):
                 hanging = self.submit(a_job(f"hangs-{number}", timeout_ms=600,
                                             retry={"max_attempts": 1}))
                 slower = self.submit(a_job(f"slow-{number}", timeout_ms=1600))
-                wait_until(lambda: len(self.provider.running()) == 2, "both jobs run")
+                wait_until(lambda: all(self.provider.calls_of(job=job) for job in (hanging, slower)),
+                           "both jobs have begun")
                 self.jump_to(jump_s)
                 ended = self.wait_for_end(slower)
                 self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))

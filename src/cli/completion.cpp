@@ -103,9 +103,12 @@ std::string arms(const CLI::App& app, const std::string& assignment, const std::
   for (const auto& more : {nouns_of(app), verbs_of(app)})
     commands.insert(commands.end(), more.begin(), more.end());
   std::string text;
-  for (const CLI::App* command : commands)
-    text += "    '" + name_of(*command) + "') " + assignment + candidates(*command) + end +
-            (has_files(*command) ? files : "") + " ;;\n";
+  for (const CLI::App* command : commands) {
+    text.append("    '").append(name_of(*command)).append("') ");
+    text.append(assignment).append(candidates(*command)).append(end);
+    if (has_files(*command)) text += files;
+    text += " ;;\n";
+  }
   return text;
 }
 

@@ -32,7 +32,7 @@ TableCell state_cell(const json::Value& of) {
 
 /// "succeeded", "was cancelled" or "is queued".
 std::string state_phrase(const json::Value& job) {
-  const std::string state = text_at(job, {"state"});
+  std::string state = text_at(job, {"state"});
   if (state == "succeeded" || state == "failed") return state;
   return (state == "cancelled" ? "was " : "is ") + state_cell(job).text;
 }

@@ -282,6 +282,7 @@ void measure(Engine& engine, const std::string& name, std::size_t jobs, std::siz
   std::array<std::vector<cells::JobPtr>, 3> ages;
   std::uint64_t id = 1'000'000;
   const auto groups = std::max<std::size_t>(jobs / group, 10);
+  const auto jobs_in_fifth = groups / 5 * group;
   const auto place = name + ", groups of " + std::to_string(group);
   const auto bytes_before = bytes_written();
   const auto cpu_before = cpu_us();
@@ -304,7 +305,7 @@ void measure(Engine& engine, const std::string& name, std::size_t jobs, std::siz
     }
     const std::chrono::duration<double, std::micro> took = Clock::now() - begun;
     report.add(place + (first_fifth ? ", first fifth" : ", last fifth"), "us/job",
-               took.count() / static_cast<double>(groups / 5 * group));
+               took.count() / static_cast<double>(jobs_in_fifth));
   }
   report.add(place + ", CPU", "us/job",
              (cpu_us() - cpu_before) / static_cast<double>(groups * group));

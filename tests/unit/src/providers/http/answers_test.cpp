@@ -140,7 +140,7 @@ TEST_CASE("an answer that is not HTTP is garbled") {
   }
   CHECK(result_of(answering("HTTP/1.1 204\r\n\r\n")).status == 204);
   CHECK(result_of(answering("HTTP/1.1 200 OK\r\n\r\r\n")).end == End::garbled);
-  CHECK(result_of(answering({"HTTP/1.1 200 OK\r\na\0: b\r\n\r\n", 27})).end != End::answered);
+  CHECK(result_of(answering({"HTTP/1.1 200 OK\r\na\0: b\r\n\r\n", 26})).end != End::answered);
   CHECK(result_of(answering("HTTP/1.1 503 Busy\r\nRetry-After: 1\r2\r\n\r\n{}")).end ==
         End::garbled);
   CHECK(result_of(answering("http/1.1 503 Busy\r\n\r\n{}")).end == End::garbled);

@@ -8,7 +8,8 @@
 namespace celld::json {
 namespace {
 
-constexpr std::size_t members_known_max = 32;  // No object of ours has more.
+// Room for the members of any valid object.
+constexpr std::size_t members_read_usual = 32;
 // Bounds the response to a hostile document.
 constexpr std::size_t unknown_members_noted_max = 100;
 
@@ -24,7 +25,7 @@ ObjectReader::ObjectReader(const Value& value, std::string pointer, std::vector<
     : pointer_(std::move(pointer)), faults_(faults) {
   if (value.is_object()) {
     object_ = &value;
-    read_.reserve(std::min(value.size(), members_known_max));
+    read_.reserve(std::min(value.size(), members_read_usual));
   } else {
     note_type(value, pointer_, "must be an object");
   }

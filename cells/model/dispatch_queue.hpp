@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cells/model/fair_turns.hpp"
 #include "cells/model/job.hpp"
 #include "cells/model/time.hpp"
 
@@ -19,9 +20,7 @@ namespace cells {
 
 /// Holds a bounded part of the runnable jobs; the rest stay in the store.
 ///
-/// Customers take turns by deficit round robin (M. Shreedhar and G. Varghese, "Efficient Fair
-/// Queueing using Deficit Round Robin", 1995), charged by service time: an estimate when a step
-/// starts, corrected when it ends. Within a customer the higher priority goes first, then the
+/// Customers take turns (FairTurns). Within a customer the higher priority goes first, then the
 /// lower place.
 ///
 /// For each customer in the window the queue holds the first jobs in that order, and fetches the
@@ -88,39 +87,37 @@ class DispatchQueue {
   /// (−priority, place).
   using Rank = std::pair<int, JobId>;
 
-  struct Customer {
+  /// In the ring of `turns_` while it has jobs in the window.
+  struct Customer : FairTurns::Party {
+    std::string name;
     std::map<Rank, JobPtr> jobs;
     bool complete = true;      ///< `jobs` has every runnable job of this customer.
     bool wants_fetch = false;  ///< Is in `to_fetch_`.
-    bool in_ring = false;
-    bool in_turn = false;
-    bool evicted = false;  ///< Out of the window until the sweep brings it back.
-    std::int64_t deficit_us = 0;
-    std::deque<std::int64_t> charged_us;  ///< Estimates for its jobs in service, oldest first.
+    bool evicted = false;      ///< Out of the window until the sweep brings it back.
   };
 
   static bool is_sweep(const Fetch& asked);
   bool full() const;
   std::size_t jobs_per_customer() const;
+  Customer* find(const std::string& name);
+  Customer& customer(const std::string& name);
   bool add(Customer& customer, JobPtr job);
   void drop_last(Customer& customer);
-  void evict(const std::string& name, Customer& customer);
-  void request_fetch(const std::string& name, Customer& customer);
-  void after_take(const std::string& name, Customer& customer);
-  void leave_if_idle(const std::string& name);
-  void grant_rounds();
+  void evict(Customer& customer);
+  void request_fetch(Customer& customer);
+  void after_take(Customer& customer);
+  void leave_if_idle(Customer& customer);
 
   Limits limits_;
   std::map<std::string, Customer> customers_;
-  std::deque<std::string> ring_;      ///< Customers with jobs in the window, in order of turns.
+  FairTurns turns_;
   std::deque<std::string> to_fetch_;  ///< Customers whose next jobs are to be fetched.
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
-  std::optional<Fetch> fetch_;       ///< Sent, and not yet answered.
-  bool sweeping_ = false;            ///< There may be customers outside the window.
-  bool sweep_missed_ = false;        ///< The current sweep may have skipped some of them.
-  std::string sweep_after_;          ///< The sweep continues after this name; empty: at the start.
-  std::int64_t estimate_us_ = 1000;  ///< Moving average of service times; also the quantum.
+  std::optional<Fetch> fetch_;  ///< Sent, and not yet answered.
+  bool sweeping_ = false;       ///< There may be customers outside the window.
+  bool sweep_missed_ = false;   ///< The current sweep may have skipped some of them.
+  std::string sweep_after_;     ///< The sweep continues after this name; empty: at the start.
 };
 
 }  // namespace cells

@@ -310,9 +310,9 @@ BUGS = (
         "window-runs-empty", ("idle-worker",),
         "the dispatcher does not fetch more of a customer's jobs when few are left in memory",
         "cells/model/dispatch_queue.cpp",
-        (("  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4)\n",
+        (("  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) {\n",
           "  if (!BUG && !customer.complete && customer.jobs.size() <= jobs_per_customer() / "
-          "4)\n"),),
+          "4) {\n"),),
     ),
     Bug(
         "unbounded-window", ("window-bound",),
@@ -320,16 +320,15 @@ BUGS = (
         "cells/model/dispatch_queue.cpp",
         (("  if (customer.jobs.size() > jobs_per_customer() ||",
           "  if (BUG) {\n"
-          "    if (!customer.in_ring) ring_.push_back(name);\n"
-          "    customer.in_ring = true;\n    return;\n  }\n"
+          "    turns_.join(customer);\n    return;\n  }\n"
           "  if (customer.jobs.size() > jobs_per_customer() ||"),),
     ),
     Bug(
         "charged-by-count", ("turns",),
         "customers are charged for each job, not for its service time",
-        "cells/model/dispatch_queue.cpp",
-        (("  customer.deficit_us -= actual - customer.charged_us.front();\n",
-          "  if (!BUG) customer.deficit_us -= actual - customer.charged_us.front();\n"),),
+        "cells/model/fair_turns.cpp",
+        (("  party.deficit_us_ -= actual - party.charged_us_.front();\n",
+          "  if (!BUG) party.deficit_us_ -= actual - party.charged_us_.front();\n"),),
     ),
     Bug(
         "drain-forgets-scheduled", ("idle-worker",),

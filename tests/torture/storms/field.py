@@ -167,7 +167,7 @@ class Field:
         """Checks that no job is lost and that no answer was unexpected, and stops celld."""
         self.expect(not self.load.unexpected, f"unexpected answers: {self.load.unexpected}")
         await self.load.close()
-        jobs = self.all_jobs()
+        jobs = await self.ended_jobs()
         known = set(self.load.accepted) | set(self.lone)
         self.expect(len(known) == len(self.load.accepted) + len(self.lone),
                     "two jobs have the same id")
@@ -182,14 +182,25 @@ class Field:
         self.client.close()
         self.expect(self.daemon.stop() == 0, "celld did not exit with 0")
 
+    async def ended_jobs(self):
+        """By id. A cell counts a job as ended shortly before the end is on disk and in the list."""
+        give_up_at = time.monotonic() + DEADLINE_S
+        while (jobs := self.all_jobs()) is None and time.monotonic() < give_up_at:
+            await asyncio.sleep(0.02)
+        self.expect(jobs is not None, "the list shows jobs that do not end")
+        return jobs or {}
+
     def all_jobs(self):
-        """By id. Bypasses the usual client, which checks each answer and would take too long."""
+        """By id; None if some have not ended. Bypasses the usual client, which checks each answer
+        and would take too long."""
         jobs, cursor = {}, ""
         while cursor is not None:
             self.client.connection.request("GET", f"/v1/jobs?limit=1000{cursor}")
             page = json.loads(self.client.connection.getresponse().read())
             for job in page["items"]:
                 step = job["steps"][0]
+                if step["finished_at"] is None:
+                    return None
                 jobs[job["id"]] = Job(job["state"], job["attempt"], moment(step["started_at"]),
                                       moment(step["finished_at"]))
             cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"

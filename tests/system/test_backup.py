@@ -115,6 +115,9 @@ class Backup(BackupTest):
             return client.get("/v1/cells/*/*").json["queue"]
         wait_until(lambda: sum(unfinished()[each] for each in ("queued", "running", "retrying")) == 0,
                    "every job of the backup has ended")
+        # A cell counts a job as ended shortly before the end is on disk.
+        wait_until(lambda: client.get("/v1/jobs?state=running").json["items"] == [],
+                   "every end is on disk")
         for job in [keyed, *before]:
             self.assertEqual(client.get(f"/v1/jobs/{job}").json["state"], "succeeded", job)
         again = client.post("/v1/jobs", a_job("keyed"), **{"Idempotency-Key": "k-1"})

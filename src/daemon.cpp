@@ -16,6 +16,7 @@
 #include "src/engine_log.hpp"
 #include "src/few_wake_ups.hpp"
 #include "src/http/api/endpoints.hpp"
+#include "src/http/api/lease_gateway.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/server.hpp"
 #include "src/http/tls.hpp"
@@ -106,7 +107,8 @@ class RunningDaemon final : public Daemon {
   ~RunningDaemon() override {
     server_.stop(std::chrono::milliseconds{0});
     end_scraper();
-    for (const auto& actor : {backup_sender_, retention_, dispatcher_, gateway_, reader_, store_}) {
+    for (const auto& actor :
+         {backup_sender_, retention_, lease_gateway_, dispatcher_, gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
   }
@@ -182,6 +184,7 @@ class RunningDaemon final : public Daemon {
     readiness_->state = api::ReadyState::shutting_down;
     if (hands_over_) server_.hand_over(hand_over_grace);
     caf::anon_send_exit(retention_, caf::exit_reason::user_shutdown);
+    caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::StopLeasing{});
     std::string failure;
     caf::scoped_actor self{system_};
     self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
@@ -287,6 +290,9 @@ class RunningDaemon final : public Daemon {
     fail_with(dispatcher_, Events::Kind::engine_failed, "the cell dispatcher ended");
 
     caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
+    const auto leases = api::spawn_lease_gateway(
+        system_, {dispatcher, reader, api::LeaseNames{opened.secret()}, wall_now});
+    lease_gateway_ = caf::actor_cast<caf::actor>(leases);
     settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
     const auto backups = api::spawn_backup_sender(system_, opened.spawn_backup_maker(system_));
@@ -295,8 +301,8 @@ class RunningDaemon final : public Daemon {
       caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
-    api::add_endpoints(server_,
-                       {gateway, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
+    api::add_endpoints(
+        server_, {gateway, leases, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
     server_.observe({metrics_, &metrics_->http()});
     ::malloc_trim(0);  // What reading and showing the configuration took.
     server_.start();
@@ -322,6 +328,7 @@ class RunningDaemon final : public Daemon {
   }
 
   cells::ServiceEntry entry_of(const config::Service& service) {
+    if (!service.settings->kind().makes_calls()) return {nullptr, service.settle};
     return {
         [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
         service.settle};
@@ -383,6 +390,7 @@ class RunningDaemon final : public Daemon {
   caf::actor store_;
   caf::actor reader_;
   caf::actor gateway_;
+  caf::actor lease_gateway_;
   caf::actor dispatcher_;
   caf::actor scraper_;
   caf::actor retention_;

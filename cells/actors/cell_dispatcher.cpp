@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
+#include "cells/actors/lease_desk.hpp"
 #include "cells/actors/service_client.hpp"
 
 namespace cells {
@@ -28,6 +29,13 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ChangeCellState& message) { return change_state(message); },
       [this](Reconfigure& message) { return reconfigure(message); },
       [this](const ListServices&) { return list_services(); },
+      [this](RequestLeases& message) { return delegate(context_->desk, std::move(message)); },
+      [this](WithdrawRequests& message) { send(context_->desk, std::move(message)); },
+      [this](ReturnLeases& message) { send(context_->desk, std::move(message)); },
+      [this](HoldLease& message) { return to_holder<LeaseHeld>(std::move(message)); },
+      [this](EndLease& message) { return to_holder<LeaseEnded>(std::move(message)); },
+      [this](const FindLease& message) { return delegate(context_->desk, message); },
+      [this](ListLeases& message) { return delegate(context_->desk, std::move(message)); },
       [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },
       [this](const CellRestarted&) { cell_restarted(); },
       [this](const ShutDown& message) { return shut_down(message.grace); },
@@ -41,9 +49,14 @@ void CellDispatcherActor::on_exit() {
     caf::anon_send_exit(entry.cell, caf::exit_reason::user_shutdown);
   cells_.clear();
   for (const auto& [name, service] : *services_) {
-    caf::anon_send_exit(service.client, caf::exit_reason::user_shutdown);
+    if (service.client) caf::anon_send_exit(service.client, caf::exit_reason::user_shutdown);
   }
+  for (const auto& client : retired_) {
+    caf::anon_send_exit(client, caf::exit_reason::user_shutdown);
+  }
+  retired_.clear();
   services_ = nullptr;
+  if (context_) caf::anon_send_exit(context_->desk, caf::exit_reason::user_shutdown);
   fail_reload();
   owed_.fail();
   shutdown_answers_.fail();
@@ -62,7 +75,9 @@ void CellDispatcherActor::ask_first(Ask ask, Then then) {
 
 void CellDispatcherActor::begin() {
   ask_first<EpochStarted>(StartEpoch{options_.wall_clock()}, [this](const EpochStarted& started) {
-    context_ = std::make_shared<EngineContext>(options_, started.epoch);
+    const LeaseDesk desk = spawn_lease_desk(system());
+    monitor(desk);
+    context_ = std::make_shared<EngineContext>(options_, started.epoch, desk);
     context_->ids.start_after(started.last_id);
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
@@ -117,8 +132,11 @@ void CellDispatcherActor::load_cells() {
 
 void CellDispatcherActor::start_service(const std::string& name, const ServiceEntry& entry,
                                         Services& services) {
-  const ServiceClient client = spawn_service_client(system(), name, entry, options_.probe);
-  monitor(client);
+  ServiceClient client;
+  if (entry.start_provider) {
+    client = spawn_service_client(system(), name, entry, options_.probe);
+    monitor(client);
+  }
   services.emplace(name, Service{client, entry.settle});
 }
 

@@ -85,6 +85,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<ReopenAnswered> reopen_job(ReopenJob& message);
   Target enter_cell(const std::string& customer, const std::string& product);
 
+  template <class Answer, class Message>
+  caf::result<Answer> to_holder(Message message);
+
   // Requests to cells.
   template <class Answer, class Message>
   caf::result<Answer> pass_on(Entry& entry, Message message);
@@ -143,6 +146,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::map<CellKey, CellOverride> overrides_;
   std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
+  /// Clients of services whose jobs workers outside lease now.
+  std::vector<ServiceClient> retired_;
   std::shared_ptr<Reload> reload_;  ///< Null unless a reload is in progress.
   /// Requests that wait until the reload in progress is either refused or certain to remove
   /// services.
@@ -186,6 +191,15 @@ void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed,
   entry.held.emplace_back([this, message = std::move(message), then = std::move(then), fail] {
     request(caf::actor_cast<CellDispatcher>(this), caf::infinite, message).then(then, fail);
   });
+}
+
+/// Has the cell of the lease answer.
+template <class Answer, class Message>
+caf::result<Answer> CellDispatcherActor::to_holder(Message message) {
+  if (!message.job) return delegate(context_->desk, std::move(message));
+  const auto found = cells_.find(message.job->cell);
+  if (found == cells_.end()) return Answer{};
+  return pass_on<Answer>(found->second, std::move(message));
 }
 
 /// Sends the message to this actor again once it is decided whether the reload removes services.

@@ -105,11 +105,16 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
     std::size_t missing;
   };
   auto promise = make_response_promise<ServicesListed>();
-  auto listing = std::make_shared<Listing>(Listing{{}, services_->size() + 1});
+  auto listing = std::make_shared<Listing>(Listing{{}, services_->size() + 2});
   const auto counted = [this, listing, owed = owed_.add(promise)] {
     if (--listing->missing == 0) owed_.deliver(owed, std::move(listing->listed));
   };
   for (const auto& [name, service] : *services_) {
+    if (!service.client) {  // Unless the lease desk has figures.
+      listing->listed.services.emplace(name, ServiceStatus{});
+      counted();
+      continue;
+    }
     request(service.client, caf::infinite, DescribeService{})
         .then(
             [listing, counted, name = name](const ServiceDescribed& described) {
@@ -118,6 +123,16 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
             },
             [counted](const caf::error&) { counted(); });
   }
+  request(context_->desk, caf::infinite, DescribeLeases{})
+      .then(
+          [listing, counted](const LeasesDescribed& described) {
+            for (const auto& [name, status] : described.services) {
+              const auto found = listing->listed.services.find(name);
+              if (found != listing->listed.services.end()) found->second = status;
+            }
+            counted();
+          },
+          [counted](const caf::error&) { counted(); });
   counted();
   return promise;
 }

@@ -131,16 +131,24 @@ void CellDispatcherActor::change_services() {
   for (const auto& name : reload_->order.services_removed) {
     const auto found = services->find(name);
     if (found == services->end()) continue;
-    reload_->leaving.push_back(found->second.client);
+    if (found->second.client) reload_->leaving.push_back(found->second.client);
     services->erase(found);
   }
   for (const auto& [name, entry] : reload_->order.services) {
     const auto found = services->find(name);
     if (found == services->end()) {
       start_service(name, entry, *services);
-    } else {
-      found->second.settle = entry.settle;
-      caf::anon_send(found->second.client, ReplaceProvider{entry});
+      continue;
+    }
+    Service& service = found->second;
+    service.settle = entry.settle;
+    if (service.client && entry.start_provider) {
+      caf::anon_send(service.client, ReplaceProvider{entry});
+    } else if (service.client) {  // Workers outside take over; calls that have begun go on.
+      retired_.push_back(std::exchange(service.client, nullptr));
+    } else if (entry.start_provider) {
+      services->erase(found);
+      start_service(name, entry, *services);
     }
   }
   services_ = std::move(services);

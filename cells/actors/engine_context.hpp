@@ -78,10 +78,11 @@ struct EngineOptions {
 
 /// Shared by all actors of one epoch; thread-safe.
 struct EngineContext {
-  EngineContext(EngineOptions opts, std::uint64_t epoch)
-      : options(std::move(opts)), leases(epoch) {}
+  EngineContext(EngineOptions opts, std::uint64_t epoch, LeaseDesk lease_desk)
+      : options(std::move(opts)), desk(std::move(lease_desk)), leases(epoch) {}
 
   const EngineOptions options;
+  const LeaseDesk desk;
   JobIdSource ids;
   LeaseSource leases;
 };

@@ -63,6 +63,11 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       },
       [this](const HandBack&) { return hand_back(); },
       [this](const AskIdle&) { return answer_idle(); },
+      [this](const GrantLeases& message) { return grant(message); },
+      [this](const DeclineSlot& message) { decline_slot(message.service); },
+      [this](const ReturnLeases& message) { return_leases(message.leases); },
+      [this](const HoldLease& message) { return hold(message); },
+      [this](EndLease& message) { return end_lease(message); },
       [this](const Tick& message) { tick(message.at); },
   };
 }
@@ -81,6 +86,7 @@ void JobDispatcherActor::on_exit() {
   for (auto& [place, promise] : reopening_) {
     promise.deliver(caf::make_error(caf::sec::request_receiver_down));
   }
+  for (auto& [id, ending] : ending_) ending.answers.fail();
   context_ = nullptr;
 }
 
@@ -93,16 +99,23 @@ void JobDispatcherActor::load_cell() {
              [this](const caf::error& error) { quit(error); });
 }
 
-/// The attempts of jobs that were running no longer have a worker: they are aborted first.
+/// The attempts of workers inside no longer have a worker: they are aborted first. Leases outside
+/// stay live, and get their timeout afresh.
 void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
   counts_ = loaded.counts;
   next_due_ = loaded.next_due;
   const Now at = now();
   for (auto& job : loaded.running) {
-    leases_.add(job->lease, {job, at.steady, at.steady, AbortCause::worker_lost, true, 0});
-    end_orphan(job->lease);
+    const bool outside = !job->steps[job->step].worker.empty();
+    if (outside) {
+      keep_lease(job, at);
+    } else {
+      leases_.add(job->lease, {job, at.steady, at.steady, AbortCause::worker_lost, true, 0});
+      end_orphan(job->lease);
+    }
   }
   if (loaded.runnable) queue_.expect_more();
+  for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
   fetch();
   arm(at);
 }
@@ -166,19 +179,41 @@ void JobDispatcherActor::orphan_ended(Lease lease) {
 
 void JobDispatcherActor::dispatch(const Now& at) {
   context_->options.probe->window_holds(key_, queue_.size());
-  const bool may_start = starts_jobs() && state_ != CellState::paused;
-  while (may_start && workers_.any_ready() && leases_.size() < running_max_) {
-    const JobPtr job = queue_.take();
-    if (!job) break;
-    const bool expired = job->expires_at && *job->expires_at <= at.wall;
-    if (!in_hand(job->id) && !expired && is_ours(*job->spec)) {
-      hand_out(job, at);
-    } else {  // The job is being cancelled, has expired, or belongs to another cell.
-      queue_.ended(job->spec->customer, microseconds{0});
-      if (expired) expire(job, at);
+  empty_foreign_lanes();
+  while (may_start() && has_free_slot()) {
+    const bool inside = workers_.any_ready() && !queue_.empty();
+    auto* const outside = first_wanting_lane();
+    if (outside && (!inside || goes_before_inside(*outside))) {
+      offer_slot(*outside);
+    } else if (inside) {
+      start_inside(at);
+    } else {
+      break;
     }
   }
+  settle_lanes();
   fetch();
+}
+
+void JobDispatcherActor::start_inside(const Now& at) {
+  if (!lanes_.empty()) inside_served_ = ++served_;
+  const JobPtr job = queue_.take();
+  if (can_start(job, queue_, at)) hand_out(job, at);
+}
+
+/// Whether this job, which was just taken from the queue, may start. Deals with one that may not:
+/// it is being cancelled, has expired, or belongs to another cell or lane.
+bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, const Now& at) {
+  const bool expired = job->expires_at && *job->expires_at <= at.wall;
+  const bool in_place = job->lane == lane_of(*job);
+  if (!in_hand(job->id) && !expired && in_place && is_ours(*job->spec)) return true;
+  queue.ended(job->spec->customer, microseconds{0});
+  if (expired) {
+    expire(job, at);
+  } else if (!in_place && !in_hand(job->id)) {
+    change_lane(job);
+  }
+  return false;
 }
 
 /// False in a cell that is no longer configured: its jobs move elsewhere or wait for another
@@ -195,26 +230,41 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
     held_ = true;
     return;
   }
+  const bool after_commit = service->settle > milliseconds{0};
+  const SteadyTime deadline = after_commit ? SteadyTime::max() : at.steady + job->spec->timeout;
   const Lease lease = context_->leases.next();
   const JobWorker& worker = workers_.assign(lease);
-  const auto running = std::make_shared<const Job>(start_attempt(*job, lease, at.wall));
-  const bool after_commit = service->settle > milliseconds{0};
-  const SteadyTime deadline = after_commit ? SteadyTime::max() : at.steady + running->spec->timeout;
-  leases_.add(lease, {running, at.steady, deadline, AbortCause::none, false, worker->id()});
+  LiveLease entry;
+  entry.deadline = deadline;
+  entry.worker = worker->id();
+  const JobPtr running = lease_out(job, lease, std::move(entry), "", at);
+  send(worker, RunJob{lease, running, running->spec->timeout, service->client, after_commit});
+  arm(at);
+}
+
+/// Makes the job run under the lease, for a worker inside or for one outside that has this name.
+JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease entry,
+                                     const std::string& worker, const Now& at) {
+  const auto running = std::make_shared<const Job>(start_attempt(*job, lease, at.wall, worker));
+  entry.job = running;
+  entry.handed_out_at = at.steady;
+  entry.outside = !worker.empty();
+  leases_.add(lease, std::move(entry));
   count(job.get(), running.get());
+  if (!lanes_.empty()) shares_.begin(job->spec->customer);
   context_->options.probe->handed_out(*running, leases_.size(), running_max_);
   if (!job->started_at) {
     const auto waited = std::max(at.wall - job->run_at, milliseconds{0});
     context_->options.probe->first_attempt_began(*running, waited);
   }
   send(store(), ClaimJob{running});
-  send(worker, RunJob{lease, running, running->spec->timeout, service->client, after_commit});
   tell(*context_, running);
-  arm(at);
+  return running;
 }
 
 /// A report whose lease is not live changes nothing (promise P3).
-void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
+void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
+                                   std::optional<StepReport> report) {
   if (!leases_.find(lease)) {
     context_->options.probe->stale_report(key_, lease);
     return;
@@ -222,13 +272,15 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome) {
   const Now at = now();
   const LiveLease live = leases_.remove(lease);
   workers_.release(live.worker);
-  queue_.ended(live.job->spec->customer, at.steady - live.handed_out_at);
+  charge(live, at);
   const auto cause = cause_of(outcome, live.abort);
   auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);
+  end.report = report;
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
-  const auto after = std::make_shared<const Job>(
-      end_attempt(*live.job, std::move(end), retry_inputs(live), at.wall));
+  auto after =
+      std::make_shared<Job>(end_attempt(*live.job, std::move(end), retry_inputs(live), at.wall));
+  after->lane = lane_of(*after);
   context_->options.probe->lease_ended(*live.job, *after, live.abort);
   record(live.job, after);
   dispatch(at);
@@ -250,6 +302,7 @@ void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
       .then([this, after](const JobRecorded& result) { recorded(after, result); },
             [this, id = after->id](const caf::error&) {
               store_failed();
+              if (auto ending = ending_.extract(id)) ending.mapped().answers.fail();
               recording_done(id);
               answer_handed_back();
             });
@@ -268,6 +321,7 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   }
   const Now at = now();
   tell(*context_, after);
+  if (auto ending = ending_.extract(after->id)) ending.mapped().answers.deliver(LeaseEnded{true});
   recording_done(after->id);
   if (is_ended(after->state)) note_ended(at);
   note_due(*after);
@@ -293,29 +347,36 @@ void JobDispatcherActor::offer(const JobPtr& job) {
   if (job->cell != key_) {
     report_left(*job);
   } else if (!in_hand(job->id)) {
-    queue_.offer(job);
+    queue_of(job->lane).offer(job);
   }
 }
 
-/// Fetches what the window is missing.
+/// Fetches what the windows are missing.
 void JobDispatcherActor::fetch() {
-  const auto wanted = starts_jobs() ? queue_.next_fetch() : std::nullopt;
+  if (!starts_jobs()) return;
+  fetch_for("", queue_);
+  for (auto& [name, lane] : lanes_) fetch_for(name, lane.queue);
+}
+
+void JobDispatcherActor::fetch_for(const std::string& lane, DispatchQueue& queue) {
+  const auto wanted = queue.next_fetch();
   if (!wanted) return;
   request(store(), caf::infinite,
           FetchRunnable{key_, wanted->customer, wanted->after, wanted->customers_max,
-                        wanted->jobs_max, wanted->bytes_max})
-      .then([this](RunnableFetched& answer) { fetched(answer); },
-            [this](const caf::error&) { queue_.fetch_failed(); });
+                        wanted->jobs_max, wanted->bytes_max, lane})
+      .then([this, lane](RunnableFetched& answer) { fetched(lane, answer); },
+            [this, lane](const caf::error&) { queue_of(lane).fetch_failed(); });
 }
 
-void JobDispatcherActor::fetched(RunnableFetched& answer) {
+void JobDispatcherActor::fetched(const std::string& lane, RunnableFetched& answer) {
   std::vector<DispatchQueue::Fetched> customers;
   customers.reserve(answer.customers.size());
   for (auto& customer : answer.customers) {
     customers.push_back(
         {std::move(customer.customer), std::move(customer.jobs), customer.complete});
   }
-  queue_.fetched(std::move(customers), answer.complete, [this](JobId id) { return in_hand(id); });
+  queue_of(lane).fetched(std::move(customers), answer.complete,
+                         [this](JobId id) { return in_hand(id); });
   dispatch(now());
 }
 
@@ -324,7 +385,8 @@ void JobDispatcherActor::fetched(RunnableFetched& answer) {
 caf::result<HandedBack> JobDispatcherActor::hand_back() {
   stopping_ = true;
   for (const Lease& lease : leases_.all()) {
-    if (leases_.find(lease)->abort != AbortCause::none) continue;
+    const LiveLease& live = *leases_.find(lease);
+    if (live.outside || live.abort != AbortCause::none) continue;
     handed_back_count_ += 1;
     abort(lease, AbortCause::hand_back);
   }
@@ -334,7 +396,7 @@ caf::result<HandedBack> JobDispatcherActor::hand_back() {
 }
 
 void JobDispatcherActor::answer_handed_back() {
-  if (handed_back_.empty() || leases_.size() > 0 || !recording_.empty()) return;
+  if (handed_back_.empty() || leases_.size() > leases_.outside() || !recording_.empty()) return;
   handed_back_.deliver(HandedBack{handed_back_count_});
 }
 
@@ -356,8 +418,9 @@ QueueDescribed JobDispatcherActor::describe() {
   described.queue.counts = counts_;
   described.queue.submitted_per_s = submitted_rate_.per_second(at.steady);
   described.queue.finished_per_s = finished_rate_.per_second(at.steady);
-  described.ready = static_cast<std::uint32_t>(workers_.ready());
-  described.busy = static_cast<std::uint32_t>(workers_.with_job(false));
+  const auto free = running_max_ - std::min<std::size_t>(running_max_, leases_.size());
+  described.ready = static_cast<std::uint32_t>(std::min(workers_.ready(), free));
+  described.busy = static_cast<std::uint32_t>(workers_.with_job(false) + leases_.outside());
   described.retiring = static_cast<std::uint32_t>(workers_.with_job(true));
   return described;
 }

@@ -1,6 +1,7 @@
 // The state and the methods of a job dispatcher, for its source files: job_dispatcher.cpp has
 // workers, leases and dispatching, job_dispatcher_requests.cpp the requests of clients,
-// job_dispatcher_time.cpp deadlines and due times, job_dispatcher_moves.cpp moves between cells.
+// job_dispatcher_time.cpp deadlines and due times, job_dispatcher_moves.cpp moves between cells,
+// job_dispatcher_leases.cpp lanes and the leases of workers outside.
 #pragma once
 
 #include <map>
@@ -18,6 +19,7 @@
 #include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
 #include "cells/model/rate_meter.hpp"
+#include "cells/model/slot_shares.hpp"
 
 namespace cells {
 
@@ -76,8 +78,15 @@ class JobDispatcherActor : public JobDispatcher::base {
   // Dispatching.
   void dispatch(const Now& at);
   bool starts_jobs() const;
+  bool may_start() const { return starts_jobs() && state_ != CellState::paused; }
+  bool has_free_slot() const { return leases_.size() + reserved_ < running_max_; }
+  void start_inside(const Now& at);
+  bool can_start(const JobPtr& job, DispatchQueue& queue, const Now& at);
   void hand_out(const JobPtr& job, const Now& at);
-  void completed(Lease lease, CallOutcome& outcome);
+  JobPtr lease_out(const JobPtr& job, Lease lease, LiveLease entry, const std::string& worker,
+                   const Now& at);
+  void completed(Lease lease, CallOutcome& outcome, std::optional<StepReport> report = {});
+  void charge(const LiveLease& live, const Now& at);
   RetryInputs retry_inputs(const LiveLease& live);
   void record(const JobPtr& before, const JobPtr& after);
   void store_failed();
@@ -86,7 +95,50 @@ class JobDispatcherActor : public JobDispatcher::base {
   void recording_done(JobId id);
   bool in_hand(JobId id) const { return leases_.has_job(id) || recording_.contains(id); }
   void fetch();
-  void fetched(RunnableFetched& answer);
+  void fetch_for(const std::string& lane, DispatchQueue& queue);
+  void fetched(const std::string& lane, RunnableFetched& answer);
+
+  // Lanes, and workers outside.
+  struct PullLane {
+    explicit PullLane(const DispatchQueue::Limits& limits) : queue(limits) {}
+
+    DispatchQueue queue;
+    bool reported = false;  ///< The desk knows that the lane has work.
+    /// Whose jobs workers wait for although there is no slot or no job; "": anybody's.
+    std::set<std::string> wanted;
+    std::uint32_t reserved = 0;  ///< Slots that were offered to the desk.
+    std::uint64_t served = 0;    ///< Orders the lanes by when a slot went to them last.
+  };
+  using Lanes = std::map<std::string, PullLane>;
+  bool is_pull(const std::string& service) const;
+  std::string lane_of(const Job& job) const;
+  DispatchQueue& queue_of(const std::string& lane);
+  PullLane& lane(const std::string& name);
+  void remove_from_queue(const Job& job);
+  void change_lane(const JobPtr& job);
+  void refresh_lanes();
+  void empty_foreign_lanes();
+  void settle_lanes();
+  static std::optional<std::string> candidate(PullLane& lane);
+  Lanes::value_type* first_wanting_lane();
+  bool goes_before_inside(Lanes::value_type& lane);
+  void offer_slot(Lanes::value_type& lane);
+  void free_reserved(PullLane& lane);
+  caf::result<GrantAnswered> grant(const GrantLeases& message);
+  JobPtr take_for(PullLane& lane, const GrantLeases& message, const Now& at);
+  std::size_t available(const PullLane& lane) const;
+  LaneState lane_state(PullLane& lane, const GrantLeases& message);
+  void granted(const std::vector<Lease>& leases, const GrantLeases& message,
+               caf::typed_response_promise<GrantAnswered> promise);
+  void decline_slot(const std::string& service);
+  void return_leases(const std::vector<Lease>& returned);
+  LeaseHeld hold(const HoldLease& message);
+  void keep_progress(Lease lease);
+  caf::result<LeaseEnded> end_lease(EndLease& message);
+  void abort_outside(Lease lease, AbortCause cause);
+  void end_outside(Lease lease, AbortCause cause);
+  void keep_lease(const JobPtr& job, const Now& at);
+  LeaseOut out(const LiveLease& live, const Now& at) const;
 
   // Time.
   void arm(const Now& at);
@@ -133,8 +185,20 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellState state_;
   Cell cell_;
 
-  DispatchQueue queue_;
+  DispatchQueue queue_;         ///< The lane of workers inside.
+  Lanes lanes_;                 ///< Those of pull services that have work.
+  SlotShares shares_;           ///< Kept while there are such lanes.
+  std::uint32_t reserved_ = 0;  ///< In all lanes.
+  std::uint64_t served_ = 0;    ///< Slots given away while there were such lanes.
+  std::uint64_t inside_served_ = 0;
   LeaseTable leases_;
+  /// Leases outside whose progress is being stored; true: it has changed since.
+  std::map<Lease, bool> storing_progress_;
+  struct Ending {
+    StepReport report;
+    OwedAnswers<LeaseEnded> answers;
+  };
+  std::map<JobId, Ending> ending_;  ///< Jobs whose workers outside have reported; being stored.
   std::set<JobId> recording_;  ///< Jobs without a lease whose latest change is not yet stored.
   std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is to be retried.
   WorkerRoster workers_;

@@ -19,6 +19,8 @@ void JobDispatcherActor::change_terms(ConfigureCell& message) {
   if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
   idle_reported_ = false;
   queue_.expect_more();
+  for (auto& [name, lane] : lanes_) lane.queue.expect_more();
+  refresh_lanes();
   const Now at = now();
   dispatch(at);
   arm(at);
@@ -73,6 +75,7 @@ void JobDispatcherActor::released_some(const StoredBacklog& backlog, const JobsM
     return;
   }
   queue_.remove_all(backlog.customer, backlog.product);
+  for (auto& [name, lane] : lanes_) lane.queue.remove_all(backlog.customer, backlog.product);
   releasing_.extract(backlog).mapped().answers.deliver(JobsReleased{});
   arm(now());
   const StoredBacklog back{between_cells, backlog.customer, backlog.product};
@@ -125,6 +128,7 @@ void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMov
   }
   taking_over_.extract(from).mapped().answers.deliver(TakenOver{});
   queue_.expect_more();
+  refresh_lanes();
   dispatch(at);
   arm(at);
   const StoredBacklog leaving{key_, from.customer, from.product};

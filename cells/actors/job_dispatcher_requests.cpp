@@ -17,8 +17,10 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   }
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
-  auto job = std::make_shared<const Job>(accept_job(std::move(request_in), key_, config_.settings,
-                                                    id, at.wall, others_await_places(at.wall)));
+  auto accepted = accept_job(std::move(request_in), key_, config_.settings, id, at.wall,
+                             others_await_places(at.wall));
+  accepted.lane = lane_of(accepted);
+  const auto job = std::make_shared<const Job>(std::move(accepted));
   count(nullptr, job.get());
   note_due(*job);
   auto promise = make_response_promise<JobSubmitted>();
@@ -110,7 +112,7 @@ void JobDispatcherActor::begin_cancel(JobId id) {
 void JobDispatcherActor::begin_cancel_running(Lease lease) {
   LiveLease& live = *leases_.find(lease);
   live.job = std::make_shared<const Job>(request_cancel(*live.job));
-  if (live.abort == AbortCause::none) abort(lease, AbortCause::cancel);
+  const bool aborts = live.abort == AbortCause::none;
   request(store(), caf::infinite, RecordJob{lease, live.job})
       .then(
           [this, job = live.job](const JobRecorded& result) {
@@ -122,6 +124,7 @@ void JobDispatcherActor::begin_cancel_running(Lease lease) {
             answer_cancel(job->id, {job, true});
           },
           [this, id = live.job->id](const caf::error&) { fail_cancel(id); });
+  if (aborts) abort(lease, AbortCause::cancel);
 }
 
 /// Until the store answers, the job counts as in hand, so that it is not handed out.
@@ -141,7 +144,7 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
   recording_.erase(id);
   const Now at = now();
   if (result.after) {
-    queue_.remove(*result.before);
+    remove_from_queue(*result.before);
     count(result.before.get(), result.after.get());
     note_ended(at);
     tell(*context_, result.after);

@@ -52,6 +52,7 @@ void JobDispatcherActor::tick(SteadyTime at_armed) {
 }
 
 void JobDispatcherActor::abort(Lease lease, AbortCause cause) {
+  if (leases_.find(lease)->outside) return abort_outside(lease, cause);
   leases_.abort(lease, cause);
   const JobWorker* worker = workers_.handle(leases_.find(lease)->worker);
   if (worker) send(*worker, AbortWork{lease});
@@ -61,6 +62,7 @@ void JobDispatcherActor::abort(Lease lease, AbortCause cause) {
 void JobDispatcherActor::go_ahead(const Now& at) {
   const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
   if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
+  if (waiting && queue_.empty() && lanes_.empty()) refresh_lanes();
   dispatch(at);
   if (counts_.unfinished() == 0 && next_due_) advance(at);  // The job that was due may have ended.
   report_idle(at);
@@ -124,7 +126,7 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
 /// A job that is moving to another cell expires there.
 void JobDispatcherActor::expire(const JobPtr& job, const Now& at) {
   if (in_hand(job->id) || is_leaving(*job->spec)) return;
-  queue_.remove(*job);
+  remove_from_queue(*job);
   record(job, std::make_shared<const Job>(expire_waiting(*job, at.wall)));
 }
 

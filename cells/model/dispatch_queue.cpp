@@ -42,16 +42,42 @@ void DispatchQueue::offer(JobPtr job) {
   }
 }
 
+const std::string* DispatchQueue::next_customer() {
+  auto* next = static_cast<Customer*>(turns_.next());
+  return next ? &next->name : nullptr;
+}
+
 JobPtr DispatchQueue::take() {
   auto* next = static_cast<Customer*>(turns_.next());
-  if (!next) return nullptr;
-  const auto first = next->jobs.begin();
+  return next ? take_first(*next) : nullptr;
+}
+
+JobPtr DispatchQueue::take_of(const std::string& name) {
+  Customer* found = find(name);
+  if (found && !found->jobs.empty()) return take_first(*found);
+  if (!found && !sweeping_) return nullptr;  // The window has every customer.
+  Customer& customer = this->customer(name);
+  if (!found || found->evicted || !found->complete) {
+    customer.evicted = false;
+    customer.complete = false;
+    request_fetch(customer);
+  }
+  return nullptr;
+}
+
+bool DispatchQueue::has(const std::string& name) const {
+  const Customer* found = find(name);
+  return found && !found->jobs.empty();
+}
+
+JobPtr DispatchQueue::take_first(Customer& customer) {
+  const auto first = customer.jobs.begin();
   JobPtr job = std::move(first->second);
-  next->jobs.erase(first);
+  customer.jobs.erase(first);
   jobs_ -= 1;
   bytes_ -= approximate_bytes(*job);
-  turns_.charge(*next);
-  after_take(*next);
+  turns_.charge(customer);
+  after_take(customer);
   return job;
 }
 
@@ -99,6 +125,10 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
   if (!customer) return;
   turns_.ended(*customer, service_time);
   leave_if_idle(*customer);
+}
+
+void DispatchQueue::owe(const std::string& name, microseconds service_time) {
+  if (Customer* customer = find(name)) turns_.owe(*customer, service_time);
 }
 
 std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
@@ -221,6 +251,11 @@ void DispatchQueue::leave_if_idle(Customer& customer) {
 
 /// Null: unknown.
 DispatchQueue::Customer* DispatchQueue::find(const std::string& name) {
+  const auto found = customers_.find(name);
+  return found == customers_.end() ? nullptr : &found->second;
+}
+
+const DispatchQueue::Customer* DispatchQueue::find(const std::string& name) const {
   const auto found = customers_.find(name);
   return found == customers_.end() ? nullptr : &found->second;
 }

@@ -61,6 +61,15 @@ class DispatchQueue {
   /// the window is empty.
   JobPtr take();
 
+  /// The customer whose job `take` would return; null when the window is empty.
+  const std::string* next_customer();
+
+  /// As `take`, but the first job of this customer. When the window has none and the store may have
+  /// one, it is fetched.
+  JobPtr take_of(const std::string& customer);
+  /// Whether the window has a job of this customer.
+  bool has(const std::string& customer) const;
+
   /// The job is no longer runnable, although it was not taken.
   void remove(const Job& job);
 
@@ -69,6 +78,9 @@ class DispatchQueue {
 
   /// A job that was taken has ended after `service_time`; zero if it did not start.
   void ended(const std::string& customer, microseconds service_time);
+
+  /// A job of the customer in another lane of the cell has ended after `service_time`.
+  void owe(const std::string& customer, microseconds service_time);
 
   /// The next request to the store; nothing while one is unanswered or nothing is missing. The
   /// caller sends it, and calls `fetched` with the answer, or `fetch_failed`.
@@ -81,6 +93,8 @@ class DispatchQueue {
   void fetch_failed();
 
   bool empty() const { return jobs_ == 0; }
+  /// Whether there is no job in the window, and for certain none in the store.
+  bool is_done() const { return customers_.empty() && !sweeping_ && !fetch_; }
   std::size_t size() const { return jobs_; }
 
  private:
@@ -100,11 +114,13 @@ class DispatchQueue {
   bool full() const;
   std::size_t jobs_per_customer() const;
   Customer* find(const std::string& name);
+  const Customer* find(const std::string& name) const;
   Customer& customer(const std::string& name);
   bool add(Customer& customer, JobPtr job);
   void drop_last(Customer& customer);
   void evict(Customer& customer);
   void request_fetch(Customer& customer);
+  JobPtr take_first(Customer& customer);
   void after_take(Customer& customer);
   void leave_if_idle(Customer& customer);
 

@@ -43,6 +43,9 @@ class FairTurns {
   /// The oldest service of the party has ended after `service_time`; zero if it did not begin.
   void ended(Party& party, microseconds service_time);
 
+  /// The party was served elsewhere for so long, which counts as if it had been served here.
+  void owe(Party& party, microseconds service_time) { party.deficit_us_ -= service_time.count(); }
+
   /// The number of parties in the ring.
   std::size_t size() const { return ring_.size(); }
 

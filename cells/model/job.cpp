@@ -55,13 +55,14 @@ bool is_ended(JobState state) {
 
 bool Job::operator==(const Job& other) const {
   return id == other.id && (spec == other.spec || (spec && other.spec && *spec == *other.spec)) &&
-         cell == other.cell && state == other.state && place == other.place && step == other.step &&
-         steps == other.steps && properties == other.properties && messages == other.messages &&
-         error == other.error && lease == other.lease && interruptions == other.interruptions &&
-         cancel_requested == other.cancel_requested && created_at == other.created_at &&
-         run_at == other.run_at && expires_at == other.expires_at &&
-         started_at == other.started_at && finished_at == other.finished_at &&
-         next_attempt_at == other.next_attempt_at && settle_until == other.settle_until;
+         cell == other.cell && state == other.state && place == other.place && lane == other.lane &&
+         step == other.step && steps == other.steps && properties == other.properties &&
+         messages == other.messages && error == other.error && lease == other.lease &&
+         interruptions == other.interruptions && cancel_requested == other.cancel_requested &&
+         created_at == other.created_at && run_at == other.run_at &&
+         expires_at == other.expires_at && started_at == other.started_at &&
+         finished_at == other.finished_at && next_attempt_at == other.next_attempt_at &&
+         settle_until == other.settle_until;
 }
 
 std::uint64_t JobCounts::unfinished() const {

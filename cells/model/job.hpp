@@ -93,12 +93,23 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
+/// How a worker outside the daemon ended its lease.
+struct StepReport {
+  Lease lease;
+  bool succeeded = false;
+
+  bool operator==(const StepReport&) const = default;
+};
+
 struct Step {
   StepState state = StepState::waiting;
   std::uint32_t attempts = 0;  ///< Only counted ones: see AttemptEnd.
   std::optional<WallTime> started_at;
   std::optional<WallTime> finished_at;
-  std::optional<double> progress;  ///< 0 to 1. Reserved: no provider reports it yet.
+  std::optional<double> progress;  ///< 0 to 1, as a worker outside reports it.
+  std::string worker{};  ///< Running: the worker outside that has the lease; empty: one inside has.
+  /// Set if a worker outside ended the latest attempt by a report.
+  std::optional<StepReport> report{};
 
   bool operator==(const Step&) const = default;
 };
@@ -129,6 +140,9 @@ struct Job {
   /// The place in the entity's line; 0 until the job is first due. The job keeps it through
   /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
+  /// Which of the cell's lanes the job is in: that of workers inside the daemon if this is empty,
+  /// else that of the pull service of its current step.
+  std::string lane;
   std::size_t step = 0;     ///< Index of the current step; steps.size() when all have succeeded.
   std::vector<Step> steps;  ///< One per service of the spec.
   Properties properties;    ///< Merged results of the steps.

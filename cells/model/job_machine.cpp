@@ -192,7 +192,7 @@ void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime n
 
 }  // namespace
 
-Job start_attempt(const Job& job, Lease lease, WallTime now) {
+Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker) {
   assert(job.state == JobState::queued || job.state == JobState::retrying);
   assert(job.step < job.steps.size());
   Job next = job;
@@ -204,7 +204,21 @@ Job start_attempt(const Job& job, Lease lease, WallTime now) {
   Step& step = next.steps[next.step];
   step.state = StepState::running;
   step.attempts += 1;
+  step.worker = std::move(worker);
+  step.report.reset();
+  step.progress.reset();
   if (!step.started_at) step.started_at = now;
+  return next;
+}
+
+Job note_progress(const Job& job, std::optional<double> progress, std::string message,
+                  WallTime now) {
+  assert(job.state == JobState::running);
+  Job next = job;
+  if (progress) next.steps[next.step].progress = progress;
+  if (!message.empty()) {
+    add_message(next, {now, Severity::info, service_of(next), std::move(message)});
+  }
   return next;
 }
 
@@ -218,7 +232,10 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
     end.code = "invalid_response";
     end.message = "the properties of the job would exceed 256 KiB";
   }
-  if (!counted(end.kind)) next.steps[next.step].attempts -= 1;
+  Step& step = next.steps[next.step];
+  if (!counted(end.kind)) step.attempts -= 1;
+  step.worker.clear();
+  step.report = end.report;
 
   const bool unknown = outcome_unknown(end.kind);
   if (next.cancel_requested) {
@@ -263,7 +280,11 @@ Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now) {
   next.cancel_requested = false;
   next.interruptions = 0;
   if (next.expires_at && *next.expires_at <= now) next.expires_at.reset();
-  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};
+  for (std::size_t i = next.step; i < next.steps.size(); ++i) {
+    Step fresh;
+    fresh.report = next.steps[i].report;  // A worker may repeat its report.
+    next.steps[i] = std::move(fresh);
+  }
   if (next.step == next.steps.size()) {
     next.state = JobState::succeeded;
     next.finished_at = now;

@@ -17,6 +17,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "cells/model/cell_settings.hpp"
 #include "cells/model/ids.hpp"
@@ -49,10 +51,16 @@ struct AttemptEnd {
   Properties properties;
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;
+  std::optional<StepReport> report;  ///< Set if a worker outside reported the end.
 };
 
-/// The job, running under `lease`. It must be queued or retrying, and have a step left.
-Job start_attempt(const Job& job, Lease lease, WallTime now);
+/// The job, running under `lease`. It must be queued or retrying, and have a step left. `worker` is
+/// the name of the worker outside that has the lease; empty: one inside has.
+Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker = {});
+
+/// The running job, after its worker outside has told how far it is.
+Job note_progress(const Job& job, std::optional<double> progress, std::string message,
+                  WallTime now);
 
 /// What determines when the next attempt begins.
 struct RetryInputs {

@@ -23,6 +23,7 @@ void LeaseTable::add(const Lease& lease, LiveLease entry) {
     deadlines_.emplace(entry.deadline, lease);
     if (entry.job->expires_at) expiries_.emplace(*entry.job->expires_at, lease);
   }
+  if (entry.outside) outside_ += 1;
   leases_.emplace(lease, std::move(entry));
 }
 
@@ -41,6 +42,7 @@ LiveLease LeaseTable::remove(const Lease& lease) {
   const auto found = leases_.find(lease);
   LiveLease entry = std::move(found->second);
   jobs_.erase(entry.job->id);
+  if (entry.outside) outside_ -= 1;
   leases_.erase(found);
   return entry;
 }
@@ -59,6 +61,12 @@ void LeaseTable::abort(const Lease& lease, AbortCause cause) {
   deadlines_.erase({entry->deadline, lease});
   if (entry->job->expires_at) expiries_.erase({*entry->job->expires_at, lease});
   if (cause != AbortCause::none) entry->abort = cause;
+}
+
+void LeaseTable::ask_back(const Lease& lease) {
+  LiveLease* entry = find(lease);
+  assert(entry && entry->outside);
+  entry->abort = AbortCause::cancel;
 }
 
 std::vector<Lease> LeaseTable::overdue(SteadyTime now) const {

@@ -27,7 +27,8 @@ struct LiveLease {
   SteadyTime deadline{};  ///< SteadyTime::max() if none is set until the worker begins.
   AbortCause abort = AbortCause::none;
   bool started = false;      ///< Its worker reported JobWorkStarted.
-  std::uint64_t worker = 0;  ///< The worker that has it; 0 if that worker is gone.
+  std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
+  bool outside = false;      ///< A worker outside the daemon has it.
 };
 
 /// Live leases, found by lease, by job and by deadline. Not thread-safe.
@@ -48,6 +49,9 @@ class LeaseTable {
   /// The attempt was aborted: its deadline and its job's expiry no longer count.
   void abort(const Lease& lease, AbortCause cause);
 
+  /// The worker outside that has the lease is to give up; until then its deadline still counts.
+  void ask_back(const Lease& lease);
+
   /// Leases that are not being aborted and whose deadline is at or before `now`.
   std::vector<Lease> overdue(SteadyTime now) const;
   /// Leases that are not being aborted and whose job's `expires_at` is at or before `now`.
@@ -62,10 +66,13 @@ class LeaseTable {
   /// The live lease of a job, if there is one.
   std::optional<Lease> lease_of(JobId job) const;
   std::size_t size() const { return leases_.size(); }
+  /// How many of them workers outside have.
+  std::size_t outside() const { return outside_; }
 
  private:
   std::map<Lease, LiveLease> leases_;
   std::map<JobId, Lease> jobs_;
+  std::size_t outside_ = 0;
   std::set<std::pair<SteadyTime, Lease>> deadlines_;  ///< Of leases that are not being aborted.
   std::set<std::pair<WallTime, Lease>> expiries_;     ///< Of those whose jobs can expire.
 };

@@ -79,8 +79,9 @@ struct BacklogsListed {
 };
 
 /// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them:
-/// runnable ones first, in the order of FetchRunnable, then the others by state and place. Lines,
-/// places and leases do not change.
+/// runnable ones of the lane of workers inside first, in the order of FetchRunnable, then those
+/// that are not runnable by state and place, then the runnable ones of the other lanes. Lines,
+/// lanes, places and leases do not change.
 struct MoveJobs {
   StoredBacklog from;
   CellKey to;
@@ -111,7 +112,8 @@ struct LoadCell {
 struct CellLoaded {
   JobCounts counts;                  ///< Of unfinished jobs.
   std::vector<JobPtr> running;       ///< Jobs with a lease whose end was never recorded.
-  bool runnable = false;             ///< Some job of the cell is runnable.
+  bool runnable = false;             ///< Some job in the lane of workers inside is runnable.
+  std::vector<std::string> lanes;    ///< The other lanes that have runnable jobs, in order.
   std::optional<WallTime> next_due;  ///< As in DueAdvanced.
 };
 
@@ -193,8 +195,15 @@ struct HoldJob {
   JobId id = 0;
 };
 
-/// Reads runnable jobs of a cell: customers in order of their names, and for each of them the first
-/// jobs by (priority descending, place ascending).
+/// Puts a runnable job into another lane of its cell, because the kind of its service has changed.
+/// Not answered.
+struct ChangeLane {
+  JobId id = 0;
+  std::string lane;
+};
+
+/// Reads runnable jobs of one lane of a cell: customers in order of their names, and for each of
+/// them the first jobs by (priority descending, place ascending).
 struct FetchRunnable {
   CellKey cell;
   std::string customer;  ///< Where to begin.
@@ -202,11 +211,12 @@ struct FetchRunnable {
   std::size_t customers_max = 1;
   std::size_t jobs_max = 1;         ///< Per customer.
   std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always listed.
+  std::string lane{};
 };
 struct RunnableOfCustomer {
   std::string customer;
   std::vector<JobPtr> jobs;  ///< In the order above.
-  bool complete = false;     ///< The customer has no other runnable job in this cell.
+  bool complete = false;     ///< The customer has no other runnable job in this lane.
 };
 struct RunnableFetched {
   std::vector<RunnableOfCustomer> customers;
@@ -336,6 +346,7 @@ CELLS_MESSAGE(WaitingCancelled)
 CELLS_MESSAGE(ReopenEnded)
 CELLS_MESSAGE(EndedReopened)
 CELLS_MESSAGE(HoldJob)
+CELLS_MESSAGE(ChangeLane)
 CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
 CELLS_MESSAGE(AdvanceDue)
@@ -365,7 +376,7 @@ using JobStore = caf::typed_actor<
     caf::replies_to<RecordJob>::with<JobRecorded>,
     caf::replies_to<CancelWaiting>::with<WaitingCancelled>,
     caf::replies_to<ReopenEnded>::with<EndedReopened>, caf::reacts_to<HoldJob>,
-    caf::replies_to<FetchRunnable>::with<RunnableFetched>,
+    caf::reacts_to<ChangeLane>, caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;

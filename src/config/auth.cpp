@@ -51,6 +51,28 @@ std::set<Scope> read_scopes(json::ObjectReader& reader, Faults& faults) {
   return scopes;
 }
 
+std::set<std::string> read_services_of(json::ObjectReader& reader, const Token& token,
+                                       const std::set<std::string>& configured, Faults& faults) {
+  std::set<std::string> services;
+  const json::Value* array = reader.array("services");
+  if (array == nullptr) return services;
+  if (array->empty()) reader.fault("services", "must not be empty: the token would allow no work");
+  if (!token.scopes.contains(Scope::work))
+    reader.fault("services", R"(needs the scope "work", which it restricts)");
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const auto* text = (*array)[i].get_ptr<const std::string*>();
+    std::string fault;
+    if (text == nullptr || !configured.contains(*text)) {
+      fault = "must be the name of a configured service";
+    } else if (!services.insert(*text).second) {
+      fault = "is repeated";
+    }
+    if (!fault.empty())
+      faults.push_back({json::pointer_to(reader.pointer_of("services"), i), std::move(fault)});
+  }
+  return services;
+}
+
 /// The pointer of the first token with each name and each digest.
 struct Seen {
   std::map<std::string, std::string> names;
@@ -58,7 +80,8 @@ struct Seen {
 };
 
 /// A fault never quotes a digest: the operator may have put the token in its place.
-Token read_token(const json::Value& value, const std::string& pointer, Seen& seen, Faults& faults) {
+Token read_token(const json::Value& value, const std::string& pointer,
+                 const std::set<std::string>& services, Seen& seen, Faults& faults) {
   Token token;
   json::ObjectReader reader(value, pointer, faults);
   reader.require({"name", "sha256", "scopes"});
@@ -83,6 +106,7 @@ Token read_token(const json::Value& value, const std::string& pointer, Seen& see
   token.customer = reader.string("customer");
   if (token.customer && !is_name(*token.customer))
     reader.fault("customer", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+  if (reader.has("services")) token.services = read_services_of(reader, token, services, faults);
   reader.finish();
   return token;
 }
@@ -99,7 +123,8 @@ std::optional<Scope> parse_scope(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<Token> read_tokens(const json::Value& auth, Faults& faults) {
+std::vector<Token> read_tokens(const json::Value& auth, const std::set<std::string>& services,
+                               Faults& faults) {
   std::vector<Token> tokens;
   json::ObjectReader reader(auth, "/auth", faults);
   if (reader.is_object() && !reader.has("tokens"))
@@ -112,7 +137,8 @@ std::vector<Token> read_tokens(const json::Value& auth, Faults& faults) {
     reader.fault("tokens", "must have at most " + std::to_string(tokens_max) + " elements");
   Seen seen;
   for (std::size_t i = 0; i < array->size(); ++i)
-    tokens.push_back(read_token((*array)[i], json::pointer_to("/auth/tokens", i), seen, faults));
+    tokens.push_back(
+        read_token((*array)[i], json::pointer_to("/auth/tokens", i), services, seen, faults));
   return tokens;
 }
 

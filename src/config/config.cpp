@@ -45,7 +45,9 @@ Config read_file(const json::Value& value, const ServiceKinds& kinds,
     config.retention = milliseconds(*keep);
   if (const auto grace = reader.integer("shutdown_grace_ms", 0, shutdown_grace_ms_max))
     config.shutdown_grace = milliseconds(*grace);
-  if (auth != nullptr) config.tokens = read_tokens(*auth, faults);
+  std::set<std::string> names;
+  for (const auto& service : config.services) names.insert(service.name);
+  if (auth != nullptr) config.tokens = read_tokens(*auth, names, faults);
   if (const json::Value* limits = reader.any("limits"))
     config.limits = read_limits(*limits, faults);
   reader.refuse_reserved({"schedules", "mappings"});

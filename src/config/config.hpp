@@ -58,6 +58,8 @@ struct Token {
   TokenDigest digest{};
   std::set<Scope> scopes;
   std::optional<std::string> customer;  ///< Binds the token to this customer's jobs and cells.
+  /// Binds the scope `work` to the jobs of these services.
+  std::optional<std::set<std::string>> services{};
 
   bool operator==(const Token&) const = default;
 };

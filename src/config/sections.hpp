@@ -17,7 +17,8 @@ Listen read_listen(const json::Value* listen, const Overrides& overrides, bool h
                    Faults& faults);
 
 /// auth.cpp: the member `auth`.
-std::vector<Token> read_tokens(const json::Value& auth, Faults& faults);
+std::vector<Token> read_tokens(const json::Value& auth, const std::set<std::string>& services,
+                               Faults& faults);
 
 /// limits.cpp: the member `limits`.
 Limits read_limits(const json::Value& limits, Faults& faults);

@@ -39,6 +39,8 @@ class ServiceKind {
   virtual std::string_view type() const = 0;
   /// Whether its services have the member `settle_ms`.
   virtual bool settles() const = 0;
+  /// False: workers outside celld lease the jobs of its services, and celld makes no calls.
+  virtual bool makes_calls() const { return true; }
   /// A JSON Schema, as text, of the members that this kind reads.
   virtual std::string_view schema() const = 0;
   /// Reads the members. Returns usable settings, whether or not it records faults.

@@ -32,10 +32,6 @@ Service read_service(const std::string& name, const json::Value& value, std::str
   const auto type = reader.string("type");
   // The type decides which members are known; without it, none is reported as unknown.
   if (!type) return service;
-  if (*type == "pull") {
-    reader.fault("type", json::quote(*type) + " is not available in this version");
-    return service;
-  }
   const auto kind = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const ServiceKind* each) { return each->type() == *type; });
   if (kind == kinds.end()) {

@@ -33,6 +33,7 @@ json::Value show(const Token& token) {
   json::Value shown{{"name", token.name}, {"sha256", masked}, {"scopes", json::Value::array()}};
   for (const Scope scope : token.scopes) shown["scopes"].push_back(to_string(scope));
   if (token.customer) shown["customer"] = *token.customer;
+  if (token.services) shown["services"] = *token.services;
   return shown;
 }
 

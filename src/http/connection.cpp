@@ -48,7 +48,10 @@ void Connection::on_events(std::uint32_t events) {
     readable_ = true;
     slot_->note_input();
   }
-  if ((events & EPOLLRDHUP) != 0) client_done_ = true;
+  if ((events & EPOLLRDHUP) != 0) {
+    client_done_ = true;
+    slot_->note_input_end();
+  }
   if ((events & EPOLLOUT) != 0) {
     if (socket_.read_awaits_output()) readable_ = true;
     on_writable();

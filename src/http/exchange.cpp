@@ -171,6 +171,10 @@ AnswerStream Responder::begin_stream(Response head, StreamOptions options) const
   return exchange_->begin_stream(std::move(head), std::move(options));
 }
 
+bool Responder::open_both_ways() const {
+  return exchange_->open_both_ways();
+}
+
 bool Responder::connected() const {
   return exchange_->connected();
 }

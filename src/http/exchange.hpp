@@ -38,6 +38,8 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   void note_input() { input_waits_ = true; }
   /// The request has been read to its end, so its connection may serve another.
   void allow_keep_alive();
+  /// The client has closed its sending side.
+  void note_input_end() { input_ended_ = true; }
   /// Ends the turn without an answer; false when an answer is already on its way.
   bool revoke();
   /// The answer has been written.
@@ -60,6 +62,7 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   /// Closes the connection of a turn that cannot be answered.
   void give_up(std::uint64_t turn) noexcept;
   void notify(Notice::Kind kind, std::uint64_t turn);
+  bool input_ended() const { return input_ended_; }
   const ServerState& state() const { return *state_; }
 
  private:
@@ -75,6 +78,7 @@ class AnswerSlot : public std::enable_shared_from_this<AnswerSlot> {
   bool answered_ = true;
   bool gone_ = false;
   std::atomic<bool> input_waits_{false};
+  std::atomic<bool> input_ended_{false};
 };
 
 /// One turn, shared by the copies of its Responder.
@@ -94,6 +98,7 @@ class Responder::Exchange {
   /// Answers through the server's Refuse, unless the request has been answered.
   void refuse(int status, std::string detail, std::string allow = {});
   bool connected() const { return slot_->is_current(turn_); }
+  bool open_both_ways() const { return connected() && !slot_->input_ended(); }
 
  private:
   void note(int status) const;

@@ -120,6 +120,9 @@ class Responder {
   AnswerStream begin_stream(Response head, StreamOptions options = {}) const;
   /// False once the client has gone: an answer would not reach it.
   bool connected() const;
+  /// False, too, once the client has closed its sending side. It may still wait for the answer, but
+  /// a client that was killed looks the same.
+  bool open_both_ways() const;
 
  private:
   std::shared_ptr<Exchange> exchange_;

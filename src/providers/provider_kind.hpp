@@ -41,6 +41,7 @@ class Transport {
 
 class ProviderKind : public config::ServiceKind {
  public:
+  /// Null for a kind that makes no calls.
   virtual std::unique_ptr<Transport> make_transport(const TransportContext& context) const = 0;
 };
 

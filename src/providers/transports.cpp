@@ -20,7 +20,11 @@ AbortByLease abort_through(std::vector<AbortByLease> transports) {
 
 Transports::Transports(const std::vector<const ProviderKind*>& kinds,
                        const TransportContext& context) {
-  for (const ProviderKind* kind : kinds) by_kind_.emplace(kind, kind->make_transport(context));
+  for (const ProviderKind* kind : kinds) {
+    if (auto transport = kind->make_transport(context)) {
+      by_kind_.emplace(kind, std::move(transport));
+    }
+  }
 }
 
 cells::Provider Transports::spawn(caf::actor_system& system, const config::Service& service) const {

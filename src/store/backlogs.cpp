@@ -1,17 +1,51 @@
 #include "src/store/backlogs.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace celld::store {
 namespace {
 
 constexpr const char* counts =
-    "cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable";
+    "cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable, lanes";
+
+using RunnableByLane = std::vector<std::pair<std::int64_t, std::uint64_t>>;
+
+/// The column `lanes`: "lane:runnable", for each lane but 0, separated by spaces.
+std::string lanes_text(const RunnableByLane& runnable) {
+  std::string text;
+  for (const auto& [lane, jobs] : runnable) {
+    if (lane == 0) continue;
+    if (!text.empty()) text += ' ';
+    text += std::to_string(lane) + ':' + std::to_string(jobs);
+  }
+  return text;
+}
+
+RunnableByLane read_lanes(const std::string& text) {
+  RunnableByLane lanes;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    auto& [lane, jobs] = lanes.emplace_back();
+    const auto number = std::from_chars(at, end, lane);
+    if (number.ec != std::errc{} || number.ptr == end || *number.ptr != ':') {
+      throw SqliteFailure("the counts of a lane cannot be read");
+    }
+    const auto count = std::from_chars(number.ptr + 1, end, jobs);
+    if (count.ec != std::errc{} || jobs == 0 || (count.ptr != end && *count.ptr != ' ')) {
+      throw SqliteFailure("the counts of a lane cannot be read");
+    }
+    at = count.ptr == end ? end : count.ptr + 1;
+  }
+  return lanes;
+}
 
 std::string save_sql(const char* into) {
   return std::string{"INSERT OR REPLACE INTO "} + into + " (" + counts +
-         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 }
 
 }  // namespace
@@ -20,14 +54,16 @@ using cells::CellKey;
 using cells::JobState;
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
-                  std::int64_t routing_key) {
-  return {cell, routing_key, job.state, job.place, marks, job.lease, turn_of(job, marks)};
+                  std::int64_t routing_key, std::int64_t lane) {
+  return {cell,      routing_key, lane,      job.state,
+          job.place, marks,       job.lease, turn_of(job, marks, lane)};
 }
 
 Backlogs::Backlogs(Connection& connection, std::size_t changes_max)
     : insert_cell_(connection, "INSERT INTO cells (id, customer, product) VALUES (?1, ?2, ?3)"),
       insert_routing_key_(connection,
                           "INSERT INTO origins (id, customer, product) VALUES (?1, ?2, ?3)"),
+      insert_lane_(connection, "INSERT INTO lanes (id, service) VALUES (?1, ?2)"),
       save_backlog_(connection, save_sql("routes")),
       append_change_(connection, save_sql("route_changes")),
       drop_changes_(connection, "DELETE FROM route_changes"),
@@ -41,6 +77,12 @@ Backlogs::Backlogs(Connection& connection, std::size_t changes_max)
     const RoutingKey routing_key{std::string{row.text(1)}, std::string{row.text(2)}};
     routing_key_ids_[routing_key] = row.integer(0);
     routing_keys_[row.integer(0)] = routing_key;
+  }
+  lane_ids_[""] = 0;
+  lanes_[0] = "";
+  for (Statement row{connection, "SELECT id, service FROM lanes"}; row.step();) {
+    lanes_[row.integer(0)] = row.text(1);
+    lane_ids_[std::string{row.text(1)}] = row.integer(0);
   }
   load_backlogs(connection);
 }
@@ -58,10 +100,11 @@ void Backlogs::load_backlogs(Connection& connection) {
       in.counts[static_cast<JobState>(state)] += count;
     }
     loaded.settling = static_cast<std::uint64_t>(row.integer(7));
-    loaded.runnable = static_cast<std::uint64_t>(row.integer(8));
     in.open += loaded.counts.unfinished() + loaded.settling;
-    if (loaded.runnable != 0) {
-      in.runnable[routing_key(loaded.routing_key).customer].push_back(&loaded);
+    count_runnable(in, loaded, 0, row.integer(8));
+    for (const auto& [lane, jobs] : read_lanes(std::string{row.text(9)})) {
+      if (!lanes_.contains(lane)) throw SqliteFailure("a backlog count names an unknown lane");
+      count_runnable(in, loaded, lane, static_cast<std::int64_t>(jobs));
     }
   }
   for (Statement change{connection, "SELECT cell, origin FROM route_changes"}; change.step();) {
@@ -106,6 +149,34 @@ std::int64_t Backlogs::routing_key_id(const RoutingKey& routing_key) {
   return next;
 }
 
+const std::string& Backlogs::lane(std::int64_t id) {
+  const auto found = lanes_.find(id);
+  if (found == lanes_.end()) throw SqliteFailure("a stored job names an unknown lane");
+  return found->second;
+}
+
+std::int64_t Backlogs::lane_id(const std::string& lane) {
+  if (lane.empty()) return 0;
+  const auto next = static_cast<std::int64_t>(lane_ids_.size());
+  const auto [found, added] = lane_ids_.try_emplace(lane, next);
+  if (!added) return found->second;
+  lanes_[next] = lane;
+  insert_lane_.bind(1, next).bind(2, std::string_view{lane}).run();
+  return next;
+}
+
+std::optional<std::int64_t> Backlogs::find_lane_id(const std::string& lane) const {
+  const auto found = lane_ids_.find(lane);
+  return found == lane_ids_.end() ? std::nullopt : std::optional{found->second};
+}
+
+std::uint64_t Backlogs::Backlog::runnable_in(std::int64_t lane) const {
+  for (const auto& [number, jobs] : runnable) {
+    if (number == lane) return jobs;
+  }
+  return 0;
+}
+
 std::optional<std::int64_t> Backlogs::find_cell_id(const CellKey& key) const {
   const auto found = cell_ids_.find(key);
   return found == cell_ids_.end() ? std::nullopt : std::optional{found->second};
@@ -146,19 +217,29 @@ void Backlogs::count(const Standing& job, int one) {
     counted.counts[job.state] += by;
     in.counts[job.state] += by;
   }
-  if (is_runnable(job.state, job.marks)) count_runnable(in, counted, one);
+  if (is_runnable(job.state, job.marks)) count_runnable(in, counted, job.lane, one);
   if (!std::exchange(counted.dirty, true)) dirty_.push_back(&counted);
 }
 
-void Backlogs::count_runnable(Cell& in, Backlog& backlog, int one) {
-  const bool had = backlog.runnable != 0;
-  backlog.runnable += static_cast<std::uint64_t>(one);
-  const bool has = backlog.runnable != 0;
-  if (had == has) return;
+void Backlogs::count_runnable(Cell& in, Backlog& backlog, std::int64_t lane, std::int64_t by) {
+  if (by == 0) return;
+  auto& lanes = backlog.runnable;
+  auto found = std::find_if(lanes.begin(), lanes.end(),
+                            [lane](const auto& count) { return count.first == lane; });
+  if (found != lanes.end()) {
+    found->second += static_cast<std::uint64_t>(by);
+    if (found->second != 0) return;
+    lanes.erase(found);
+  } else {
+    lanes.emplace_back(lane, static_cast<std::uint64_t>(by));
+  }
+  const bool has = backlog.runnable_in(lane) != 0;
   const auto& customer = routing_key(backlog.routing_key).customer;
-  auto& backlogs = in.runnable[customer];
+  auto& customers = in.runnable[lane];
+  auto& backlogs = customers[customer];
   has ? backlogs.push_back(&backlog) : void(std::erase(backlogs, &backlog));
-  if (backlogs.empty()) in.runnable.erase(customer);
+  if (backlogs.empty()) customers.erase(customer);
+  if (customers.empty()) in.runnable.erase(lane);
 }
 
 void Backlogs::save() {
@@ -179,7 +260,10 @@ void Backlogs::save(Statement& statement, const Backlog& backlog) {
                    static_cast<std::int64_t>(backlog.counts[static_cast<JobState>(state)]));
   }
   statement.bind(8, static_cast<std::int64_t>(backlog.settling));
-  statement.bind(9, static_cast<std::int64_t>(backlog.runnable)).run();
+  statement.bind(9, static_cast<std::int64_t>(backlog.runnable_in(0)));
+  const auto lanes = lanes_text(backlog.runnable);
+  lanes.empty() ? statement.bind_null(10) : statement.bind(10, std::string_view{lanes});
+  statement.run();
 }
 
 void Backlogs::merge_changes() {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cells/ports/job_store.hpp"
@@ -20,6 +21,7 @@ namespace celld::store {
 struct Standing {
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
+  std::int64_t lane = 0;
   cells::JobState state = cells::JobState::queued;
   cells::JobId place = 0;
   LineMarks marks;
@@ -28,7 +30,7 @@ struct Standing {
 };
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
-                  std::int64_t routing_key);
+                  std::int64_t routing_key, std::int64_t lane);
 
 class Backlogs : public Names {
  public:
@@ -37,18 +39,22 @@ class Backlogs : public Names {
     std::int64_t routing_key = 0;
     cells::JobCounts counts;  ///< Of unfinished jobs.
     std::uint64_t settling = 0;
-    std::uint64_t runnable = 0;
+    /// The number of runnable jobs by lane; no zeros.
+    std::vector<std::pair<std::int64_t, std::uint64_t>> runnable;
     bool dirty = false;     ///< It changed since the last commit.
     bool unmerged = false;  ///< `route_changes` has a row of it.
 
     bool open() const { return counts.unfinished() + settling != 0; }
+    std::uint64_t runnable_in(std::int64_t lane) const;
   };
+  /// Backlogs with runnable jobs; no empty lists.
+  using ByCustomer = std::map<std::string, std::vector<Backlog*>>;
   struct Cell {
     cells::CellKey key;
     std::map<RoutingKey, Backlog*> backlogs;
-    std::map<std::string, std::vector<Backlog*>> runnable;  ///< By customer; no empty lists.
-    cells::JobCounts counts;                                ///< Of unfinished jobs.
-    std::uint64_t open = 0;                                 ///< Unfinished and settling jobs.
+    std::map<std::int64_t, ByCustomer> runnable;  ///< By lane; no empty maps.
+    cells::JobCounts counts;                      ///< Of unfinished jobs.
+    std::uint64_t open = 0;                       ///< Unfinished and settling jobs.
   };
 
   /// Loads everything from the database. After a commit, `route_changes` has at most `changes_max`
@@ -57,14 +63,17 @@ class Backlogs : public Names {
 
   const cells::CellKey& cell(std::int64_t id) override;
   const RoutingKey& routing_key(std::int64_t id) override;
+  const std::string& lane(std::int64_t id) override;
 
-  // The database id of a cell or routing key, assigned at first use.
+  // The database id of a cell, routing key or lane, assigned at first use.
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
+  std::int64_t lane_id(const std::string& lane);
   /// Null if no job and no override ever named the cell.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
+  std::optional<std::int64_t> find_lane_id(const std::string& lane) const;
 
   /// Ordered by key.
   const std::map<cells::CellKey, std::int64_t>& cells() const { return cell_ids_; }
@@ -80,19 +89,22 @@ class Backlogs : public Names {
  private:
   Backlog& backlog(std::int64_t cell, std::int64_t routing_key);
   void count(const Standing& job, int one);
-  void count_runnable(Cell& in, Backlog& backlog, int one);
+  void count_runnable(Cell& in, Backlog& backlog, std::int64_t lane, std::int64_t by);
   void load_backlogs(Connection& connection);
   void save(Statement& statement, const Backlog& backlog);
   void merge_changes();
 
   Statement insert_cell_;
   Statement insert_routing_key_;
+  Statement insert_lane_;
   Statement save_backlog_;
   Statement append_change_;
   Statement drop_changes_;
   const std::size_t changes_max_;
   std::map<cells::CellKey, std::int64_t> cell_ids_;
   std::map<RoutingKey, std::int64_t> routing_key_ids_;
+  std::map<std::string, std::int64_t> lane_ids_;
+  std::map<std::int64_t, std::string> lanes_;
   std::unordered_map<std::int64_t, Cell> cells_;
   std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
   std::unordered_map<std::uint64_t, Backlog> backlogs_;  ///< By both ids.

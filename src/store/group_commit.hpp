@@ -228,6 +228,7 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
         return store.template perform<EndedReopened>(request);
       },
       [&store](const HoldJob& request) { store.note(request); },
+      [&store](const ChangeLane& request) { store.note(request); },
       [&store](const FetchRunnable& request) {
         return store.template perform<RunnableFetched>(request);
       },

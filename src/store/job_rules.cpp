@@ -47,10 +47,12 @@ bool is_expired(const Job& job, WallTime now) {
   return is_waiting(job.state) && job.expires_at && *job.expires_at <= now;
 }
 
-std::optional<std::int64_t> turn_of(const Job& job, const LineMarks& marks) {
+std::optional<std::int64_t> turn_of(const Job& job, const LineMarks& marks, std::int64_t lane) {
   if (!is_open(job)) return std::nullopt;
-  if (is_runnable(job.state, marks)) return 10 - std::int64_t{job.spec->priority};
-  return 10 + static_cast<std::int64_t>(job.state);
+  if (is_runnable(job.state, marks)) {
+    return lane * turns_per_lane + turns_runnable - job.spec->priority;
+  }
+  return turns_runnable + static_cast<std::int64_t>(job.state);
 }
 
 std::optional<WallTime> due_at(const Job& job, const LineMarks& marks) {

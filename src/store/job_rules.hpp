@@ -25,9 +25,15 @@ std::uint64_t next_epoch(std::uint64_t last, cells::WallTime now);
 /// Whether FetchRunnable lists such a job.
 bool is_runnable(cells::JobState state, const LineMarks& marks);
 
-/// Where an open job stands in its cell: runnable jobs come first, the higher priority first, then
-/// the others by state. MoveJobs takes them in this order.
-std::optional<std::int64_t> turn_of(const cells::Job& job, const LineMarks& marks);
+/// Turns of runnable jobs in lane number n: from n * turns_per_lane, below that + turns_runnable.
+inline constexpr std::int64_t turns_per_lane = 100;
+inline constexpr std::int64_t turns_runnable = 10;
+
+/// Where an open job stands in its cell. Runnable jobs have turns by lane and, within it, the
+/// higher priority first; the others have turns by state, which follow those of lane 0. The lane of
+/// workers inside has the number 0.
+std::optional<std::int64_t> turn_of(const cells::Job& job, const LineMarks& marks,
+                                    std::int64_t lane);
 
 /// Ended, but still in its entity's line.
 bool is_settling(const cells::Job& job);

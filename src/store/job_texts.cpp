@@ -93,6 +93,12 @@ std::string steps_text(const std::vector<Step>& steps) {
     append_member(text, "started_at", step.started_at);
     append_member(text, "finished_at", step.finished_at);
     if (step.progress) append_member(text, "progress", *step.progress);
+    if (!step.worker.empty()) append_member(text, "worker", std::string_view{step.worker});
+    if (step.report) {
+      append_member(text, "report", step.report->succeeded ? "complete" : "fail");
+      append_member(text, "lease_epoch", static_cast<std::int64_t>(step.report->lease.epoch));
+      append_member(text, "lease_counter", static_cast<std::int64_t>(step.report->lease.counter));
+    }
     text += '}';
   }
   return text + ']';
@@ -162,6 +168,9 @@ class Members {
     const auto found = object_.find(name);
     if (found == object_.end() || !found->is_string()) unreadable(what_);
     return found->get<std::string>();
+  }
+  std::optional<std::string> optional_string(const char* name) const {
+    return object_.contains(name) ? std::optional{string(name)} : std::nullopt;
   }
   std::optional<std::int64_t> integer(const char* name) const {
     const auto found = object_.find(name);
@@ -251,6 +260,21 @@ std::map<std::string, std::string> read_labels(std::string_view text) {
   return labels;
 }
 
+namespace {
+
+std::optional<cells::StepReport> read_report(const Members& members) {
+  const auto epoch = members.integer("lease_epoch");
+  const auto counter = members.integer("lease_counter");
+  if (!epoch && !counter) return std::nullopt;
+  const auto outcome = members.string("report");
+  if (!epoch || !counter || (outcome != "complete" && outcome != "fail")) unreadable("steps");
+  return cells::StepReport{
+      {static_cast<std::uint64_t>(*epoch), static_cast<std::uint64_t>(*counter)},
+      outcome == "complete"};
+}
+
+}  // namespace
+
 std::vector<Step> read_steps(std::string_view text, std::size_t count) {
   std::vector<Step> steps(count);
   if (text.empty()) return steps;
@@ -267,6 +291,8 @@ std::vector<Step> read_steps(std::string_view text, std::size_t count) {
     steps[i].started_at = members.time("started_at");
     steps[i].finished_at = members.time("finished_at");
     steps[i].progress = members.number("progress");
+    steps[i].worker = members.optional_string("worker").value_or("");
+    steps[i].report = read_report(members);
   }
   return steps;
 }

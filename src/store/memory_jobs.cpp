@@ -83,13 +83,15 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
   const auto backlog = cell->second.open.find({request.from.customer, request.from.product});
   if (backlog == cell->second.open.end()) return answer;
-  std::set<std::tuple<std::optional<std::int64_t>, JobId, JobId>> moving;  // (turn, place, id)
+  // (lane if runnable, turn, place, id)
+  std::set<std::tuple<std::string, std::optional<std::int64_t>, JobId, JobId>> moving;
   for (const auto id : backlog->second) {
     const auto& [job, marks] = jobs_.at(id);
     if (job->state == JobState::running && !request.running_too) continue;
-    moving.emplace(turn_of(*job, marks), job->place, id);
+    const auto lane = is_runnable(job->state, marks) ? job->lane : std::string{};
+    moving.emplace(lane, turn_of(*job, marks, 0), job->place, id);
   }
-  for (const auto& [turn, place, id] : moving) {
+  for (const auto& [lane, turn, place, id] : moving) {
     if (answer.moved == request.limit) break;
     auto& stored = jobs_.at(id);
     auto job = std::make_shared<Job>(*stored.job);
@@ -121,7 +123,9 @@ CellLoaded MemoryJobs::apply(const LoadCell& request) const {
   const Cell& cell = found->second;
   loaded.counts = cell.counts;
   for (const auto id : cell.running) loaded.running.push_back(jobs_.at(id).job);
-  loaded.runnable = !cell.runnable.empty();
+  for (const auto& [lane, customers] : cell.runnable) {
+    lane.empty() ? void(loaded.runnable = true) : loaded.lanes.push_back(lane);
+  }
   if (!cell.due.empty()) loaded.next_due = cell.due.begin()->first;
   return loaded;
 }
@@ -219,12 +223,24 @@ void MemoryJobs::apply(const HoldJob& request) {
   change(stored, stored.job, marks);
 }
 
+void MemoryJobs::apply(const ChangeLane& request) {
+  const auto found = jobs_.find(request.id);
+  if (found == jobs_.end()) return;
+  auto& stored = found->second;
+  if (!is_runnable(stored.job->state, stored.marks)) return;
+  auto job = std::make_shared<Job>(*stored.job);
+  job->lane = request.lane;
+  change(stored, std::move(job), stored.marks);
+}
+
 RunnableFetched MemoryJobs::apply(const FetchRunnable& request) const {
   RunnableFetched fetched;
   fetched.complete = true;
   const auto found = cells_.find(request.cell);
   if (found == cells_.end()) return fetched;
-  const auto& runnable = found->second.runnable;
+  const auto lane = found->second.runnable.find(request.lane);
+  if (lane == found->second.runnable.end()) return fetched;
+  const auto& runnable = lane->second;
   auto customer = request.after ? runnable.upper_bound(request.customer)
                                 : runnable.lower_bound(request.customer);
   std::size_t bytes = 0;
@@ -445,7 +461,7 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
   if (job.state == JobState::running) cell.running.insert(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.emplace(*due, job.id);
   if (is_runnable(job.state, stored.marks)) {
-    cell.runnable[job.spec->customer].emplace(rank_of(job), stored.job);
+    cell.runnable[job.lane][job.spec->customer].emplace(rank_of(job), stored.job);
   }
 }
 
@@ -463,9 +479,11 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
   if (job.state == JobState::running) cell.running.erase(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.erase({*due, job.id});
   if (is_runnable(job.state, stored.marks)) {
-    const auto customer = cell.runnable.find(job.spec->customer);
+    auto& lane = cell.runnable.at(job.lane);
+    const auto customer = lane.find(job.spec->customer);
     customer->second.erase(rank_of(job));
-    if (customer->second.empty()) cell.runnable.erase(customer);
+    if (customer->second.empty()) lane.erase(customer);
+    if (lane.empty()) cell.runnable.erase(job.lane);
   }
 }
 

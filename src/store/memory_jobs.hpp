@@ -62,6 +62,7 @@ class MemoryJobs {
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
   cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
+  void apply(const cells::ChangeLane& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
@@ -84,9 +85,10 @@ class MemoryJobs {
   using RoutingKey = std::pair<std::string, std::string>;
   /// (-priority, place, id): best first.
   using Rank = std::tuple<int, cells::JobId, cells::JobId>;
+  using Lane = std::map<std::string, std::map<Rank, cells::JobPtr>>;  ///< By customer.
   struct Cell {
-    cells::JobCounts counts;                                        ///< Of unfinished jobs.
-    std::map<std::string, std::map<Rank, cells::JobPtr>> runnable;  ///< By customer.
+    cells::JobCounts counts;               ///< Of unfinished jobs.
+    std::map<std::string, Lane> runnable;  ///< By the name of the lane.
     std::set<std::pair<cells::WallTime, cells::JobId>> due;
     std::set<cells::JobId> running;
     std::map<RoutingKey, std::set<cells::JobId>> open;

@@ -73,6 +73,14 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 
+std::array<std::uint64_t, 2> OpenedDatabase::secret() {
+  const auto number = [this](const char* query) {
+    return static_cast<std::uint64_t>(connection_.query_integer(query));
+  };
+  return {number("SELECT value FROM settings WHERE name = 'secret_1'"),
+          number("SELECT value FROM settings WHERE name = 'secret_2'")};
+}
+
 void OpenedDatabase::commit(std::size_t operations) {
   const auto begun = std::chrono::steady_clock::now();
   jobs_.commit();

@@ -1,6 +1,7 @@
 // The database as its writer owns it: locked, with the current schema, ready for transitions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ class OpenedDatabase {
   const SqliteOptions& options() const { return options_; }
   const std::string& path() const { return path_; }
   SqliteJobs& jobs() { return jobs_; }
+  std::array<std::uint64_t, 2> secret();
 
   /// Commits what this many operations have changed.
   void commit(std::size_t operations);

@@ -51,11 +51,11 @@ constexpr const char* progress_assignments =
     " settle_until = ?15, steps = ?16, messages = ?17, error = ?18, properties = ?19";
 constexpr int progress_columns = 19;
 
-void bind_progress(Statement& to, const Job& job, const LineMarks& marks,
+void bind_progress(Statement& to, const Job& job, const LineMarks& marks, std::int64_t lane,
                    const ProgressTexts& texts) {
   to.bind(1, static_cast<std::int64_t>(job.state));
-  to.bind(2, encode_marks(marks));
-  to.bind(3, turn_of(job, marks));
+  to.bind(2, encode_marks(marks, lane));
+  to.bind(3, turn_of(job, marks, lane));
   to.bind(4, to_integer(due_at(job, marks)));
   to.bind(5, job.run_at == job.created_at ? std::nullopt : to_integer(job.run_at));
   to.bind(6, to_integer(job.expires_at));
@@ -76,12 +76,16 @@ void bind_progress(Statement& to, const Job& job, const LineMarks& marks,
 
 }  // namespace
 
-std::int64_t encode_marks(const LineMarks& marks) {
-  return (marks.head ? 1 : 0) | (marks.held ? 2 : 0) | (marks.woken ? 4 : 0);
+std::int64_t encode_marks(const LineMarks& marks, std::int64_t lane) {
+  return (marks.head ? 1 : 0) | (marks.held ? 2 : 0) | (marks.woken ? 4 : 0) | lane << 3;
 }
 
 LineMarks decode_marks(std::int64_t bits) {
   return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+}
+
+std::int64_t lane_in_marks(std::int64_t bits) {
+  return bits >> 3;
 }
 
 // --- Writing ---------------------------------------------------------------------------------
@@ -99,13 +103,13 @@ InsertStatement::InsertStatement(Connection& connection)
                  " ?30, ?31, ?32, ?33, ?34, ?35, ?36) ON CONFLICT (id) DO NOTHING") {}
 
 bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t cell,
-                          std::int64_t routing_key) {
+                          std::int64_t routing_key, std::int64_t lane) {
   const JobSpec& spec = *job.spec;
   const ProgressTexts texts{job};
   const auto services = services_text(spec.services);
   const auto labels = labels_text(spec.labels);
   int at = progress_columns;
-  bind_progress(statement_, job, marks, texts);
+  bind_progress(statement_, job, marks, lane, texts);
   statement_.bind(++at, static_cast<std::int64_t>(job.id));
   statement_.bind(++at, cell);
   statement_.bind(++at, routing_key);
@@ -132,9 +136,9 @@ UpdateStatement::UpdateStatement(Connection& connection)
     : statement_(connection, std::string{"UPDATE jobs SET "} + progress_assignments +
                                  ", place = ?20 WHERE id = ?21") {}
 
-void UpdateStatement::run(const Job& job, const LineMarks& marks) {
+void UpdateStatement::run(const Job& job, const LineMarks& marks, std::int64_t lane) {
   const ProgressTexts texts{job};
-  bind_progress(statement_, job, marks, texts);
+  bind_progress(statement_, job, marks, lane, texts);
   statement_.bind(progress_columns + 1, non_zero(job.place));
   statement_.bind(progress_columns + 2, static_cast<std::int64_t>(job.id));
   statement_.run();
@@ -156,7 +160,6 @@ constexpr const char* job_columns =
 
 constexpr std::int64_t priority_max = 9;
 constexpr std::int64_t unsigned_max = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t marks_max = 7;
 
 void require(bool readable, const char* what) {
   if (readable) return;
@@ -205,7 +208,9 @@ JobRow read_job(const Statement& row, Names& names) {
   job->state =
       static_cast<JobState>(integer_within("state", 0, std::int64_t{cells::job_state_count} - 1));
   job->place = id("place");
-  result.marks = decode_marks(integer_within("marks", 0, marks_max));
+  const auto marks = integer_within("marks", 0, std::numeric_limits<std::int64_t>::max());
+  result.marks = decode_marks(marks);
+  result.lane = lane_in_marks(marks);
   spec->action = text();
   spec->entity.type = text();
   spec->entity.subtype = text();
@@ -241,9 +246,10 @@ JobRow read_job(const Statement& row, Names& names) {
   spec->customer = routing_key.customer;
   spec->product = routing_key.product;
   job->cell = names.cell(result.cell);
+  job->lane = names.lane(result.lane);
   job->spec = std::move(spec);
   check_state(*job);
-  require(row.optional_integer(++at) == turn_of(*job, result.marks), "turn");
+  require(row.optional_integer(++at) == turn_of(*job, result.marks, result.lane), "turn");
   require(row.optional_integer(++at) == to_integer(due_at(*job, result.marks)), "due time");
   result.job = std::move(job);
   return result;

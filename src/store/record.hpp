@@ -18,12 +18,15 @@ struct RoutingKey {
   auto operator<=>(const RoutingKey&) const = default;
 };
 
-/// Resolves the cell and routing key ids of a row. Throws SqliteFailure for an unknown id.
+/// Resolves the ids of cells, routing keys and lanes in a row. Throws SqliteFailure for an unknown
+/// id.
 class Names {
  public:
   virtual ~Names() = default;
   virtual const cells::CellKey& cell(std::int64_t id) = 0;
   virtual const RoutingKey& routing_key(std::int64_t id) = 0;
+  /// Empty for 0.
+  virtual const std::string& lane(std::int64_t id) = 0;
 };
 
 // SQLite's integers are signed; ids and places fit and stay positive.
@@ -34,9 +37,11 @@ inline cells::JobId to_id(std::int64_t value) {
   return static_cast<cells::JobId>(value);
 }
 
-// The column `jobs.marks`.
-std::int64_t encode_marks(const LineMarks& marks);
+// The column `jobs.marks`, which holds the number of the lane too. (A column of its own would come
+// after `parameters`, which can be large.)
+std::int64_t encode_marks(const LineMarks& marks, std::int64_t lane);
 LineMarks decode_marks(std::int64_t bits);
+std::int64_t lane_in_marks(std::int64_t bits);
 
 /// SQL that selects the columns for read_job; `where` is what follows `FROM jobs`.
 std::string select_jobs(const char* where);
@@ -46,6 +51,7 @@ struct JobRow {
   LineMarks marks;
   std::int64_t cell = 0;
   std::int64_t routing_key = 0;
+  std::int64_t lane = 0;
 };
 /// Reads the current row of a statement made by select_jobs. Throws SqliteFailure if celld cannot
 /// have written it.
@@ -56,7 +62,7 @@ class InsertStatement {
   explicit InsertStatement(Connection& connection);
   /// False: the id is in use, and nothing changed.
   bool run(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
-           std::int64_t routing_key);
+           std::int64_t routing_key, std::int64_t lane);
 
  private:
   Connection& connection_;
@@ -67,7 +73,7 @@ class InsertStatement {
 class UpdateStatement {
  public:
   explicit UpdateStatement(Connection& connection);
-  void run(const cells::Job& job, const LineMarks& marks);
+  void run(const cells::Job& job, const LineMarks& marks, std::int64_t lane);
 
  private:
   Statement statement_;

@@ -219,8 +219,30 @@ FROM (SELECT *, max(number)
       GROUP BY cell, origin);
 )sql";
 
+// Lanes: the queues of a cell. Workers inside celld take the jobs of lane 0, those outside lease
+// the jobs of the other lanes, one for each pull service. `marks` now has the lane, times 8; `turn`
+// of a runnable job is 100 * lane + 10 - priority; `runnable` counts those of lane 0, and `lanes`
+// has the others as "lane:count", separated by spaces.
+constexpr const char* version_5 = R"sql(
+CREATE TABLE lanes (
+  id      INTEGER PRIMARY KEY,
+  service TEXT NOT NULL UNIQUE
+);
+ALTER TABLE routes ADD COLUMN lanes TEXT;
+ALTER TABLE route_changes ADD COLUMN lanes TEXT;
+DROP VIEW route_counts;
+CREATE VIEW route_counts AS
+SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable, lanes
+FROM (SELECT *, max(number)
+      FROM (SELECT 0 AS number, * FROM routes UNION ALL SELECT * FROM route_changes)
+      GROUP BY cell, origin);
+
+-- What only this database knows.
+INSERT INTO settings VALUES ('secret_1', random()), ('secret_2', random());
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3, version_4};
+constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -13,18 +13,15 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-/// The turns of runnable jobs are lower.
-constexpr std::int64_t first_turn_not_runnable = 10;
-
 RoutingKey routing_key_of(const JobSpec& spec) {
   return {spec.customer, spec.product};
 }
 
 }  // namespace
 
-// `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs`: the turn
-// of a runnable job is 10 - priority, that of any other open job 10 + state (12: running), and
-// `marks & 2` is set while a job is held.
+// `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs` and at
+// version 5: the turn of a runnable job is 100 * lane + 10 - priority, that of any other open job
+// 10 + state (12: running), `marks & 2` is set while a job is held, and `marks >> 3` is its lane.
 SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
     : connection_(connection),
       pages_(pages),
@@ -46,7 +43,8 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
                       "SELECT 1 FROM jobs WHERE id = ?1 AND origin = ?2 AND entity_type = ?3"
                       " AND entity_id = ?4"),
       update_marks_(connection,
-                    "UPDATE jobs SET marks = ?2, turn = iif(?3, 10 - priority, 10 + state)"
+                    "UPDATE jobs SET marks = ?2, turn ="
+                    " iif(?3, 100 * (?2 >> 3) + 10 - priority, 10 + state)"
                     " WHERE id = ?1 RETURNING turn"),
       update_due_(connection, "UPDATE jobs SET due_at = ?2 WHERE id = ?1"),
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
@@ -97,8 +95,9 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
   LineMarks marks;
   marks.head = job.place != 0 && head_of_line(routing_key, job.spec->entity) == 0;
-  if (!insert_.run(job, marks, cell, routing_key)) return std::nullopt;
-  const auto inserted = standing(job, marks, cell, routing_key);
+  const auto lane = backlogs_.lane_id(job.lane);
+  if (!insert_.run(job, marks, cell, routing_key, lane)) return std::nullopt;
+  const auto inserted = standing(job, marks, cell, routing_key, lane);
   indexes_.add(job.id, inserted, job.spec->entity);
   insert_labels(job);
   if (request.idempotency) {
@@ -144,7 +143,7 @@ void SqliteJobs::apply(const ClaimJob& request) {
     replace(*before, job, before->marks);
     return;
   }
-  auto after = standing(*job, before->marks, before->cell, before->routing_key);
+  auto after = standing(*job, before->marks, before->cell, before->routing_key, before->lane);
   after.turn = before->turn;
   backlogs_.remove(*before);
   backlogs_.add(after);
@@ -177,7 +176,7 @@ WaitingCancelled SqliteJobs::apply(const CancelWaiting& request) {
   auto marks = row->marks;
   marks.woken = false;
   answer.after = with_place_given_up(cancel_waiting(*row->job, request.now));
-  const auto before = standing(*row->job, row->marks, row->cell, row->routing_key);
+  const auto before = standing(*row->job, row->marks, row->cell, row->routing_key, row->lane);
   answer.promoted = replace(before, answer.after, marks);
   return answer;
 }
@@ -190,7 +189,7 @@ EndedReopened SqliteJobs::apply(const ReopenEnded& request) {
   answer.before = row->job;
   if (!can_reopen(*row->job)) return answer;
   touch();
-  auto before = standing(*row->job, row->marks, row->cell, row->routing_key);
+  auto before = standing(*row->job, row->marks, row->cell, row->routing_key, row->lane);
   move(request.id, before, backlogs_.cell_id(request.cell));
   answer.after = with_place_given_up(reopen(*row->job, request.cell, request.place, request.now));
   replace(before, answer.after, row->marks);
@@ -206,7 +205,15 @@ void SqliteJobs::apply(const HoldJob& request) {
   touch();
   auto marks = before->marks;
   marks.held = true;
-  set_marks(request.id, *before, marks);
+  set_marks(request.id, *before, marks, before->lane);
+}
+
+void SqliteJobs::apply(const ChangeLane& request) {
+  enter();
+  const auto before = standing_of(request.id);
+  if (!before || !is_runnable(before->state, before->marks)) return;
+  touch();
+  set_marks(request.id, *before, before->marks, backlogs_.lane_id(request.lane));
 }
 
 RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
@@ -214,15 +221,20 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   RunnableFetched fetched;
   fetched.complete = true;
   const auto* cell = backlogs_.find_cell(request.cell);
-  if (cell == nullptr) return fetched;
-  auto customer = request.after ? cell->runnable.upper_bound(request.customer)
-                                : cell->runnable.lower_bound(request.customer);
+  const auto lane = backlogs_.find_lane_id(request.lane);
+  if (cell == nullptr || !lane) return fetched;
+  const auto in_lane = cell->runnable.find(*lane);
+  if (in_lane == cell->runnable.end()) return fetched;
+  const auto& customers = in_lane->second;
+  auto customer = request.after ? customers.upper_bound(request.customer)
+                                : customers.lower_bound(request.customer);
   std::size_t bytes = 0;
   bool full = false;
-  for (; customer != cell->runnable.end() && !full; ++customer) {
+  for (; customer != customers.end() && !full; ++customer) {
     if (fetched.customers.size() >= std::max<std::size_t>(request.customers_max, 1)) break;
     RunnableOfCustomer best{customer->first, {}, false};
-    for (const auto id : best_of(customer->second, std::max<std::size_t>(request.jobs_max, 1))) {
+    for (const auto id :
+         best_of(customer->second, *lane, std::max<std::size_t>(request.jobs_max, 1))) {
       auto job = load(id).job;
       bytes += approximate_bytes(*job);
       full = bytes > request.bytes_max && !(fetched.customers.empty() && best.jobs.empty());
@@ -231,18 +243,18 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
     }
     if (best.jobs.empty()) break;
     std::uint64_t runnable = 0;
-    for (const auto* backlog : customer->second) runnable += backlog->runnable;
+    for (const auto* backlog : customer->second) runnable += backlog->runnable_in(*lane);
     best.complete = best.jobs.size() == runnable;
     fetched.customers.push_back(std::move(best));
   }
-  fetched.complete = customer == cell->runnable.end();
+  fetched.complete = customer == customers.end();
   return fetched;
 }
 
-/// The runnable jobs of one customer's backlogs in one cell that run first: in order of their turns
-/// (the higher priority first), then of their places.
+/// The runnable jobs of one customer's backlogs in one lane of a cell that run first: in order of
+/// their turns (the higher priority first), then of their places.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
-                                       std::size_t limit) {
+                                       std::int64_t lane, std::size_t limit) {
   using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
   std::vector<Rank> best;
   for (const auto* backlog : backlogs) {
@@ -252,7 +264,8 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
       best.emplace_back(turn, place, id);
       return ++taken < limit;
     };
-    indexes_.scan_turns(backlog->cell, backlog->routing_key, 0, first_turn_not_runnable, take);
+    const auto first = lane * turns_per_lane;
+    indexes_.scan_turns(backlog->cell, backlog->routing_key, first, first + turns_runnable, take);
   }
   if (backlogs.size() > 1) std::sort(best.begin(), best.end());
   std::vector<JobId> ids;
@@ -307,6 +320,7 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
   found.state = static_cast<JobState>(row.integer(2));
   found.place = to_id(row.integer(3));
   found.marks = decode_marks(row.integer(4));
+  found.lane = lane_in_marks(row.integer(4));
   found.lease = {static_cast<std::uint64_t>(row.integer(5)),
                  static_cast<std::uint64_t>(row.integer(6))};
   found.turn = row.optional_integer(7);
@@ -327,7 +341,7 @@ std::optional<JobRow> SqliteJobs::find(JobId id) {
   if (const auto claim = claims_.find(id); claim != claims_.end()) {
     touch();
     const auto& [job, standing] = claim->second;
-    return JobRow{job, standing.marks, standing.cell, standing.routing_key};
+    return JobRow{job, standing.marks, standing.cell, standing.routing_key, standing.lane};
   }
   const ResetAtEnd reset{select_job_};
   if (!select_job_.bind(1, to_integer(id)).step()) return std::nullopt;
@@ -361,9 +375,10 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
   const bool leaves = before.place != 0 && next->place == 0;
   if (enters) marks.head = head_of_line(before.routing_key, entity) == 0;
   if (!is_open(*next)) marks = {};
-  const auto after = standing(*next, marks, before.cell, before.routing_key);
+  const auto lane = backlogs_.lane_id(next->lane);
+  const auto after = standing(*next, marks, before.cell, before.routing_key, lane);
   claims_.erase(next->id);
-  update_.run(*next, marks);
+  update_.run(*next, marks, lane);
   indexes_.change(next->id, before, after, entity);
   backlogs_.remove(before);
   backlogs_.add(after);
@@ -391,14 +406,16 @@ JobPtr SqliteJobs::promote_next(std::int64_t routing_key, const Entity& entity) 
   const auto row = load(id);
   auto marks = row.marks;
   marks.head = true;
-  set_marks(id, standing(*row.job, row.marks, row.cell, row.routing_key), marks);
+  const auto before = standing(*row.job, row.marks, row.cell, row.routing_key, row.lane);
+  set_marks(id, before, marks, row.lane);
   return is_runnable(row.job->state, marks) ? row.job : nullptr;
 }
 
-void SqliteJobs::set_marks(JobId id, const Standing& before, LineMarks marks) {
+void SqliteJobs::set_marks(JobId id, const Standing& before, LineMarks marks, std::int64_t lane) {
   auto after = before;
   after.marks = marks;
-  update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks));
+  after.lane = lane;
+  update_marks_.bind(1, to_integer(id)).bind(2, encode_marks(marks, lane));
   update_marks_.bind(3, std::int64_t{is_runnable(before.state, marks)});
   if (!update_marks_.step()) throw SqliteFailure("an index names a job that does not exist");
   after.turn = update_marks_.integer(0);
@@ -423,8 +440,9 @@ void SqliteJobs::write_claim(JobId id) {
 
 void SqliteJobs::write(const Claim& claim) {
   const auto& [job, before] = claim;
-  update_.run(*job, before.marks);
-  indexes_.change(job->id, before, standing(*job, before.marks, before.cell, before.routing_key));
+  update_.run(*job, before.marks, before.lane);
+  const auto after = standing(*job, before.marks, before.cell, before.routing_key, before.lane);
+  indexes_.change(job->id, before, after);
 }
 
 }  // namespace celld::store

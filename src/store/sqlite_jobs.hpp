@@ -37,6 +37,7 @@ class SqliteJobs {
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
   cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
+  void apply(const cells::ChangeLane& request);
   void apply(const cells::ReleaseHolds&);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
@@ -70,7 +71,7 @@ class SqliteJobs {
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
   cells::JobId head_of_line(std::int64_t routing_key, const cells::Entity& entity);
   cells::JobPtr promote_next(std::int64_t routing_key, const cells::Entity& entity);
-  void set_marks(cells::JobId id, const Standing& before, LineMarks marks);
+  void set_marks(cells::JobId id, const Standing& before, LineMarks marks, std::int64_t lane);
   void write_claims();
   void write_claim(cells::JobId id);
   void write(const Claim& claim);
@@ -81,8 +82,9 @@ class SqliteJobs {
   void advance_one(const JobRow& row, const cells::AdvanceDue& request, cells::DueAdvanced& done);
   struct EndedRow;
   void remove(const EndedRow& row);
+  std::vector<std::int64_t> other_lanes(const Backlogs::Cell& cell);
   std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,
-                                    std::size_t limit);
+                                    std::int64_t lane, std::size_t limit);
 
   Connection& connection_;
   const PageSizes pages_;

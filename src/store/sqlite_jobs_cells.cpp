@@ -9,10 +9,21 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
-constexpr std::int64_t running_turn = 10 + static_cast<std::int64_t>(JobState::running);
-constexpr std::int64_t end_of_turns = 10 + job_state_count;
+constexpr std::int64_t running_turn = turns_runnable + static_cast<std::int64_t>(JobState::running);
 
 }  // namespace
+
+/// The lanes but 0 in which the cell has runnable jobs, by name.
+std::vector<std::int64_t> SqliteJobs::other_lanes(const Backlogs::Cell& cell) {
+  std::vector<std::int64_t> lanes;
+  for (const auto& [lane, customers] : cell.runnable) {
+    if (lane != 0) lanes.push_back(lane);
+  }
+  std::sort(lanes.begin(), lanes.end(), [this](std::int64_t a, std::int64_t b) {
+    return backlogs_.lane(a) < backlogs_.lane(b);
+  });
+  return lanes;
+}
 
 EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
@@ -35,7 +46,7 @@ void SqliteJobs::apply(const ReleaseHolds&) {
       const auto before = standing_of(id);
       auto marks = before->marks;
       marks.held = false;
-      set_marks(id, *before, marks);
+      set_marks(id, *before, marks, before->lane);
     }
   }
 }
@@ -81,7 +92,11 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
     if (turn != running_turn || request.running_too) moving.push_back(to_id(id));
     return true;
   };
-  indexes_.scan_turns(*from, *routing_key, 0, end_of_turns, take);
+  indexes_.scan_turns(*from, *routing_key, 0, turns_per_lane, take);
+  for (const auto lane : other_lanes(*backlogs_.find_cell(request.from.cell))) {
+    const auto first = lane * turns_per_lane;
+    indexes_.scan_turns(*from, *routing_key, first, first + turns_runnable, take);
+  }
   JobsMoved answer;
   for (const auto id : moving) {
     auto job = *standing_of(id);
@@ -114,7 +129,8 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   }
   std::sort(loaded.running.begin(), loaded.running.end(),
             [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
-  loaded.runnable = !cell.runnable.empty();
+  loaded.runnable = cell.runnable.contains(0);
+  for (const auto lane : other_lanes(cell)) loaded.lanes.push_back(backlogs_.lane(lane));
   loaded.next_due = next_due(*id, {});
   return loaded;
 }

@@ -56,7 +56,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     (job->cell == request.cell ? done.runnable : done.promoted_elsewhere).push_back(job);
   };
   const Job& job = *row.job;
-  const auto before = standing(job, row.marks, row.cell, row.routing_key);
+  const auto before = standing(job, row.marks, row.cell, row.routing_key, row.lane);
   if (is_expired(job, request.now)) {
     done.expired.push_back(row.job);
     return;
@@ -69,7 +69,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
   } else if (job.state == JobState::retrying) {
     auto marks = row.marks;
     marks.woken = true;
-    set_marks(job.id, before, marks);
+    set_marks(job.id, before, marks, row.lane);
     const auto due = due_at(job, marks);
     update_due_.bind(1, to_integer(job.id));
     due ? update_due_.bind(2, std::int64_t{due->time_since_epoch().count()})

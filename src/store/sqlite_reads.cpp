@@ -29,10 +29,13 @@ constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'ind
 // The tables of behind_index.hpp are complete up to the job ?1, the `indexed_id`. The rows of the
 // later jobs are read one by one.
 
-/// Of cell ?2, among the indexed jobs. Queued jobs have ten values of `turn`: one per priority if
-/// runnable, and 11 otherwise. Whether `queued` is still right in `routes`, `route_changes` knows.
+/// Of cell ?2, among the indexed jobs. Queued jobs have these values of `turn`: one per lane and
+/// priority if runnable, and 11 otherwise. Whether `queued` is still right in `routes`,
+/// `route_changes` knows.
 constexpr const char* oldest_indexed =
-    "WITH queued_turns (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (11)),"
+    "WITH priorities (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)),"
+    " queued_turns (turn) AS (VALUES (11) UNION ALL SELECT turn FROM priorities"
+    "  UNION ALL SELECT 100 * lanes.id + turn FROM lanes CROSS JOIN priorities),"
     " pairs (origin) AS (SELECT origin FROM routes WHERE cell = ?2 AND queued > 0"
     "  UNION SELECT origin FROM route_changes WHERE cell = ?2)"
     " SELECT min((SELECT turns.place FROM turns CROSS JOIN jobs ON jobs.id = turns.job"
@@ -305,7 +308,8 @@ NeedsCounted SqliteReads::read(const CountNeeds& request) {
 SqliteReads::CachedNames::CachedNames(Connection& connection, std::size_t names_max)
     : names_max_(names_max),
       select_cell_(connection, "SELECT customer, product FROM cells WHERE id = ?1"),
-      select_routing_key_(connection, "SELECT customer, product FROM origins WHERE id = ?1") {}
+      select_routing_key_(connection, "SELECT customer, product FROM origins WHERE id = ?1"),
+      select_lane_(connection, "SELECT service FROM lanes WHERE id = ?1") {}
 
 const CellKey& SqliteReads::CachedNames::cell(std::int64_t id) {
   if (const auto known = cells_.find(id); known != cells_.end()) return known->second;
@@ -324,6 +328,14 @@ const RoutingKey& SqliteReads::CachedNames::routing_key(std::int64_t id) {
   if (routing_keys_.size() >= names_max_) routing_keys_.clear();
   return routing_keys_[id] = {std::string{select_routing_key_.text(0)},
                               std::string{select_routing_key_.text(1)}};
+}
+
+const std::string& SqliteReads::CachedNames::lane(std::int64_t id) {
+  if (const auto known = lanes_.find(id); known != lanes_.end()) return known->second;
+  if (id == 0) return lanes_[0];
+  const ResetAtEnd reset{select_lane_};
+  if (!select_lane_.bind(1, id).step()) throw SqliteFailure("a stored job names an unknown lane");
+  return lanes_[id] = select_lane_.text(0);
 }
 
 }  // namespace celld::store

@@ -38,13 +38,16 @@ class SqliteReads {
     CachedNames(Connection& connection, std::size_t names_max);
     const cells::CellKey& cell(std::int64_t id) override;
     const RoutingKey& routing_key(std::int64_t id) override;
+    const std::string& lane(std::int64_t id) override;
 
    private:
     const std::size_t names_max_;
     Statement select_cell_;
     Statement select_routing_key_;
+    Statement select_lane_;
     std::unordered_map<std::int64_t, cells::CellKey> cells_;
     std::unordered_map<std::int64_t, RoutingKey> routing_keys_;
+    std::unordered_map<std::int64_t, std::string> lanes_;
   };
 
   cells::JobPtr find(cells::JobId id);

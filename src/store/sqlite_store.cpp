@@ -73,6 +73,7 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
     store.opened_ = std::make_shared<OpenedDatabase>(
         options, store.path_, DatabaseLocks{std::move(*directory_lock), std::move(*database_lock)},
         store.stats_);
+    store.secret_ = store.opened_->secret();
   } catch (const SqliteFailure& failure) {
     return "cannot use the database " + store.path_ + ": " + failure.what();
   }

@@ -6,6 +6,7 @@
 //
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,8 @@ class SqliteStore final : public Store {
 
   std::function<StoreStatistics()> statistics() const override;
 
+  std::array<std::uint64_t, 2> secret() const override { return secret_; }
+
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
   /// Of the database. The path of its write-ahead log has `-wal` appended.
   const std::string& path() const { return path_; }
@@ -80,6 +83,7 @@ class SqliteStore final : public Store {
   std::string path_;
   std::string real_path_;
   std::string backup_path_;
+  std::array<std::uint64_t, 2> secret_{};
 };
 
 }  // namespace celld::store

@@ -1,6 +1,7 @@
 // A store of whatever kind, as the daemon composes it.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,9 @@ class Store {
 
   /// Any thread may call this function, even when the store is gone. It may read the disk.
   virtual std::function<StoreStatistics()> statistics() const = 0;
+
+  /// Random numbers that only this store has; the same at every start.
+  virtual std::array<std::uint64_t, 2> secret() const = 0;
 
   /// A file that every celld on this machine would lock that opens the same store.
   virtual std::string lock_path(std::string_view suffix) const = 0;

@@ -6,10 +6,11 @@ import os
 import re
 import unittest
 
-from daemon import EndToEnd, a_job
+from daemon import EndToEnd, a_config, a_job
 from openapi_document import METHODS, ROOT, document, problem_types, status_of
 
-EXAMPLES = {"id": "0000000000001", "customer": "acme", "product": "*"}
+EXAMPLES = {"id": "0000000000001", "customer": "acme", "product": "*", "service": "vm",
+            "lease": "guessed"}
 
 
 def source(*path):
@@ -183,7 +184,9 @@ class Endpoints(EndToEnd):
                     self.assert_problem(client.request(method, path), 404, "not-found")
 
     def test_celld_accepts_the_examples_of_the_document(self):
-        client = self.start()
+        config = a_config(self.provider)
+        config["services"]["vm"] = {"type": "pull"}
+        client = self.start(config)
         for operation in document().operations:
             if operation.body_schema is None:
                 continue
@@ -192,11 +195,22 @@ class Endpoints(EndToEnd):
             job_id = self.submit(a_job(delay_ms=3600000)) if "{id}" in operation.path else ""
             if operation.path.endswith("/retry"):
                 client.request("POST", f"/v1/jobs/{job_id}/cancel")
-            path = operation.path.format(id=job_id, customer="*", product="*")
+            lease = self.leased(client) if "{lease}" in operation.path else ""
+            path = operation.path.format(id=job_id, customer="*", product="*", service="vm",
+                                         lease=lease)
             for value in values or [content["example"]]:
+                if "{service}" in operation.path:  # So that no worker waits.
+                    self.submit(a_job(str(value), services=["vm"]))
                 with self.subTest(operation=operation.name, value=value):
                     answer = client.request(operation.method, path, value)
                     self.assertIn(answer.status, (200, 202), answer)
+
+    def leased(self, client):
+        """The name of a lease that is live."""
+        self.leases = getattr(self, "leases", 0) + 1
+        self.submit(a_job(f"leased-{self.leases}", services=["vm"]))
+        got = client.post("/v1/services/vm/leases", {"worker": "host-1"})
+        return got.json["leases"][0]["lease"]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from provider import answer, succeed
 OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells"}
 RESERVED_JOB_STATES = {"compensating"}
 RESERVED_STEP_STATES = {"undone", "undo_failed"}
-TOKENS = {"all": ["submit", "read", "admin"], "acme": ["submit", "read", "admin"],
+TOKENS = {"all": ["submit", "read", "work", "admin"], "acme": ["submit", "read", "work", "admin"],
           "submit": ["submit"], "read": ["read"], "work": ["work"], "admin": ["admin"]}
 NO_JOB = "0000000000001"
 WITH_BODY = ("POST", "PUT")
@@ -77,14 +78,17 @@ class Answers(EndToEnd):
     def setUp(self):
         super().setUp()
         self.seen = set()
+        self.numbers = itertools.count()
         self.provider.always("/billing", answer(400))
 
     def start_with(self, **changes):
         config = a_config(self.provider, auth={"tokens": [a_token(name) for name in TOKENS]},
                           cells=[{"customer": "acme", "queue": {"max_jobs": 4}},
                                  {"customer": "bolt"}, {"product": "mail", "per": ["customer"]}], **changes)
+        config["services"]["vm"] = {"type": "pull"}
         self.start(config)
         self.client = self.of("all")
+        self.lease = self.leased("bolt") if "limits" not in changes else "guessed"
         return config
 
     def of(self, token):
@@ -92,8 +96,19 @@ class Answers(EndToEnd):
         self.addCleanup(client.close)
         return client
 
+    def leased(self, customer):
+        """The name of a lease that is live."""
+        self.submit(a_job(f"leased-{next(self.numbers)}", customer=customer, services=["vm"]))
+        got = self.client.post("/v1/services/vm/leases", {"worker": "host-1"})
+        [lease] = got.json["leases"]
+        return lease["lease"]
+
     def target(self, operation, customer="acme", product="*"):
-        return operation.path.format(id=NO_JOB, customer=customer, product=product)
+        """Of a job, a service or a lease that celld does not show if `product` is unknown."""
+        known = product == "*"
+        return operation.path.format(id=NO_JOB, customer=customer, product=product,
+                                     service="vm" if known else "unknown",
+                                     lease="guessed" if known else self.lease)
 
     def send(self, operation, head="", target="", version="HTTP/1.1", method=None):
         """Sends a request as no library would, and checks its answer against the operation."""
@@ -194,7 +209,8 @@ class Answers(EndToEnd):
                 self.assert_problem(self.client.request(operation.method, target, b"{"), 400)
             if 404 in operation.responses:
                 target = self.target(operation, customer="bolt", product="no-such-product")
-                body = body if operation.path != "/v1/jobs" else a_job(customer="bolt")
+                body = {"/v1/jobs": a_job(customer="bolt"),
+                        "/v1/leases/{lease}/fail": {"code": "no"}}.get(operation.path, body)
                 self.assert_problem(self.of("acme").request(operation.method, target, body), 404)
             elif operation.method == "GET" and operation.path != "/v1/events":
                 self.assertEqual(self.client.get(target).status, 200)
@@ -207,6 +223,7 @@ class Answers(EndToEnd):
         self.assertEqual(self.client.delete("/v1/admin/cells/acme/*/pool").status, 202)
 
         self.change_the_state_of_a_cell()
+        self.work_outside()
 
         keyed = {"Idempotency-Key": "k", "Prefer": "wait=30"}
         done = post("/v1/jobs", a_job(), **keyed)
@@ -235,6 +252,20 @@ class Answers(EndToEnd):
                 self.assert_problem(self.client.post("/v1/jobs", a_job()), 503, "cell-draining")
                 retried = self.client.request("POST", f"/v1/jobs/{failed}/retry")
                 self.assert_problem(retried, 503, "cell-draining")
+
+    def work_outside(self):
+        lease = "/v1/leases/" + self.leased("acme")
+        self.assertEqual(self.client.post(lease + "/heartbeat", {"progress": 0.5}).status, 200)
+        self.assertEqual(self.client.post(lease + "/complete", {}).status, 200)
+        failure = {"code": "no", "retryable": False}
+        for action, body in (("heartbeat", {}), ("fail", failure)):
+            self.assert_problem(self.client.post(f"{lease}/{action}", body), 409, "lease-lost")
+        lease = "/v1/leases/" + self.leased("acme")
+        self.assertEqual(self.client.post(lease + "/fail", failure).status, 200)
+        self.assert_problem(self.client.post(lease + "/complete", {}), 409, "lease-lost")
+        reports = [{"lease": self.leased("acme"), "outcome": "complete"}]
+        self.assertEqual(self.client.post("/v1/leases/report", reports).status, 200)
+        self.assertEqual(self.client.get("/v1/admin/leases").status, 200)
 
     def cancel_and_retry_jobs(self, done):
         """Cancels and reopens jobs, and fills a queue."""

@@ -20,7 +20,8 @@ TIMEOUT_MAX_MS = document().json["components"]["schemas"]["JobRequest"]["propert
 class Requests(EndToEnd):
     def setUp(self):
         super().setUp()
-        self.start(services={name: {"type": "simulated"} for name in SERVICES},
+        services = {name: {"type": "simulated"} for name in SERVICES}
+        self.start(services=services | {"vm": {"type": "pull"}},
                    defaults={"timeout_max_ms": TIMEOUT_MAX_MS},
                    cells=[{"product": "mail", "per": ["customer"]}, {}])
 
@@ -34,7 +35,8 @@ class Requests(EndToEnd):
                 "idempotency_key": "order-1"}
 
     def target(self, operation):
-        return operation.path.format(id="0000000000001", customer="*", product="*")
+        return operation.path.format(id="0000000000001", customer="*", product="*", service="vm",
+                                     lease="guessed")
 
     def operation(self, name):
         [found] = [each for each in document().operations if each.node["operationId"] == name]

@@ -69,6 +69,12 @@ std::variant<BoundCustomer, Problem> AccessControl::admit(const http::Request& r
   return token->customer;
 }
 
+std::optional<std::set<std::string>> AccessControl::services_of(
+    const http::Request& request) const {
+  const config::Token* token = token_of(request);
+  return token == nullptr ? std::nullopt : token->services;
+}
+
 std::string AccessControl::token_name(const http::Request& request) const {
   const config::Token* token = token_of(request);
   return token == nullptr ? "" : token->name;

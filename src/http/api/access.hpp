@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ class AccessControl {
   /// endpoint without a scope is open to every client, with or without a token.
   std::variant<BoundCustomer, Problem> admit(const http::Request& request,
                                              std::optional<Scope> scope) const;
+
+  /// The only services that the request's token may work for; none: all.
+  std::optional<std::set<std::string>> services_of(const http::Request& request) const;
 
   /// The name of the request's token, whatever its scopes; empty when it has no valid token.
   std::string token_name(const http::Request& request) const;

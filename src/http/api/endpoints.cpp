@@ -28,6 +28,11 @@ struct Call {
   void send(Message message) const {
     caf::anon_send(api.gateway, std::move(message));
   }
+
+  template <class Message>
+  void send_to_leases(Message message) const {
+    caf::anon_send(api.leases, std::move(message));
+  }
 };
 
 http::Response json_response(std::string body) {
@@ -124,6 +129,61 @@ template <cells::CellState state>
 void post_cell_state(const Call& call, const cells::CellKey& key) {
   if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
   call.send(PostCellState{key, state, call.responder});
+}
+
+// --- Workers outside -----------------------------------------------------------------------------
+
+/// A service that the token does not name appears not to exist.
+void post_leases(const Call& call, const WorkAccess& access) {
+  const auto& service = call.request.captures[0];
+  const auto settings = call.api.settings->get();
+  const auto type = settings->service_types.find(service);
+  const bool is_pull = type != settings->service_types.end() && type->second == "pull";
+  if (!is_pull || !access.may_serve(service)) {
+    return call.refuse(not_found("There is no such service of the type `pull`."));
+  }
+  auto parsed = parse_lease_order(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
+                                 access.only_customer, call.responder});
+}
+
+void post_heartbeat(const Call& call, const WorkAccess& access) {
+  auto parsed = parse_heartbeat(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send_to_leases(PostHeartbeat{
+      call.request.captures[0], std::get<Heartbeat>(std::move(parsed)), access, call.responder});
+}
+
+/// POST …/complete and …/fail.
+template <auto parse>
+void post_end(const Call& call, const WorkAccess& access) {
+  auto parsed = parse(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send_to_leases(PostEnd{call.request.captures[0],
+                              std::get<cells::CallOutcome>(std::move(parsed)), access,
+                              call.responder});
+}
+
+void post_reports(const Call& call, const WorkAccess& access) {
+  auto parsed = parse_reports(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send_to_leases(
+      PostReports{std::get<std::vector<Report>>(std::move(parsed)), access, call.responder});
+}
+
+void get_leases(const Call& call, const WorkAccess& access) {
+  auto parsed = parse_lease_query(call.request.query);
+  if (auto* faults = std::get_if<Faults>(&parsed))
+    return call.refuse(invalid_request(std::move(*faults)));
+  auto& list = std::get<cells::ListLeases>(parsed);
+  list.services = access.only_services;
+  list.customer = access.only_customer;
+  call.send_to_leases(GetLeases{std::move(list), call.responder});
+}
+
+void get_all_leases(const Call& call) {
+  get_leases(call, {});
 }
 
 // --- The configuration ---------------------------------------------------------------------------
@@ -231,6 +291,15 @@ class Admission {
     add(method, pattern, scope, handler);
   }
 
+  /// For workers outside. The handler restricts what it does to what it receives.
+  void of_worker(const char* method, const char* pattern, Scope scope,
+                 void (*handler)(const Call&, const WorkAccess&)) {
+    add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
+      const auto settings = call.api.settings->get();
+      handler(call, {only_customer, settings->access.services_of(call.request)});
+    });
+  }
+
   /// The first `{}` is a job. NamedJob::visible hides those of other customers. What is no id is
   /// the id of no job.
   void of_job(const char* method, const char* pattern, Scope scope,
@@ -295,6 +364,13 @@ void add_endpoints(http::Server& server, const Api& api) {
               post_cell_state<cells::CellState::draining>);
   add.of_cell("POST", "/v1/admin/cells/{}/{}/resume", Scope::admin,
               post_cell_state<cells::CellState::active>);
+  add.of_worker("POST", "/v1/services/{}/leases", Scope::work, post_leases);
+  add.of_worker("POST", "/v1/leases/{}/heartbeat", Scope::work, post_heartbeat);
+  add.of_worker("POST", "/v1/leases/{}/complete", Scope::work, post_end<parse_completion>);
+  add.of_worker("POST", "/v1/leases/{}/fail", Scope::work, post_end<parse_failure>);
+  add.of_worker("POST", "/v1/leases/report", Scope::work, post_reports);
+  add.of_worker("GET", "/v1/leases", Scope::work, get_leases);
+  add.of_all("GET", "/v1/admin/leases", Scope::admin, get_all_leases);
   add.of_all("GET", "/v1/services", Scope::read, get_services);
   add.of_all("GET", "/v1/admin/config", Scope::admin, get_config);
   add.of_all("POST", "/v1/admin/reload", Scope::admin, post_reload);

@@ -8,6 +8,7 @@
 #include "src/http/api/admin_call.hpp"
 #include "src/http/api/backup_sender.hpp"
 #include "src/http/api/gateway.hpp"
+#include "src/http/api/lease_gateway.hpp"
 #include "src/http/api/readiness.hpp"
 #include "src/http/api/reload.hpp"
 #include "src/http/api/settings.hpp"
@@ -17,6 +18,7 @@ namespace celld::api {
 
 struct Api {
   Gateway gateway;
+  LeaseGateway leases;
   std::shared_ptr<const LiveSettings> settings;
   std::shared_ptr<const Readiness> readiness;
   /// Answers with all metrics; must not block.

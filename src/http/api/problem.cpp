@@ -28,6 +28,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::request_timeout, "request-timeout", "The request took too long", 408},
     {ProblemKind::not_cancellable, "not-cancellable", "The job has ended", 409},
     {ProblemKind::not_retryable, "not-retryable", "The job has not failed", 409},
+    {ProblemKind::lease_lost, "lease-lost", "The lease is not live", 409},
     {ProblemKind::is_template, "is-template", "The cell is a template", 409},
     {ProblemKind::backup_under_way, "backup-under-way", "A backup is under way", 409},
     {ProblemKind::length_required, "length-required", "Length required", 411},

@@ -25,6 +25,7 @@ enum class ProblemKind : std::uint8_t {
   request_timeout,
   not_cancellable,
   not_retryable,
+  lease_lost,
   is_template,
   backup_under_way,
   length_required,
@@ -49,7 +50,7 @@ enum class ProblemKind : std::uint8_t {
   backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 33;
+inline constexpr std::size_t problem_kind_count = 34;
 
 /// The limit that a 429 reports.
 struct LimitUse {

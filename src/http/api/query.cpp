@@ -88,6 +88,17 @@ std::optional<cells::CellKey> parse_cell_cursor(std::string_view cursor) {
   return key;
 }
 
+/// As to_string(Lease) writes it.
+std::optional<cells::Lease> parse_lease_cursor(std::string_view cursor) {
+  cells::Lease lease;
+  const char* const end = cursor.data() + cursor.size();
+  const auto epoch = std::from_chars(cursor.data(), end, lease.epoch);
+  if (epoch.ec != std::errc() || epoch.ptr == end || *epoch.ptr != '-') return std::nullopt;
+  const auto counter = std::from_chars(epoch.ptr + 1, end, lease.counter);
+  if (counter.ec != std::errc() || counter.ptr != end) return std::nullopt;
+  return lease;
+}
+
 json::Fault fault_of(const std::string& name, const std::string& detail) {
   return {"", "query parameter " + json::quote(name) + " " + detail};
 }
@@ -166,6 +177,25 @@ std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
   return list;
 }
 
+std::variant<cells::ListLeases, Faults> parse_lease_query(const Query& query) {
+  cells::ListLeases list;
+  const Takers takers = {
+      {"worker", text_into(list.worker)},
+      {"service", name_into(list.service)},
+      {"limit", limit_into(list.limit)},
+      {"cursor",
+       [&](const std::string& value) -> std::string {
+         const auto after = parse_lease_cursor(value);
+         if (!after) return "is not a cursor from a list of leases";
+         list.after = *after;
+         return "";
+       }},
+  };
+  Faults faults = take_all(query, takers, nullptr);
+  if (!faults.empty()) return faults;
+  return list;
+}
+
 std::variant<EventFilter, Faults> parse_event_query(const Query& query) {
   EventFilter filter;
   Faults faults = take_all(
@@ -181,6 +211,10 @@ Faults refuse_query(const Query& query) {
 
 std::string job_cursor(cells::JobId before) {
   return cells::format_job_id(before);
+}
+
+std::string lease_cursor(const cells::Lease& after) {
+  return to_string(after);
 }
 
 std::string cell_cursor(const cells::CellKey& after) {

@@ -23,6 +23,9 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query);
 /// GET /v1/cells
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
 
+/// GET /v1/leases
+std::variant<cells::ListLeases, Faults> parse_lease_query(const Query& query);
+
 /// GET /v1/events
 struct EventFilter {
   std::optional<std::string> customer{};
@@ -36,5 +39,6 @@ Faults refuse_query(const Query& query);
 /// Cursors: where a list continues. Opaque to clients; the parsers above read them back.
 std::string job_cursor(cells::JobId before);
 std::string cell_cursor(const cells::CellKey& after);
+std::string lease_cursor(const cells::Lease& after);
 
 }  // namespace celld::api

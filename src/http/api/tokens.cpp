@@ -7,26 +7,13 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
+#include "src/http/api/base64url.hpp"
+
 namespace celld::api {
 namespace {
 
 constexpr std::size_t random_bytes = 32;
 constexpr std::string_view prefix = "celld_";
-
-/// RFC 4648, section 5, without padding.
-std::string base64url(const std::array<std::uint8_t, random_bytes>& bytes) {
-  static constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const std::uint8_t byte : bytes) {
-    bits = (bits << 8) | byte;
-    for (count += 8; count >= 6; count -= 6) text += letters[(bits >> (count - 6)) & 63];
-  }
-  if (count > 0) text += letters[(bits << (6 - count)) & 63];
-  return text;
-}
 
 }  // namespace
 
@@ -45,7 +32,7 @@ bool is_token(std::string_view text) {
 std::optional<std::string> make_token() {
   std::array<std::uint8_t, random_bytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) return std::nullopt;
-  return std::string(prefix) + base64url(bytes);
+  return std::string(prefix) + base64url(bytes.data(), bytes.size());
 }
 
 }  // namespace celld::api

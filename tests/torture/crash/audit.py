@@ -75,20 +75,28 @@ def _audit_counts(faults, database):
     """The stored counts must match the rows, and no entity may have two running jobs."""
     counted = database.execute(
         "SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, "
-        "runnable FROM route_counts WHERE scheduled + queued + running + retrying + compensating + "
-        "settling + runnable > 0 ORDER BY cell, origin").fetchall()
-    # A job is open until it has ended and left its line. Only runnable jobs have turns up to 9.
+        "runnable, lanes FROM route_counts WHERE scheduled + queued + running + retrying + "
+        "compensating + settling + runnable > 0 OR lanes IS NOT NULL "
+        "ORDER BY cell, origin").fetchall()
+    counted = [(*counts[:-2], counts[-2] + _in_other_lanes(counts[-1])) for counts in counted]
+    # A job is open until it has ended and left its line. Of the turns in each hundred, those up to
+    # 9 are of runnable jobs.
     actual = database.execute(
         "SELECT cell, origin, sum(state = 0), sum(state = 1), sum(state = 2), sum(state = 3), "
-        "sum(state = 4), sum(state >= 5), sum(turn < 10) FROM jobs "
+        "sum(state = 4), sum(state >= 5), sum(turn % 100 < 10) FROM jobs "
         "WHERE state < 5 OR place IS NOT NULL GROUP BY cell, origin "
         "ORDER BY cell, origin").fetchall()
     faults.expect(counted == actual, "a cell's stored counts are wrong", counted, actual)
     # In an entity's line only the head is runnable, and only the head runs.
     twice = database.execute(
-        "SELECT origin, entity_type, entity_id FROM jobs WHERE state = 2 OR turn < 10 "
+        "SELECT origin, entity_type, entity_id FROM jobs WHERE state = 2 OR turn % 100 < 10 "
         "GROUP BY origin, entity_type, entity_id HAVING count(*) > 1").fetchone()
     faults.expect(twice is None, "two jobs of an entity may run in the database", twice)
+
+
+def _in_other_lanes(text):
+    """The runnable jobs that the column `lanes` counts: "lane:jobs", separated by spaces."""
+    return sum(int(lane.split(":")[1]) for lane in (text or "").split())
 
 
 def processes_of(run):

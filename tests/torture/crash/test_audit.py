@@ -542,13 +542,13 @@ class Database(Directory):
                 CREATE TABLE job_labels (name, value, job);
                 CREATE TABLE idempotency_keys (key, job);
                 CREATE TABLE route_counts (cell, origin, scheduled, queued, running, retrying,
-                                     compensating, settling, runnable);
+                                     compensating, settling, runnable, lanes);
                 CREATE VIEW jobs_for_people AS SELECT id, CASE state WHEN 1 THEN 'queued'
                   WHEN 2 THEN 'running' WHEN 5 THEN 'succeeded' END AS state FROM jobs;
                 INSERT INTO jobs VALUES (1, 1, 1, 5, NULL, NULL, 'zone', 'e', 1, 1, 0);
                 INSERT INTO job_labels VALUES ('key', 'k1', 1);
                 INSERT INTO idempotency_keys VALUES ('k1', 1);
-                INSERT INTO route_counts VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0);""" + more)
+                INSERT INTO route_counts VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, NULL);""" + more)
 
     def assert_database(self, more, *kinds):
         self.database(more)

@@ -79,8 +79,8 @@ BUGS = (
         "late-timer", ("late-call", "late-slot"),
         "handing out a job does not arm the timer for its deadline",
         "cells/actors/job_dispatcher.cpp",
-        (("  tell(*context_, running);\n  arm(at);\n",
-          "  tell(*context_, running);\n  if (!BUG) arm(at);\n"),
+        (("running->spec->timeout, service->client, after_commit});\n  arm(at);\n",
+          "running->spec->timeout, service->client, after_commit});\n  if (!BUG) arm(at);\n"),
          ("->spec->timeout);\n  arm(now());\n", "->spec->timeout);\n  if (!BUG) arm(now());\n")),
     ),
     Bug(
@@ -124,10 +124,9 @@ BUGS = (
         "lost-checkpoint", ("checkpoint",),
         "the retry of a cancelled job begins with its first step",
         "cells/model/job_machine.cpp",
-        (("  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = Step{};\n",
+        (("  for (std::size_t i = next.step; i < next.steps.size(); ++i) {\n    Step fresh;\n",
           "  if (BUG && job.state == JobState::cancelled) next.step = 0;\n"
-          "  for (std::size_t i = next.step; i < next.steps.size(); ++i) next.steps[i] = "
-          "Step{};\n"),),
+          "  for (std::size_t i = next.step; i < next.steps.size(); ++i) {\n    Step fresh;\n"),),
     ),
     Bug(
         "repeated-step", ("needless-call",),
@@ -274,8 +273,7 @@ BUGS = (
         "newcomer-first", ("line-order",),
         "a new job receives its place before jobs that fell due earlier and have none yet",
         "cells/actors/job_dispatcher_requests.cpp",
-        (("at.wall, others_await_places(at.wall)))",
-          "at.wall, !BUG && others_await_places(at.wall)))"),),
+        (("others_await_places(at.wall));\n", "!BUG && others_await_places(at.wall));\n"),),
     ),
     Bug(
         "kept-by-none", ("entity-kept",),

@@ -70,7 +70,7 @@ Operation Generator::next() {
       return operation(reopen());
     case 10:
     case 11:
-      return operation(hold());
+      return operation(dice_.one_in(2) ? hold() : change_lane());
     case 12:
     case 13:
       return operation(fetch());
@@ -177,6 +177,7 @@ Request Generator::insert() {
   job->created_at = time_of(job->id);
   job->run_at = job->created_at;
   job->steps.resize(job->spec->services.size());
+  job->lane = some_lane();
   if (dice_.one_in(4)) {
     job->state = JobState::scheduled;
     job->run_at = soon();
@@ -199,6 +200,7 @@ Request Generator::claim() {
   next->lease = {content_.epoch, ++leases_};
   next->next_attempt_at.reset();
   next->steps[next->step].state = StepState::running;
+  if (dice_.one_in(3)) next->steps[next->step].worker = "wo\"rker";
   if (!next->started_at) next->started_at = now();
   return ClaimJob{std::move(next)};
 }
@@ -231,6 +233,12 @@ Job Generator::next_version(const JobPtr& job) {
   };
   if (dice_.one_in(3))
     next.messages.push_back({soon(), Severity::warning, "dns", "odd: \xC3\xA9\t\""});
+  if (dice_.one_in(3)) {
+    auto& step = next.steps[std::min(next.step, next.steps.size() - 1)];
+    step.worker.clear();
+    step.progress = 0.25;
+    step.report = StepReport{job->lease, dice_.one_in(2)};
+  }
   if (dice_.one_in(4)) next.properties["zone"] = R"({"id": 7, "x": [1.50, 1e400]})";
   // A job without a place has never been due: it can only end.
   switch (job->place == 0 ? 4 + dice_.below(4) : dice_.below(8)) {
@@ -246,6 +254,7 @@ Job Generator::next_version(const JobPtr& job) {
     case 3:
       next.state = JobState::queued;
       if (next.step + 1 < next.steps.size()) next.steps[next.step++].state = StepState::succeeded;
+      next.lane = some_lane();
       break;
     case 4:
       end(JobState::failed);
@@ -285,6 +294,11 @@ Request Generator::hold() {
   return HoldJob{job ? job->id : 7};
 }
 
+Request Generator::change_lane() {
+  const JobPtr job = dice_.one_in(5) ? some_job() : some_runnable_job();
+  return ChangeLane{job ? job->id : 7, some_lane()};
+}
+
 Request Generator::move() {
   const auto backlogs = model_.apply(ListBacklogs{{}, {}, {}, 1000}).backlogs;
   if (backlogs.empty()) return LoadCells{};
@@ -295,6 +309,7 @@ Request Generator::fetch() {
   FetchRunnable request{some_cell(), "", dice_.one_in(2), some_limit(), some_limit(), 1 << 20};
   if (dice_.one_in(2)) request.customer = dice_.one_of(names_.customers);
   if (dice_.one_in(3)) request.bytes_max = dice_.below(6000);
+  request.lane = some_lane();
   return request;
 }
 
@@ -355,7 +370,9 @@ JobPtr Generator::some_stale_version() {
 }
 
 JobPtr Generator::some_runnable_job() {
-  const auto fetched = model_.apply(FetchRunnable{some_cell(), "", false, 1000, 3});
+  FetchRunnable request{some_cell(), "", false, 1000, 3};
+  request.lane = some_lane();
+  const auto fetched = model_.apply(request);
   if (fetched.customers.empty()) return nullptr;
   return dice_.one_of(dice_.one_of(fetched.customers).jobs);
 }

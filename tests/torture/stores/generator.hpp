@@ -22,6 +22,7 @@ struct Names {
   std::vector<std::string> entity_types;
   std::vector<std::string> entities;
   std::vector<CellKey> cells;
+  std::vector<std::string> lanes{"", "", "vm", "gpu"};
 };
 
 class Generator {
@@ -46,6 +47,7 @@ class Generator {
   Request reopen();
   Request show(JobId claimed);
   Request hold();
+  Request change_lane();
   Request move();
   Request fetch();
   Request advance();
@@ -61,6 +63,7 @@ class Generator {
   Job next_version(const JobPtr& job);
   std::shared_ptr<const JobSpec> some_spec();
   const CellKey& some_cell() { return dice_.one_of(names_.cells); }
+  std::string some_lane() { return dice_.one_of(names_.lanes); }
   std::string some_key() { return "key " + std::to_string(dice_.below(12)); }
   WallTime now() const { return WallTime{milliseconds{now_ms_}}; }
   WallTime soon() { return now() + milliseconds{dice_.below(300)}; }

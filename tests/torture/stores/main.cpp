@@ -135,6 +135,7 @@ std::vector<std::pair<std::string, Wrong>> all_wrongs() {
   std::vector<std::pair<std::string, Wrong>> wrongs{
       {"without ClaimJob", without<ClaimJob>()},
       {"without HoldJob", without<HoldJob>()},
+      {"without ChangeLane", without<ChangeLane>()},
       {"without ReleaseHolds", without<ReleaseHolds>()},
       {"stale looks", {.stale_looks = true}},
       {"lost commits", {.loses_commits = true}}};

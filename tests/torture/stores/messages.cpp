@@ -26,7 +26,7 @@ auto fields(T& message) {
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, JobsMoved, KeyHolder, JobRecorded,
                              RunnableFetched, InsertJob, RecordJob, FindKeyHolder, Idempotency,
-                             SetCellOverride, CellOverride>) {
+                             SetCellOverride, CellOverride, ChangeLane>) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, JobInserted, WaitingCancelled, EndedReopened, EndedPruned,
@@ -34,16 +34,15 @@ auto fields(T& message) {
                              StoredBacklog>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
-  } else if constexpr (OneOf<T, CellLoaded, ListBacklogs, MoveJobs, ReopenEnded, AdvanceDue,
-                             ListJobs>) {
+  } else if constexpr (OneOf<T, ListBacklogs, MoveJobs, ReopenEnded, AdvanceDue, ListJobs>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, DueAdvanced>) {
+  } else if constexpr (OneOf<T, DueAdvanced, CellLoaded>) {
     auto& [a, b, c, d, e] = message;
     return std::tie(a, b, c, d, e);
   } else if constexpr (OneOf<T, FetchRunnable>) {
-    auto& [a, b, c, d, e, f] = message;
-    return std::tie(a, b, c, d, e, f);
+    auto& [a, b, c, d, e, f, g] = message;
+    return std::tie(a, b, c, d, e, f, g);
   } else {
     static_assert(OneOf<T, JobFilter>);
     auto& [a, b, c, d, e, f, g, h, i] = message;
@@ -124,9 +123,10 @@ std::string text_of(const T& value) {
 }
 
 constexpr std::array request_names = {
-    "StartEpoch", "LoadCells",     "ListBacklogs", "MoveJobs",   "ReleaseHolds",    "LoadCell",
-    "InsertJob",  "FindKeyHolder", "ClaimJob",     "RecordJob",  "CancelWaiting",   "ReopenEnded",
-    "HoldJob",    "FetchRunnable", "AdvanceDue",   "PruneEnded", "SetCellOverride", "FlushStore"};
+    "StartEpoch",    "LoadCells",   "ListBacklogs",    "MoveJobs",   "ReleaseHolds",
+    "LoadCell",      "InsertJob",   "FindKeyHolder",   "ClaimJob",   "RecordJob",
+    "CancelWaiting", "ReopenEnded", "HoldJob",         "ChangeLane", "FetchRunnable",
+    "AdvanceDue",    "PruneEnded",  "SetCellOverride", "FlushStore"};
 static_assert(request_names.size() == std::variant_size_v<Request>);
 
 constexpr std::array look_names = {"FindJob", "ListJobs", "FindOldestQueued", "CountNeeds"};

@@ -17,7 +17,7 @@ using namespace cells;  // NOLINT: everything here is about the port's messages.
 using Request =
     std::variant<StartEpoch, LoadCells, ListBacklogs, MoveJobs, ReleaseHolds, LoadCell, InsertJob,
                  FindKeyHolder, ClaimJob, RecordJob, CancelWaiting, ReopenEnded, HoldJob,
-                 FetchRunnable, AdvanceDue, PruneEnded, SetCellOverride, FlushStore>;
+                 ChangeLane, FetchRunnable, AdvanceDue, PruneEnded, SetCellOverride, FlushStore>;
 
 /// The reads of what is committed.
 using Look = std::variant<FindJob, ListJobs, FindOldestQueued, CountNeeds>;

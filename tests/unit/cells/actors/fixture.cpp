@@ -125,8 +125,8 @@ void Fixture::start() {
   rule.settings.retry = {3, milliseconds{100}, milliseconds{1000}};
   rule.settings.jobs_max = jobs_max_;
   options.routing = std::make_shared<const Routing>(rules_.value_or(std::vector{rule}));
-  for (const std::string name : {"dns", "billing"}) {
-    options.services[name] = service_entry();
+  for (const std::string name : {"dns", "billing", "vm", "gpu"}) {
+    options.services[name] = service_entry(name);
   }
   options.probe = std::make_shared<ProbeList>(
       std::vector<std::shared_ptr<EngineProbe>>{recorder, std::make_shared<EngineProbe>()});
@@ -134,7 +134,8 @@ void Fixture::start() {
   settle();
 }
 
-ServiceEntry Fixture::service_entry() const {
+ServiceEntry Fixture::service_entry(const std::string& name) const {
+  if (pull_services.contains(name)) return {nullptr, settle_time};
   return {[calls = calls](caf::actor_system& system) {
             return Provider{system.spawn(manual_provider, calls)};
           },
@@ -250,13 +251,60 @@ Reconfigured Fixture::reconfigure(std::vector<CellRule> rules, const std::set<st
                                   const std::function<void()>& meanwhile) {
   Reconfigure order;
   order.routing = std::make_shared<const Routing>(std::move(rules));
-  for (const auto& name : changed) order.services[name] = service_entry();
+  for (const auto& name : changed) order.services[name] = service_entry(name);
   order.services_removed = std::move(gone);
   return ask<Reconfigured>(std::move(order), meanwhile);
 }
 
 CellStatus Fixture::cell(const CellKey& key) {
   return ask<CellDescribed>(DescribeCell{key}).status.value();
+}
+
+std::vector<LeaseOut> Fixture::lease(const std::string& worker, std::size_t max,
+                                     std::optional<std::string> customer) {
+  return ask<LeasesGranted>(
+             RequestLeases{++lease_requests_, "vm", worker, std::move(customer), max, false})
+      .leases;
+}
+
+std::uint64_t Fixture::wait_for_lease(const std::string& worker, std::size_t max,
+                                      std::optional<std::string> customer) {
+  self()->send(engine(),
+               RequestLeases{++lease_requests_, "vm", worker, std::move(customer), max, true});
+  settle();
+  return lease_requests_;
+}
+
+void Fixture::withdraw(std::uint64_t request) {
+  caf::anon_send(engine(), WithdrawRequests{{request}});
+  settle();
+}
+
+void Fixture::give_back(Lease lease) {
+  caf::anon_send(engine(), ReturnLeases{{lease}});
+  settle();
+}
+
+std::vector<LeaseOut> Fixture::granted() {
+  std::vector<LeaseOut> leases;
+  while (self()->has_next_message()) {
+    self()->receive([&](const LeasesGranted& answer) {
+      leases.insert(leases.end(), answer.leases.begin(), answer.leases.end());
+    });
+  }
+  return leases;
+}
+
+LeaseHeld Fixture::hold(Lease lease, std::optional<double> progress, std::string message) {
+  return ask<LeaseHeld>(HoldLease{lease, nullptr, progress, std::move(message)});
+}
+
+bool Fixture::end_lease(Lease lease, CallOutcome outcome) {
+  return ask<LeaseEnded>(EndLease{lease, nullptr, std::move(outcome)}).accepted;
+}
+
+std::vector<LeaseOut> Fixture::leases_out(const ListLeases& list) {
+  return ask<LeasesListed>(list).leases;
 }
 
 PendingCall* Fixture::call_of(JobId id) {

@@ -126,6 +126,23 @@ class Fixture {
   ReopenAnswered retry(const JobPtr& job);
   void resize(std::optional<std::uint32_t> size);
 
+  // Workers outside, who lease the jobs of the service "vm".
+  /// Leases what there is now.
+  std::vector<LeaseOut> lease(const std::string& worker, std::size_t max = 1,
+                              std::optional<std::string> customer = {});
+  /// Waits for leases; returns the number of the request. The first that is granted some becomes
+  /// `granted()`.
+  std::uint64_t wait_for_lease(const std::string& worker, std::size_t max = 1,
+                               std::optional<std::string> customer = {});
+  void withdraw(std::uint64_t request);
+  void give_back(Lease lease);
+  /// The leases of waiting requests that were answered since the last call.
+  std::vector<LeaseOut> granted();
+  LeaseHeld hold(Lease lease, std::optional<double> progress = {}, std::string message = "");
+  /// True: the report counts.
+  bool end_lease(Lease lease, CallOutcome outcome);
+  std::vector<LeaseOut> leases_out(const ListLeases& list = {});
+
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
   JobState state(JobId id) const { return stored(id)->state; }
   void set_state(CellState state);
@@ -136,6 +153,8 @@ class Fixture {
                            std::set<std::string> gone = {},
                            const std::function<void()>& meanwhile = {});
   CellStatus cell(const CellKey& key = {"*", "*"});
+  /// The kinds of these services from the next start or reload on.
+  std::set<std::string> pull_services{"vm"};
 
   /// The call in flight for a job; null if there is none.
   PendingCall* call_of(JobId id);
@@ -179,7 +198,7 @@ class Fixture {
   Answer ask(Question question, const std::function<void()>& meanwhile = {});
   void start();
   void kill();
-  ServiceEntry service_entry() const;
+  ServiceEntry service_entry(const std::string& name) const;
 
   std::uint32_t pool_size_;
   bool per_customer_;
@@ -187,6 +206,7 @@ class Fixture {
   StoreBatches batches_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   std::optional<std::vector<CellRule>> rules_;
+  std::uint64_t lease_requests_ = 0;
   caf::actor_system_config config_;
   std::unique_ptr<Daemon> daemon_;
 };

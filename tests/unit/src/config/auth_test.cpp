@@ -23,7 +23,7 @@ const std::string scope_rule = R"(must be "submit", "read", "work" or "admin")";
 
 config::Outcome parsed(const std::string& member, const config::Overrides& overrides = {}) {
   const auto nothing = [](const std::string&) { return std::nullopt; };
-  return config::parse_config(R"({"services":{},"cells":[],)" + member + "}",
+  return config::parse_config(R"({"services":{"vm":{"type":"pull"}},"cells":[],)" + member + "}",
                               providers::service_kinds(), {nothing, nothing}, overrides);
 }
 
@@ -114,6 +114,25 @@ TEST_CASE("all faults of the tokens are reported at once") {
                {"/auth/tokens/3/scopes/1", "is repeated"},
                {"/auth/tokens/3/scopes/2", scope_rule},
                {"/auth/tokens/3/scopes/3", scope_rule}});
+}
+
+TEST_CASE("a token may be bound to services") {
+  const auto bound = [](const std::string& services, const std::string& scopes) {
+    return auth(R"({"name":"w","sha256":")" + digest_a + R"(","scopes":)" + scopes +
+                R"(,"services":)" + services + "}");
+  };
+  CHECK(good(bound(R"(["vm"])", R"(["work"])")).tokens[0].services == std::set<std::string>{"vm"});
+  CHECK_FALSE(good(auth(token("a", digest_a))).tokens[0].services);
+  const std::string pointer = "/auth/tokens/0/services";
+  CHECK(bad(bound(R"(["vm","gpu",7,"vm"])", R"(["work"])")) ==
+        Faults{{pointer + "/1", "must be the name of a configured service"},
+               {pointer + "/2", "must be the name of a configured service"},
+               {pointer + "/3", "is repeated"}});
+  CHECK(bad(bound("[]", R"(["work"])")) ==
+        Faults{{pointer, "must not be empty: the token would allow no work"}});
+  CHECK(bad(bound(R"(["vm"])", R"(["read"])")) ==
+        Faults{{pointer, R"(needs the scope "work", which it restricts)"}});
+  CHECK(bad(bound("7", R"(["work"])")) == Faults{{pointer, "must be an array"}});
 }
 
 TEST_CASE("no two tokens share a name or a digest, whatever its case") {

@@ -142,7 +142,7 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
     "services": {
       "a/b": {"type": "simulated", "failure_rate": 1.5},
       "cmd": {"type": "command", "argv": ["x"]},
-      "lease": {"type": "pull"},
+      "lease": {"type": "pull", "url": "http://x"},
       "web": {"type": "http", "url": "ftp://x", "headers": {"X-Key": "env:NO_SUCH"}, "zzz": 1}},
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
     "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
@@ -164,7 +164,7 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/services/a~1b/failure_rate", "must be a number from 0 to 1"},
                {"/services/cmd/argv/0",
                 "must be the absolute path of a program: PATH is not searched"},
-               {"/services/lease/type", "\"pull\" is not available in this version"},
+               {"/services/lease/url", "is unknown"},
                {"/services/web/url", "must begin with http:// or https://"},
                {"/services/web/headers/X-Key", "the environment variable \"NO_SUCH\" is not set"},
                {"/services/web/zzz", "is unknown"},
@@ -246,8 +246,9 @@ TEST_CASE("a service has a type, and the members of its type") {
   REQUIRE(unknown.size() == 1);
   CHECK(unknown[0].pointer == "/services/s/type");
   CHECK(unknown[0].detail.starts_with("must be \"http\", "));
-  CHECK(bad_service(R"({"type":"pull"})") ==
-        Faults{{"/services/s/type", "\"pull\" is not available in this version"}});
+  CHECK(bad_service(R"({"type":"pull","url":"http://h","settle_ms":-1})") ==
+        Faults{{"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
+               {"/services/s/url", "is unknown"}});
   CHECK(bad_service(R"({"type":"http"})") == Faults{{"/services/s/url", "is required"}});
   CHECK(bad_service(R"({"type":"http","url":"http://h","seed":1,"settle_ms":-1})") ==
         Faults{{"/services/s/settle_ms", "must be an integer from 0 to 86400000"},

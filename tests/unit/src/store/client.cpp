@@ -103,6 +103,10 @@ void Client::tell(const cells::HoldJob& message) {
   caf::anon_send(under_test_.store(), message);
 }
 
+void Client::tell(const cells::ChangeLane& message) {
+  caf::anon_send(under_test_.store(), message);
+}
+
 void Client::tell(const cells::ReleaseHolds& message) {
   caf::anon_send(under_test_.store(), message);
 }

@@ -55,6 +55,7 @@ class Client {
 
   void tell(const cells::ClaimJob& message);
   void tell(const cells::HoldJob& message);
+  void tell(const cells::ChangeLane& message);
   void tell(const cells::ReleaseHolds& message);
 
  private:
@@ -92,6 +93,7 @@ struct JobSketch {
   std::vector<std::string> services{"dns"};
   std::string entity_type = "zone";
   std::string parameters = "{}";
+  std::string lane{};
 };
 cells::JobPtr sketch_job(const JobSketch& sketch);
 

@@ -36,6 +36,73 @@ TEST_CASE("a customer's jobs are ordered by priority, then by place") {
   });
 }
 
+TEST_CASE("each lane has its runnable jobs to itself") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    const auto in_lane = [&](const std::string& lane) {
+      FetchRunnable request{acme_cell, "acme", false, 1, 1000};
+      request.lane = lane;
+      const auto fetched = client.ask(request);
+      CHECK(fetched.complete);
+      if (fetched.customers.empty()) return Ids{};
+      CHECK(fetched.customers[0].complete);
+      return ids(fetched.customers[0].jobs);
+    };
+    client.ask(InsertJob{sketch_job({.id = 1, .entity = "a", .lane = "vm"})});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "b"})});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "c", .priority = 9, .lane = "vm"})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "d", .product = "mail", .lane = "gpu"})});
+    client.ask(InsertJob{sketch_job({.id = 5, .entity = "d", .product = "mail", .lane = "vm"})});
+    client.ask(FlushStore{});
+    under_test.reopen();
+    CHECK(in_lane("") == Ids{2});
+    CHECK(in_lane("vm") == Ids{3, 1});
+    CHECK(in_lane("gpu") == Ids{4});
+    CHECK(in_lane("unknown").empty());
+    CHECK(client.ask(LoadCell{acme_cell}).runnable);
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu", "vm"});
+  });
+}
+
+TEST_CASE("a runnable job changes its lane") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    const auto job = sketch_job({.id = 1, .lane = "vm"});
+    client.ask(InsertJob{job});
+    client.ask(InsertJob{sketch_job({.id = 2, .lane = "vm"})});
+    client.tell(ChangeLane{1, ""});
+    client.tell(ChangeLane{2, ""});  // Not runnable: it is behind the other.
+    client.tell(ChangeLane{3, ""});  // Unknown.
+    client.ask(FlushStore{});
+    under_test.reopen();
+    CHECK(runnable_ids(client) == Ids{1});
+    CHECK(client.ask(LoadCell{acme_cell}).lanes.empty());
+    CHECK(client.ask(FindJob{1}).job->lane.empty());
+    CHECK(client.ask(FindJob{2}).job->lane == "vm");
+    CHECK(client.ask(RecordJob{{}, ended(client.ask(FindJob{1}).job)}).promoted->id == 2);
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).runnable);
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"vm"});
+  });
+}
+
+TEST_CASE("a job that is moved or retried stays in its lane") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto job = sketch_job({.id = 1, .entity = "a", .cell = shared, .lane = "vm"});
+    client.ask(InsertJob{job});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "b", .cell = shared, .lane = "gpu"})});
+    client.ask(InsertJob{sketch_job({.id = 3, .entity = "c", .cell = shared})});
+    client.ask(InsertJob{sketch_job({.id = 4, .entity = "c", .cell = shared})});
+    // The runnable jobs of lane 0, those that are not runnable, then the other lanes by name.
+    CHECK(client.ask(MoveJobs{{shared, "acme", "dns"}, acme_cell, 3}).moved == 3);
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu"});
+    CHECK(client.ask(MoveJobs{{shared, "acme", "dns"}, acme_cell, 3}).moved == 1);
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu", "vm"});
+    client.tell(ClaimJob{running(job, {1, 1})});
+    CHECK(client.ask(RecordJob{{1, 1}, retrying(job, at_ms(50))}).applied);
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu"});
+    CHECK(ids(client.ask(AdvanceDue{acme_cell, at_ms(60), 100, 5}).runnable) == Ids{1});
+    CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu", "vm"});
+  });
+}
+
 TEST_CASE("customers are listed by name, a bounded number at a time") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     std::vector<JobPtr> jobs;

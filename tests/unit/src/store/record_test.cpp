@@ -18,10 +18,12 @@ class OnlyNames : public Names {
  public:
   const CellKey& cell(std::int64_t) override { return cell_; }
   const RoutingKey& routing_key(std::int64_t) override { return routing_key_; }
+  const std::string& lane(std::int64_t) override { return lane_; }
 
  private:
   const CellKey cell_{JobSketch{}.cell};
   const RoutingKey routing_key_{JobSketch{}.customer, JobSketch{}.product};
+  const std::string lane_;
 };
 
 /// A database with one job.
@@ -30,7 +32,7 @@ class Database {
   Database(const JobPtr& job, const LineMarks& marks)
       : connection_((directory_.path() / "celld.db").string(), Connection::Access::read_write) {
     migrate(connection_, schema_version);
-    REQUIRE(InsertStatement{connection_}.run(*job, marks, 1, 1));
+    REQUIRE(InsertStatement{connection_}.run(*job, marks, 1, 1, 0));
   }
 
   void set(const std::string& assignments) {
@@ -93,7 +95,7 @@ TEST_CASE("a value out of its range is an error") {
       {"state = -1", "state"},
       {"state = 8", "state"},
       {"place = -1", "place"},
-      {"marks = 8", "marks"},
+      {"marks = -1", "marks"},
       {"services = ''", "services"},
       {"services = '[]'", "services"},
       {"priority = 0", "priority"},

@@ -21,13 +21,17 @@ namespace celld::api::testing {
 
 inline constexpr auto wall_now = cells::WallTime(std::chrono::milliseconds(1795214576123));
 
+inline const LeaseNames lease_names{{1, 2}};
+
 /// Shuts down in the same order as the real daemon.
 class Daemon {
  public:
-  explicit Daemon(bool attached = true) : server_(http::Limits{}, refuse) {
+  explicit Daemon(bool attached = true, std::vector<config::Token> tokens = {})
+      : server_(http::Limits{}, refuse) {
     auto settings = std::make_shared<Settings>();
     settings->rules.services = {"dns"};
-    settings->service_types = {{"dns", "http"}, {"new", "simulated"}};
+    settings->service_types = {{"dns", "http"}, {"new", "simulated"}, {"vm", "pull"}};
+    settings->access = AccessControl{std::move(tokens)};
     settings->shown = R"({"shown":"as it is"})";
     settings->rules.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{{}});
     script->observer = gateway_;
@@ -45,8 +49,8 @@ class Daemon {
       const std::lock_guard lock{script_mutex};
       on_reload(std::move(answer));
     };
-    add_endpoints(server_,
-                  {gateway_, std::make_shared<LiveSettings>(settings), readiness, scrape, reload});
+    add_endpoints(server_, {gateway_, leases_, std::make_shared<LiveSettings>(settings), readiness,
+                            scrape, reload});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;
@@ -57,12 +61,14 @@ class Daemon {
     stop_gateway();
     server_.stop(std::chrono::milliseconds(5000));
     script->observer = nullptr;
+    caf::anon_send_exit(leases_, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(dispatcher_, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
   }
 
   void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
   void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
+  void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
 
   httplib::Client client() const {
@@ -88,6 +94,8 @@ class Daemon {
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });
   cells::CellDispatcher dispatcher_ = spawn_dispatcher(system_, script);
   cells::JobReader reader_ = spawn_reader(system_, script);
+  LeaseGateway leases_ =
+      spawn_lease_gateway(system_, {dispatcher_, reader_, lease_names, [] { return wall_now; }});
   http::Server server_;
   std::uint16_t port_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "tests/unit/src/http/api/fake_engine.hpp"
 
+#include <map>
 #include <utility>
 
 namespace celld::api::testing {
@@ -14,6 +15,8 @@ caf::result<Reply> play(const Function& function, const Message& message) {
 
 cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer self,
                                                 const std::shared_ptr<Script>& script) {
+  using Promise = caf::typed_response_promise<cells::LeasesGranted>;
+  const auto waiting = std::make_shared<std::map<std::uint64_t, Promise>>();
   return {
       [=](const cells::SubmitJob& message) -> caf::result<cells::JobSubmitted> {
         const std::lock_guard lock{script_mutex};
@@ -46,6 +49,44 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       },
       [=](const cells::ListServices& message) {
         return play<cells::ServicesListed>(script->list_services, message);
+      },
+      [=](const cells::RequestLeases& message) -> caf::result<cells::LeasesGranted> {
+        const std::lock_guard lock{script_mutex};
+        if (message.wait) {
+          return waiting
+              ->emplace(message.request, self->make_response_promise<cells::LeasesGranted>())
+              .first->second;
+        }
+        if (!script->request_leases) {
+          return caf::make_error(caf::sec::runtime_error, "the store failed");
+        }
+        return script->request_leases(message);
+      },
+      [=](const cells::WithdrawRequests& message) {
+        const std::lock_guard lock{script_mutex};
+        for (const auto request : message.requests) {
+          script->withdrawn.push_back(request);
+          auto promise = waiting->extract(request).mapped();
+          promise.deliver(script->request_leases ? script->request_leases({})
+                                                 : cells::LeasesGranted{});
+        }
+      },
+      [=](const cells::ReturnLeases& message) {
+        const std::lock_guard lock{script_mutex};
+        script->returned.insert(script->returned.end(), message.leases.begin(),
+                                message.leases.end());
+      },
+      [=](const cells::HoldLease& message) {
+        return play<cells::LeaseHeld>(script->hold_lease, message);
+      },
+      [=](const cells::EndLease& message) {
+        return play<cells::LeaseEnded>(script->end_lease, message);
+      },
+      [=](const cells::FindLease& message) {
+        return play<cells::LeaseFound>(script->find_lease, message);
+      },
+      [=](const cells::ListLeases& message) {
+        return play<cells::LeasesListed>(script->list_leases, message);
       },
       [](const cells::Reconfigure&) { return cells::Reconfigured{}; },
       [](const cells::JobsLeft&) {},

@@ -22,6 +22,13 @@ struct Script {
   std::function<cells::CellDescribed(const cells::ResizePool&)> resize;
   std::function<cells::CellDescribed(const cells::ChangeCellState&)> change_state;
   std::function<cells::ServicesListed(const cells::ListServices&)> list_services;
+  std::function<cells::LeasesGranted(const cells::RequestLeases&)> request_leases;
+  std::function<cells::LeaseHeld(const cells::HoldLease&)> hold_lease;
+  std::function<cells::LeaseEnded(const cells::EndLease&)> end_lease;
+  std::function<cells::LeaseFound(const cells::FindLease&)> find_lease;
+  std::function<cells::LeasesListed(const cells::ListLeases&)> list_leases;
+  std::vector<std::uint64_t> withdrawn;  ///< Requests for leases.
+  std::vector<cells::Lease> returned;
   std::function<cells::JobFound(const cells::FindJob&)> find;
   std::function<cells::JobsListed(const cells::ListJobs&)> list_jobs;
   std::function<cells::OldestQueued(const cells::FindOldestQueued&)> oldest;

@@ -1,0 +1,286 @@
+#include "cells/actors/lease_desk.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cells/model/lease_matching.hpp"
+#include "cells/model/rate_meter.hpp"
+
+namespace cells {
+namespace {
+
+/// Of the jobs in one answer; the answer may exceed it by one job.
+constexpr std::size_t answer_bytes_max = 8 << 20;
+
+/// Owns the requests of workers outside, and knows which leases are out; each service's matching
+/// decides which cell is asked.
+class LeaseDeskActor : public LeaseDesk::base {
+ public:
+  explicit LeaseDeskActor(caf::actor_config& config) : LeaseDesk::base(config) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const RequestLeases& message) { return add(message); },
+        [this](const WithdrawRequests& message) {
+          for (const auto request : message.requests) stop_waiting(request);
+        },
+        [this](const ReturnLeases& message) { give_back(message.leases); },
+        [this](const HoldLease& message) { return hold(message); },
+        [this](EndLease& message) -> caf::result<LeaseEnded> {
+          const auto found = out_.find(message.lease);
+          if (found == out_.end()) return LeaseEnded{};
+          return delegate(found->second.cell, std::move(message));
+        },
+        [this](const FindLease& message) {
+          const auto found = out_.find(message.lease);
+          return LeaseFound{found == out_.end() ? std::nullopt
+                                                : std::optional{found->second.lease}};
+        },
+        [this](const ListLeases& message) { return list(message); },
+        [this](const DescribeLeases&) { return describe(); },
+        [this](const LaneFilled& message) {
+          cells_[message.key] = message.cell;
+          matchings_[message.service].filled(message.key, message.available);
+          match(message.service);
+        },
+        [this](const LaneEmptied& message) {
+          matchings_[message.service].emptied(message.key);
+          forget(message.service);
+          forget_cell(message.key);
+        },
+        [this](const SlotOffered& message) { offered(message); },
+        [this](const LeaseKept& message) { keep(message); },
+        [this](const LeaseOver& message) { over(message); },
+    };
+  }
+
+  void on_exit() override {
+    for (auto& [number, request] : requests_) {
+      request.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    }
+    requests_.clear();
+    out_.clear();
+    cells_.clear();
+  }
+
+ private:
+  struct Request {
+    RequestLeases asked;
+    caf::typed_response_promise<LeasesGranted> promise;
+    LeasesGranted got;
+    std::size_t bytes = 0;  ///< Of the jobs in `got`.
+  };
+  struct Traffic {
+    std::uint64_t out = 0;
+    RateMeter ended;
+  };
+  struct Out {
+    LeaseOut lease;
+    CellKey key;
+    Cell cell;
+  };
+
+  static const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
+  static const std::string& worker_of(const Job& job) { return job.steps[job.step].worker; }
+
+  // --- Requests --------------------------------------------------------------------------------
+
+  caf::result<LeasesGranted> add(const RequestLeases& message) {
+    auto promise = make_response_promise<LeasesGranted>();
+    requests_.emplace(message.request, Request{message, promise, {}});
+    matchings_[message.service].add({message.request, message.customer, message.max, message.wait});
+    match(message.service);
+    return promise;
+  }
+
+  void stop_waiting(std::uint64_t number) {
+    const auto found = requests_.find(number);
+    if (found == requests_.end()) return;
+    const auto service = found->second.asked.service;
+    matchings_[service].stop_waiting(number);
+    match(service);
+  }
+
+  // --- Matching --------------------------------------------------------------------------------
+
+  void match(const std::string& service) {
+    auto& matching = matchings_[service];
+    while (const auto ask = matching.next_ask()) send_ask(service, *ask);
+    finish(matching);
+    forget(service);
+  }
+
+  void send_ask(const std::string& service, const LeaseMatching::Ask& ask) {
+    const Request& waiting = requests_.at(ask.request);
+    const RequestLeases& asked = waiting.asked;
+    const Cell cell = cells_.at(ask.cell);
+    request(cell, caf::infinite,
+            GrantLeases{service, asked.worker, asked.customer, ask.count,
+                        answer_bytes_max - waiting.bytes})
+        .then([this, service, ask,
+               cell](const GrantAnswered& answer) { answered(service, ask, cell, answer); },
+              [this, service, ask](const caf::error&) {
+                matchings_[service].lost(ask);
+                match(service);
+              });
+  }
+
+  void answered(const std::string& service, const LeaseMatching::Ask& ask, const Cell& cell,
+                const GrantAnswered& answer) {
+    auto& [asked, promise, got, bytes] = requests_.at(ask.request);
+    for (const auto& lease : answer.leases) {
+      note_out({lease, ask.cell, cell});
+      got.leases.push_back(lease);
+      bytes += approximate_bytes(*lease.job);
+    }
+    if (bytes >= answer_bytes_max) matchings_[service].fill(ask.request);
+    matchings_[service].answered(ask, answer.leases.size(), answer.lane, answer.available);
+    match(service);
+    forget_cell(ask.cell);
+  }
+
+  void offered(const SlotOffered& message) {
+    cells_[message.key] = message.cell;
+    auto& matching = matchings_[message.service];
+    if (const auto ask = matching.offered(message.key, message.customer)) {
+      send_ask(message.service, *ask);
+    } else {
+      send(message.cell, DeclineSlot{message.service});
+    }
+    match(message.service);
+  }
+
+  void finish(LeaseMatching& matching) {
+    for (const auto number : matching.take_finished()) {
+      auto request = std::move(requests_.extract(number).mapped());
+      request.promise.deliver(std::move(request.got));
+    }
+  }
+
+  /// Forgets what is known of a service that has no requests, no work and no leases.
+  void forget(const std::string& service) {
+    const auto found = matchings_.find(service);
+    if (found == matchings_.end() || found->second.waiting() + found->second.cells() > 0) return;
+    matchings_.erase(found);
+  }
+
+  void forget_cell(const CellKey& key) {
+    const bool needed = std::any_of(matchings_.begin(), matchings_.end(),
+                                    [&](const auto& each) { return each.second.remembers(key); });
+    if (!needed) cells_.erase(key);
+  }
+
+  // --- Leases that are out -----------------------------------------------------------------------
+
+  void note_out(Out out) {
+    const Lease lease = out.lease.job->lease;
+    if (!out_.contains(lease)) traffic_[service_of(*out.lease.job)].out += 1;
+    by_worker_.emplace(worker_of(*out.lease.job), lease);
+    out_[lease] = std::move(out);
+  }
+
+  void keep(const LeaseKept& message) {
+    const bool is_new = !out_.contains(message.lease.job->lease);
+    if (is_new) matchings_[service_of(*message.lease.job)].note_lease(message.key);
+    note_out({message.lease, message.key, message.cell});
+  }
+
+  void over(const LeaseOver& message) {
+    const auto found = out_.find(message.lease);
+    if (found == out_.end()) return;
+    const JobPtr job = found->second.lease.job;
+    const auto key = found->second.key;
+    by_worker_.erase({worker_of(*job), message.lease});
+    out_.erase(found);
+    auto& traffic = traffic_[service_of(*job)];
+    traffic.out -= 1;
+    traffic.ended.count(now());
+    matchings_[service_of(*job)].ended(key, message.ran);
+    match(service_of(*job));
+    forget_cell(key);
+  }
+
+  SteadyTime now() {
+    const auto steady = clock().now().time_since_epoch();
+    return SteadyTime{std::chrono::duration_cast<microseconds>(steady)};
+  }
+
+  LeasesDescribed describe() {
+    LeasesDescribed described;
+    for (auto it = traffic_.begin(); it != traffic_.end();) {
+      const ServiceStatus status{it->second.out, it->second.ended.per_second(now())};
+      const bool quiet = status.in_flight == 0 && status.ended_per_s == 0;
+      if (!quiet) described.services.emplace(it->first, status);
+      it = quiet ? traffic_.erase(it) : std::next(it);
+    }
+    return described;
+  }
+
+  void give_back(const std::vector<Lease>& leases) {
+    for (const Lease& lease : leases) {
+      const auto found = out_.find(lease);
+      if (found != out_.end()) send(found->second.cell, ReturnLeases{{lease}});
+    }
+  }
+
+  caf::result<LeaseHeld> hold(const HoldLease& message) {
+    const auto found = out_.find(message.lease);
+    if (found == out_.end()) return LeaseHeld{};
+    auto promise = make_response_promise<LeaseHeld>();
+    request(found->second.cell, caf::infinite, message)
+        .then(
+            [this, promise, lease = message.lease](const LeaseHeld& held) mutable {
+              const auto out = out_.find(lease);
+              if (held.lease && out != out_.end()) out->second.lease = *held.lease;
+              promise.deliver(held);
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    return promise;
+  }
+
+  LeasesListed list(const ListLeases& message) const {
+    LeasesListed listed;
+    std::size_t bytes = 0;
+    const auto consider = [&](const Lease& lease) {
+      const LeaseOut& out = out_.at(lease).lease;
+      const auto& service = service_of(*out.job);
+      if (message.service && *message.service != service) return true;
+      if (message.services && !message.services->contains(service)) return true;
+      if (message.customer && *message.customer != out.job->spec->customer) return true;
+      if (listed.leases.size() == message.limit || bytes >= answer_bytes_max) {
+        listed.more = true;
+        return false;
+      }
+      listed.leases.push_back(out);
+      bytes += approximate_bytes(*out.job);
+      return true;
+    };
+    if (message.worker) {
+      auto it = by_worker_.upper_bound({*message.worker, message.after});
+      while (it != by_worker_.end() && it->first == *message.worker && consider(it->second)) ++it;
+    } else {
+      auto it = out_.upper_bound(message.after);
+      while (it != out_.end() && consider(it->first)) ++it;
+    }
+    return listed;
+  }
+
+  std::map<std::string, LeaseMatching> matchings_;  ///< By service.
+  std::map<std::uint64_t, Request> requests_;
+  std::map<CellKey, Cell> cells_;           ///< Those that a matching remembers.
+  std::map<std::string, Traffic> traffic_;  ///< By service.
+  std::map<Lease, Out> out_;
+  std::set<std::pair<std::string, Lease>> by_worker_;
+};
+
+}  // namespace
+
+LeaseDesk spawn_lease_desk(caf::actor_system& system) {
+  return system.spawn<LeaseDeskActor>();
+}
+
+}  // namespace cells

@@ -1,0 +1,112 @@
+// Which cell a worker outside gets its job from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cells/model/cell_key.hpp"
+#include "cells/model/fair_turns.hpp"
+
+namespace cells {
+
+/// How a cell answers when it grants less than it was asked for.
+enum class LaneState : std::uint8_t {
+  more,   ///< It could grant more at once.
+  busy,   ///< It has work and no free slot, and will offer one.
+  empty,  ///< It has nothing to lease, and will report when it has.
+};
+
+/// Matches the requests of workers outside for the jobs of one pull service with the cells that
+/// have such jobs. Cells take turns (FairTurns). Pure: the caller sends each Ask to its cell, and
+/// passes the answer on. Not thread-safe.
+class LeaseMatching {
+ public:
+  struct Request {
+    std::uint64_t number = 0;             ///< Unique; the lower one goes first.
+    std::optional<std::string> customer;  ///< Only jobs of this customer.
+    std::size_t max = 1;                  ///< Leases.
+    bool waits = true;                    ///< False: it is over as soon as no cell can be asked.
+  };
+  /// Ask this cell for up to `count` leases for this request.
+  struct Ask {
+    CellKey cell;
+    std::uint64_t request = 0;
+    std::size_t count = 1;
+
+    bool operator==(const Ask&) const = default;
+  };
+
+  void add(Request request);
+  /// The request waits no longer.
+  void stop_waiting(std::uint64_t request);
+
+  /// The cell could grant so many leases at once.
+  void filled(const CellKey& cell, std::size_t available);
+  void emptied(const CellKey& cell);
+  /// The cell has reserved a slot, for this customer if one is named. Returns the request that is
+  /// to have it; nothing: decline it.
+  std::optional<Ask> offered(const CellKey& cell, const std::optional<std::string>& customer);
+
+  /// The next cell to be asked; nothing while there is none.
+  std::optional<Ask> next_ask();
+  /// The answer of the cell: how many leases it granted, and how many more it could grant.
+  void answered(const Ask& ask, std::size_t granted, LaneState lane, std::size_t available);
+  /// The request takes no more than it has.
+  void fill(std::uint64_t request);
+  /// The cell is gone, and with it the answer.
+  void lost(const Ask& ask);
+  /// A lease of the cell has ended after `service_time`.
+  void ended(const CellKey& cell, microseconds service_time);
+  /// A lease of the cell was out before this object knew of the cell.
+  void note_lease(const CellKey& cell);
+
+  /// The requests that have ended since the last call: they have all that they can get.
+  std::vector<std::uint64_t> take_finished();
+
+  /// Requests that have not ended.
+  std::size_t waiting() const { return requests_.size(); }
+  /// Cells that it remembers.
+  std::size_t cells() const { return cells_.size(); }
+  bool remembers(const CellKey& cell) const { return cells_.contains(cell); }
+
+ private:
+  struct Cell : FairTurns::Party {
+    CellKey key;
+    bool has_work = false;
+    std::size_t available = 0;     ///< Leases that it could grant, as far as is known.
+    std::size_t asked = 0;         ///< Leases asked for and not answered.
+    std::size_t asks = 0;          ///< Asks not answered.
+    std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
+  };
+  struct Waiting : Request {
+    std::size_t granted = 0;
+    bool asking = false;
+  };
+
+  Cell& cell(const CellKey& key);
+  void settle(Cell& cell);
+  void try_again(const Cell& cell);
+  Cell& take_back(const Ask& ask, std::size_t granted);
+  Ask ask(Waiting& request, Cell& cell);
+  Cell* cell_for(const std::string& customer);
+  void ready(Waiting& request);
+  void unready(const Waiting& request);
+  void finish(Waiting& request);
+  void finish_impatient();
+
+  std::map<std::uint64_t, Waiting> requests_;
+  std::set<std::uint64_t> idle_;                               ///< Any customer, not asking.
+  std::map<std::string, std::set<std::uint64_t>> idle_bound_;  ///< By customer; no empty sets.
+  std::set<std::string> to_try_;  ///< Customers for whom a cell may have work, as far as is known.
+  std::set<std::uint64_t> impatient_;  ///< Idle, and do not wait.
+  std::map<CellKey, Cell> cells_;
+  FairTurns turns_;  ///< Of the cells that can be asked for any customer.
+  std::vector<std::uint64_t> finished_;
+};
+
+}  // namespace cells

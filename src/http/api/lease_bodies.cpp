@@ -1,0 +1,202 @@
+#include "src/http/api/lease_bodies.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cells/model/job_machine.hpp"
+#include "src/http/api/bodies.hpp"
+#include "src/http/api/query.hpp"
+#include "src/http/api/request_headers.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::api {
+namespace {
+
+using cells::CallOutcome;
+using cells::Message;
+
+constexpr std::int64_t leases_max = 1000;
+constexpr std::int64_t wait_ms_max = 60'000;
+constexpr std::size_t worker_bytes_max = 255;
+constexpr std::size_t code_bytes_max = 64;
+constexpr std::int64_t retry_after_ms_max = 86'400'000;
+constexpr std::size_t reports_max = 1000;
+
+bool is_plain(const std::string& text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+/// Parses the body, which may be missing unless it is `required`, and passes it and the faults to
+/// `read`.
+template <class Result, class Read>
+std::variant<Result, Problem> parse_body(const http::Request& request, bool required, Read read) {
+  Faults faults = refuse_query(request.query);
+  json::Document document{json::Value::object(), {}};
+  if (required || !request.body.empty()) {
+    if (!is_json(request)) return not_json();
+    auto parsed = json::parse(request.body);
+    if (auto* error = std::get_if<json::SyntaxError>(&parsed)) {
+      return unreadable_body(std::move(*error));
+    }
+    document = std::get<json::Document>(std::move(parsed));
+  }
+  for (json::Fault& fault : document.number_faults) faults.push_back(std::move(fault));
+  Result result = read(document.value, faults);
+  if (!faults.empty()) return invalid_request(std::move(faults));
+  return result;
+}
+
+void read_properties(json::ObjectReader& reader, cells::Properties& properties) {
+  const json::Value* object = reader.object("properties");
+  if (object == nullptr) return;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : object->items()) {
+    auto text = json::dump(value);
+    bytes += name.size() + text.size();
+    properties.emplace(name, std::move(text));
+  }
+  if (bytes > cells::properties_bytes_max) reader.fault("properties", "must not exceed 256 KiB");
+}
+
+Message read_message(const json::Value& value, std::string pointer, Faults& faults) {
+  Message message;
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  reader.require({"text"});
+  message.text = reader.string("text", 1, cells::message_bytes_max).value_or("");
+  if (const auto name = reader.string("severity")) {
+    const auto severity = cells::parse_severity(*name);
+    if (!severity) reader.fault("severity", "must be `info`, `warning` or `error`");
+    message.severity = severity.value_or(cells::Severity::info);
+  }
+  reader.finish();
+  return message;
+}
+
+void read_messages(json::ObjectReader& reader, Faults& faults, std::vector<Message>& messages) {
+  const json::Value* array = reader.array("messages");
+  if (array == nullptr) return;
+  if (array->size() > cells::messages_max) {
+    return reader.fault("messages", "must have at most 100 elements");
+  }
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const auto pointer = json::pointer_to(reader.pointer_of("messages"), i);
+    messages.push_back(read_message((*array)[i], pointer, faults));
+  }
+}
+
+CallOutcome read_completion(json::ObjectReader& reader, Faults& faults) {
+  CallOutcome outcome;
+  outcome.kind = CallOutcome::Kind::succeeded;
+  read_properties(reader, outcome.properties);
+  read_messages(reader, faults, outcome.messages);
+  return outcome;
+}
+
+bool is_code(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
+
+CallOutcome read_failure(json::ObjectReader& reader) {
+  CallOutcome outcome;
+  reader.require({"code"});
+  outcome.code = reader.string("code", 1, code_bytes_max).value_or("");
+  if (!is_code(outcome.code)) reader.fault("code", "must match [A-Za-z0-9._-]{1,64}");
+  outcome.message = reader.string("message", 0, cells::message_bytes_max).value_or("");
+  if (outcome.message.empty()) outcome.message = "the worker reported " + outcome.code;
+  const bool retryable = reader.boolean("retryable").value_or(true);
+  outcome.kind = retryable ? CallOutcome::Kind::retryable : CallOutcome::Kind::rejected;
+  if (const auto wait = reader.integer("retry_after_ms", 0, retry_after_ms_max)) {
+    if (*wait > 0) outcome.retry_after = cells::milliseconds{*wait};
+  }
+  return outcome;
+}
+
+Report read_report(const json::Value& value, const std::string& pointer, Faults& faults) {
+  Report report;
+  Faults of_lease;
+  json::ObjectReader reader(value, pointer, of_lease);
+  reader.require({"lease", "outcome"});
+  report.lease = reader.string("lease").value_or("");
+  // Without a name, no result could be assigned to the report.
+  if (report.lease.empty()) {
+    faults.push_back({json::pointer_to(pointer, "lease"), "must be the name of a lease"});
+    return report;
+  }
+  const auto outcome = reader.string("outcome").value_or("");
+  if (outcome == "complete") {
+    report.outcome = read_completion(reader, of_lease);
+  } else if (outcome == "fail") {
+    report.outcome = read_failure(reader);
+  } else {
+    reader.fault("outcome", "must be `complete` or `fail`");
+  }
+  reader.finish();
+  if (!of_lease.empty()) report.outcome.reset();
+  return report;
+}
+
+}  // namespace
+
+std::variant<LeaseOrder, Problem> parse_lease_order(const http::Request& request) {
+  return parse_body<LeaseOrder>(request, true, [](const json::Value& body, Faults& faults) {
+    LeaseOrder order;
+    json::ObjectReader reader(body, "", faults);
+    reader.require({"worker"});
+    order.worker = reader.string("worker", 1, worker_bytes_max).value_or("");
+    if (!is_plain(order.worker)) reader.fault("worker", "must have no control characters");
+    order.max = static_cast<std::size_t>(reader.integer("max", 1, leases_max).value_or(1));
+    order.wait = cells::milliseconds{reader.integer("wait_ms", 0, wait_ms_max).value_or(0)};
+    reader.finish();
+    return order;
+  });
+}
+
+std::variant<Heartbeat, Problem> parse_heartbeat(const http::Request& request) {
+  return parse_body<Heartbeat>(request, false, [](const json::Value& body, Faults& faults) {
+    Heartbeat heartbeat;
+    json::ObjectReader reader(body, "", faults);
+    heartbeat.progress = reader.number("progress", 0, 1);
+    heartbeat.message = reader.string("message", 1, cells::message_bytes_max).value_or("");
+    reader.finish();
+    return heartbeat;
+  });
+}
+
+std::variant<CallOutcome, Problem> parse_completion(const http::Request& request) {
+  return parse_body<CallOutcome>(request, false, [](const json::Value& body, Faults& faults) {
+    json::ObjectReader reader(body, "", faults);
+    auto outcome = read_completion(reader, faults);
+    reader.finish();
+    return outcome;
+  });
+}
+
+std::variant<CallOutcome, Problem> parse_failure(const http::Request& request) {
+  return parse_body<CallOutcome>(request, true, [](const json::Value& body, Faults& faults) {
+    json::ObjectReader reader(body, "", faults);
+    auto outcome = read_failure(reader);
+    reader.finish();
+    return outcome;
+  });
+}
+
+std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& request) {
+  using Reports = std::vector<Report>;
+  return parse_body<Reports>(request, true, [](const json::Value& body, Faults& faults) {
+    Reports reports;
+    if (!body.is_array() || body.empty() || body.size() > reports_max) {
+      faults.push_back({"", "must be an array of 1 to 1000 reports"});
+      return reports;
+    }
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      reports.push_back(read_report(body[i], json::pointer_to("", i), faults));
+    }
+    return reports;
+  });
+}
+
+}  // namespace celld::api

@@ -1,0 +1,37 @@
+// The names of leases in the API, which nobody can guess.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cells/model/ids.hpp"
+
+namespace celld::api {
+
+/// What the name of a lease says.
+struct NamedLease {
+  cells::JobId job = 0;
+  cells::Lease lease;
+
+  bool operator==(const NamedLease&) const = default;
+};
+
+/// A name has the job, the lease and a message authentication code (HMAC-SHA-256, RFC 2104, cut to
+/// 128 bits) over both, in base64url (RFC 4648). Immutable.
+class LeaseNames {
+ public:
+  /// With the same secret, names keep their meaning across restarts.
+  explicit LeaseNames(const std::array<std::uint64_t, 2>& secret);
+
+  std::string name(const NamedLease& lease) const;
+  /// Nothing if no LeaseNames with this secret made the name.
+  std::optional<NamedLease> parse(std::string_view name) const;
+
+ private:
+  std::array<std::uint8_t, 16> key_;
+};
+
+}  // namespace celld::api

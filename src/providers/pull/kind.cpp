@@ -1,0 +1,48 @@
+#include "src/providers/pull/kind.hpp"
+
+namespace celld::providers {
+namespace {
+
+class PullKind final : public KindOf<PullService> {
+ public:
+  std::string_view type() const override { return "pull"; }
+  bool settles() const override { return true; }
+  bool makes_calls() const override { return false; }
+
+  std::string_view schema() const override {
+    return R"({
+  "description": "Workers outside celld lease the jobs over HTTP.",
+  "type": "object",
+  "required": ["type"],
+  "additionalProperties": false,
+  "properties": {
+    "type": {"const": "pull"},
+    "settle_ms": {"$ref": "#/$defs/settle_ms"}
+  }
+})";
+  }
+
+  std::unique_ptr<Transport> make_transport(const TransportContext&) const override {
+    return nullptr;
+  }
+
+ private:
+  PullService read_settings(json::ObjectReader& reader, const config::Environment&,
+                            Faults&) const override {
+    reader.refuse_reserved({"limits"});
+    return {};
+  }
+
+  json::Value show(const PullService&) const override { return json::Value::object(); }
+
+  Faults check_machine(const PullService&) const override { return {}; }
+};
+
+}  // namespace
+
+const KindOf<PullService>& pull_kind() {
+  static const PullKind kind;
+  return kind;
+}
+
+}  // namespace celld::providers

@@ -1,0 +1,472 @@
+// Workers outside the daemon, and the leases that they have.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+namespace {
+
+JobRequest pulled(Fixture& engine, const std::string& entity,
+                  const std::string& customer = "acme") {
+  auto request = engine.request(entity, {"vm"});
+  request.spec.customer = customer;
+  return request;
+}
+
+const CallOutcome success = outcome(CallOutcome::Kind::succeeded);
+
+std::vector<JobId> jobs_of(const std::vector<LeaseOut>& leases) {
+  std::vector<JobId> jobs;
+  for (const auto& lease : leases) jobs.push_back(lease.job->id);
+  return jobs;
+}
+
+using Ids = std::vector<JobId>;
+
+}  // namespace
+
+TEST_CASE("a job of a pull service waits until a worker leases it") {
+  Fixture engine{2};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  CHECK(engine.state(job) == JobState::queued);
+  CHECK(engine.cell().pool.busy == 0);
+  const auto leases = engine.lease("host-1");
+  REQUIRE(jobs_of(leases) == Ids{job});
+  CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.stored(job)->lease == leases[0].job->lease);
+  CHECK(engine.stored(job)->steps[0].worker == "host-1");
+  CHECK(engine.stored(job)->steps[0].attempts == 1);
+  CHECK(engine.cell().pool.busy == 1);
+  CHECK(engine.cell().queue.counts[JobState::running] == 1);
+  CHECK(engine.lease("host-2").empty());
+  CHECK(engine.end_lease(leases[0].job->lease, success));
+  CHECK(engine.state(job) == JobState::succeeded);
+  CHECK(engine.stored(job)->steps[0].worker.empty());
+  CHECK(engine.stored(job)->steps[0].report == StepReport{leases[0].job->lease, true});
+  CHECK(engine.cell().pool.busy == 0);
+  CHECK(engine.leases_out().empty());
+}
+
+TEST_CASE("a lease is on disk before it is answered") {
+  Fixture engine{1};
+  engine.commit_delay = milliseconds{20};
+  caf::anon_send(engine.engine(), SubmitJob{pulled(engine, "a")});
+  engine.pass(milliseconds{20});
+  engine.wait_for_lease("host-1");
+  CHECK(engine.granted().empty());
+  engine.pass(milliseconds{20});
+  const auto leases = engine.granted();
+  REQUIRE(leases.size() == 1);
+  CHECK(engine.state(leases[0].job->id) == JobState::running);
+  // The timeout counts from the answer.
+  CHECK(leases[0].deadline - SteadyTime{} >= milliseconds{1020});
+}
+
+TEST_CASE("a worker that waits is woken by a job, and one worker alone") {
+  Fixture engine{4};
+  engine.wait_for_lease("host-1");
+  engine.wait_for_lease("host-2");
+  const JobId first = engine.submit(pulled(engine, "a"));
+  const auto leases = engine.granted();
+  REQUIRE(jobs_of(leases) == Ids{first});
+  CHECK(leases[0].job->steps[0].worker == "host-1");
+  const JobId second = engine.submit(pulled(engine, "b"));
+  CHECK(jobs_of(engine.granted()) == Ids{second});
+  CHECK(engine.leases_out().size() == 2);
+}
+
+TEST_CASE("a request that is withdrawn gets no lease") {
+  Fixture engine{1};
+  const auto request = engine.wait_for_lease("host-1");
+  engine.withdraw(request);
+  const JobId job = engine.submit(pulled(engine, "a"));
+  CHECK(engine.granted().empty());
+  CHECK(engine.state(job) == JobState::queued);
+  CHECK(jobs_of(engine.lease("host-2")) == Ids{job});
+}
+
+TEST_CASE("workers inside and outside share the slots of the cell") {
+  Fixture engine{2};
+  const JobId inside = engine.submit("inside");
+  const JobId first = engine.submit(pulled(engine, "a"));
+  const JobId second = engine.submit(pulled(engine, "b"));
+  REQUIRE(engine.call_of(inside));
+  const auto leases = engine.lease("host-1", 10);
+  REQUIRE(jobs_of(leases) == Ids{first});
+  const JobId waiting = engine.submit("waiting");
+  CHECK_FALSE(engine.call_of(waiting));
+  CHECK(engine.end_lease(leases[0].job->lease, success));
+  CHECK(engine.call_of(waiting));
+  CHECK(engine.lease("host-1").empty());
+  engine.succeed(inside);
+  CHECK(jobs_of(engine.lease("host-1")) == Ids{second});
+  CHECK(engine.recorder->most_running == 2);
+}
+
+TEST_CASE("a shrink interrupts no lease and grants none beyond the new size") {
+  Fixture engine{3};
+  for (const auto* entity : {"a", "b", "c", "d"}) engine.submit(pulled(engine, entity));
+  const auto leases = engine.lease("host-1", 10);
+  REQUIRE(leases.size() == 3);
+  engine.resize(1);
+  CHECK(engine.end_lease(leases[0].job->lease, success));
+  CHECK(engine.end_lease(leases[1].job->lease, success));
+  CHECK(engine.lease("host-1").empty());
+  CHECK(engine.end_lease(leases[2].job->lease, success));
+  CHECK(engine.lease("host-1").size() == 1);
+}
+
+TEST_CASE("a waiting worker gets a slot as soon as one is free") {
+  Fixture engine{1};
+  const JobId inside = engine.submit("inside");
+  const JobId job = engine.submit(pulled(engine, "a"));
+  engine.wait_for_lease("host-1");
+  CHECK(engine.granted().empty());
+  engine.succeed(inside);
+  CHECK(jobs_of(engine.granted()) == Ids{job});
+}
+
+TEST_CASE("a slot that no worker takes any more goes back to the workers inside") {
+  Fixture engine{1};
+  const JobId first = engine.submit("first");
+  engine.submit(pulled(engine, "a"));
+  const auto request = engine.wait_for_lease("host-1");
+  engine.withdraw(request);
+  engine.succeed(first);
+  const JobId second = engine.submit("second");
+  CHECK(engine.call_of(second));
+}
+
+TEST_CASE("leases and calls take turns by customer") {
+  Fixture engine{1};
+  const auto of = [&](const std::string& customer, const std::string& entity) {
+    auto request = engine.request(entity);
+    request.spec.customer = customer;
+    return engine.submit(std::move(request));
+  };
+  const JobId first = of("flood", "x");
+  for (int n = 0; n < 20; ++n) {
+    const auto entity = std::to_string(n);
+    engine.submit(pulled(engine, "pulled " + entity, "flood"));
+    of("flood", "flood " + entity);
+    of("quiet", "quiet " + entity);
+  }
+  for (int n = 0; n < 30; ++n) engine.wait_for_lease("host-1");
+  engine.pass(milliseconds{100});
+  engine.succeed(first);
+  std::size_t of_quiet = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    engine.pass(milliseconds{100});
+    const auto leases = engine.granted();
+    if (!leases.empty()) {
+      REQUIRE(engine.calls->pending.empty());
+      CHECK(engine.end_lease(leases[0].job->lease, success));
+      continue;
+    }
+    REQUIRE(engine.calls->pending.size() == 1);
+    const JobPtr job = engine.calls->pending[0].call.job;
+    if (job->spec->customer == "quiet") ++of_quiet;
+    engine.succeed(job->id);
+  }
+  CHECK(of_quiet >= 9);
+  CHECK(of_quiet <= 11);
+}
+
+TEST_CASE("a lease outlasts its timeout only by heartbeats") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1")[0].job->lease;
+  engine.pass(milliseconds{900});
+  const auto held = engine.hold(lease, 0.5, "halfway");
+  REQUIRE(held.lease);
+  CHECK_FALSE(held.cancel);
+  CHECK(engine.stored(job)->steps[0].progress == 0.5);
+  CHECK(engine.stored(job)->messages.back().text == "halfway");
+  CHECK(engine.stored(job)->messages.back().service == "vm");
+  engine.pass(milliseconds{900});
+  CHECK(engine.state(job) == JobState::running);
+  engine.pass(milliseconds{101});
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->messages.back().text == "the attempt had not ended after 1000 ms");
+  CHECK_FALSE(engine.hold(lease).lease);
+  CHECK_FALSE(engine.end_lease(lease, success));
+  CHECK(engine.leases_out().empty());
+  engine.pass(milliseconds{1000});
+  const auto again = engine.lease("host-2");
+  REQUIRE(jobs_of(again) == Ids{job});
+  CHECK(again[0].job->steps[0].attempts == 2);
+  CHECK_FALSE(again[0].job->steps[0].progress);
+  CHECK_FALSE(engine.end_lease(lease, success));
+  CHECK(engine.end_lease(again[0].job->lease, success));
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a lease never outlasts its job's expiry") {
+  Fixture engine{1};
+  auto request = pulled(engine, "a");
+  request.expires_at = engine.wall + milliseconds{600};
+  const JobId job = engine.submit(std::move(request));
+  const auto leases = engine.lease("host-1");
+  engine.pass(milliseconds{500});
+  const auto held = engine.hold(leases[0].job->lease);
+  REQUIRE(held.lease);
+  CHECK(held.lease->deadline == leases[0].deadline);
+  engine.pass(milliseconds{100});
+  CHECK(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error->code == "expired");
+}
+
+TEST_CASE("a failure that a worker reports is retried, or is final") {
+  Fixture engine{2};
+  const JobId a = engine.submit(pulled(engine, "a"));
+  const JobId b = engine.submit(pulled(engine, "b"));
+  const auto leases = engine.lease("host-1", 2);
+  REQUIRE(jobs_of(leases) == Ids{a, b});
+  auto retryable = outcome(CallOutcome::Kind::retryable, "disk_full");
+  retryable.retry_after = milliseconds{5000};
+  CHECK(engine.end_lease(leases[0].job->lease, retryable));
+  CHECK(engine.end_lease(leases[1].job->lease, outcome(CallOutcome::Kind::rejected, "no_such_os")));
+  CHECK(engine.state(a) == JobState::retrying);
+  CHECK(engine.stored(a)->steps[0].report == StepReport{leases[0].job->lease, false});
+  CHECK(engine.state(b) == JobState::failed);
+  CHECK(engine.stored(b)->error->code == "no_such_os");
+  engine.pass(milliseconds{4999});
+  CHECK(engine.lease("host-1").empty());
+  engine.pass(milliseconds{1});
+  CHECK(jobs_of(engine.lease("host-1")) == Ids{a});
+}
+
+TEST_CASE("a worker is asked to give up a job that is cancelled") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const auto leases = engine.lease("host-1");
+  const Lease lease = leases[0].job->lease;
+  engine.pass(milliseconds{500});
+  CHECK(engine.cancel(job).accepted);
+  CHECK(engine.state(job) == JobState::running);
+  const auto held = engine.hold(lease);
+  CHECK(held.cancel);
+  CHECK(held.lease->deadline == leases[0].deadline);
+  SECTION("it gives up") {
+    CHECK(engine.end_lease(lease, outcome(CallOutcome::Kind::retryable, "gave_up")));
+    CHECK(engine.state(job) == JobState::cancelled);
+  }
+  SECTION("it has succeeded") {
+    CHECK(engine.end_lease(lease, success));
+    CHECK(engine.state(job) == JobState::cancelled);
+    CHECK(engine.stored(job)->steps[0].state == StepState::succeeded);
+  }
+  SECTION("it goes on until the deadline") {
+    engine.pass(milliseconds{499});
+    CHECK(engine.state(job) == JobState::running);
+    engine.pass(milliseconds{1});
+    CHECK(engine.state(job) == JobState::cancelled);
+    CHECK_FALSE(engine.end_lease(lease, success));
+  }
+}
+
+TEST_CASE("a lease that nobody received goes back, the attempt not counted") {
+  Fixture engine{1};
+  engine.settle_time = milliseconds{5000};
+  engine.crash_and_restart();
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const auto leases = engine.lease("host-1");
+  engine.give_back(leases[0].job->lease);
+  CHECK(engine.state(job) == JobState::queued);
+  CHECK(engine.stored(job)->steps[0].attempts == 0);
+  CHECK_FALSE(engine.end_lease(leases[0].job->lease, success));
+  const auto again = engine.lease("host-2");
+  REQUIRE(jobs_of(again) == Ids{job});
+  CHECK(again[0].job->steps[0].attempts == 1);
+}
+
+TEST_CASE("a lease survives a crash, with one fresh timeout") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const JobId next = engine.submit(pulled(engine, "b"));
+  const Lease lease = engine.lease("host-1")[0].job->lease;
+  engine.pass(milliseconds{900});
+  engine.crash_and_restart();
+  engine.pass(milliseconds{999});
+  CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.cell().pool.busy == 1);
+  CHECK(engine.lease("host-2").empty());
+  const auto out = engine.leases_out();
+  REQUIRE(jobs_of(out) == Ids{job});
+  CHECK(out[0].job->steps[0].worker == "host-1");
+  CHECK(engine.hold(lease).lease);
+  SECTION("its worker reports") {
+    CHECK(engine.end_lease(lease, success));
+    CHECK(engine.state(job) == JobState::succeeded);
+    CHECK(engine.stored(job)->steps[0].attempts == 1);
+  }
+  SECTION("its worker is gone") {
+    engine.pass(milliseconds{1000});
+    CHECK(engine.state(job) == JobState::retrying);
+  }
+  CHECK(jobs_of(engine.lease("host-2")) == Ids{next});
+}
+
+TEST_CASE("a lease survives the death of its dispatcher") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1")[0].job->lease;
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back()),
+                      caf::exit_reason::kill);
+  engine.settle();
+  CHECK(jobs_of(engine.leases_out()) == Ids{job});
+  CHECK(engine.end_lease(lease, success));
+  CHECK(engine.state(job) == JobState::succeeded);
+  CHECK(engine.leases_out().empty());
+}
+
+TEST_CASE("a shutdown waits for no lease, and serves reports") {
+  Fixture engine{2};
+  const JobId a = engine.submit(pulled(engine, "a"));
+  const JobId b = engine.submit(pulled(engine, "b"));
+  engine.submit(pulled(engine, "c"));
+  const auto leases = engine.lease("host-1", 2);
+  REQUIRE(jobs_of(leases) == Ids{a, b});
+  engine.wait_for_lease("host-2");
+  bool stopped = false;
+  engine.self()->send(engine.engine(), ShutDown{milliseconds{100}});
+  engine.settle();
+  CHECK(engine.end_lease(leases[0].job->lease, success));
+  CHECK(engine.state(a) == JobState::succeeded);
+  CHECK(engine.hold(leases[1].job->lease).lease);
+  engine.pass(milliseconds{100});
+  while (engine.self()->has_next_message()) {
+    engine.self()->receive([&](const ShutdownCompleted& done) {
+      stopped = true;
+      CHECK(done.handed_back == 0);
+      CHECK(done.unconfirmed.empty());
+    });
+  }
+  CHECK(stopped);
+  CHECK(engine.granted().empty());
+  engine.crash_and_restart();
+  CHECK(engine.state(b) == JobState::running);
+  CHECK(engine.end_lease(leases[1].job->lease, success));
+  CHECK(engine.stored(b)->steps[0].attempts == 1);
+}
+
+TEST_CASE("jobs that nobody leases hold up no other") {
+  Fixture engine{1};
+  for (int n = 0; n < 3000; ++n) engine.submit(pulled(engine, std::to_string(n)));
+  const JobId inside = engine.submit("inside");
+  CHECK(engine.call_of(inside));
+  CHECK(engine.lease("host-1").empty());
+  engine.succeed(inside);
+  CHECK(engine.lease("host-1", 5).size() == 1);
+}
+
+TEST_CASE("a job goes from a worker inside to one outside and back") {
+  Fixture engine{1};
+  const JobId job = engine.submit(engine.request("a", {"dns", "vm", "billing"}));
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::queued);
+  const auto leases = engine.lease("host-1");
+  REQUIRE(jobs_of(leases) == Ids{job});
+  CHECK(leases[0].job->step == 1);
+  CHECK(engine.end_lease(leases[0].job->lease, success));
+  REQUIRE(engine.call_of(job));
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a worker for one customer gets jobs of that customer alone") {
+  Fixture engine{4};
+  engine.submit(pulled(engine, "a", "other"));
+  CHECK(engine.lease("host-1", 1, "acme").empty());
+  engine.wait_for_lease("host-1", 1, "acme");
+  engine.submit(pulled(engine, "b", "other"));
+  CHECK(engine.granted().empty());
+  const JobId job = engine.submit(pulled(engine, "c", "acme"));
+  CHECK(jobs_of(engine.granted()) == Ids{job});
+  CHECK(engine.lease("host-2", 10).size() == 2);
+}
+
+TEST_CASE("cells take turns at a pull service") {
+  Fixture engine{8, true};
+  Ids a, b;
+  for (int n = 0; n < 6; ++n) {
+    a.push_back(engine.submit(pulled(engine, std::to_string(n), "a")));
+    b.push_back(engine.submit(pulled(engine, std::to_string(n), "b")));
+  }
+  std::map<std::string, int> granted;
+  for (int n = 0; n < 6; ++n) {
+    const auto leases = engine.lease("host-1");
+    REQUIRE(leases.size() == 1);
+    ++granted[leases[0].job->spec->customer];
+  }
+  CHECK(granted == std::map<std::string, int>{{"a", 3}, {"b", 3}});
+}
+
+TEST_CASE("leases of several cells fill one request") {
+  Fixture engine{2, true};
+  for (const auto* customer : {"a", "b", "c"}) {
+    for (int n = 0; n < 4; ++n) engine.submit(pulled(engine, std::to_string(n), customer));
+  }
+  CHECK(engine.lease("host-1", 5).size() == 5);
+  CHECK(engine.lease("host-1", 5).size() == 1);
+}
+
+TEST_CASE("a paused cell grants no lease until it is resumed") {
+  Fixture engine{1};
+  engine.set_state(CellState::paused);
+  const JobId job = engine.submit(pulled(engine, "a"));
+  engine.wait_for_lease("host-1");
+  CHECK(engine.granted().empty());
+  engine.set_state(CellState::active);
+  CHECK(jobs_of(engine.granted()) == Ids{job});
+}
+
+TEST_CASE("a reload changes who works for a service") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const JobId next = engine.submit(pulled(engine, "b"));
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  engine.pull_services = {};
+  engine.reconfigure({rule}, {"vm"});
+  REQUIRE(engine.call_of(job));
+  engine.pull_services = {"vm"};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.call_of(job));
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+  CHECK(engine.calls->pending.empty());
+  CHECK(jobs_of(engine.lease("host-1")) == Ids{next});
+}
+
+TEST_CASE("a start finds jobs in the lane of a service that is no longer pulled") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  engine.pull_services = {};
+  engine.crash_and_restart();
+  REQUIRE(engine.call_of(job));
+  engine.succeed(job);
+  engine.pull_services = {"vm"};
+  engine.crash_and_restart();
+  const JobId again = engine.submit(pulled(engine, "b"));
+  CHECK(jobs_of(engine.lease("host-1")) == Ids{again});
+}
+
+TEST_CASE("leases are listed by worker, service and customer, page by page") {
+  Fixture engine{8};
+  for (int n = 0; n < 6; ++n) {
+    engine.submit(pulled(engine, std::to_string(n), n % 2 == 0 ? "even" : "odd"));
+  }
+  engine.lease("host-1", 4);
+  engine.lease("host-2", 2);
+  CHECK(engine.leases_out({.worker = "host-1"}).size() == 4);
+  CHECK(engine.leases_out({.worker = "host-2"}).size() == 2);
+  CHECK(engine.leases_out({.worker = "host"}).empty());
+  CHECK(engine.leases_out({.service = "vm"}).size() == 6);
+  CHECK(engine.leases_out({.service = "gpu"}).empty());
+  CHECK(engine.leases_out({.services = std::set<std::string>{"gpu"}}).empty());
+  CHECK(engine.leases_out({.customer = "even"}).size() == 3);
+  const auto first = engine.leases_out({.limit = 4});
+  REQUIRE(first.size() == 4);
+  CHECK(engine.leases_out({.after = first.back().job->lease}).size() == 2);
+}

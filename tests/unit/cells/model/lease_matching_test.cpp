@@ -1,0 +1,349 @@
+#include "cells/model/lease_matching.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+
+using namespace model_test;
+using Ask = LeaseMatching::Ask;
+using Numbers = std::vector<std::uint64_t>;
+
+namespace {
+
+const CellKey a{"a", "x"};
+const CellKey b{"b", "x"};
+
+LeaseMatching::Request request(std::uint64_t number, std::size_t max = 1, bool waits = true) {
+  return {number, std::nullopt, max, waits};
+}
+
+}  // namespace
+
+TEST_CASE("a request waits for a cell that has work") {
+  LeaseMatching matching;
+  matching.add(request(1));
+  CHECK_FALSE(matching.next_ask());
+  matching.filled(a, 1);
+  const auto ask = matching.next_ask();
+  CHECK(ask == Ask{a, 1, 1});
+  CHECK_FALSE(matching.next_ask());
+  matching.answered(*ask, 1, LaneState::empty, 0);
+  CHECK(matching.take_finished() == Numbers{1});
+  CHECK(matching.waiting() == 0);
+  CHECK(matching.remembers(a));  // Its lease is out.
+  matching.ended(a, 5ms);
+  CHECK(matching.cells() == 0);
+}
+
+TEST_CASE("a request that does not wait ends when no cell can be asked") {
+  LeaseMatching matching;
+  matching.add(request(1, 1, false));
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+  CHECK(matching.take_finished().empty());
+}
+
+TEST_CASE("one job makes one request ask") {
+  LeaseMatching matching;
+  for (std::uint64_t number = 1; number <= 1000; ++number) matching.add(request(number));
+  matching.filled(a, 1);
+  const auto ask = matching.next_ask();
+  REQUIRE(ask);
+  CHECK_FALSE(matching.next_ask());
+  matching.answered(*ask, 1, LaneState::empty, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.waiting() == 999);
+}
+
+TEST_CASE("a request takes leases of several cells, and ends with what it has") {
+  LeaseMatching matching;
+  matching.filled(a, 2);
+  matching.filled(b, 2);
+  matching.add(request(1, 5));
+  auto ask = matching.next_ask();
+  CHECK(ask == Ask{a, 1, 5});
+  matching.answered(*ask, 2, LaneState::busy, 0);
+  ask = matching.next_ask();
+  CHECK(ask == Ask{b, 1, 3});
+  matching.answered(*ask, 2, LaneState::empty, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
+TEST_CASE("a request that is filled asks for no more") {
+  LeaseMatching matching;
+  matching.filled(a, 9);
+  matching.add(request(1, 5));
+  const auto ask = matching.next_ask();
+  matching.fill(1);
+  matching.fill(7);
+  matching.answered(*ask, 2, LaneState::more, 7);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
+TEST_CASE("a busy cell is asked once, and then offers") {
+  LeaseMatching matching;
+  matching.filled(a, 0);
+  matching.add(request(1));
+  matching.add(request(2));
+  const auto ask = matching.next_ask();
+  REQUIRE(ask == Ask{a, 1, 1});
+  CHECK_FALSE(matching.next_ask());
+  matching.answered(*ask, 0, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  const auto offered = matching.offered(a, std::nullopt);
+  REQUIRE(offered == Ask{a, 1, 1});
+  matching.answered(*offered, 1, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
+TEST_CASE("an offer that no request takes is declined, and its cell is asked again") {
+  LeaseMatching matching;
+  matching.filled(a, 0);
+  matching.add(request(1, 1, false));
+  auto ask = matching.next_ask();
+  matching.answered(*ask, 0, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK_FALSE(matching.offered(a, std::nullopt));
+  matching.add(request(2));
+  CHECK(matching.next_ask() == Ask{a, 2, 1});
+}
+
+TEST_CASE("a withdrawn request ends, at once or with the answer") {
+  LeaseMatching matching;
+  matching.add(request(1));
+  matching.add(request(2));
+  matching.stop_waiting(2);
+  matching.stop_waiting(7);
+  CHECK(matching.take_finished() == Numbers{2});
+  matching.filled(a, 1);
+  const auto ask = matching.next_ask();
+  REQUIRE(ask);
+  matching.stop_waiting(1);
+  CHECK(matching.take_finished().empty());
+  matching.answered(*ask, 0, LaneState::empty, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
+TEST_CASE("a cell that is lost is forgotten, and its request goes on") {
+  LeaseMatching matching;
+  matching.add(request(1));
+  matching.filled(a, 1);
+  const auto ask = matching.next_ask();
+  matching.lost(*ask);
+  CHECK(matching.cells() == 0);
+  matching.filled(b, 1);
+  CHECK(matching.next_ask() == Ask{b, 1, 1});
+}
+
+TEST_CASE("a cell that has no more work is not asked") {
+  LeaseMatching matching;
+  matching.filled(a, 3);
+  matching.emptied(a);
+  matching.emptied(b);
+  CHECK(matching.cells() == 0);
+  matching.add(request(1));
+  CHECK_FALSE(matching.next_ask());
+}
+
+TEST_CASE("a request for one customer asks the cells that may serve it") {
+  LeaseMatching matching;
+  const CellKey any{"*", "x"};
+  matching.filled(a, 3);
+  matching.filled(any, 3);
+  matching.add({1, "b", 1, true});
+  const auto ask = matching.next_ask();
+  REQUIRE(ask == Ask{any, 1, 1});
+  matching.answered(*ask, 0, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  matching.filled(b, 0);
+  const auto of_b = matching.next_ask();
+  REQUIRE(of_b == Ask{b, 1, 1});
+  matching.answered(*of_b, 0, LaneState::empty, 0);
+  CHECK_FALSE(matching.next_ask());
+  const auto offered = matching.offered(any, "b");
+  REQUIRE(offered == Ask{any, 1, 1});
+  matching.answered(*offered, 1, LaneState::empty, 0);
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
+TEST_CASE("cells take turns by service time") {
+  LeaseMatching matching;
+  matching.filled(a, 100'000);
+  matching.filled(b, 100'000);
+  std::map<CellKey, int> granted;
+  for (std::uint64_t number = 1; number <= 1100; ++number) {
+    matching.add(request(number));
+    const auto ask = matching.next_ask();
+    REQUIRE(ask);
+    matching.answered(*ask, 1, LaneState::more, 100'000);
+    matching.ended(ask->cell, ask->cell == a ? 10ms : 1ms);
+    ++granted[ask->cell];
+  }
+  CHECK(granted[b] > 9 * granted[a]);
+  CHECK(granted[b] < 11 * granted[a]);
+}
+
+TEST_CASE("requests that arrive together are spread over cells") {
+  LeaseMatching matching;
+  matching.filled(a, 100);
+  matching.filled(b, 100);
+  for (std::uint64_t number = 1; number <= 10; ++number) matching.add(request(number));
+  std::map<CellKey, int> asked;
+  while (const auto ask = matching.next_ask()) ++asked[ask->cell];
+  CHECK(asked[a] == 5);
+  CHECK(asked[b] == 5);
+}
+
+namespace {
+
+/// Cells with jobs and slots, as dispatchers play them, against a matching: no job may stay while
+/// a worker waits and a slot is free.
+class Market {
+ public:
+  explicit Market(unsigned seed) : random_(seed) {
+    for (int n = 0; n < 4; ++n) {
+      cells_[{n % 2 == 0 ? "*" : "c" + std::to_string(n), std::to_string(n)}] = {};
+    }
+  }
+
+  void run() {
+    for (int step = 0; step < 400; ++step) {
+      act();
+      while (const auto ask = matching_.next_ask()) asks_.push_back(*ask);
+      for (const auto number : matching_.take_finished()) REQUIRE(open_.erase(number) == 1);
+    }
+    for (const auto number : std::set<std::uint64_t>{open_}) matching_.stop_waiting(number);
+    settle();
+    for (const auto number : matching_.take_finished()) open_.erase(number);
+    CHECK(open_.empty());
+  }
+
+ private:
+  struct Cell {
+    std::size_t jobs = 0;
+    std::size_t slots = 2;
+    std::size_t running = 0;
+    bool reported = false;
+    bool wanted = false;
+    std::size_t reserved = 0;
+  };
+
+  std::size_t below(std::size_t limit) { return random_() % limit; }
+
+  void act() {
+    auto it = cells_.begin();
+    std::advance(it, below(cells_.size()));
+    auto& [key, cell] = *it;
+    switch (below(6)) {
+      case 0:
+        cell.jobs += 1 + below(3);
+        break;
+      case 1:
+        open_.insert(++last_);
+        matching_.add({last_, std::nullopt, 1 + below(3), below(4) != 0});
+        break;
+      case 2:
+        if (cell.running > 0) {
+          cell.running -= 1;
+          matching_.ended(key, milliseconds{below(20)});
+        }
+        break;
+      case 3:
+        if (!open_.empty()) matching_.stop_waiting(*open_.begin());
+        break;
+      default:
+        settle();
+        check_idle();
+        return;
+    }
+    if (below(2) == 0) dispatch(key, cell);
+    if (!asks_.empty() && below(2) == 0) answer_one();
+  }
+
+  void dispatch(const CellKey& key, Cell& cell) {
+    if (!cell.reported && cell.jobs > 0) {
+      cell.reported = true;
+      matching_.filled(key, std::min(cell.jobs, free(cell)));
+    }
+    while (cell.wanted && free(cell) > 0 && cell.jobs > cell.reserved) {
+      cell.reserved += 1;
+      if (const auto ask = matching_.offered(key, std::nullopt)) {
+        asks_.push_back(*ask);
+      } else {
+        cell.reserved -= 1;
+        cell.wanted = false;
+      }
+    }
+  }
+
+  static std::size_t free(const Cell& cell) {
+    const auto taken = cell.running + cell.reserved;
+    return cell.slots - std::min(cell.slots, taken);
+  }
+
+  void answer_one() {
+    const Ask ask = asks_.front();
+    asks_.pop_front();
+    Cell& cell = cells_.at(ask.cell);
+    if (cell.reserved > 0) cell.reserved -= 1;
+    const auto granted = std::min({ask.count, cell.jobs, free(cell)});
+    cell.jobs -= granted;
+    cell.running += granted;
+    REQUIRE(cell.running <= cell.slots);
+    auto state = LaneState::more;
+    if (cell.jobs == 0) {
+      state = LaneState::empty;
+    } else if (free(cell) == 0) {
+      state = LaneState::busy;
+      cell.wanted = true;
+    }
+    cell.reported = cell.jobs > 0;
+    matching_.answered(ask, granted, state, std::min(cell.jobs, free(cell)));
+  }
+
+  void settle() {
+    for (bool again = true; again;) {
+      again = false;
+      for (auto& [key, cell] : cells_) dispatch(key, cell);
+      while (const auto ask = matching_.next_ask()) asks_.push_back(*ask);
+      while (!asks_.empty()) {
+        answer_one();
+        again = true;
+      }
+    }
+    for (const auto number : matching_.take_finished()) REQUIRE(open_.erase(number) == 1);
+  }
+
+  /// A worker waits only if no cell has both a job and a slot.
+  void check_idle() {
+    if (matching_.waiting() == 0) return;
+    for (const auto& [key, cell] : cells_) REQUIRE((cell.jobs == 0 || free(cell) == 0));
+  }
+
+  std::mt19937 random_;
+  LeaseMatching matching_;
+  std::map<CellKey, Cell> cells_;
+  std::deque<Ask> asks_;
+  std::set<std::uint64_t> open_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("no worker waits while a cell has a job and a slot, in random orders") {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    INFO("seed " << seed);
+    Market{seed}.run();
+  }
+}

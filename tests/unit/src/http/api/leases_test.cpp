@@ -1,0 +1,386 @@
+// The endpoints for workers outside, with an engine that the test scripts.
+#include "src/http/api/base64url.hpp"
+#include "src/http/api/digest.hpp"
+#include "src/http/api/lease_names.hpp"
+#include "tests/unit/src/http/api/daemon.hpp"
+
+using namespace celld::api;
+using namespace celld::api::testing;
+using namespace std::chrono_literals;
+using celld::json::Value;
+
+namespace {
+
+const cells::Lease a_lease{7, 3};
+
+/// A job that a worker outside has a lease for.
+cells::JobPtr leased_job(cells::Lease lease = a_lease) {
+  auto spec = std::make_shared<cells::JobSpec>();
+  spec->customer = "acme";
+  spec->product = "vm";
+  spec->action = "create";
+  spec->entity = {"vm", "", "a"};
+  spec->services = {"vm"};
+  auto job = std::make_shared<cells::Job>();
+  job->id = 42;
+  job->spec = spec;
+  job->state = cells::JobState::running;
+  job->lease = lease;
+  job->steps.resize(1);
+  job->steps[0].state = cells::StepState::running;
+  job->steps[0].attempts = 2;
+  job->steps[0].worker = "host-1";
+  return job;
+}
+
+cells::LeaseOut out() {
+  const auto steady = std::chrono::steady_clock::now().time_since_epoch() + 30s;
+  return {leased_job(), cells::SteadyTime{std::chrono::duration_cast<cells::microseconds>(steady)}};
+}
+
+std::string path(const std::string& action, cells::Lease lease = a_lease) {
+  return "/v1/leases/" + lease_names.name({42, lease}) + action;
+}
+
+Answer post_to(const Daemon& daemon, const std::string& where, const std::string& body = "{}",
+               const httplib::Headers& headers = {}) {
+  return post(daemon, body, headers, "application/json", where);
+}
+
+Value errors_of(const Answer& answer) {
+  Value errors = Value::object();
+  for (const auto& error : answer.body.value("errors", Value::array())) {
+    errors[error["pointer"].get<std::string>()] = error["detail"];
+  }
+  return errors;
+}
+
+celld::config::Token token(const std::string& text, std::optional<std::string> customer,
+                    std::optional<std::set<std::string>> services) {
+  return {text, sha256(text), {Scope::work}, std::move(customer), std::move(services)};
+}
+
+}  // namespace
+
+TEST_CASE("the name of a lease can be read with its secret alone") {
+  const NamedLease lease{42, a_lease};
+  const std::string name = lease_names.name(lease);
+  CHECK(lease_names.parse(name) == lease);
+  CHECK_FALSE(LeaseNames{{1, 3}}.parse(name));
+  CHECK_FALSE(LeaseNames{{2, 2}}.parse(name));
+  CHECK_FALSE(lease_names.parse(""));
+  CHECK_FALSE(lease_names.parse(name + "A"));
+  CHECK_FALSE(lease_names.parse(name.substr(1)));
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    std::string other = name;
+    other[at] = other[at] == 'A' ? 'B' : 'A';
+    CHECK_FALSE(lease_names.parse(other));
+  }
+  CHECK(lease_names.name({42, {7, 4}}) != name);
+  CHECK(lease_names.name({43, a_lease}) != name);
+}
+
+TEST_CASE("base64url has one text for any bytes") {
+  const std::vector<std::pair<std::string, std::vector<std::uint8_t>>> cases = {
+      {"", {}},
+      {"-_8", {0xfb, 0xff}},
+      {"AA", {0}},
+      {"_w", {0xff}},
+      {"Zm9vYg", {'f', 'o', 'o', 'b'}}};
+  for (const auto& [text, bytes] : cases) {
+    CHECK(base64url(bytes.data(), bytes.size()) == text);
+    CHECK(parse_base64url(text) == bytes);
+  }
+  for (const auto* text : {"A", "AB", "AA==", "A+", "/w", "A A", "AAAAA"}) {
+    CHECK_FALSE(parse_base64url(text));
+  }
+}
+
+TEST_CASE("a lease is shown with all that its worker needs") {
+  Daemon daemon;
+  daemon.script->request_leases = [](const cells::RequestLeases& request) {
+    CHECK(request.service == "vm");
+    CHECK(request.worker == "host-1");
+    CHECK(request.max == 5);
+    CHECK_FALSE(request.customer);
+    CHECK_FALSE(request.wait);
+    return cells::LeasesGranted{{out()}};
+  };
+  const auto answer = post_to(daemon, "/v1/services/vm/leases", R"({"worker":"host-1","max":5})");
+  CHECK(answer.status == 200);
+  REQUIRE(answer.body["leases"].size() == 1);
+  const Value& lease = answer.body["leases"][0];
+  CHECK(lease["lease"] == lease_names.name({42, a_lease}));
+  CHECK(lease["expires_in_ms"] > 20'000);
+  CHECK(lease["expires_in_ms"] <= 30'000);
+  CHECK(lease["service"] == "vm");
+  CHECK(lease["attempt"] == 2);
+  CHECK(lease["undo"] == false);
+  CHECK(lease["idempotency_key"] == "000000000001a.vm");
+  CHECK(lease["traceparent"].is_null());
+  CHECK(lease["job"]["id"] == "000000000001a");
+  CHECK_FALSE(lease.contains("worker"));
+}
+
+TEST_CASE("what a worker asks for is checked") {
+  const Daemon daemon;
+  const std::string leases = "/v1/services/vm/leases";
+  CHECK(post_to(daemon, "/v1/services/dns/leases", R"({"worker":"w"})").status == 404);
+  CHECK(post_to(daemon, "/v1/services/none/leases", R"({"worker":"w"})").status == 404);
+  CHECK(post(daemon, "", {}, "text/plain", leases).status == 415);
+  CHECK(post_to(daemon, leases, "{").status == 400);
+  CHECK(errors_of(post_to(daemon, leases + "?x=1", R"({"max":0,"wait_ms":60001,"y":1})")) ==
+        Value{{"", "query parameter \"x\" is unknown"},
+              {"/worker", "is required"},
+              {"/max", "must be an integer from 1 to 1000"},
+              {"/wait_ms", "must be an integer from 0 to 60000"},
+              {"/y", "is unknown"}});
+  CHECK(errors_of(post_to(daemon, leases, R"({"worker":"a\nb"})")) ==
+        Value{{"/worker", "must have no control characters"}});
+  CHECK(errors_of(post_to(daemon, path("/heartbeat"), R"({"progress":1.5,"message":""})")) ==
+        Value{{"/progress", "must be a number from 0 to 1"}, {"/message", "must not be empty"}});
+  CHECK(errors_of(post_to(daemon, path("/fail"), R"({"code":"a b","retry_after_ms":-1})")) ==
+        Value{{"/code", "must match [A-Za-z0-9._-]{1,64}"},
+              {"/retry_after_ms", "must be an integer from 0 to 86400000"}});
+  CHECK(errors_of(post_to(daemon, path("/fail"))) == Value{{"/code", "is required"}});
+  CHECK(errors_of(post_to(daemon, path("/complete"),
+                          R"({"properties":7,"messages":[{"text":"x","severity":"bad"},{}]})")) ==
+        Value{{"/properties", "must be an object"},
+              {"/messages/0/severity", "must be `info`, `warning` or `error`"},
+              {"/messages/1/text", "is required"}});
+  const std::string large = R"({"properties":{"x":")" + std::string(256 << 10, 'x') + R"("}})";
+  CHECK(errors_of(post_to(daemon, path("/complete"), large)) ==
+        Value{{"/properties", "must not exceed 256 KiB"}});
+  CHECK(errors_of(post_to(daemon, "/v1/leases/report", "{}")) ==
+        Value{{"", "must be an array of 1 to 1000 reports"}});
+  CHECK(errors_of(post_to(daemon, "/v1/leases/report", R"([{"outcome":"complete"},7])")) ==
+        Value{{"/0/lease", "must be the name of a lease"},
+              {"/1/lease", "must be the name of a lease"}});
+}
+
+TEST_CASE("a wait ends with an empty list") {
+  Daemon daemon;
+  SECTION("after its time") {
+    CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w","wait_ms":1})").body ==
+          Value{{"leases", Value::array()}});
+  }
+  SECTION("when celld stops") {
+    daemon.stop_leasing();
+    daemon.script->request_leases = [](const cells::RequestLeases&) {
+      return cells::LeasesGranted{};
+    };
+    CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w","wait_ms":60000})").body ==
+          Value{{"leases", Value::array()}});
+  }
+}
+
+TEST_CASE("leases for a worker that has gone are returned") {
+  Daemon daemon;
+  {
+    httplib::Client client = daemon.client();
+    client.set_read_timeout(0, 100'000);
+    CHECK_FALSE(client.Post("/v1/services/vm/leases", R"({"worker":"w","wait_ms":60000})",
+                            "application/json"));
+    const std::lock_guard lock{script_mutex};
+    daemon.script->request_leases = [](const cells::RequestLeases&) {
+      return cells::LeasesGranted{{out()}};
+    };
+  }
+  for (;;) {
+    const std::lock_guard lock{script_mutex};
+    if (daemon.script->returned == std::vector{a_lease}) break;
+  }
+  CHECK(daemon.script->withdrawn.size() == 1);
+}
+
+TEST_CASE("a heartbeat tells until when the lease is held") {
+  Daemon daemon;
+  daemon.script->hold_lease = [](const cells::HoldLease& hold) {
+    CHECK(hold.lease == a_lease);
+    CHECK(hold.progress == 0.5);
+    CHECK(hold.message == "halfway");
+    return cells::LeaseHeld{out(), true};
+  };
+  const auto held = post_to(daemon, path("/heartbeat"), R"({"progress":0.5,"message":"halfway"})");
+  CHECK(held.status == 200);
+  CHECK(held.body["cancel"] == true);
+  CHECK(held.body["expires_in_ms"] > 20'000);
+  CHECK(held.body.contains("deadline"));
+}
+
+TEST_CASE("a lease that is not live is lost") {
+  Daemon daemon;
+  daemon.script->hold_lease = [](const cells::HoldLease&) { return cells::LeaseHeld{}; };
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
+  daemon.script->find = [](const cells::FindJob&) {
+    return cells::JobFound{leased_job({7, 4})};  // A later attempt.
+  };
+  for (const auto* action : {"/heartbeat", "/complete", "/fail"}) {
+    const auto lost = post_to(daemon, path(action), R"({"code":"x"})");
+    const auto expected = std::string(action) == "/fail" ? 409 : 422;
+    CHECK(lost.status == expected);
+  }
+  CHECK(post_to(daemon, path("/heartbeat")).body["type"] == "/problems/lease-lost");
+  CHECK(post_to(daemon, path("/complete")).status == 409);
+  CHECK(post_to(daemon, "/v1/leases/guessed/complete").status == 409);
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{}; };
+  CHECK(post_to(daemon, path("/heartbeat")).status == 409);
+  CHECK(post_to(daemon, path("/complete")).status == 409);
+}
+
+TEST_CASE("a report is passed on") {
+  Daemon daemon;
+  cells::CallOutcome seen;
+  daemon.script->end_lease = [&](const cells::EndLease& end) {
+    seen = end.outcome;
+    return cells::LeaseEnded{end.lease == a_lease};
+  };
+  CHECK(post_to(daemon, path("/complete"),
+                R"({"properties":{"ip":"10.0.0.1"},"messages":[{"text":"t","severity":"error"}]})")
+            .status == 200);
+  CHECK(seen.kind == cells::CallOutcome::Kind::succeeded);
+  CHECK(seen.properties == cells::Properties{{"ip", "\"10.0.0.1\""}});
+  REQUIRE(seen.messages.size() == 1);
+  CHECK(seen.messages[0].severity == cells::Severity::error);
+  CHECK(post(daemon, "", {}, "", path("/complete")).status == 200);
+  CHECK(post_to(daemon, path("/fail"), R"({"code":"full","retry_after_ms":5000})").status == 200);
+  CHECK(seen.kind == cells::CallOutcome::Kind::retryable);
+  CHECK(seen.code == "full");
+  CHECK(seen.message == "the worker reported full");
+  CHECK(seen.retry_after == 5000ms);
+  CHECK(post_to(daemon, path("/fail"),
+                R"({"code":"full","message":"no","retryable":false,"retry_after_ms":0})")
+            .status == 200);
+  CHECK(seen.kind == cells::CallOutcome::Kind::rejected);
+  CHECK(seen.message == "no");
+  CHECK_FALSE(seen.retry_after);
+}
+
+TEST_CASE("a repeated report is accepted, and the other outcome is not") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
+  auto ended = std::make_shared<cells::Job>(*leased_job());
+  ended->state = cells::JobState::succeeded;
+  ended->steps[0].worker.clear();
+  ended->steps[0].report = cells::StepReport{a_lease, true};
+  daemon.script->find = [&](const cells::FindJob&) { return cells::JobFound{ended}; };
+  CHECK(post_to(daemon, path("/complete")).status == 200);
+  CHECK(post_to(daemon, path("/fail"), R"({"code":"x"})").status == 409);
+  CHECK(post_to(daemon, path("/complete", {7, 2})).status == 409);
+  ended->steps[0].report->succeeded = false;
+  CHECK(post_to(daemon, path("/complete")).status == 409);
+  CHECK(post_to(daemon, path("/fail"), R"({"code":"x"})").status == 200);
+}
+
+TEST_CASE("a lease that the engine does not know yet is looked up in its cell") {
+  Daemon daemon;
+  daemon.script->hold_lease = [](const cells::HoldLease& hold) {
+    return hold.job ? cells::LeaseHeld{out(), false} : cells::LeaseHeld{};
+  };
+  daemon.script->end_lease = [](const cells::EndLease& end) {
+    return cells::LeaseEnded{end.job != nullptr};
+  };
+  daemon.script->find = [](const cells::FindJob& find) {
+    CHECK(find.id == 42);
+    return cells::JobFound{leased_job()};
+  };
+  CHECK(post_to(daemon, path("/heartbeat")).status == 200);
+  CHECK(post_to(daemon, path("/complete")).status == 200);
+}
+
+TEST_CASE("many reports are answered one by one") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease& end) {
+    return cells::LeaseEnded{end.lease == a_lease};
+  };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{}; };
+  const std::string good = lease_names.name({42, a_lease});
+  const std::string lost = lease_names.name({42, {7, 9}});
+  const Value reports = {{{"lease", good}, {"outcome", "complete"}},
+                         {{"lease", lost}, {"outcome", "fail"}, {"code", "x"}},
+                         {{"lease", "guessed"}, {"outcome", "complete"}},
+                         {{"lease", good}, {"outcome", "fail"}},
+                         {{"lease", good}, {"outcome", "perhaps"}}};
+  const auto answer = post_to(daemon, "/v1/leases/report", celld::json::dump(reports));
+  CHECK(answer.status == 200);
+  CHECK(answer.body == Value{{"results",
+                              {{{"lease", good}, {"status", 200}},
+                               {{"lease", lost}, {"status", 409}},
+                               {{"lease", "guessed"}, {"status", 409}},
+                               {{"lease", good}, {"status", 422}},
+                               {{"lease", good}, {"status", 422}}}}});
+}
+
+TEST_CASE("leases are listed with their workers") {
+  Daemon daemon;
+  daemon.script->list_leases = [](const cells::ListLeases& list) {
+    CHECK(list.worker == "host-1");
+    CHECK(list.limit == 1);
+    return cells::LeasesListed{{out()}, true};
+  };
+  const auto answer = get(daemon, "/v1/leases?worker=host-1&limit=1");
+  CHECK(answer.status == 200);
+  CHECK(answer.body["items"][0]["worker"] == "host-1");
+  CHECK(answer.body["next_cursor"] == "7-3");
+  daemon.script->list_leases = [](const cells::ListLeases& list) {
+    CHECK(list.after == a_lease);
+    CHECK(list.service == "vm");
+    return cells::LeasesListed{};
+  };
+  const auto next = get(daemon, "/v1/admin/leases?cursor=7-3&service=vm");
+  CHECK(next.body == Value{{"items", Value::array()}, {"next_cursor", nullptr}});
+  for (const auto* cursor : {"7", "7-", "-3", "7-3x", "x-3", ""}) {
+    CHECK(get(daemon, std::string("/v1/leases?cursor=") + cursor).status == 422);
+  }
+}
+
+TEST_CASE("a token may be bound to services and to a customer") {
+  Daemon daemon{true,
+                {token("all", {}, {}), token("vms", {}, std::set<std::string>{"vm"}),
+                 token("gpus", {}, std::set<std::string>{"gpu"}), token("acme", "acme", {}),
+                 token("other", "other", {})}};
+  daemon.script->request_leases = [](const cells::RequestLeases& request) {
+    CHECK(request.customer.value_or("acme") == "acme");
+    return cells::LeasesGranted{{out()}};
+  };
+  daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{out()}; };
+  daemon.script->hold_lease = [](const cells::HoldLease&) {
+    return cells::LeaseHeld{out(), false};
+  };
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  daemon.script->list_leases = [](const cells::ListLeases& list) {
+    CHECK((list.services || list.customer));
+    return cells::LeasesListed{};
+  };
+  const auto as = [](const std::string& name) {
+    return httplib::Headers{{"Authorization", "Bearer " + name}};
+  };
+  const std::string order = R"({"worker":"w"})";
+  const std::string leases = "/v1/services/vm/leases";
+  CHECK(post_to(daemon, leases, order).status == 401);
+  for (const auto* name : {"all", "vms", "acme"}) {
+    CHECK(post_to(daemon, leases, order, as(name)).status == 200);
+    CHECK(post_to(daemon, path("/heartbeat"), "{}", as(name)).status == 200);
+    CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 200);
+  }
+  CHECK(post_to(daemon, leases, order, as("gpus")).status == 404);
+  for (const auto* name : {"gpus", "other"}) {
+    CHECK(post_to(daemon, path("/heartbeat"), "{}", as(name)).status == 404);
+    CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 404);
+  }
+  for (const auto* name : {"vms", "acme"}) {
+    CHECK(answer_of(daemon.client().Get("/v1/leases", as(name))).status == 200);
+  }
+  CHECK(answer_of(daemon.client().Get("/v1/admin/leases", as("all"))).status == 403);
+}
+
+TEST_CASE("a store that has failed is reported to workers") {
+  const Daemon daemon;
+  CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w"})").status == 503);
+  CHECK(post_to(daemon, path("/heartbeat")).status == 503);
+  CHECK(post_to(daemon, path("/complete")).status == 503);
+  CHECK(get(daemon, "/v1/leases").status == 503);
+  const std::string report =
+      R"([{"lease":")" + lease_names.name({42, a_lease}) + R"(","outcome":"complete"}])";
+  CHECK(post_to(daemon, "/v1/leases/report", report).status == 503);
+}

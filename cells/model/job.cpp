@@ -61,7 +61,8 @@ bool Job::operator==(const Job& other) const {
          cancel_requested == other.cancel_requested && created_at == other.created_at &&
          run_at == other.run_at && expires_at == other.expires_at &&
          started_at == other.started_at && finished_at == other.finished_at &&
-         next_attempt_at == other.next_attempt_at && settle_until == other.settle_until;
+         next_attempt_at == other.next_attempt_at && settle_until == other.settle_until &&
+         batch == other.batch;
 }
 
 std::uint64_t JobCounts::unfinished() const {

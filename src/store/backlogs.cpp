@@ -21,7 +21,8 @@ using cells::JobState;
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
                   std::int64_t routing_key) {
-  return {cell, routing_key, job.state, job.place, marks, job.lease, turn_of(job, marks)};
+  return {cell,  routing_key, job.state,           job.place,
+          marks, job.lease,   turn_of(job, marks), job.batch};
 }
 
 Backlogs::Backlogs(Connection& connection, std::size_t changes_max)

@@ -17,6 +17,7 @@ constexpr std::int64_t end_of_turns = 10 + job_state_count;
 EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
   apply(ReleaseHolds{});
+  batches_.close_all(request.now);
   epoch_ = next_epoch(epoch_, request.now);
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
   return {epoch_, last_id_};

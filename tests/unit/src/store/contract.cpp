@@ -26,6 +26,7 @@ JobPtr sketch_job(const JobSketch& sketch) {
   job.created_at = at_ms(static_cast<std::int64_t>(sketch.id >> 20));
   job.run_at = sketch.run_at.value_or(job.created_at);
   job.expires_at = sketch.expires_at;
+  job.batch = sketch.batch;
   return std::make_shared<const Job>(std::move(job));
 }
 

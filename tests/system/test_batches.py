@@ -44,7 +44,7 @@ class Sender:
         self.socket.close()
 
 
-class Batches(EndToEnd):
+class BatchClient(EndToEnd):
     def post(self, body, headers=None, client=None):
         return (client or self.client).request("POST", "/v1/batches", body,
                                                {**NDJSON, **(headers or {})})
@@ -62,6 +62,29 @@ class Batches(EndToEnd):
 
     def wait_for_total(self, total):
         wait_until(lambda: self.total() == total, f"{total} jobs are accepted")
+
+    def jobs(self, **query):
+        jobs, cursor = [], {}
+        while cursor is not None:
+            page = self.client.get("/v1/jobs", limit=1000, **query, **cursor).json
+            jobs += page["items"]
+            cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
+        return jobs
+
+    def check_that_a_kill_loses_no_acknowledged_line(self):
+        answer = self.post(lines(keyed(n) for n in range(500)))
+        self.daemon.kill()
+        self.restart()
+        batch = self.client.get(answer.headers["location"]).json
+        self.assertEqual(answer.json["accepted"], batch["total"], "acknowledged lines are counted")
+        stored = self.jobs(batch=batch["id"])
+        self.assertEqual(len(stored), batch["total"], "acknowledged lines are stored")
+
+
+class Batches(BatchClient):
+    def test_an_acknowledged_line_survives_a_kill(self):
+        self.start()
+        self.check_that_a_kill_loses_no_acknowledged_line()
 
     def test_a_batch_runs_and_is_shown_with_its_jobs(self):
         self.start()
@@ -97,11 +120,7 @@ class Batches(EndToEnd):
         self.assertEqual(self.total(), 500)
         again = self.post(lines(keyed(n) for n in range(600)))
         self.assertEqual((again.json["accepted"], again.json["replayed"]), (100, 500))
-        jobs, cursor = [], {}
-        while cursor is not None:
-            page = self.client.get("/v1/jobs", limit=1000, **cursor).json
-            jobs += page["items"]
-            cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
+        jobs = self.jobs()
         self.assertEqual(len({job["entity"]["id"] for job in jobs}), 600)
         self.assertEqual(len(jobs), 600)
 

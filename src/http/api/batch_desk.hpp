@@ -26,7 +26,7 @@ struct BatchLimits {
   std::size_t reading_max = 32;  ///< Batches that are being read at the same time.
   /// Submissions without an answer, of all batches together. A client's own submission waits behind
   /// at most so many.
-  std::size_t unanswered_max = 1024;
+  std::size_t unanswered_max = 256;
   std::size_t unanswered_bytes_max = 8 << 20;
   /// A full house ends the batch that has completed no line for the longest, if for this long.
   std::chrono::milliseconds idle_max{5000};

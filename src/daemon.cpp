@@ -107,8 +107,8 @@ class RunningDaemon final : public Daemon {
   ~RunningDaemon() override {
     server_.stop(std::chrono::milliseconds{0});
     end_scraper();
-    for (const auto& actor :
-         {backup_sender_, retention_, lease_gateway_, dispatcher_, gateway_, reader_, store_}) {
+    for (const auto& actor : {batch_desk_, backup_sender_, retention_, lease_gateway_, dispatcher_,
+                              gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
   }
@@ -182,6 +182,7 @@ class RunningDaemon final : public Daemon {
 
   std::string shut_down() override {
     readiness_->state = api::ReadyState::shutting_down;
+    caf::anon_send(caf::actor_cast<api::BatchDesk>(batch_desk_), api::EndReading{});
     if (hands_over_) server_.hand_over(hand_over_grace);
     caf::anon_send_exit(retention_, caf::exit_reason::user_shutdown);
     caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::StopLeasing{});
@@ -197,6 +198,7 @@ class RunningDaemon final : public Daemon {
 
   void refuse_all() override {
     caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::ReleaseWaiters{});
+    caf::anon_send(caf::actor_cast<api::BatchDesk>(batch_desk_), api::ReleaseBatchWaiters{});
     caf::anon_send_exit(backup_sender_, caf::exit_reason::user_shutdown);
     server_.stop(last_answers_grace);
   }
@@ -294,6 +296,9 @@ class RunningDaemon final : public Daemon {
         system_, {dispatcher, reader, api::LeaseNames{opened.secret()}, wall_now});
     lease_gateway_ = caf::actor_cast<caf::actor>(leases);
     settings_ = std::make_shared<api::LiveSettings>(api::make_settings(config_, routing));
+    const auto desk = api::spawn_batch_desk(system_, wall_now, batch_figures_);
+    caf::anon_send(desk, api::ServeBatches{dispatcher, reader, store});
+    batch_desk_ = caf::actor_cast<caf::actor>(desk);
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
     const auto backups = api::spawn_backup_sender(system_, opened.spawn_backup_maker(system_));
     backup_sender_ = caf::actor_cast<caf::actor>(backups);
@@ -301,8 +306,8 @@ class RunningDaemon final : public Daemon {
       caf::anon_send(scraper, metrics::Scrape{std::move(responder)});
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
-    api::add_endpoints(
-        server_, {gateway, leases, settings_, readiness_, scrape, reload, backups, audit_to(log_)});
+    api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
+                                 audit_to(log_), desk});
     server_.observe({metrics_, &metrics_->http()});
     ::malloc_trim(0);  // What reading and showing the configuration took.
     server_.start();
@@ -348,9 +353,16 @@ class RunningDaemon final : public Daemon {
         system_, {metrics_, dispatcher, reader, wall_now,
                   [this, store_statistics = opened.statistics(),
                    connections_max = config_.limits.connections_max] {
+                    const auto& batches = *batch_figures_;
                     return metrics::DaemonReading{readiness_->state == api::ReadyState::ready,
-                                                  server_.connections(), connections_max,
-                                                  server_.streams(), store_statistics()};
+                                                  server_.connections(),
+                                                  connections_max,
+                                                  server_.streams(),
+                                                  batches.reading,
+                                                  {{"accepted", batches.accepted},
+                                                   {"replayed", batches.replayed},
+                                                   {"rejected", batches.rejected}},
+                                                  store_statistics()};
                   }});
     scraper_ = caf::actor_cast<caf::actor>(scraper);
     return scraper;
@@ -383,6 +395,7 @@ class RunningDaemon final : public Daemon {
   std::shared_ptr<metrics::Metrics> metrics_ =
       std::make_shared<metrics::Metrics>(names_of(config_.services), version);
   std::shared_ptr<api::LiveSettings> settings_;
+  std::shared_ptr<api::BatchFigures> batch_figures_ = std::make_shared<api::BatchFigures>();
   caf::actor_system_config system_config_;
   caf::actor_system system_;
   // Destroyed bottom-up: first the server and the transports, whose callbacks hold actors, then the
@@ -395,6 +408,7 @@ class RunningDaemon final : public Daemon {
   caf::actor scraper_;
   caf::actor retention_;
   caf::actor backup_sender_;
+  caf::actor batch_desk_;
   providers::Descriptor commands_lock_;
   std::optional<providers::Transports> transports_;
   http::Server server_{limits_of(config_.limits), api::refuse};

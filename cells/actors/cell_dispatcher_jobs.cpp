@@ -23,7 +23,10 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
     return promise;
   }
   if (is_undecided(spec)) return ask_when_decided<JobSubmitted>(std::move(message));
+  const auto& gate = message.request.gate;
+  if (gate && gate->is_closed()) return JobSubmitted{};
   auto target = enter_cell(spec.customer, spec.product);
+  if (gate && target.refusal && is_temporary(target.refusal->kind)) gate->close();
   if (!target.refusal && !takes_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }

@@ -199,8 +199,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     OwedAnswers<LeaseEnded> answers;
   };
   std::map<JobId, Ending> ending_;  ///< Jobs whose workers outside have reported; being stored.
-  std::set<JobId> recording_;  ///< Jobs without a lease whose latest change is not yet stored.
-  std::set<Lease> orphans_;    ///< Leases without a worker whose abort failed and is to be retried.
+  std::set<JobId> recording_;       ///< Jobs without a lease whose latest change is not yet stored.
+  std::set<Lease> orphans_;  ///< Leases without a worker whose abort failed and is to be retried.
   WorkerRoster workers_;
 
   JobCounts counts_;  ///< Includes changes not yet stored; `running` is the number of leases.

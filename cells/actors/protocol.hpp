@@ -35,7 +35,9 @@ struct SubmitJob {
   bool only_replay = false;
 };
 struct JobSubmitted {
-  JobPtr job;  ///< Null when the job was refused, or when there was nothing to replay.
+  /// Null when the job was refused, when there was nothing to replay, or when the gate of its batch
+  /// was closed.
+  JobPtr job;
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.
 };

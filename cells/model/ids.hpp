@@ -18,6 +18,9 @@ namespace cells {
 /// as a signed 64-bit integer. 0 is no id.
 using JobId = std::uint64_t;
 
+/// Identifies a batch (batch.hpp). Made, written and ordered like a JobId, but among batches alone.
+using BatchId = std::uint64_t;
+
 /// The text form of a JobId: 13 characters of Crockford's base 32, lower case, sortable.
 std::string format_job_id(JobId id);
 

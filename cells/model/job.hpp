@@ -160,6 +160,7 @@ struct Job {
   /// How long the entity is kept after an unknown outcome: until then no call is made for it, and
   /// an ended job keeps its place.
   std::optional<WallTime> settle_until;
+  BatchId batch = 0;  ///< The batch with which the job was submitted; 0: none.
 
   bool operator==(const Job& other) const;
 };

@@ -1,7 +1,9 @@
 // A client's request for a job, and the reasons to refuse it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,6 +23,18 @@ struct Idempotency {
   bool operator==(const Idempotency&) const = default;
 };
 
+/// Whether a batch still takes jobs. The first job that is refused for lack of room closes the
+/// gate, and so refuses the later ones, even if there is room for them by then: a batch ends at one
+/// line. Thread-safe.
+class BatchGate {
+ public:
+  void close() { closed_.store(true, std::memory_order_relaxed); }
+  bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> closed_{false};
+};
+
 /// A job as submitted. The settings of its cell supply what it leaves open.
 struct JobRequest {
   JobSpec spec;                       ///< A `timeout` or `max_attempts` of 0 means the cell's.
@@ -28,6 +42,9 @@ struct JobRequest {
   std::optional<WallTime> run_at;     ///< A time in the past means at once.
   std::optional<WallTime> expires_at;
   std::optional<Idempotency> idempotency;
+  BatchId batch = 0;  ///< The batch that the job belongs to; 0: none.
+  /// Shared by the jobs of one batch. Null: the request stands alone.
+  std::shared_ptr<BatchGate> gate{};
 };
 
 /// Why a job was not accepted, or not reopened.
@@ -48,6 +65,10 @@ struct Refusal {
   std::uint64_t depth = 0;
   milliseconds retry_after{0};  ///< 1 to 3600 s if a later request may succeed, else 0.
 };
+
+/// Whether a refusal is for lack of room or of a daemon that takes jobs, so that the same request
+/// may succeed later.
+bool is_temporary(Refusal::Kind kind);
 
 /// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.
 /// With `others_first`, jobs that fell due earlier have no places yet: the job is then scheduled

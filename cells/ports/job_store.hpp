@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "cells/model/batch.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
 #include "cells/model/status.hpp"
@@ -41,7 +42,8 @@ namespace cells {
 
 // --- Starting --------------------------------------------------------------------------------
 
-/// Begins a new epoch (promise P3) and releases every held job of the cells that the sender owns.
+/// Begins a new epoch (promise P3), releases every held job of the cells that the sender owns, and
+/// closes every open batch: the requests that filled them ended with the daemon.
 struct StartEpoch {
   WallTime now{};
 };
@@ -125,8 +127,8 @@ struct KeyHolder {
   bool same_request = false;  ///< Its request had the same digest.
 };
 
-/// Adds a job that is scheduled (place 0) or queued (with its place). Adds nothing if another job
-/// of the customer holds the key.
+/// Adds a job that is scheduled (place 0) or queued (with its place), and counts it in its batch,
+/// if it has one. Adds nothing if another job of the customer holds the key.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
@@ -250,16 +252,52 @@ struct DueAdvanced {
 /// Removes jobs that ended before `before` and have left their lines, the earliest end first, each
 /// with its labels and its idempotency key. Removes at least one, if there is one, at most
 /// `limit`, and after the first no more than about `time_max` allows, because other requests wait
-/// for the same commit.
+/// for the same commit. A closed batch goes with its last job; closed batches that have no job
+/// left, and whose `last_end` is before `before`, go as well, at most `limit` of them.
 struct PruneEnded {
   WallTime before;
   std::size_t limit = 1;
   microseconds time_max = milliseconds{10};
 };
 struct EndedPruned {
-  std::size_t pruned = 0;
-  bool more = false;   ///< A bound cut the work short.
-  WallTime reached{};  ///< The time at which the last removed job ended.
+  std::size_t pruned = 0;  ///< Jobs.
+  bool more = false;       ///< A bound cut the work short.
+  WallTime reached{};      ///< The time at which the last removed job ended.
+};
+
+// --- Batches ---------------------------------------------------------------------------------
+
+// The counts of a batch (cells/model/batch.hpp) change with each change of its jobs, in the same
+// commit.
+
+/// Adds an open batch without jobs. Adds nothing if the id is in use. No job may have named the id
+/// before.
+struct OpenBatch {
+  BatchId id = 0;
+  BatchOwner owner{};
+  WallTime now{};
+};
+struct BatchOpened {
+  bool added = false;
+};
+
+/// Closes a batch: no more jobs come.
+struct CloseBatch {
+  BatchId id = 0;
+  WallTime now{};
+};
+struct BatchClosed {
+  std::optional<Batch> batch{};  ///< As it is now; none: there is no such batch.
+};
+
+/// Notes that the jobs of a batch are to be cancelled, so that the next start can go on with that,
+/// or that all of them have been.
+struct MarkCancelled {
+  BatchId id = 0;
+  bool is_cancelled = true;
+};
+struct CancelledMarked {
+  bool found = false;  ///< False: there is no such batch.
 };
 
 // --- Overrides -------------------------------------------------------------------------------
@@ -295,6 +333,8 @@ struct JobFilter {
   std::map<std::string, std::string> labels;
   std::optional<WallTime> created_after;   ///< Exclusive.
   std::optional<WallTime> created_before;  ///< Exclusive.
+  std::optional<BatchId> batch{};
+  bool unfinished = false;  ///< Only jobs that have not ended.
 };
 struct ListJobs {
   JobFilter filter;
@@ -308,6 +348,25 @@ struct JobsListed {
   /// is bounded, so a page can be short, or even empty, and still have a next one.
   JobId next = 0;
   bool full = false;  ///< `limit` or `bytes_max` ended the page, not the bound on its work.
+};
+
+struct FindBatch {
+  BatchId id = 0;
+};
+struct BatchFound {
+  std::optional<Batch> batch{};
+};
+
+/// Lists batches, newest first.
+struct ListBatches {
+  std::optional<BatchOwner> owner{};  ///< Only those of this owner.
+  bool only_cancelled = false;        ///< Only those whose jobs are being cancelled.
+  BatchId before = 0;                 ///< Lists batches with lower ids; 0: from the newest.
+  std::size_t limit = 50;
+};
+struct BatchesListed {
+  std::vector<Batch> batches{};
+  BatchId next = 0;  ///< The value of ListBatches::before for the next page; 0: there is none.
 };
 
 /// Finds the lowest place of a queued job in each of these cells.
@@ -353,6 +412,16 @@ CELLS_MESSAGE(AdvanceDue)
 CELLS_MESSAGE(DueAdvanced)
 CELLS_MESSAGE(PruneEnded)
 CELLS_MESSAGE(EndedPruned)
+CELLS_MESSAGE(OpenBatch)
+CELLS_MESSAGE(BatchOpened)
+CELLS_MESSAGE(CloseBatch)
+CELLS_MESSAGE(BatchClosed)
+CELLS_MESSAGE(MarkCancelled)
+CELLS_MESSAGE(CancelledMarked)
+CELLS_MESSAGE(FindBatch)
+CELLS_MESSAGE(BatchFound)
+CELLS_MESSAGE(ListBatches)
+CELLS_MESSAGE(BatchesListed)
 CELLS_MESSAGE(SetCellOverride)
 CELLS_MESSAGE(CellOverrideSet)
 CELLS_MESSAGE(FlushStore)
@@ -378,12 +447,15 @@ using JobStore = caf::typed_actor<
     caf::replies_to<ReopenEnded>::with<EndedReopened>, caf::reacts_to<HoldJob>,
     caf::reacts_to<ChangeLane>, caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
+    caf::replies_to<OpenBatch>::with<BatchOpened>, caf::replies_to<CloseBatch>::with<BatchClosed>,
+    caf::replies_to<MarkCancelled>::with<CancelledMarked>,
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 
 /// Reads what is committed, and never waits for a write.
-using JobReader = caf::typed_actor<caf::replies_to<FindJob>::with<JobFound>,
-                                   caf::replies_to<ListJobs>::with<JobsListed>,
-                                   caf::replies_to<FindOldestQueued>::with<OldestQueued>>;
+using JobReader = caf::typed_actor<
+    caf::replies_to<FindJob>::with<JobFound>, caf::replies_to<ListJobs>::with<JobsListed>,
+    caf::replies_to<FindBatch>::with<BatchFound>, caf::replies_to<ListBatches>::with<BatchesListed>,
+    caf::replies_to<FindOldestQueued>::with<OldestQueued>>;
 
 }  // namespace cells

@@ -12,7 +12,7 @@ _cellctl() {
     --token-file | --cacert | --client-cert | --client-key | -f | --file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --since | --until | --limit | --cursor)
+    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval)
       return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +21,7 @@ _cellctl() {
       continue
     fi
     case ${COMP_WORDS[i]} in
-      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --since | --until | --limit | --cursor) skip=1 ;;
+      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval) skip=1 ;;
       -*) ;;
       *)
         case $command in
@@ -32,19 +32,24 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit reload backup job cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit reload backup job batch cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
+    'batch') words='list show watch cancel' ;;
     'cell') words='list get resize pause resume drain' ;;
     'service') words='list' ;;
     'config') words='check show' ;;
     'completion') words='bash zsh fish' ;;
-    'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --key --retries --wait -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --key --retries --wait --batch --from-line -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
-    'job list') words='--customer --product --state --service --entity --label --since --until --limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'job list') words='--customer --product --state --service --entity --label --batch --since --until --limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job cancel') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job retry') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job wait') words='--timeout --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job events') words='--customer --product --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'batch list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'batch show') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'batch watch') words='--interval --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'batch cancel') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resize') words='--reset --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

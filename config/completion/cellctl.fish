@@ -29,6 +29,8 @@ complete -c cellctl -n '__fish_seen_subcommand_from submit' -l label -x -d 'set 
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l key -x -d 'use this idempotency key (random)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l retries -x -d 'send the job again at most N times (3)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l wait -d 'wait until the job ends, or for this long; exit code is the outcome'
+complete -c cellctl -n '__fish_seen_subcommand_from submit' -l batch -d '--file has one job a line; implied by *.ndjson and *.jsonl'
+complete -c cellctl -n '__fish_seen_subcommand_from submit' -l from-line -x -d 'begin a batch at this line of the file (1)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -s q -l quiet -d 'print only the id'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and not __fish_seen_subcommand_from get list cancel retry wait events' -a get -d 'show jobs'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from get' -l watch -d 'refresh the output at this interval (2s)'
@@ -39,6 +41,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcomm
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l service -x -d 'show only jobs that use this service'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l entity -x -d 'show only jobs for this entity; TYPE alone matches every ID'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l label -x -d 'show only jobs with this label; repeatable'
+complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l batch -x -d 'show only jobs of this batch'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l since -x -d 'show only jobs created after this time'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l until -x -d 'show only jobs created before this time'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from list' -l limit -x -d 'show at most N items per page, 1 to 1000 (50)'
@@ -52,6 +55,15 @@ complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcomm
 complete -c cellctl -n '__fish_seen_subcommand_from job; and not __fish_seen_subcommand_from get list cancel retry wait events' -a events -d 'follow the state changes of one job or of all'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from events' -l customer -x -d 'show only jobs of this customer'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and __fish_seen_subcommand_from events' -l product -x -d 'show only jobs for this product'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and not __fish_seen_subcommand_from list show watch cancel' -a list -d 'list batches'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and __fish_seen_subcommand_from list' -l limit -x -d 'show at most N items per page, 1 to 1000 (50)'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and __fish_seen_subcommand_from list' -l cursor -x -d 'continue after an earlier page'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and __fish_seen_subcommand_from list' -l all -d 'show all pages; with --json one item per line'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and __fish_seen_subcommand_from list' -l watch -d 'refresh the output at this interval (2s)'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and not __fish_seen_subcommand_from list show watch cancel' -a show -d 'show batches with their jobs by state'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and not __fish_seen_subcommand_from list show watch cancel' -a watch -d 'follow a batch until all its jobs have ended'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and __fish_seen_subcommand_from watch' -l interval -x -d 'refresh the output at this interval (1s)'
+complete -c cellctl -n '__fish_seen_subcommand_from batch; and not __fish_seen_subcommand_from list show watch cancel' -a cancel -d 'cancel the jobs of batches that have not ended'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a list -d 'list cells'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from list' -l limit -x -d 'show at most N items per page, 1 to 1000 (50)'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from list' -l cursor -x -d 'continue after an earlier page'
@@ -77,6 +89,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_s
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a zsh -d 'print the completion script for zsh'
 complete -c cellctl -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a fish -d 'print the completion script for fish'
 complete -c cellctl -n '__fish_use_subcommand' -a job
+complete -c cellctl -n '__fish_use_subcommand' -a batch
 complete -c cellctl -n '__fish_use_subcommand' -a cell
 complete -c cellctl -n '__fish_use_subcommand' -a service
 complete -c cellctl -n '__fish_use_subcommand' -a config

@@ -140,6 +140,8 @@ class Client::Transfer {
     deadline_ = deadline;
   }
 
+  void upload_from(const NextPiece& next) { next_ = &next; }
+
   Answer perform(const Request& request) {
     httplib::ClientImpl& http = *client_.http_;
     const auto now = steady_clock::now();
@@ -189,6 +191,12 @@ class Client::Transfer {
         throw usage_failure("the value of " + name + " has characters that a header cannot have");
       out.headers.emplace(name, value);
     }
+    if (next_ != nullptr) {
+      out.is_chunked_content_provider_ = true;
+      out.headers.emplace("Transfer-Encoding", "chunked");
+      out.content_provider_ = [this](std::size_t /*offset*/, std::size_t /*length*/,
+                                     httplib::DataSink& sink) { return give_piece(sink); };
+    }
     out.response_handler = [this](const httplib::Response& head) {
       note_head(head);
       return true;
@@ -203,6 +211,22 @@ class Client::Transfer {
     too_long_ = answer_.body.size() + data.size() > answer_bytes_max;
     if (!too_long_) answer_.body += data;
     return !too_long_;
+  }
+
+  /// Keeps an exception for `perform`, like `deliver`.
+  bool give_piece(httplib::DataSink& sink) {
+    watch_->extend(end_from(steady_clock::now()));
+    try {
+      const std::string piece = (*next_)();
+      if (piece.empty()) {
+        sink.done();
+        return true;
+      }
+      return sink.write(piece.data(), piece.size());
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
   }
 
   /// Keeps an exception for `perform`: none may propagate through cpp-httplib.
@@ -272,6 +296,7 @@ class Client::Transfer {
 
   Client& client_;
   const milliseconds patience_;
+  const NextPiece* next_ = nullptr;  ///< Makes the body, if set.
   const OnData* on_data_ = nullptr;  ///< Receives the body of a 200, if set.
   std::optional<steady_clock::time_point> deadline_;
   Watch* watch_ = nullptr;
@@ -303,6 +328,12 @@ Client::~Client() = default;
 
 Answer Client::send(const Request& request) {
   return Transfer(*this, connection_.timeout + request.extra_time).perform(request);
+}
+
+Answer Client::upload(const Request& request, const NextPiece& next) {
+  Transfer transfer(*this, connection_.timeout + request.extra_time);
+  transfer.upload_from(next);
+  return transfer.perform(request);
 }
 
 Answer Client::stream(const Request& request, std::optional<steady_clock::time_point> deadline,

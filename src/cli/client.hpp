@@ -38,6 +38,9 @@ struct Request {
   milliseconds extra_time{0};  ///< How long celld may hold the response; extends the timeout.
 };
 
+/// Makes the next piece of a body; empty: the body has ended.
+using NextPiece = std::function<std::string()>;
+
 struct Answer {
   int status = 0;
   std::string content_type;
@@ -76,6 +79,10 @@ class Client {
 
   /// Throws NoAnswer.
   Answer send(const Request& request);
+
+  /// Sends a body of any length in pieces, in place of `request.body`. The timeout begins anew with
+  /// each piece that celld takes. Throws NoAnswer, and what `next` throws.
+  Answer upload(const Request& request, const NextPiece& next);
 
   /// Passes the body of a 200 to `on_data` as it arrives, until the body ends, `deadline` passes,
   /// or `on_data` returns false. Returns any other response whole. Throws NoAnswer, also when celld

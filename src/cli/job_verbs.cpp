@@ -23,7 +23,8 @@ PageQuery job_query(const Arguments& arguments) {
   constexpr std::array names = {
       std::pair{"--customer", "customer"}, std::pair{"--product", "product"},
       std::pair{"--state", "state"},       std::pair{"--service", "service"},
-      std::pair{"--limit", "limit"},       std::pair{"--cursor", "cursor"}};
+      std::pair{"--batch", "batch"},       std::pair{"--limit", "limit"},
+      std::pair{"--cursor", "cursor"}};
   PageQuery query;
   for (const auto& [flag, name] : names)
     if (auto text = arguments.text(flag)) query.emplace_back(name, std::move(*text));
@@ -88,6 +89,7 @@ void add_job_list(Commands& commands) {
   add_value(verb, "--entity", "TYPE/ID",
             "show only jobs for this entity; TYPE alone matches every ID");
   add_value(verb, "--label", "KEY=VALUE", "show only jobs with this label; repeatable");
+  add_value(verb, "--batch", "ID", "show only jobs of this batch");
   add_value(verb, "--since", "TIME", "show only jobs created after this time");
   add_value(verb, "--until", "TIME", "show only jobs created before this time");
   add_page_flags(verb);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/cli/batch_submit.hpp"
 #include "src/cli/commands.hpp"
 #include "src/cli/job_document.hpp"
 #include "src/cli/job_view.hpp"
@@ -129,6 +130,7 @@ void print(Session& session, const Arguments& arguments, const Answer& answer) {
 }
 
 ExitCode submit(Session& session, const Arguments& arguments) {
+  if (is_batch(arguments)) return submit_batch(session, arguments);
   Submission submission(session, arguments);
   Answer answer = submission.send(seconds(0));
   if (!arguments.has("--wait")) {
@@ -161,6 +163,9 @@ void add_submit(Commands& commands) {
   add_value(verb, "--retries", "N", "send the job again at most N times (3)")->check(integer_fault);
   add_optional_duration(verb, "--wait",
                         "wait until the job ends, or for this long; exit code is the outcome");
+  add_switch(verb, "--batch", "--file has one job a line; implied by *.ndjson and *.jsonl");
+  add_value(verb, "--from-line", "N", "begin a batch at this line of the file (1)")
+      ->check(integer_fault);
   add_switch(verb, "-q,--quiet", "print only the id");
 }
 

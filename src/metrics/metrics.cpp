@@ -40,6 +40,14 @@ MetricFamily store_files(const store::StoreStatistics& statistics) {
   return made;
 }
 
+MetricFamily batch_lines(const std::map<std::string, std::uint64_t>& lines) {
+  MetricFamily made =
+      counters("celld_batch_lines_total", "Lines of batches, by what became of them.");
+  for (const auto& [outcome, count] : lines)
+    add(made, {{"outcome", outcome}}, static_cast<double>(count));
+  return made;
+}
+
 MetricFamily build_info(const std::string& version) {
   MetricFamily made = gauges("celld_build_info", "Always 1; the label holds the version.");
   add(made, {{"version", version}}, 1);
@@ -94,6 +102,9 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
       one(gauges("celld_http_event_streams",
                  "Connections with an event stream or another long answer in progress."),
           static_cast<double>(reading.event_streams)),
+      one(gauges("celld_batches_reading", "Batches that are being read."),
+          static_cast<double>(reading.batches_reading)),
+      batch_lines(reading.batch_lines),
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
           static_cast<double>(reading.store.checkpoints)),
       store_files(reading.store),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct DaemonReading {
   std::size_t connections = 0;
   std::size_t connections_max = 0;
   std::size_t event_streams = 0;
+  std::uint64_t batches_reading = 0;
+  std::map<std::string, std::uint64_t> batch_lines{};  ///< By what became of them.
   store::StoreStatistics store;
 };
 

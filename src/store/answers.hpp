@@ -42,7 +42,8 @@ class Answers {
       std::variant<cells::EpochStarted, cells::CellsLoaded, cells::BacklogsListed, cells::JobsMoved,
                    cells::NeedsCounted, cells::CellLoaded, cells::JobInserted, cells::JobRecorded,
                    cells::RunnableFetched, cells::DueAdvanced, cells::EndedPruned, cells::KeyHolder,
-                   cells::WaitingCancelled, cells::EndedReopened, cells::CellOverrideSet,
+                   cells::WaitingCancelled, cells::EndedReopened, cells::BatchOpened,
+                   cells::BatchClosed, cells::CancelledMarked, cells::CellOverrideSet,
                    cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;

@@ -56,7 +56,8 @@ using cells::JobState;
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
                   std::int64_t routing_key, std::int64_t lane) {
   return {cell,      routing_key, lane,      job.state,
-          job.place, marks,       job.lease, turn_of(job, marks, lane)};
+          job.place, marks,       job.lease, turn_of(job, marks, lane),
+          job.batch};
 }
 
 Backlogs::Backlogs(Connection& connection, std::size_t changes_max)

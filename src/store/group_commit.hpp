@@ -234,6 +234,11 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       },
       [&store](const AdvanceDue& request) { return store.template perform<DueAdvanced>(request); },
       [&store](const PruneEnded& request) { return store.template perform<EndedPruned>(request); },
+      [&store](const OpenBatch& request) { return store.template perform<BatchOpened>(request); },
+      [&store](const CloseBatch& request) { return store.template perform<BatchClosed>(request); },
+      [&store](const MarkCancelled& request) {
+        return store.template perform<CancelledMarked>(request);
+      },
       [&store](const SetCellOverride& request) {
         return store.template perform<CellOverrideSet>(request);
       },

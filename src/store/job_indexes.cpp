@@ -13,8 +13,9 @@ namespace {
 constexpr BehindIndex::Table lines{"lines", {"hash", "place", "job"}, 3, 1};
 constexpr BehindIndex::Table turns{"turns", {"cell", "origin", "turn", "place", "job"}, 5, 2};
 
-/// A job has one key in each of four tables, so a move ends before the next generation is complete.
-constexpr std::size_t moved_per_job = 6;
+/// A job has at most one key in each of five tables, so a move ends before the next generation is
+/// complete.
+constexpr std::size_t moved_per_job = 7;
 
 std::uint64_t add_bytes(std::uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) {
@@ -57,7 +58,8 @@ JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
       lines_(connection, lines, generations_),
       turns_(connection, turns, generations_),
       by_routing_key_(connection, "jobs_of_origin", "origin", generations_),
-      by_entity_(connection, "jobs_of_entity", "hash", generations_) {
+      by_entity_(connection, "jobs_of_entity", "hash", generations_),
+      by_batch_(connection, "jobs_of_batch", "batch", generations_) {
   load(connection);
 }
 
@@ -65,8 +67,8 @@ void JobIndexes::load(Connection& connection) {
   is_moving_ = generations_.moving > generations_.written;
   last_id_ = generations_.moving;
   Statement row{connection,
-                "SELECT id, cell, origin, turn, place, entity_type, entity_id FROM jobs"
-                " WHERE id > ?1"};
+                "SELECT id, cell, origin, turn, place, entity_type, entity_id, batch"
+                " FROM jobs WHERE id > ?1"};
   for (row.bind(1, generations_.written); row.step();) {
     const auto id = row.integer(0);
     const auto routing_key = row.integer(2);
@@ -77,11 +79,13 @@ void JobIndexes::load(Connection& connection) {
     if (place != 0) lines_.load({line_hash(routing_key, row.text(5), row.text(6)), place, id});
     by_routing_key_.load(routing_key, id);
     by_entity_.load(entity_hash(row.text(6)), id);
+    if (const auto batch = row.integer(7)) by_batch_.load(batch, id);
     last_id_ = std::max(last_id_, id);
     if (id > generations_.moving) ++recent_;
   }
   by_routing_key_.finish_loading();
   by_entity_.finish_loading();
+  by_batch_.finish_loading();
 }
 
 void JobIndexes::add(JobId id, const Standing& at, const cells::Entity& entity) {
@@ -90,6 +94,7 @@ void JobIndexes::add(JobId id, const Standing& at, const cells::Entity& entity) 
   const auto job = to_integer(id);
   by_routing_key_.add(at.routing_key, job);
   by_entity_.add(entity_hash(entity.id), job);
+  if (at.batch != 0) by_batch_.add(to_integer(at.batch), job);
   last_id_ = std::max(last_id_, job);
   ++unwritten_;
   if (job > generations_.moving) ++recent_;
@@ -110,9 +115,11 @@ void JobIndexes::change(JobId id, const Standing& before, const Standing& after)
   if (after.turn) turns_.add(turn_key(id, after));
 }
 
-void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view entity_id) {
+void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view entity_id,
+                        cells::BatchId batch) {
   by_routing_key_.remove(routing_key, to_integer(id));
   by_entity_.remove(entity_hash(entity_id), to_integer(id));
+  if (batch != 0) by_batch_.remove(to_integer(batch), to_integer(id));
 }
 
 // --- Writing behind --------------------------------------------------------------------------
@@ -127,6 +134,7 @@ void JobIndexes::start_move() {
   turns_.start_move();
   by_routing_key_.start_move();
   by_entity_.start_move();
+  by_batch_.start_move();
   generations_.moving = last_id_;
   is_moving_ = true;
   recent_ = 0;
@@ -141,6 +149,7 @@ void JobIndexes::move() {
   left -= turns_.move(left);
   left -= by_routing_key_.move(left);
   left -= by_entity_.move(left);
+  left -= by_batch_.move(left);
   if (left != 0) end_move();
 }
 
@@ -149,6 +158,7 @@ void JobIndexes::end_move() {
   turns_.end_move();
   by_routing_key_.end_move();
   by_entity_.end_move();
+  by_batch_.end_move();
   generations_.written = generations_.moving;
   is_moving_ = false;
   save();

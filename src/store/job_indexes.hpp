@@ -1,7 +1,7 @@
 // How the SQLite store's writer finds jobs other than by id: the line of an entity, and the jobs of
-// a backlog in the order of their turns. It also keeps two lists for readers: the jobs of a routing
-// key and those of an entity id. All four are written behind the commits (behind_index.hpp), so
-// that an insertion writes the row of the job alone.
+// a backlog in the order of their turns. It also keeps three lists for readers: the jobs of a
+// routing key, those of an entity id and those of a batch. All five are written behind the commits
+// (behind_index.hpp), so that an insertion writes the row of the job alone.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,8 @@ class JobIndexes {
   /// The place stays the same.
   void change(cells::JobId id, const Standing& before, const Standing& after);
   /// An ended job that has left its line.
-  void remove(cells::JobId id, std::int64_t routing_key, std::string_view entity_id);
+  void remove(cells::JobId id, std::int64_t routing_key, std::string_view entity_id,
+              cells::BatchId batch);
 
   /// Calls visit(id) for the jobs of the line in order, until it returns false. Jobs of other
   /// entities with the same hash are among them.
@@ -69,6 +70,7 @@ class JobIndexes {
   BehindIndex turns_;
   BehindList by_routing_key_;
   BehindList by_entity_;
+  BehindList by_batch_;
   std::int64_t last_id_ = 0;   ///< Of a job in memory.
   std::size_t recent_ = 0;     ///< Jobs that came since the move started.
   std::size_t unwritten_ = 0;  ///< Jobs that came since a commit wrote behind.

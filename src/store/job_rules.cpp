@@ -88,6 +88,8 @@ bool matches(const cells::JobFilter& filter, const Job& job) {
     return !wanted || *wanted == value;
   };
   if (filter.state && *filter.state != job.state) return false;
+  if (filter.unfinished && is_ended(job.state)) return false;
+  if (filter.batch && *filter.batch != job.batch) return false;
   if (!is(filter.customer, spec.customer) || !is(filter.product, spec.product) ||
       !is(filter.entity_type, spec.entity.type) || !is(filter.entity_id, spec.entity.id)) {
     return false;

@@ -25,6 +25,7 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
     : jobs_(content.jobs),
       key_holders_(content.key_holders),
       overrides_(content.overrides),
+      batches_(content.batches),
       epoch_(content.epoch),
       last_id_(content.last_id) {
   for (const auto& [id, stored] : jobs_) {
@@ -38,6 +39,9 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
 
 EpochStarted MemoryJobs::apply(const StartEpoch& request) {
   apply(ReleaseHolds{});
+  for (const auto& [id, batch] : batches_) {
+    if (batch.is_open) close(*touch_batch(id), request.now);
+  }
   changed_ = true;
   epoch_ = next_epoch(epoch_, request.now);
   return {epoch_, last_id_};
@@ -150,6 +154,7 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   LineMarks marks;
   marks.head = enter_line(*job);
   change(found->second, job, marks);
+  if (auto* batch = touch_batch(job->batch)) add_job(*batch, *job);
   note_id(job->id);
   note_id(job->place);
   return JobInserted{job->id, is_runnable(job->state, marks), {}};
@@ -327,6 +332,7 @@ EndedPruned MemoryJobs::apply(const PruneEnded& request) {
     ++done.pruned;
   }
   done.more = done.pruned > 0 && (done.pruned == request.limit || is_due());
+  drop_deserted(request.before, request.limit);
   return done;
 }
 
@@ -339,9 +345,66 @@ void MemoryJobs::remove(JobId id) {
     changed_keys_.push_back(std::move(key->second));
     keys_.erase(key);
   }
+  if (auto* batch = touch_batch(found->second.job->batch)) {
+    remove_job(*batch);
+    if (is_deserted(*batch)) drop_batch(batch->id);
+  }
   changes_.push_back({found->second.job, {}});
   jobs_.erase(found);
   changed_ = true;
+}
+
+// --- Batches ---------------------------------------------------------------------------------
+
+BatchOpened MemoryJobs::apply(const OpenBatch& request) {
+  changed_ = true;
+  const auto [found, added] = batches_.try_emplace(request.id);
+  if (!added) return {false};
+  found->second.id = request.id;
+  found->second.owner = request.owner;
+  found->second.created_at = request.now;
+  changed_batches_.insert(request.id);
+  return {true};
+}
+
+BatchClosed MemoryJobs::apply(const CloseBatch& request) {
+  changed_ = true;
+  auto* batch = touch_batch(request.id);
+  if (batch == nullptr) return {};
+  if (batch->is_open) close(*batch, request.now);
+  return {*batch};
+}
+
+CancelledMarked MemoryJobs::apply(const MarkCancelled& request) {
+  changed_ = true;
+  auto* batch = touch_batch(request.id);
+  if (batch != nullptr) batch->is_cancelled = request.is_cancelled;
+  return {batch != nullptr};
+}
+
+/// A batch that is about to change; null: there is no such batch, as for jobs without one.
+Batch* MemoryJobs::touch_batch(BatchId id) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end()) return nullptr;
+  changed_batches_.insert(id);
+  return &found->second;
+}
+
+void MemoryJobs::drop_batch(BatchId id) {
+  batches_.erase(id);
+  changed_batches_.insert(id);
+  changed_ = true;
+}
+
+void MemoryJobs::drop_deserted(WallTime before, std::size_t limit) {
+  std::set<std::pair<WallTime, BatchId>> deserted;
+  for (const auto& [id, batch] : batches_) {
+    if (is_deserted(batch) && *batch.last_end < before) deserted.emplace(*batch.last_end, id);
+  }
+  for (const auto& [last_end, id] : deserted) {
+    if (limit-- == 0) return;
+    drop_batch(id);
+  }
 }
 
 // --- Overrides, reading, committing ----------------------------------------------------------
@@ -385,6 +448,11 @@ std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
     const auto holder = key_holders_.find(key);
     content.key_holders.erase(key);
     if (holder != key_holders_.end()) content.key_holders.insert(*holder);
+  }
+  for (const auto id : std::exchange(changed_batches_, {})) {
+    const auto batch = batches_.find(id);
+    content.batches.erase(id);
+    if (batch != batches_.end()) content.batches.insert(*batch);
   }
   if (changed_) content.overrides = overrides_;
   content.epoch = epoch_;
@@ -444,6 +512,10 @@ void MemoryJobs::change(StoredJob& stored, JobPtr job, LineMarks marks) {
   if (stored.job) remove_from_indexes(stored);
   const JobPtr before = std::exchange(stored.job, std::move(job));
   stored.marks = marks;
+  if (before && before->state != stored.job->state) {
+    auto* batch = touch_batch(before->batch);
+    if (batch) change_job(*batch, before->state, stored.job->state, stored.job->finished_at);
+  }
   add_to_indexes(stored);
   changes_.push_back({before, stored});
   changed_ = true;

@@ -32,6 +32,7 @@ struct StoreContent {
   std::map<cells::JobId, StoredJob> jobs;
   KeyHolders key_holders;
   std::map<cells::CellKey, cells::CellOverride> overrides;
+  std::map<cells::BatchId, cells::Batch> batches{};
   std::uint64_t epoch = 0;
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
 };
@@ -66,6 +67,9 @@ class MemoryJobs {
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
+  cells::BatchOpened apply(const cells::OpenBatch& request);
+  cells::BatchClosed apply(const cells::CloseBatch& request);
+  cells::CancelledMarked apply(const cells::MarkCancelled& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   cells::StoreFlushed apply(const cells::FlushStore&);
 
@@ -110,6 +114,9 @@ class MemoryJobs {
   void remove(cells::JobId id);
   cells::JobPtr reveal(cells::JobId id);
   void note_id(cells::JobId id);
+  cells::Batch* touch_batch(cells::BatchId id);
+  void drop_batch(cells::BatchId id);
+  void drop_deserted(cells::WallTime before, std::size_t limit);
 
   std::map<cells::JobId, StoredJob> jobs_;
   std::map<cells::CellKey, Cell> cells_;
@@ -119,6 +126,8 @@ class MemoryJobs {
   std::map<cells::JobId, KeyHolders::key_type> keys_;  ///< By the job that holds it.
   std::vector<KeyHolders::key_type> changed_keys_;     ///< Since the last commit.
   std::map<cells::CellKey, cells::CellOverride> overrides_;
+  std::map<cells::BatchId, cells::Batch> batches_;
+  std::set<cells::BatchId> changed_batches_;  ///< Since the last commit.
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;
   std::vector<JobChange> changes_;

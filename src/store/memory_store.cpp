@@ -82,6 +82,30 @@ OldestQueued MemoryDisk::read(const FindOldestQueued& request) const {
   return oldest;
 }
 
+BatchFound MemoryDisk::read(const FindBatch& request) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = content_.batches.find(request.id);
+  return {found == content_.batches.end() ? std::nullopt : std::optional{found->second}};
+}
+
+BatchesListed MemoryDisk::read(const ListBatches& request) const {
+  const std::lock_guard lock{mutex_};
+  BatchesListed page;
+  const auto& batches = content_.batches;
+  auto end = request.before == 0 ? batches.end() : batches.lower_bound(request.before);
+  while (end != batches.begin()) {
+    const Batch& batch = (--end)->second;
+    if (request.owner && *request.owner != batch.owner) continue;
+    if (request.only_cancelled && !batch.is_cancelled) continue;
+    if (page.batches.size() == request.limit) {
+      page.next = page.batches.back().id;
+      return page;
+    }
+    page.batches.push_back(batch);
+  }
+  return page;
+}
+
 NeedsCounted MemoryDisk::read(const CountNeeds& request) const {
   const std::lock_guard lock{mutex_};
   return count_needs(content_.jobs, request);
@@ -141,6 +165,8 @@ JobReader::behavior_type memory_reader(JobReader::pointer,
   return {
       [disk](const FindJob& request) { return disk->read(request); },
       [disk](const ListJobs& request) { return disk->read(request); },
+      [disk](const FindBatch& request) { return disk->read(request); },
+      [disk](const ListBatches& request) { return disk->read(request); },
       [disk](const FindOldestQueued& request) { return disk->read(request); },
   };
 }

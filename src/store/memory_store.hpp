@@ -42,6 +42,8 @@ class MemoryDisk {
   cells::JobFound read(const cells::FindJob& request) const;
   cells::JobsListed read(const cells::ListJobs& request) const;
   cells::OldestQueued read(const cells::FindOldestQueued& request) const;
+  cells::BatchFound read(const cells::FindBatch& request) const;
+  cells::BatchesListed read(const cells::ListBatches& request) const;
   cells::NeedsCounted read(const cells::CountNeeds& request) const;
 
  private:

@@ -92,15 +92,16 @@ std::int64_t lane_in_marks(std::int64_t bits) {
 
 InsertStatement::InsertStatement(Connection& connection)
     : connection_(connection),
-      statement_(connection,
-                 "INSERT INTO jobs (state, marks, turn, due_at, run_at, expires_at, lease_epoch,"
-                 " lease_counter, step, interruptions, cancel_requested, started_at, finished_at,"
-                 " next_attempt_at, settle_until, steps, messages, error, properties, id, cell,"
-                 " origin, place, action, entity_type, entity_subtype, entity_id, services, labels,"
-                 " traceparent, priority, timeout_ms, max_attempts, on_failure, created_at,"
-                 " parameters) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-                 " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
-                 " ?30, ?31, ?32, ?33, ?34, ?35, ?36) ON CONFLICT (id) DO NOTHING") {}
+      statement_(
+          connection,
+          "INSERT INTO jobs (state, marks, turn, due_at, run_at, expires_at, lease_epoch,"
+          " lease_counter, step, interruptions, cancel_requested, started_at, finished_at,"
+          " next_attempt_at, settle_until, steps, messages, error, properties, id, cell,"
+          " origin, place, action, entity_type, entity_subtype, entity_id, services, labels,"
+          " traceparent, priority, timeout_ms, max_attempts, on_failure, created_at,"
+          " parameters, batch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+          " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
+          " ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37) ON CONFLICT (id) DO NOTHING") {}
 
 bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t cell,
                           std::int64_t routing_key, std::int64_t lane) {
@@ -128,6 +129,7 @@ bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t c
   statement_.bind(++at, std::int64_t{job.created_at.time_since_epoch().count()});
   bind_text_or_null(statement_, ++at,
                     spec.parameters == "{}" ? std::string_view{} : spec.parameters);
+  statement_.bind(++at, non_zero(job.batch));
   statement_.run();
   return connection_.changes() == 1;
 }
@@ -156,7 +158,8 @@ constexpr const char* job_columns =
     " jobs.created_at, jobs.run_at, jobs.expires_at, jobs.lease_epoch, jobs.lease_counter,"
     " jobs.step, jobs.interruptions, jobs.cancel_requested, jobs.started_at, jobs.finished_at,"
     " jobs.next_attempt_at, jobs.settle_until, jobs.steps, jobs.messages, jobs.error,"
-    " jobs.properties, jobs.parameters, jobs.turn, jobs.due_at";
+    " jobs.properties, jobs.parameters, jobs.turn, jobs.due_at,"
+    " jobs.batch";
 
 constexpr std::int64_t priority_max = 9;
 constexpr std::int64_t unsigned_max = std::numeric_limits<std::uint32_t>::max();
@@ -251,6 +254,7 @@ JobRow read_job(const Statement& row, Names& names) {
   check_state(*job);
   require(row.optional_integer(++at) == turn_of(*job, result.marks, result.lane), "turn");
   require(row.optional_integer(++at) == to_integer(due_at(*job, result.marks)), "due time");
+  job->batch = id("batch");
   result.job = std::move(job);
   return result;
 }

@@ -241,8 +241,53 @@ FROM (SELECT *, max(number)
 INSERT INTO settings VALUES ('secret_1', random()), ('secret_2', random());
 )sql";
 
+// Batches: jobs that one request submitted. The counts of a batch change with its jobs; a removed
+// job stays counted in the state in which it ended.
+constexpr const char* version_6 = R"sql(
+ALTER TABLE jobs ADD COLUMN batch INTEGER;  -- NULL: none.
+
+CREATE TABLE batches (
+  id           INTEGER PRIMARY KEY,
+  token        TEXT NOT NULL,     -- The name of the token that posted it; empty: none.
+  customer     TEXT NOT NULL,     -- That the token was bound to; empty: none.
+  created_at   INTEGER NOT NULL,
+  last_end     INTEGER,           -- When a job last ended, or the batch was closed.
+  marks        INTEGER NOT NULL,  -- 1: open, more jobs may come. 2: its jobs are being cancelled.
+  stored       INTEGER NOT NULL,  -- Jobs that have not been removed.
+  scheduled    INTEGER NOT NULL,
+  queued       INTEGER NOT NULL,
+  running      INTEGER NOT NULL,
+  retrying     INTEGER NOT NULL,
+  compensating INTEGER NOT NULL,
+  succeeded    INTEGER NOT NULL,
+  failed       INTEGER NOT NULL,
+  cancelled    INTEGER NOT NULL
+);
+CREATE INDEX batches_by_owner ON batches (token, customer);
+CREATE INDEX batches_marked ON batches (marks) WHERE marks <> 0;
+CREATE INDEX batches_deserted ON batches (last_end) WHERE stored = 0;
+
+-- For lists; written behind the commits, like jobs_of_origin.
+CREATE TABLE jobs_of_batch (
+  batch INTEGER NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (batch, job)
+) WITHOUT ROWID;
+
+DROP VIEW jobs_for_people;
+CREATE VIEW jobs_for_people AS
+SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cells.product AS cell,
+       CASE state WHEN 0 THEN 'scheduled' WHEN 1 THEN 'queued' WHEN 2 THEN 'running'
+                  WHEN 3 THEN 'retrying' WHEN 4 THEN 'compensating' WHEN 5 THEN 'succeeded'
+                  WHEN 6 THEN 'failed' WHEN 7 THEN 'cancelled' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS finished_at,
+       action, entity_type, entity_id, services, step, steps, properties, messages, error, batch
+FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5};
+constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5, version_6};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -27,6 +27,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       pages_(pages),
       backlogs_(connection, pages.route_changes),
       indexes_(connection, pages),
+      batches_(connection),
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
@@ -36,7 +37,8 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       select_key_(connection,
                   "SELECT job, digest FROM idempotency_keys WHERE customer = ?1 AND key = ?2"),
       select_standing_(connection,
-                       "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter, turn"
+                       "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter, turn,"
+                       " batch"
                        " FROM jobs WHERE id = ?1"),
       select_job_(connection, select_jobs("WHERE id = ?1")),
       is_job_of_line_(connection,
@@ -54,7 +56,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
                   " AND due_at IS NOT NULL ORDER BY due_at, id"),
       select_ended_(
           connection,
-          "SELECT id, labels, finished_at, origin, entity_id FROM jobs INDEXED BY jobs_ended"
+          "SELECT id, labels, finished_at, origin, entity_id, batch FROM jobs INDEXED BY jobs_ended"
           " WHERE turn IS NULL AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
       delete_job_(connection, "DELETE FROM jobs WHERE id = ?1"),
       delete_label_(connection,
@@ -106,6 +108,7 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
   }
   backlogs_.add(inserted);
+  batches_.add(job);
   last_id_ = std::max({last_id_, job.id, job.place});
   if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
   return JobInserted{job.id, is_runnable(job.state, marks), {}};
@@ -147,6 +150,7 @@ void SqliteJobs::apply(const ClaimJob& request) {
   after.turn = before->turn;
   backlogs_.remove(*before);
   backlogs_.add(after);
+  batches_.change(*before, job->state, std::nullopt);
   claims_[id] = {job, after};
 }
 
@@ -294,6 +298,7 @@ void SqliteJobs::commit() {
   write_claims();
   indexes_.write_behind();
   backlogs_.save();
+  batches_.save();
   if (last_place_ != saved_last_place_) {
     save_setting_.bind(1, std::string_view{"last_place"}).bind(2, to_integer(last_place_)).run();
     saved_last_place_ = last_place_;
@@ -301,6 +306,25 @@ void SqliteJobs::commit() {
   connection_.execute("COMMIT");
   changed_ = false;
 }
+
+// --- Batches ---------------------------------------------------------------------------------
+
+BatchOpened SqliteJobs::apply(const OpenBatch& request) {
+  touch();
+  return {batches_.open(request.id, request.owner, request.now)};
+}
+
+BatchClosed SqliteJobs::apply(const CloseBatch& request) {
+  touch();
+  return {batches_.close(request.id, request.now)};
+}
+
+CancelledMarked SqliteJobs::apply(const MarkCancelled& request) {
+  touch();
+  return {batches_.mark_cancelled(request.id, request.is_cancelled)};
+}
+
+// --- Flushing --------------------------------------------------------------------------------
 
 StoreFlushed SqliteJobs::apply(const FlushStore&) {
   if (!claims_.empty()) touch();
@@ -324,6 +348,7 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
   found.lease = {static_cast<std::uint64_t>(row.integer(5)),
                  static_cast<std::uint64_t>(row.integer(6))};
   found.turn = row.optional_integer(7);
+  found.batch = to_id(row.integer(8));
   return found;
 }
 
@@ -382,6 +407,7 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
   indexes_.change(next->id, before, after, entity);
   backlogs_.remove(before);
   backlogs_.add(after);
+  batches_.change(before, next->state, next->finished_at);
   return leaves && before.marks.head ? promote_next(before.routing_key, entity) : nullptr;
 }
 

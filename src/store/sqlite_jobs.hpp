@@ -12,6 +12,7 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/backlogs.hpp"
+#include "src/store/batch_rows.hpp"
 #include "src/store/job_indexes.hpp"
 #include "src/store/page_sizes.hpp"
 #include "src/store/record.hpp"
@@ -42,6 +43,9 @@ class SqliteJobs {
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
+  cells::BatchOpened apply(const cells::OpenBatch& request);
+  cells::BatchClosed apply(const cells::CloseBatch& request);
+  cells::CancelledMarked apply(const cells::MarkCancelled& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   cells::StoreFlushed apply(const cells::FlushStore&);
 
@@ -90,6 +94,7 @@ class SqliteJobs {
   const PageSizes pages_;
   Backlogs backlogs_;
   JobIndexes indexes_;
+  BatchRows batches_;
   InsertStatement insert_;
   UpdateStatement update_;
   Statement insert_label_;

@@ -16,6 +16,7 @@ struct SqliteJobs::EndedRow {
   std::int64_t finished_at = 0;
   std::int64_t routing_key = 0;
   std::string entity_id;
+  BatchId batch = 0;
 };
 
 EndedPruned SqliteJobs::apply(const PruneEnded& request) {
@@ -25,11 +26,9 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   select_ended_.bind(1, std::int64_t{request.before.time_since_epoch().count()});
   select_ended_.bind(2, static_cast<std::int64_t>(request.limit));
   while (select_ended_.step()) {
-    EndedRow row{to_id(select_ended_.integer(0)),
-                 {},
-                 select_ended_.integer(2),
-                 select_ended_.integer(3),
-                 std::string{select_ended_.text(4)}};
+    EndedRow row{to_id(select_ended_.integer(0)),    {},
+                 select_ended_.integer(2),           select_ended_.integer(3),
+                 std::string{select_ended_.text(4)}, to_id(select_ended_.integer(5))};
     if (!select_ended_.is_null(1)) row.labels = read_labels(select_ended_.text(1));
     ended.push_back(std::move(row));
   }
@@ -43,6 +42,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
     ++done.pruned;
   }
   done.more = done.pruned < ended.size() || (done.pruned > 0 && done.pruned == request.limit);
+  if (batches_.remove_deserted(request.before, request.limit) > 0) touch();
   return done;
 }
 
@@ -56,7 +56,8 @@ void SqliteJobs::remove(const EndedRow& row) {
   }
   delete_key_.bind(1, to_integer(row.id)).run();
   delete_job_.bind(1, to_integer(row.id)).run();
-  indexes_.remove(row.id, row.routing_key, row.entity_id);
+  indexes_.remove(row.id, row.routing_key, row.entity_id, row.batch);
+  batches_.remove(row.batch);
 }
 
 }  // namespace celld::store

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "src/json/json.hpp"
+#include "src/store/batch_rows.hpp"
 #include "src/store/job_indexes.hpp"
 #include "src/store/job_rules.hpp"
 
@@ -20,9 +21,11 @@ constexpr int busy_timeout_ms = 1000;
 constexpr int range_first = 1;
 constexpr int range_end = 2;
 
-/// The columns that a filter needs. They can be read without decoding the job.
+/// The columns that a filter needs. They can be read without decoding the job. The batch lies
+/// behind the parameters, which may be long, so it is read only if the filter names one.
 constexpr const char* filter_columns =
-    "SELECT jobs.id, state, jobs.origin, entity_type, entity_id, services, labels FROM ";
+    "SELECT jobs.id, state, jobs.origin, entity_type, entity_id, services, labels";
+constexpr const char* batch_column = ", jobs.batch";
 
 constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'indexed_id'";
 
@@ -115,6 +118,7 @@ SqliteReads::SqliteReads(const std::string& path, const ReadLimits& limits)
       connection_(open_for_reading(path)),
       names_(connection_, limits.names_max),
       select_job_(connection_, select_jobs("WHERE id = ?1")),
+      select_batch_(connection_, select_batches("WHERE id = ?1")),
       select_indexed_id_(connection_, indexed_id),
       select_cell_(connection_, "SELECT id FROM cells WHERE customer = ?1 AND product = ?2"),
       select_oldest_(connection_, oldest_indexed),
@@ -154,6 +158,38 @@ JobsListed SqliteReads::read(const ListJobs& request) {
     if (!job || !matches(request.filter, *job)) continue;
     bytes += approximate_bytes(*job);
     page.jobs.push_back(std::move(job));
+  }
+  return page;
+}
+
+BatchFound SqliteReads::read(const FindBatch& request) {
+  const ResetAtEnd reset{select_batch_};
+  if (!select_batch_.bind(1, static_cast<std::int64_t>(request.id)).step()) return {};
+  return {read_batch(select_batch_)};
+}
+
+BatchesListed SqliteReads::read(const ListBatches& request) {
+  std::string where = "NOT INDEXED WHERE id < ?1";
+  if (request.owner)
+    where = "INDEXED BY batches_by_owner WHERE id < ?1 AND token = ?2 AND customer = ?3";
+  if (request.only_cancelled) {
+    where = "INDEXED BY batches_marked WHERE id < ?1 AND marks <> 0 AND marks & 2";
+    if (request.owner) where += " AND token = ?2 AND customer = ?3";
+  }
+  Statement row{connection_, select_batches((where + " ORDER BY id DESC").c_str())};
+  constexpr auto id_max = std::numeric_limits<std::int64_t>::max();
+  row.bind(1, request.before == 0 ? id_max : static_cast<std::int64_t>(request.before));
+  if (request.owner) {
+    row.bind(2, std::string_view{request.owner->token});
+    row.bind(3, std::string_view{request.owner->customer});
+  }
+  BatchesListed page;
+  while (row.step()) {
+    if (page.batches.size() == request.limit) {
+      page.next = page.batches.back().id;
+      break;
+    }
+    page.batches.push_back(read_batch(row));
   }
   return page;
 }
@@ -204,8 +240,10 @@ JobPtr SqliteReads::find(JobId id) {
 /// Statements that, merged, list a superset of the jobs that match the filter. The parameters
 /// `range_first` and `range_end` of each are still to be bound. Uses the most selective index.
 std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
-  const auto statement = [this](const char* from, const char* order) {
+  const auto statement = [this, &filter](const char* from, const char* order) {
     std::string sql = filter_columns;
+    if (filter.batch) sql += batch_column;
+    sql += " FROM ";
     sql += from;
     sql += order;
     return Statement{connection_, sql};
@@ -222,6 +260,16 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
     opened.back().bind(3, entity_hash(*filter.entity_id)).bind(4, indexed);
     opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3 AND jobs.id > ?4", by_id));
     opened.back().bind_copy(3, *filter.entity_id).bind(4, indexed);
+  } else if (filter.batch) {
+    const auto indexed = indexed_id_now();
+    const auto batch = static_cast<std::int64_t>(*filter.batch);
+    opened.push_back(
+        statement("jobs_of_batch CROSS JOIN jobs ON jobs.id = job"
+                  " WHERE jobs_of_batch.batch = ?3 AND job <= ?4",
+                  by_job));
+    opened.back().bind(3, batch).bind(4, indexed);
+    opened.push_back(statement("jobs NOT INDEXED WHERE jobs.batch = ?3 AND jobs.id > ?4", by_id));
+    opened.back().bind(3, batch).bind(4, indexed);
   } else if (!filter.labels.empty()) {
     const auto& [name, value] = *filter.labels.begin();
     opened.push_back(
@@ -276,6 +324,8 @@ std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilt
 /// much, so the caller decodes a job that passes and checks it again.
 bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
   if (filter.state && static_cast<std::int64_t>(*filter.state) != row.integer(1)) return false;
+  if (filter.batch && static_cast<std::int64_t>(*filter.batch) != row.integer(7)) return false;
+  if (filter.unfinished && is_ended(static_cast<JobState>(row.integer(1)))) return false;
   if (filter.customer || filter.product) {
     const auto& routing_key = names_.routing_key(row.integer(2));
     if (filter.customer && *filter.customer != routing_key.customer) return false;

@@ -28,6 +28,8 @@ class SqliteReads {
   cells::JobFound read(const cells::FindJob& request);
   cells::JobsListed read(const cells::ListJobs& request);
   cells::OldestQueued read(const cells::FindOldestQueued& request);
+  cells::BatchFound read(const cells::FindBatch& request);
+  cells::BatchesListed read(const cells::ListBatches& request);
   /// Not bounded: reads every unfinished job.
   cells::NeedsCounted read(const cells::CountNeeds& request);
 
@@ -61,6 +63,7 @@ class SqliteReads {
   Connection connection_;
   CachedNames names_;
   Statement select_job_;
+  Statement select_batch_;
   Statement select_indexed_id_;
   Statement select_cell_;
   Statement select_oldest_;

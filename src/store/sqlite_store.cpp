@@ -112,6 +112,8 @@ JobReader::behavior_type sqlite_reader(JobReader::stateful_pointer<ReaderState> 
   return {
       [self](const FindJob& request) { return read<JobFound>(self->state, request); },
       [self](const ListJobs& request) { return read<JobsListed>(self->state, request); },
+      [self](const FindBatch& request) { return read<BatchFound>(self->state, request); },
+      [self](const ListBatches& request) { return read<BatchesListed>(self->state, request); },
       [self](const FindOldestQueued& request) { return read<OldestQueued>(self->state, request); },
   };
 }

@@ -24,6 +24,10 @@ ENDPOINTS = [
     ("POST", "/v1/jobs/{job}/retry", "submit"),
     ("GET", "/v1/jobs/{job}/events", "read"),
     ("HEAD", "/v1/events", "read"),
+    ("POST", "/v1/batches", "submit"),
+    ("GET", "/v1/batches", "read"),
+    ("GET", "/v1/batches/{batch}", "read"),
+    ("POST", "/v1/batches/{batch}/cancel", "submit"),
     ("GET", "/v1/cells", "read"),
     ("GET", "/metrics", "read"),
     ("GET", "/v1/cells/acme/*", "read"),
@@ -74,6 +78,8 @@ class Access(EndToEnd):
         body = None
         if (method, path) == ("POST", "/v1/jobs"):
             body = a_job(customer=customer)
+        elif (method, path) == ("POST", "/v1/batches"):
+            body = [a_job(customer=customer)]
         elif method == "PUT":
             body = {"size": 2}
         return self.client.request(method, path, body, headers)
@@ -96,10 +102,12 @@ class Access(EndToEnd):
 
     def test_an_endpoint_accepts_its_own_scope_and_no_other(self):
         job = self.submit_as("submit")
+        batch = self.of("submit").post("/v1/batches", [a_job()]).json["id"]
         for method, path, wanted in ENDPOINTS:
             for scope in SCOPES:
                 with self.subTest(endpoint=f"{method} {path}", scope=scope):
-                    answer = self.request(method, path.format(job=job), bearer(scope))
+                    path = path.format(job=job, batch=batch)
+                    answer = self.request(method, path, bearer(scope))
                     if scope == wanted:
                         self.assertIn(answer.status, (200, 202, 409), answer)
                         continue
@@ -113,7 +121,7 @@ class Access(EndToEnd):
         for method, path, _ in ENDPOINTS:
             for headers in ({}, bearer("unknown")):
                 with self.subTest(endpoint=f"{method} {path}", headers=headers):
-                    answer = self.request(method, path.format(job="x"), headers)
+                    answer = self.request(method, path.format(job="x", batch="x"), headers)
                     self.assertEqual(answer.status, 401, answer)
                     self.assertEqual(answer.headers["www-authenticate"], 'Bearer realm="celld"')
                     if method != "HEAD":

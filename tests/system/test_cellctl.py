@@ -654,5 +654,66 @@ class Files(CellctlTest):
                 self.assertEqual(self.cellctl("completion", shell), file.read())
 
 
+class Batches(CellctlTest):
+    def write(self, jobs, name="jobs.ndjson"):
+        with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(job) + "\n" for job in jobs)
+        return name
+
+    def test_cellctl_submits_a_file_of_jobs_and_follows_the_batch(self):
+        self.start()
+        name = self.write(a_job(f"e{n}") for n in range(40))
+        report = self.cellctl_json("submit", "--file", name)
+        self.assertEqual(report["accepted"], 40)
+        watched = self.cellctl("batch", "watch", report["id"], "--interval", "50ms")
+        self.assertIn("100%", watched.splitlines()[-1])
+        self.assertEqual(self.cellctl_json("batch", "show", report["id"])["states"]["succeeded"], 40)
+        self.assertIn(report["id"], self.cellctl("batch", "list"))
+        listed = self.cellctl_json("job", "list", "--batch", report["id"], "--limit", "5")
+        self.assertEqual(len(listed["items"]), 5)
+        self.run_cellctl("batch", "show", "0000000000001", code=NOT_FOUND)
+
+    def test_cellctl_reads_a_batch_from_standard_input_and_names_rejected_lines(self):
+        self.start()
+        text = (json.dumps(a_job()) + "\n\n{}\n").encode()
+        told = self.run_cellctl("submit", "--batch", "-f", "-", stdin=text, code=REFUSED)
+        self.assertIn("1 accepted, 0 submitted before, 1 rejected", told.stdout)
+        self.assertIn("line 3: 422", told.stdout)
+        self.assertIn("/customer is required", told.stdout)
+        for flag in (("--wait",), ("--customer", "acme"), ("--key", "k")):
+            self.run_cellctl("submit", "--batch", "-f", "-", *flag, code=USAGE)
+        self.run_cellctl("submit", "--batch", code=USAGE)
+        self.run_cellctl("submit", "-f", "absent.ndjson", code=USAGE)
+
+    def test_cellctl_goes_on_where_a_batch_ended_or_says_what_to_do(self):
+        self.start(cells=[{"queue": {"max_jobs": 10}}])
+        name = self.write(a_job(f"e{n}", delay_ms=3600000) for n in range(25))
+        full = self.run_cellctl("submit", "-f", name, "--retries", "0", code=REFUSED)
+        self.assertIn("10 accepted", full.stdout)
+        self.assertIn("queue.max_jobs", full.stdout)
+        self.assertIn("--from-line 11", full.stderr)
+        [batch] = self.client.get("/v1/batches").json["items"]
+        self.cellctl("batch", "cancel", batch["id"])
+        self.run_cellctl("batch", "watch", batch["id"], "--interval", "50ms", code=FAILED)
+        rest = self.run_cellctl("submit", "-f", name, "--from-line", "11", "--retries", "0",
+                                code=REFUSED)
+        self.assertIn("10 accepted", rest.stdout)
+        self.assertIn("line 21: 429", rest.stdout)
+        ids = {job["entity"]["id"] for job in self.client.get("/v1/jobs", limit=100).json["items"]}
+        self.assertEqual(ids, {f"e{n}" for n in range(20)})
+        self.run_cellctl("submit", "-f", name, "--from-line", "27", code=USAGE)
+
+    def test_a_broken_connection_is_resumed_only_if_each_line_has_a_key(self):
+        self.start()
+        port = self.daemon.port
+        self.daemon.kill()
+        environment = {"CELLD_URL": f"http://127.0.0.1:{port}"}
+        keyed = self.write([a_job("a", idempotency_key="k")], "keyed.ndjson")
+        told = self.run_cellctl("submit", "-f", keyed, "--retries", "1", code=UNAVAILABLE,
+                                **environment)
+        self.assertIn("(1 of 1)", told.stderr)
+        self.assertIn("repeats nothing", told.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -111,7 +111,10 @@ class Requests(EndToEnd):
             with self.subTest(operation=operation.name):
                 target = self.target(operation)
                 malformed = self.client.request(operation.method, target, b"{")
-                self.assert_problem(malformed, 400, "malformed-json")
+                if operation.path == "/v1/batches":  # Its lines are judged one by one.
+                    self.assertEqual(malformed.json["errors"][0]["status"], 400)
+                else:
+                    self.assert_problem(malformed, 400, "malformed-json")
                 other = self.client.request(operation.method, target, b"{}",
                                             {"Content-Type": "text/plain"})
                 self.assert_problem(other, 415, "unsupported-media-type")

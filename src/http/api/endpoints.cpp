@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "src/http/api/batch_sink.hpp"
 #include "src/http/api/bodies.hpp"
 #include "src/http/api/openapi.hpp"
 #include "src/http/api/problem.hpp"
@@ -40,6 +41,18 @@ http::Response json_response(std::string body) {
   response.body = std::move(body);
   return response;
 }
+
+/// The client, as the owner of batches.
+cells::BatchOwner client_of(const Api& api, const Request& request,
+                            const BoundCustomer& only_customer) {
+  return {api.settings->get()->access.token_name(request), only_customer.value_or("")};
+}
+
+/// A batch that a request names. A client that is bound to a customer sees only its own batches.
+struct NamedBatch {
+  cells::BatchId id = 0;
+  cells::BatchOwner client;
+};
 
 std::optional<Problem> refuse_any_query(const Request& request) {
   Faults faults = refuse_query(request.query);
@@ -80,6 +93,64 @@ template <class Order>
 void post_order(const Call& call, const NamedJob& job) {
   if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
   call.send(Order{job, call.responder});
+}
+
+// --- Batches -------------------------------------------------------------------------------------
+
+/// What prevents that the batch is read at all.
+std::optional<Problem> refuse_batch(const Request& request) {
+  if (!is_ndjson(request) && !is_json(request)) {
+    return Problem{
+        .kind = ProblemKind::unsupported_media_type,
+        .detail =
+            "The body must be jobs in UTF-8, sent as `application/x-ndjson` (one a line) "
+            "or as `application/json` (an array); with curl: -H 'Content-Type: "
+            "application/x-ndjson' --data-binary @jobs.ndjson"};
+  }
+  Faults faults = refuse_query(request.query);
+  if (request.header("idempotency-key")) {
+    faults.push_back({"",
+                      "header Idempotency-Key does not apply to a batch: use the member "
+                      "`idempotency_key` of each job"});
+  }
+  if (faults.empty()) return std::nullopt;
+  return invalid_request(std::move(faults));
+}
+
+std::unique_ptr<http::BodySink> receive_batch(const Api& api, const Request& request,
+                                              const Responder& responder,
+                                              std::shared_ptr<http::BodyFlow> flow,
+                                              const BoundCustomer& only_customer) {
+  if (const auto refusal = refuse_batch(request)) {
+    responder.answer(to_response(*refusal));
+    return nullptr;
+  }
+  auto post = std::make_shared<BatchPost>(client_of(api, request, only_customer), responder,
+                                          std::move(flow), preferred_wait(request));
+  auto traceparent = request.header("traceparent").value_or("");
+  if (!is_traceparent(traceparent)) traceparent.clear();
+  return std::make_unique<BatchSink>(api.batch_desk, api.settings, std::move(post),
+                                     is_ndjson(request) ? BatchFormat::lines : BatchFormat::array,
+                                     only_customer, std::move(traceparent));
+}
+
+void get_batch(const Call& call, const NamedBatch& batch) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  caf::anon_send(call.api.batch_desk, GetBatch{batch.id, batch.client, call.responder});
+}
+
+void get_batches(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_batch_query(call.request.query);
+  if (auto* faults = std::get_if<Faults>(&parsed))
+    return call.refuse(invalid_request(std::move(*faults)));
+  auto& list = std::get<cells::ListBatches>(parsed);
+  if (only_customer) list.owner = client_of(call.api, call.request, only_customer);
+  caf::anon_send(call.api.batch_desk, GetBatches{std::move(list), call.responder});
+}
+
+void cancel_batch(const Call& call, const NamedBatch& batch) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  caf::anon_send(call.api.batch_desk, PostBatchCancel{batch.id, batch.client, call.responder});
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -310,6 +381,33 @@ class Admission {
     });
   }
 
+  /// The first `{}` is a batch, which the handler hides from clients that may not see it.
+  void of_batch(const char* method, const char* pattern, Scope scope,
+                void (*handler)(const Call&, const NamedBatch&)) {
+    add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
+      const auto id = cells::parse_job_id(call.request.captures[0]);
+      handler(call, NamedBatch{id.value_or(0), client_of(call.api, call.request, only_customer)});
+    });
+  }
+
+  /// A request whose body is read as it arrives. The handler restricts it to the customer.
+  void of_stream(const char* method, const char* path, Scope scope,
+                 decltype(receive_batch)* handler) {
+    server_.handle_stream(
+        method, path,
+        [api = api_, scope, handler](
+            const Request& request, const Responder& responder,
+            std::shared_ptr<http::BodyFlow> flow) -> std::unique_ptr<http::BodySink> {
+          const auto admitted = api.settings->get()->access.admit(request, scope);
+          if (const auto* problem = std::get_if<Problem>(&admitted)) {
+            responder.answer(to_response(*problem));
+            return nullptr;
+          }
+          return handler(api, request, responder, std::move(flow),
+                         std::get<BoundCustomer>(admitted));
+        });
+  }
+
   /// The first two `{}` are the customer and the product of a cell. A cell that the request may not
   /// see becomes between_cells, a key that no cell has.
   void of_cell(const char* method, const char* pattern, Scope scope,
@@ -353,6 +451,10 @@ void add_endpoints(http::Server& server, const Api& api) {
   add.of_job("POST", "/v1/jobs/{}/cancel", Scope::submit, post_order<PostCancel>);
   add.of_job("POST", "/v1/jobs/{}/retry", Scope::submit, post_order<PostRetry>);
   add.of_job("GET", "/v1/jobs/{}/events", Scope::read, follow_job);
+  add.of_stream("POST", "/v1/batches", Scope::submit, receive_batch);
+  add.of_customer("GET", "/v1/batches", Scope::read, get_batches);
+  add.of_batch("GET", "/v1/batches/{}", Scope::read, get_batch);
+  add.of_batch("POST", "/v1/batches/{}/cancel", Scope::submit, cancel_batch);
   add.of_customer("GET", "/v1/events", Scope::read, follow_jobs);
   add.of_customer("GET", "/v1/cells", Scope::read, get_cells);
   add.of_cell("GET", "/v1/cells/{}/{}", Scope::read, get_cell);

@@ -7,6 +7,7 @@
 
 #include "src/http/api/admin_call.hpp"
 #include "src/http/api/backup_sender.hpp"
+#include "src/http/api/batch_desk.hpp"
 #include "src/http/api/gateway.hpp"
 #include "src/http/api/lease_gateway.hpp"
 #include "src/http/api/readiness.hpp"
@@ -27,6 +28,7 @@ struct Api {
   std::function<void(ReloadAnswer)> reload{};
   BackupSender backup_sender{};
   Audit audit{};  ///< May be null.
+  BatchDesk batch_desk{};
 };
 
 /// Adds all endpoints. Call before the server starts.

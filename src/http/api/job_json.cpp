@@ -174,7 +174,12 @@ void append_job(std::string& out, const Job& job) {
   out += job.cancel_requested ? ",\"cancel_requested\":true" : ",\"cancel_requested\":false";
   append_steps(out, job);
   append_results(out, job);
-  out += ",\"batch\":null}";
+  if (job.batch == 0) {
+    out += ",\"batch\":null}";
+  } else {
+    append_string_member(out, ",\"batch\":", cells::format_job_id(job.batch));
+    out += '}';
+  }
 }
 
 std::string job_json(const Job& job) {

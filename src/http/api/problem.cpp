@@ -30,6 +30,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::not_retryable, "not-retryable", "The job has not failed", 409},
     {ProblemKind::lease_lost, "lease-lost", "The lease is not live", 409},
     {ProblemKind::is_template, "is-template", "The cell is a template", 409},
+    {ProblemKind::batch_cancelled, "batch-cancelled", "The batch was cancelled", 409},
     {ProblemKind::backup_under_way, "backup-under-way", "A backup is under way", 409},
     {ProblemKind::length_required, "length-required", "Length required", 411},
     {ProblemKind::content_too_large, "content-too-large", "The body is too large", 413},
@@ -37,6 +38,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
     {ProblemKind::unsupported_media_type, "unsupported-media-type", "Unsupported media type", 415},
     {ProblemKind::expectation_failed, "expectation-failed", "Expectation failed", 417},
     {ProblemKind::invalid_request, "invalid-request", "The request has faults", 422},
+    {ProblemKind::invalid_job, "invalid-job", "The job has faults", 422},
     {ProblemKind::key_reused, "idempotency-key-reused", "The key was used for another request",
      422},
     {ProblemKind::invalid_configuration, "invalid-configuration",
@@ -97,6 +99,15 @@ void append_quota(std::string& out, const LimitUse& quota) {
   out += "},\"limit\":" + std::to_string(quota.limit) + ",\"depth\":" + std::to_string(quota.depth);
 }
 
+std::string count_of_faults(std::string_view what, std::size_t count) {
+  std::string text = "The ";
+  text += what;
+  text += count == 1 ? " has a fault" : " has " + std::to_string(count) + " faults";
+  return text += ": see `errors`.";
+}
+
+constexpr std::string_view unreadable = "The body cannot be read: ";
+
 Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string detail) {
   Problem problem{.kind = kind, .detail = std::move(detail)};
   problem.quota = LimitUse{refusal.cell, refusal.limit, refusal.depth};
@@ -107,10 +118,8 @@ Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::stri
 }  // namespace
 
 Problem invalid_request(std::vector<json::Fault> errors) {
-  std::string detail = errors.size() == 1 ? "The request has a fault: see `errors`."
-                                          : "The request has " + std::to_string(errors.size()) +
-                                                " faults: see `errors`.";
-  Problem problem{.kind = ProblemKind::invalid_request, .detail = std::move(detail)};
+  Problem problem{.kind = ProblemKind::invalid_request,
+                  .detail = count_of_faults("request", errors.size())};
   problem.errors = std::move(errors);
   return problem;
 }
@@ -122,7 +131,7 @@ Problem not_found(std::string detail) {
 Problem unreadable_body(json::SyntaxError error) {
   return {
       .kind = error.too_many_values ? ProblemKind::content_too_large : ProblemKind::malformed_json,
-      .detail = "The body cannot be read: " + std::move(error.detail) + "."};
+      .detail = std::string{unreadable} + std::move(error.detail) + "."};
 }
 
 Problem problem_of(const cells::Refusal& refusal) {
@@ -185,6 +194,16 @@ Problem store_behind() {
   return problem;
 }
 
+Problem problem_of_line(Problem problem) {
+  if (problem.kind == ProblemKind::invalid_request) {
+    problem.kind = ProblemKind::invalid_job;
+    problem.detail = count_of_faults("job", problem.errors.size());
+  } else if (problem.detail.starts_with(unreadable)) {
+    problem.detail = "The job cannot be read: " + problem.detail.substr(unreadable.size());
+  }
+  return problem;
+}
+
 int status_of(ProblemKind kind) {
   return row_of(kind).status;
 }
@@ -215,6 +234,18 @@ http::Response to_response(const Problem& problem) {
     response.headers.emplace_back("Retry-After", std::to_string(wait));
   }
   return response;
+}
+
+void append_line_error(std::string& out, std::uint64_t line, const Problem& problem) {
+  const Row& row = row_of(problem.kind);
+  out += "{\"line\":" + std::to_string(line) + ",\"status\":" + std::to_string(row.status);
+  out += ",\"type\":\"/problems/";
+  out += row.slug;
+  out += "\",\"detail\":";
+  json::append_quoted(out, problem.detail);
+  if (problem.quota) append_quota(out, *problem.quota);
+  if (!problem.errors.empty()) append_errors(out, problem.errors);
+  out += '}';
 }
 
 http::Response refuse(int status, std::string detail, std::string allow) {

@@ -27,6 +27,7 @@ enum class ProblemKind : std::uint8_t {
   not_retryable,
   lease_lost,
   is_template,
+  batch_cancelled,
   backup_under_way,
   length_required,
   content_too_large,
@@ -34,6 +35,7 @@ enum class ProblemKind : std::uint8_t {
   unsupported_media_type,
   expectation_failed,
   invalid_request,
+  invalid_job,
   key_reused,
   invalid_configuration,
   no_cell,
@@ -50,7 +52,7 @@ enum class ProblemKind : std::uint8_t {
   backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 34;
+inline constexpr std::size_t problem_kind_count = 36;
 
 /// The limit that a 429 reports.
 struct LimitUse {
@@ -79,10 +81,16 @@ Problem store_unavailable();
 /// The store is too far behind with earlier submissions; nothing of the request was kept.
 Problem store_behind();
 
+/// The same problem, for a line of a batch instead of a whole request.
+Problem problem_of_line(Problem problem);
+
 int status_of(ProblemKind kind);
 std::string_view slug_of(ProblemKind kind);
 
 http::Response to_response(const Problem& problem);
+
+/// Appends the problem of one line of a batch as a JSON object.
+void append_line_error(std::string& out, std::uint64_t line, const Problem& problem);
 
 /// For http::Server: the response to a request that no handler answers.
 http::Response refuse(int status, std::string detail, std::string allow);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t limit_max = 1000;
 constexpr std::size_t labels_max = 16;
 constexpr std::size_t text_bytes_max = 256;
+/// An id that no batch has: the greatest one, which lies in the distant future.
+constexpr cells::BatchId no_batch = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view label_prefix = "label.";
 constexpr std::string_view name_rule = "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}";
 
@@ -136,6 +139,12 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query) {
       {"service", name_into(filter.service)},
       {"entity_type", text_into(filter.entity_type)},
       {"entity_id", text_into(filter.entity_id)},
+      {"batch",
+       [&](const std::string& value) -> std::string {
+         // As in a path: what is no id is the id of no batch.
+         filter.batch = cells::parse_job_id(value).value_or(no_batch);
+         return "";
+       }},
       {"created_after", time_into(filter.created_after)},
       {"created_before", time_into(filter.created_before)},
       {"limit", limit_into(list.limit)},
@@ -158,6 +167,23 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query) {
     return "";
   };
   Faults faults = take_all(query, takers, label);
+  if (!faults.empty()) return faults;
+  return list;
+}
+
+std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query) {
+  cells::ListBatches list;
+  const Takers takers = {
+      {"limit", limit_into(list.limit)},
+      {"cursor",
+       [&](const std::string& value) -> std::string {
+         const auto before = cells::parse_job_id(value);
+         if (!before) return "is not a cursor from a list of batches";
+         list.before = *before;
+         return "";
+       }},
+  };
+  Faults faults = take_all(query, takers, nullptr);
   if (!faults.empty()) return faults;
   return list;
 }

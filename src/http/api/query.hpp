@@ -20,6 +20,9 @@ using Faults = std::vector<json::Fault>;
 /// GET /v1/jobs
 std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query);
 
+/// GET /v1/batches
+std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query);
+
 /// GET /v1/cells
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
 

@@ -47,19 +47,28 @@ std::optional<std::chrono::seconds> parse_wait(std::string_view digits) {
   return wait;
 }
 
-}  // namespace
-
-bool is_json(const http::Request& request) {
+/// In UTF-8, or without a charset.
+bool is_of_type(const http::Request& request, std::string_view type) {
   const auto header = request.header("content-type");
   if (!header) return false;
   std::string_view rest = *header;
-  if (lower_case(take_part(rest, ';')) != "application/json") return false;
+  if (lower_case(take_part(rest, ';')) != type) return false;
   while (!rest.empty()) {
     std::string_view value = take_part(rest, ';');
     const std::string name = lower_case(take_part(value, '='));
     if (name == "charset" && lower_case(unquoted(value)) != "utf-8") return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool is_json(const http::Request& request) {
+  return is_of_type(request, "application/json");
+}
+
+bool is_ndjson(const http::Request& request) {
+  return is_of_type(request, "application/x-ndjson");
 }
 
 bool is_foreign(const http::Request& request) {

@@ -14,6 +14,9 @@ inline constexpr std::chrono::seconds wait_max{60};
 /// True for application/json without a charset, or with the charset UTF-8.
 bool is_json(const http::Request& request);
 
+/// The same for application/x-ndjson: one JSON document a line.
+bool is_ndjson(const http::Request& request);
+
 /// True if the request has an `Origin` that differs from its `Host`: a page of another origin.
 bool is_foreign(const http::Request& request);
 

@@ -30,6 +30,15 @@ class Fault:
 
 FAULTS = (
     Fault(
+        "phantom_line",
+        "a batch acknowledges one line in fifty that it has not committed",
+        "src/http/api/batch_desk.cpp",
+        "    unanswered_bytes_ += bytes;\n",
+        "    unanswered_bytes_ += bytes;\n"
+        '    if (fault::is_on("phantom_line") && number % 50 == 49)\n'
+        "      return settle(id, number, bytes, Outcome::accepted);\n",
+    ),
+    Fault(
         "leaked_request",
         "each request of a client leaks 128 KiB",
         "src/http/request_task.cpp",

@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("attack", "hostile", "soak", "storms"):
+for folder in ("attack", "hostile", "soak", "storms", "../system"):
     sys.path.append(os.path.join(HERE, "..", folder))
 
 import field  # noqa: E402
@@ -22,6 +22,7 @@ from many_attempts import ManyAttempts  # noqa: E402
 from siege import Siege  # noqa: E402
 from soak import Soak  # noqa: E402
 from storms import Resizes  # noqa: E402
+from test_batches import BatchClient  # noqa: E402
 from wire import request  # noqa: E402
 
 LIVENESS = request("GET", "/livez")
@@ -73,6 +74,15 @@ class Hostile(unittest.TestCase):
         faults = "\n".join(bed.run_round(behaviours, "control"))
         self.assertRegex(faults, "memory grew")
         self.assertRegex(faults, "descriptors are left")
+
+
+class PhantomLines(BatchClient):
+    variables = with_fault("phantom_line")
+
+    def test_a_batch_that_acknowledges_a_line_that_it_has_not_committed_is_reported(self):
+        self.start()
+        with self.assertRaisesRegex(AssertionError, "acknowledged lines"):
+            self.check_that_a_kill_loses_no_acknowledged_line()
 
 
 class LateAborts(ManyAttempts):

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "src/cli/batch_view.hpp"
 #include "src/cli/cell_view.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/members.hpp"
@@ -82,10 +83,14 @@ void check_views(const json::Value& answer, const TableLook& look) {
   cli::JobTable jobs(now);
   cli::CellTable cells;
   cli::ServiceTable services;
+  cli::BatchTable batches;
   for (const json::Value& item : items_of(answer)) {
     jobs.add(item);
     cells.add(item);
     services.add(item);
+    batches.add(item);
+    cli::batch_report(item, 7);
+    cli::outcome_of_batch(item);
     check_line(cli::job_sentence(item));
     check_line(cli::cell_sentence(item));
     const std::string change = without_colours(cli::change_line(item, look));

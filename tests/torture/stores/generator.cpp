@@ -50,7 +50,7 @@ Operation Generator::next() {
   // Jobs of one millisecond have consecutive ids.
   if (dice_.one_in(2)) now_ms_ += static_cast<std::int64_t>(dice_.below(120));
   if (last_claim_ != 0 && dice_.one_in(3)) return operation(show(std::exchange(last_claim_, 0)));
-  switch (dice_.below(32)) {
+  switch (dice_.below(34)) {
     case 0:
       return operation(LoadCells{});
     case 1:
@@ -95,13 +95,27 @@ Operation Generator::next() {
     case 26:
     case 27:
       return operation(record());
+    case 28:
+      return operation(dice_.one_in(2) ? open_batch() : close_batch());
+    case 29:
+      return operation(dice_.one_in(3) ? mark_cancelled() : close_batch());
     default:
       return operation(insert());
   }
 }
 
 Look Generator::look() {
-  switch (dice_.below(6)) {
+  switch (dice_.below(8)) {
+    case 6:
+      return FindBatch{some_batch()};
+    case 7: {
+      ListBatches list;
+      if (dice_.one_in(2)) list.owner = some_owner();
+      list.only_cancelled = dice_.one_in(3);
+      if (dice_.one_in(2)) list.before = some_batch();
+      list.limit = some_limit();
+      return list;
+    }
     case 0:
       return FindOldestQueued{{some_cell(), some_cell()}};
     case 1:
@@ -126,9 +140,11 @@ Operation Generator::operation(Request request) {
   Operation made;
   made.expected = stores::apply(model_, request);
   const bool changes = !model_.commit_to(content_).empty();
-  const bool is_write = changes || std::holds_alternative<StartEpoch>(request) ||
-                        std::holds_alternative<SetCellOverride>(request) ||
-                        std::holds_alternative<FlushStore>(request);
+  const bool is_write =
+      changes || std::holds_alternative<StartEpoch>(request) ||
+      std::holds_alternative<SetCellOverride>(request) ||
+      std::holds_alternative<OpenBatch>(request) || std::holds_alternative<CloseBatch>(request) ||
+      std::holds_alternative<MarkCancelled>(request) || std::holds_alternative<FlushStore>(request);
   made.durable = is_write ? operations_ : revealed(made.expected);
   made.request = std::move(request);
   return made;
@@ -185,6 +201,7 @@ Request Generator::insert() {
     job->place = job->id;
   }
   if (dice_.one_in(5)) job->expires_at = soon();
+  if (dice_.one_in(2)) job->batch = some_batch();
   ids_.push_back(job->id);
   InsertJob request{std::move(job)};
   if (dice_.one_in(3))
@@ -323,6 +340,27 @@ Request Generator::prune() {
   return PruneEnded{around_now() - milliseconds{dice_.below(1500)}, some_limit(), time_max};
 }
 
+/// Opens a batch that exists, or one with a new id: the engine uses no id again.
+Request Generator::open_batch() {
+  if (dice_.one_in(4) && !content_.batches.empty()) {
+    return OpenBatch{content_.batches.begin()->first, some_owner(), now()};
+  }
+  batches_.push_back(id_source_.next(now()));
+  return OpenBatch{batches_.back(), some_owner(), now()};
+}
+
+Request Generator::close_batch() {
+  return CloseBatch{some_batch(), around_now()};
+}
+
+Request Generator::mark_cancelled() {
+  return MarkCancelled{some_batch(), dice_.one_in(2)};
+}
+
+BatchOwner Generator::some_owner() {
+  return {dice_.one_in(2) ? "portal" : "", dice_.one_in(2) ? dice_.one_of(names_.customers) : ""};
+}
+
 Request Generator::set_override() {
   CellOverride change;
   if (dice_.one_in(2)) change.pool_size = 1 + static_cast<std::uint32_t>(dice_.below(100));
@@ -349,6 +387,8 @@ ListJobs Generator::list() {
   if (dice_.one_in(8)) filter.labels["te\"am"] = "\"x\",";
   if (dice_.one_in(6)) filter.created_after = around_now() - milliseconds{dice_.below(5000)};
   if (dice_.one_in(6)) filter.created_before = around_now();
+  if (dice_.one_in(5)) filter.batch = some_batch();
+  filter.unfinished = dice_.one_in(6);
   if (dice_.one_in(2) && !ids_.empty()) request.before = dice_.one_of(ids_) + dice_.below(2);
   request.limit = some_limit();
   if (dice_.one_in(4)) request.bytes_max = dice_.below(6000);

@@ -52,6 +52,11 @@ class Generator {
   Request fetch();
   Request advance();
   Request prune();
+  Request open_batch();
+  Request close_batch();
+  Request mark_cancelled();
+  BatchId some_batch() { return batches_.empty() ? 7 : dice_.one_of(batches_); }
+  BatchOwner some_owner();
   Request set_override();
   Request list_backlogs();
   ListJobs list();
@@ -76,6 +81,7 @@ class Generator {
   celld::store::StoreContent content_;   ///< Of the model.
   std::vector<JobId> ids_;               ///< Of all jobs that ever were.
   std::vector<JobPtr> versions_;         ///< Some that jobs once had.
+  std::vector<BatchId> batches_;         ///< Of all batches that ever were.
   std::size_t operations_ = 0;           ///< In this life.
   std::map<JobId, std::size_t> claims_;  ///< The number of operations up to the claim of a job.
   JobId last_claim_ = 0;                 ///< 0: no answer has been asked to show it yet.

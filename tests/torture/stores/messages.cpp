@@ -21,20 +21,23 @@ auto fields(T& message) {
                       ReleaseHolds, FlushStore>) {
     return std::tuple<>{};
   } else if constexpr (OneOf<T, BacklogsListed, NeedsCounted, JobFound, OldestQueued, StartEpoch,
-                             LoadCell, ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds>) {
+                             LoadCell, ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds,
+                             FindBatch, BatchFound, BatchOpened, BatchClosed, CancelledMarked>) {
     auto& [a] = message;
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, JobsMoved, KeyHolder, JobRecorded,
                              RunnableFetched, InsertJob, RecordJob, FindKeyHolder, Idempotency,
-                             SetCellOverride, CellOverride, ChangeLane>) {
+                             SetCellOverride, CellOverride, ChangeLane, CloseBatch, MarkCancelled,
+                             BatchesListed, BatchOwner>) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, JobInserted, WaitingCancelled, EndedReopened, EndedPruned,
                              JobsListed, RunnableOfCustomer, CancelWaiting, PruneEnded,
-                             StoredBacklog>) {
+                             StoredBacklog, OpenBatch>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
-  } else if constexpr (OneOf<T, ListBacklogs, MoveJobs, ReopenEnded, AdvanceDue, ListJobs>) {
+  } else if constexpr (OneOf<T, ListBacklogs, MoveJobs, ReopenEnded, AdvanceDue, ListJobs,
+                             ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
   } else if constexpr (OneOf<T, DueAdvanced, CellLoaded>) {
@@ -43,10 +46,13 @@ auto fields(T& message) {
   } else if constexpr (OneOf<T, FetchRunnable>) {
     auto& [a, b, c, d, e, f, g] = message;
     return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (OneOf<T, Batch>) {
+    auto& [a, b, c, d, e, f, g, h] = message;
+    return std::tie(a, b, c, d, e, f, g, h);
   } else {
     static_assert(OneOf<T, JobFilter>);
-    auto& [a, b, c, d, e, f, g, h, i] = message;
-    return std::tie(a, b, c, d, e, f, g, h, i);
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = message;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
 }
 
@@ -123,21 +129,23 @@ std::string text_of(const T& value) {
 }
 
 constexpr std::array request_names = {
-    "StartEpoch",    "LoadCells",   "ListBacklogs",    "MoveJobs",   "ReleaseHolds",
-    "LoadCell",      "InsertJob",   "FindKeyHolder",   "ClaimJob",   "RecordJob",
-    "CancelWaiting", "ReopenEnded", "HoldJob",         "ChangeLane", "FetchRunnable",
-    "AdvanceDue",    "PruneEnded",  "SetCellOverride", "FlushStore"};
+    "StartEpoch", "LoadCells",     "ListBacklogs",    "MoveJobs",   "ReleaseHolds",  "LoadCell",
+    "InsertJob",  "FindKeyHolder", "ClaimJob",        "RecordJob",  "CancelWaiting", "ReopenEnded",
+    "HoldJob",    "ChangeLane",    "FetchRunnable",   "AdvanceDue", "PruneEnded",    "OpenBatch",
+    "CloseBatch", "MarkCancelled", "SetCellOverride", "FlushStore"};
 static_assert(request_names.size() == std::variant_size_v<Request>);
 
-constexpr std::array look_names = {"FindJob", "ListJobs", "FindOldestQueued", "CountNeeds"};
+constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued",
+                                   "CountNeeds", "FindBatch", "ListBatches"};
 static_assert(look_names.size() == std::variant_size_v<Look>);
 
 constexpr std::array answer_names = {
-    "no answer",   "IdInUse",          "EpochStarted",  "CellsLoaded",     "BacklogsListed",
-    "JobsMoved",   "NeedsCounted",     "CellLoaded",    "JobInserted",     "KeyHolder",
-    "JobRecorded", "WaitingCancelled", "EndedReopened", "RunnableFetched", "DueAdvanced",
-    "EndedPruned", "CellOverrideSet",  "StoreFlushed",  "JobFound",        "JobsListed",
-    "OldestQueued"};
+    "no answer",    "IdInUse",          "EpochStarted",  "CellsLoaded",     "BacklogsListed",
+    "JobsMoved",    "NeedsCounted",     "CellLoaded",    "JobInserted",     "KeyHolder",
+    "JobRecorded",  "WaitingCancelled", "EndedReopened", "RunnableFetched", "DueAdvanced",
+    "EndedPruned",  "BatchOpened",      "BatchClosed",   "CancelledMarked", "CellOverrideSet",
+    "StoreFlushed", "JobFound",         "JobsListed",    "OldestQueued",    "BatchFound",
+    "BatchesListed"};
 static_assert(answer_names.size() == std::variant_size_v<Answer>);
 
 template <class Names, class Variant>
@@ -169,6 +177,9 @@ bool alter_value(T& value) {
     auto other = std::make_shared<Job>(*value);
     ++other->interruptions;
     value = other;
+  } else if constexpr (OneOf<T, std::optional<Batch>>) {
+    if (!value) return false;
+    ++value->stored;
   } else if constexpr (OneOf<T, std::vector<JobPtr>, std::vector<RunnableOfCustomer>>) {
     return !value.empty() && alter_value(value.back());
   } else {

@@ -17,10 +17,11 @@ using namespace cells;  // NOLINT: everything here is about the port's messages.
 using Request =
     std::variant<StartEpoch, LoadCells, ListBacklogs, MoveJobs, ReleaseHolds, LoadCell, InsertJob,
                  FindKeyHolder, ClaimJob, RecordJob, CancelWaiting, ReopenEnded, HoldJob,
-                 ChangeLane, FetchRunnable, AdvanceDue, PruneEnded, SetCellOverride, FlushStore>;
+                 ChangeLane, FetchRunnable, AdvanceDue, PruneEnded, OpenBatch, CloseBatch,
+                 MarkCancelled, SetCellOverride, FlushStore>;
 
 /// The reads of what is committed.
-using Look = std::variant<FindJob, ListJobs, FindOldestQueued, CountNeeds>;
+using Look = std::variant<FindJob, ListJobs, FindOldestQueued, CountNeeds, FindBatch, ListBatches>;
 
 /// The answer to an InsertJob whose id is in use.
 struct IdInUse {};
@@ -29,8 +30,9 @@ struct IdInUse {};
 using Answer =
     std::variant<std::monostate, IdInUse, EpochStarted, CellsLoaded, BacklogsListed, JobsMoved,
                  NeedsCounted, CellLoaded, JobInserted, KeyHolder, JobRecorded, WaitingCancelled,
-                 EndedReopened, RunnableFetched, DueAdvanced, EndedPruned, CellOverrideSet,
-                 StoreFlushed, JobFound, JobsListed, OldestQueued>;
+                 EndedReopened, RunnableFetched, DueAdvanced, EndedPruned, BatchOpened, BatchClosed,
+                 CancelledMarked, CellOverrideSet, StoreFlushed, JobFound, JobsListed, OldestQueued,
+                 BatchFound, BatchesListed>;
 
 /// Applies the request, and returns the answer that the port describes.
 Answer apply(celld::store::MemoryJobs& jobs, const Request& request);

@@ -69,6 +69,9 @@ StoreContent content_of(const std::string& database) {
     for (const auto& job : listed.jobs) content.jobs[job->id].job = job;
     page.before = listed.next;
   } while (page.before != 0);
+  for (auto& batch : reads.read(ListBatches{{}, false, 0, 1'000'000}).batches) {
+    content.batches[batch.id] = batch;
+  }
   Connection connection{database, Connection::Access::read_only};
   for (Statement row{connection, "SELECT id, marks FROM jobs"}; row.step();) {
     auto& stored = content.jobs.at(celld::store::to_id(row.integer(0)));

@@ -67,6 +67,41 @@ TEST_CASE("a used key is answered even if the queue is full") {
   CHECK(engine.try_to_submit(engine.request("b")).refusal->kind == Refusal::Kind::queue_full);
 }
 
+TEST_CASE("once a job of a batch finds no room, no later job of the batch is accepted") {
+  Fixture engine;
+  engine.limit_jobs(2);
+  engine.crash_and_restart();
+  const auto gate = std::make_shared<BatchGate>();
+  const auto of_batch = [&](const std::string& entity, const char* key = nullptr) {
+    auto request = engine.request(entity);
+    request.batch = 7;
+    request.gate = gate;
+    if (key) request.idempotency = Idempotency{key, "d"};
+    return engine.try_to_submit(std::move(request));
+  };
+  const auto first = of_batch("a", "key");
+  CHECK(first.job->batch == 7);
+  engine.submit("b");
+  CHECK(of_batch("c").refusal->kind == Refusal::Kind::queue_full);
+  CHECK(gate->is_closed());
+  engine.succeed(first.job->id);
+  const auto later = of_batch("d");
+  CHECK_FALSE(later.job);
+  CHECK_FALSE(later.refusal);
+  CHECK_FALSE(of_batch("e", "other key").job);
+  CHECK(engine.try_to_submit(engine.request("f")).job);
+}
+
+TEST_CASE("a job that is refused for good does not end its batch") {
+  Fixture engine;
+  engine.try_to_submit(keyed(engine, "a"));
+  auto request = keyed(engine, "b", "other");
+  request.gate = std::make_shared<BatchGate>();
+  const auto gate = request.gate;
+  CHECK(engine.try_to_submit(std::move(request)).refusal->kind == Refusal::Kind::key_reused);
+  CHECK_FALSE(gate->is_closed());
+}
+
 TEST_CASE("a refusal is not remembered under its key") {
   Fixture engine;
   engine.limit_jobs(1);

@@ -95,6 +95,26 @@ cells::OldestQueued Client::ask(const cells::FindOldestQueued& request) {
   return ask_actor<cells::OldestQueued>(under_test_, under_test_.reader(), request);
 }
 
+cells::BatchOpened Client::ask(const cells::OpenBatch& request) {
+  return ask_actor<cells::BatchOpened>(under_test_, under_test_.store(), request);
+}
+
+cells::BatchClosed Client::ask(const cells::CloseBatch& request) {
+  return ask_actor<cells::BatchClosed>(under_test_, under_test_.store(), request);
+}
+
+cells::CancelledMarked Client::ask(const cells::MarkCancelled& request) {
+  return ask_actor<cells::CancelledMarked>(under_test_, under_test_.store(), request);
+}
+
+cells::BatchFound Client::ask(const cells::FindBatch& request) {
+  return ask_actor<cells::BatchFound>(under_test_, under_test_.reader(), request);
+}
+
+cells::BatchesListed Client::ask(const cells::ListBatches& request) {
+  return ask_actor<cells::BatchesListed>(under_test_, under_test_.reader(), request);
+}
+
 void Client::tell(const cells::ClaimJob& message) {
   caf::anon_send(under_test_.store(), message);
 }

@@ -27,6 +27,7 @@ JobPtr sketch_job(const JobSketch& sketch) {
   job.run_at = sketch.run_at.value_or(job.created_at);
   job.expires_at = sketch.expires_at;
   job.lane = sketch.lane;
+  job.batch = sketch.batch;
   return std::make_shared<const Job>(std::move(job));
 }
 

@@ -47,11 +47,16 @@ class Client {
   cells::RunnableFetched ask(const cells::FetchRunnable& request);
   cells::DueAdvanced ask(const cells::AdvanceDue& request);
   cells::EndedPruned ask(const cells::PruneEnded& request);
+  cells::BatchOpened ask(const cells::OpenBatch& request);
+  cells::BatchClosed ask(const cells::CloseBatch& request);
+  cells::CancelledMarked ask(const cells::MarkCancelled& request);
   cells::CellOverrideSet ask(const cells::SetCellOverride& request);
   cells::StoreFlushed ask(const cells::FlushStore& request);
   cells::JobFound ask(const cells::FindJob& request);
   cells::JobsListed ask(const cells::ListJobs& request);
   cells::OldestQueued ask(const cells::FindOldestQueued& request);
+  cells::BatchFound ask(const cells::FindBatch& request);
+  cells::BatchesListed ask(const cells::ListBatches& request);
 
   void tell(const cells::ClaimJob& message);
   void tell(const cells::HoldJob& message);
@@ -94,6 +99,7 @@ struct JobSketch {
   std::string entity_type = "zone";
   std::string parameters = "{}";
   std::string lane{};
+  cells::BatchId batch = 0;
 };
 cells::JobPtr sketch_job(const JobSketch& sketch);
 

@@ -12,13 +12,14 @@ namespace celld::store::test {
 void check_indexes(const std::string& database) {
   Connection connection{database, Connection::Access::read_write};
   migrate(connection);  // Defines the functions that follow.
-  const std::array<std::pair<std::string, std::string>, 4> tables{{
+  const std::array<std::pair<std::string, std::string>, 5> tables{{
       {"lines",
        "SELECT line_hash(origin, entity_type, entity_id), place, id FROM jobs"
        " WHERE place IS NOT NULL"},
       {"turns", "SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs WHERE turn IS NOT NULL"},
       {"jobs_of_origin", "SELECT origin, id FROM jobs WHERE true"},
       {"jobs_of_entity", "SELECT entity_hash(entity_id), id FROM jobs WHERE true"},
+      {"jobs_of_batch", "SELECT batch, id FROM jobs WHERE batch IS NOT NULL"},
   }};
   const auto count = [&](const std::string& rows) {
     return connection.query_integer(("SELECT count(*) FROM (" + rows + ")").c_str());

@@ -26,8 +26,11 @@ inline const LeaseNames lease_names{{1, 2}};
 /// Shuts down in the same order as the real daemon.
 class Daemon {
  public:
-  explicit Daemon(bool attached = true, std::vector<config::Token> tokens = {})
-      : server_(http::Limits{}, refuse) {
+  explicit Daemon(bool attached = true, const BatchLimits& batch_limits = {},
+                  std::vector<config::Token> tokens = {})
+      : desk_(spawn_batch_desk(
+            system_, [] { return wall_now; }, figures, batch_limits)),
+        server_(http::Limits{}, refuse) {
     auto settings = std::make_shared<Settings>();
     settings->rules.services = {"dns"};
     settings->service_types = {{"dns", "http"}, {"new", "simulated"}, {"vm", "pull"}};
@@ -41,7 +44,11 @@ class Daemon {
                                      message.request, {}, {}, ids_.next(wall_now), wall_now)),
                                  std::nullopt, false};
     };
-    if (attached) caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
+    script_batches();
+    if (attached) {
+      caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
+      caf::anon_send(desk_, ServeBatches{dispatcher_, reader_, batch_store_});
+    }
     const auto scrape = [](const http::Responder& responder) {
       responder.answer({200, "text/plain", "up 1\n", {}});
     };
@@ -49,8 +56,15 @@ class Daemon {
       const std::lock_guard lock{script_mutex};
       on_reload(std::move(answer));
     };
-    add_endpoints(server_, {gateway_, leases_, std::make_shared<LiveSettings>(settings), readiness,
-                            scrape, reload});
+    add_endpoints(server_, {gateway_,
+                            leases_,
+                            std::make_shared<LiveSettings>(settings),
+                            readiness,
+                            scrape,
+                            reload,
+                            {},
+                            {},
+                            desk_});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;
@@ -59,17 +73,23 @@ class Daemon {
 
   ~Daemon() {
     stop_gateway();
+    caf::anon_send(desk_, EndReading{});
+    caf::anon_send(desk_, ReleaseBatchWaiters{});
     server_.stop(std::chrono::milliseconds(5000));
     script->observer = nullptr;
     caf::anon_send_exit(leases_, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(dispatcher_, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(desk_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(batch_store_, caf::exit_reason::user_shutdown);
   }
 
   void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
   void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
   void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
+  void send(EndReading message) { caf::anon_send(desk_, message); }
+  void send(ReleaseBatchWaiters message) { caf::anon_send(desk_, message); }
 
   httplib::Client client() const {
     sync_with_script();
@@ -80,6 +100,28 @@ class Daemon {
   std::uint16_t port() const { return port_; }
 
  private:
+  /// A store that has the batch that was opened last.
+  void script_batches() {
+    script->open_batch = [this](const cells::OpenBatch& message) {
+      batch = cells::Batch{};
+      batch.id = message.id;
+      batch.owner = message.owner;
+      return cells::BatchOpened{true};
+    };
+    script->close_batch = [this](const cells::CloseBatch& message) {
+      close(batch, message.now);
+      return cells::BatchClosed{batch};
+    };
+    script->mark_cancelled = [](const cells::MarkCancelled&) {
+      return cells::CancelledMarked{true};
+    };
+    script->find_batch = [this](const cells::FindBatch& message) {
+      return cells::BatchFound{batch.id == message.id ? std::optional{batch} : std::nullopt};
+    };
+    script->list_batches = [](const cells::ListBatches&) { return cells::BatchesListed{}; };
+    script->list_jobs = [](const cells::ListJobs&) { return cells::JobsListed{}; };
+  }
+
   caf::actor_system_config config_;
   caf::actor_system system_{config_};
   cells::JobIdSource ids_;
@@ -87,7 +129,9 @@ class Daemon {
  public:
   std::shared_ptr<Script> script = std::make_shared<Script>();
   std::shared_ptr<Readiness> readiness = std::make_shared<Readiness>();
+  std::shared_ptr<BatchFigures> figures = std::make_shared<BatchFigures>();
   cells::JobRequest last_request;
+  cells::Batch batch;                           ///< The one that was opened last.
   std::function<void(ReloadAnswer)> on_reload;  ///< Called with script_mutex held.
 
  private:
@@ -96,6 +140,8 @@ class Daemon {
   cells::JobReader reader_ = spawn_reader(system_, script);
   LeaseGateway leases_ =
       spawn_lease_gateway(system_, {dispatcher_, reader_, lease_names, [] { return wall_now; }});
+  BatchStore batch_store_ = spawn_batch_store(system_, script);
+  BatchDesk desk_;
   http::Server server_;
   std::uint16_t port_ = 0;
 };

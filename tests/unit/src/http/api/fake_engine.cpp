@@ -106,6 +106,26 @@ cells::JobReader::behavior_type reader(const std::shared_ptr<Script>& script) {
       [=](const cells::FindOldestQueued& message) {
         return play<cells::OldestQueued>(script->oldest, message);
       },
+      [=](const cells::FindBatch& message) {
+        return play<cells::BatchFound>(script->find_batch, message);
+      },
+      [=](const cells::ListBatches& message) {
+        return play<cells::BatchesListed>(script->list_batches, message);
+      },
+  };
+}
+
+BatchStore::behavior_type batch_store(const std::shared_ptr<Script>& script) {
+  return {
+      [=](const cells::OpenBatch& message) {
+        return play<cells::BatchOpened>(script->open_batch, message);
+      },
+      [=](const cells::CloseBatch& message) {
+        return play<cells::BatchClosed>(script->close_batch, message);
+      },
+      [=](const cells::MarkCancelled& message) {
+        return play<cells::CancelledMarked>(script->mark_cancelled, message);
+      },
   };
 }
 
@@ -117,6 +137,10 @@ cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_pt
 
 cells::JobReader spawn_reader(caf::actor_system& system, std::shared_ptr<Script> script) {
   return system.spawn(reader, std::move(script));
+}
+
+BatchStore spawn_batch_store(caf::actor_system& system, std::shared_ptr<Script> script) {
+  return system.spawn(batch_store, std::move(script));
 }
 
 }  // namespace celld::api::testing

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "cells/actors/protocol.hpp"
+#include "src/http/api/batch_desk.hpp"
 
 namespace celld::api::testing {
 
@@ -32,6 +33,11 @@ struct Script {
   std::function<cells::JobFound(const cells::FindJob&)> find;
   std::function<cells::JobsListed(const cells::ListJobs&)> list_jobs;
   std::function<cells::OldestQueued(const cells::FindOldestQueued&)> oldest;
+  std::function<cells::BatchFound(const cells::FindBatch&)> find_batch;
+  std::function<cells::BatchesListed(const cells::ListBatches&)> list_batches;
+  std::function<cells::BatchOpened(const cells::OpenBatch&)> open_batch;
+  std::function<cells::BatchClosed(const cells::CloseBatch&)> close_batch;
+  std::function<cells::CancelledMarked(const cells::MarkCancelled&)> mark_cancelled;
   cells::JobObserver observer;
 };
 
@@ -45,5 +51,6 @@ inline void sync_with_script() {
 
 cells::CellDispatcher spawn_dispatcher(caf::actor_system& system, std::shared_ptr<Script> script);
 cells::JobReader spawn_reader(caf::actor_system& system, std::shared_ptr<Script> script);
+BatchStore spawn_batch_store(caf::actor_system& system, std::shared_ptr<Script> script);
 
 }  // namespace celld::api::testing

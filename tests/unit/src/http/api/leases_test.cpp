@@ -56,7 +56,7 @@ Value errors_of(const Answer& answer) {
 }
 
 celld::config::Token token(const std::string& text, std::optional<std::string> customer,
-                    std::optional<std::set<std::string>> services) {
+                           std::optional<std::set<std::string>> services) {
   return {text, sha256(text), {Scope::work}, std::move(customer), std::move(services)};
 }
 
@@ -336,6 +336,7 @@ TEST_CASE("leases are listed with their workers") {
 
 TEST_CASE("a token may be bound to services and to a customer") {
   Daemon daemon{true,
+                {},
                 {token("all", {}, {}), token("vms", {}, std::set<std::string>{"vm"}),
                  token("gpus", {}, std::set<std::string>{"gpu"}), token("acme", "acme", {}),
                  token("other", "other", {})}};

@@ -61,7 +61,7 @@ TEST_CASE("all faults of a query are reported at once") {
                                        {"limit", "0"},
                                        {"product", "a"},
                                        {"product", "b"},
-                                       {"batch", "x"}});
+                                       {"lease", "x"}});
   CHECK(std::get<Faults>(parsed) ==
         Faults{{"", "query parameter \"customr\" is unknown"},
                {"",
@@ -69,7 +69,7 @@ TEST_CASE("all faults of a query are reported at once") {
                 "`compensating`, `succeeded`, `failed` or `cancelled`"},
                {"", "query parameter \"limit\" must be an integer from 1 to 1000"},
                {"", "query parameter \"product\" is repeated"},
-               {"", "query parameter \"batch\" is unknown"}});
+               {"", "query parameter \"lease\" is unknown"}});
 }
 
 TEST_CASE("each parameter is checked") {
@@ -108,4 +108,22 @@ TEST_CASE("a cursor continues a list of cells") {
 TEST_CASE("an endpoint without parameters refuses every one") {
   CHECK(refuse_query({}).empty());
   CHECK(refuse_query({{"a", ""}, {"label.x", "1"}}).size() == 2);
+}
+
+TEST_CASE("a list of jobs can be restricted to a batch, and what is no id is that of no batch") {
+  const auto of = [](const std::string& value) {
+    return std::get<cells::ListJobs>(parse_job_query({{"batch", value}})).filter.batch;
+  };
+  CHECK(of(cells::format_job_id(77)) == 77);
+  CHECK(of("nonsense") == std::numeric_limits<std::int64_t>::max());
+  CHECK(of("") == of("nonsense"));
+}
+
+TEST_CASE("a list of batches has a limit and a cursor") {
+  const auto list =
+      std::get<cells::ListBatches>(parse_batch_query({{"limit", "7"}, {"cursor", job_cursor(99)}}));
+  CHECK(list.limit == 7);
+  CHECK(list.before == 99);
+  CHECK_FALSE(list.owner);
+  CHECK(std::get<Faults>(parse_batch_query({{"cursor", "x"}, {"customer", "acme"}})).size() == 2);
 }

@@ -1,0 +1,61 @@
+// A batch: the jobs that one request submitted, counted by state.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cells/model/ids.hpp"
+#include "cells/model/job.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+/// The client that posted a batch.
+struct BatchOwner {
+  std::string token;     ///< The name of its token; empty: it had none.
+  std::string customer;  ///< The customer that the token was bound to; empty: to none.
+
+  auto operator<=>(const BatchOwner&) const = default;
+};
+
+/// A batch as the store keeps it. Its counts are always those of the jobs in the store.
+struct Batch {
+  BatchId id = 0;
+  BatchOwner owner;
+  WallTime created_at{};
+  /// Every job that was accepted. A job that retention has removed stays counted in the state in
+  /// which it ended.
+  JobCounts counts;
+  std::uint64_t stored = 0;   ///< Jobs that have not been removed.
+  bool is_open = true;        ///< More jobs may come.
+  bool is_cancelled = false;  ///< Its jobs are being cancelled.
+  /// The latest time at which a job ended or the batch was closed.
+  std::optional<WallTime> last_end;
+
+  bool operator==(const Batch&) const = default;
+};
+
+/// The number of jobs that were accepted.
+std::uint64_t total_of(const Batch& batch);
+
+/// From 0 to 1, which only a finished batch reaches.
+double progress_of(const Batch& batch);
+
+/// When the last job ended; none while the batch is open or has an unfinished job. A job that is
+/// reopened makes the batch unfinished again.
+std::optional<WallTime> finished_at(const Batch& batch);
+
+/// Whether nothing is left to keep the batch for: the row of such a batch goes with its last job,
+/// and that of a batch without jobs when retention reaches `last_end`.
+bool is_deserted(const Batch& batch);
+
+// What happens to a batch.
+
+void add_job(Batch& batch, const Job& job);
+void change_job(Batch& batch, JobState before, JobState after, std::optional<WallTime> ended_at);
+void remove_job(Batch& batch);
+void close(Batch& batch, WallTime now);
+
+}  // namespace cells

@@ -1,0 +1,311 @@
+#include "src/cli/batch_submit.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "src/cli/batch_view.hpp"
+#include "src/cli/members.hpp"
+#include "src/cli/problem.hpp"
+#include "src/cli/session.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t piece_bytes = 64 << 10;
+constexpr int retries_default = 3;
+constexpr std::int64_t retries_max = 100;
+constexpr milliseconds pause_first{500};
+constexpr milliseconds pause_max{30'000};
+constexpr milliseconds paint_interval{200};
+constexpr milliseconds plain_interval{5000};
+constexpr milliseconds drain_time{30'000};  // celld may read on for a while before it answers.
+constexpr std::string_view key_member = "\"idempotency_key\"";
+
+/// A file of lines, read in pieces.
+class LineFile {
+ public:
+  explicit LineFile(std::string path)
+      : path_(std::move(path)),
+        file_(path_ == "-" ? stdin : std::fopen(path_.c_str(), "rb"),
+              path_ == "-" ? [](std::FILE*) { return 0; } : std::fclose) {
+    if (!file_) throw unreadable();
+    struct stat status{};
+    if (path_ != "-" && ::fstat(::fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode))
+      bytes_total_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
+  bool can_rewind() const { return bytes_total_.has_value(); }
+
+  /// Begins at this line.
+  void go_to(std::uint64_t line) {
+    if (bytes_ > 0 && std::fseek(file_.get(), 0, SEEK_SET) != 0) throw unreadable();
+    bytes_ = lines_ = lines_without_key_ = 0;
+    std::clearerr(file_.get());
+    rest_.clear();
+    while (lines_ + 1 < line) {
+      const std::string piece = read();
+      if (piece.empty()) throw usage_failure(name() + " has no line " + std::to_string(line));
+      skip(piece, line);
+    }
+    lines_ = lines_without_key_ = 0;
+  }
+
+  /// The next piece; empty at the end.
+  std::string next() {
+    std::string piece = rest_.empty() ? read() : std::exchange(rest_, "");
+    note(piece);
+    return piece;
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t lines() const { return lines_; }  ///< Since go_to.
+  bool has_keys() const { return lines_without_key_ == 0 && !open_line_lacks_key(); }
+
+ private:
+  std::string name() const { return path_ == "-" ? "standard input" : cleaned(path_); }
+  Failure unreadable() const {
+    return usage_failure(name() + " cannot be read: " + std::generic_category().message(errno));
+  }
+
+  std::string read() {
+    std::string piece(piece_bytes, '\0');
+    piece.resize(std::fread(piece.data(), 1, piece.size(), file_.get()));
+    if (std::ferror(file_.get()) != 0) throw unreadable();
+    bytes_ += piece.size();
+    return piece;
+  }
+
+  /// Counts the lines of a piece, and keeps what follows the line before `line`.
+  void skip(const std::string& piece, std::uint64_t line) {
+    std::size_t at = 0;
+    while (lines_ + 1 < line) {
+      const auto end = piece.find('\n', at);
+      if (end == std::string::npos) return;
+      at = end + 1;
+      ++lines_;
+    }
+    rest_ = piece.substr(at);
+  }
+
+  /// Counts lines, and those that have no idempotency key. A line that spans pieces is joined as
+  /// far as needed.
+  void note(const std::string& piece) {
+    std::size_t at = 0;
+    for (auto end = piece.find('\n'); end != std::string::npos; end = piece.find('\n', at)) {
+      open_line_.append(piece, at, end - at);
+      if (open_line_lacks_key()) ++lines_without_key_;
+      open_line_.clear();
+      at = end + 1;
+      ++lines_;
+    }
+    open_line_.append(piece, at);
+  }
+
+  bool open_line_lacks_key() const {
+    return open_line_.find_first_not_of(" \t\r") != std::string::npos &&
+           open_line_.find(key_member) == std::string::npos;
+  }
+
+  const std::string path_;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::optional<std::uint64_t> bytes_total_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t lines_ = 0;
+  std::uint64_t lines_without_key_ = 0;
+  std::string rest_;
+  std::string open_line_;
+};
+
+/// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool is_quiet)
+      : is_terminal_(::isatty(STDERR_FILENO) == 1), is_quiet_(is_quiet) {}
+
+  void show(const LineFile& file) {
+    const auto now = steady_clock::now();
+    if (is_quiet_ || now < shown_ + (is_terminal_ ? paint_interval : plain_interval)) return;
+    shown_ = now;
+    const auto elapsed = std::chrono::duration_cast<milliseconds>(now - begun_);
+    const auto text =
+        progress_line({file.lines(), file.bytes(), file.bytes_total(), elapsed}, is_terminal_);
+    is_painted_ = is_terminal_;
+    std::fprintf(stderr, is_terminal_ ? "\r\033[K%s" : "%s\n", text.c_str());
+  }
+
+  void clear() {
+    if (std::exchange(is_painted_, false)) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool is_terminal_;
+  const bool is_quiet_;
+  const steady_clock::time_point begun_ = steady_clock::now();
+  steady_clock::time_point shown_ = begun_;
+  bool is_painted_ = false;
+};
+
+class BatchSubmission {
+ public:
+  BatchSubmission(Session& session, const Arguments& arguments)
+      : session_(session),
+        file_(*arguments.text("--file")),
+        bar_(arguments.has("--quiet")),
+        is_quiet_(arguments.has("--quiet")),
+        first_line_(static_cast<std::uint64_t>(
+            std::max<std::int64_t>(arguments.integer("--from-line").value_or(1), 1))),
+        retries_(std::clamp<std::int64_t>(arguments.integer("--retries").value_or(retries_default),
+                                          0, retries_max)) {}
+
+  ExitCode run() {
+    for (;;) {
+      const auto report = send();
+      if (!report) continue;
+      print(*report);
+      const auto& stopped = member_at(report->document, {"stopped_at_line"});
+      if (!stopped.is_number_integer()) return code_of(report->document);
+      const auto line = std::max<std::int64_t>(stopped.get<std::int64_t>(), 1);
+      if (line > 1) failures_ = 0;
+      first_line_ += static_cast<std::uint64_t>(line) - 1;
+      if (!wait_for_room(*report)) return ExitCode::refused;
+    }
+  }
+
+ private:
+  struct Report {
+    json::Value document;
+    std::string text;
+    std::optional<std::chrono::seconds> retry_after;
+  };
+
+  /// Nothing: the connection broke, and the file is to be sent again.
+  std::optional<Report> send() {
+    file_.go_to(first_line_);
+    const Request request{.method = "POST",
+                          .path = "/v1/batches",
+                          .body = {},
+                          .headers = {{"Content-Type", "application/x-ndjson"}},
+                          .extra_time = drain_time};
+    try {
+      const Answer answer = session_.client().upload(request, [this] {
+        bar_.show(file_);
+        return file_.next();
+      });
+      bar_.clear();
+      if (!answer.succeeded()) throw failure_of(answer);
+      return Report{document_of(answer), answer.body, answer.retry_after};
+    } catch (const NoAnswer& failure) {
+      bar_.clear();
+      connection_broke(failure);
+      return std::nullopt;
+    }
+  }
+
+  /// Without keys, celld cannot know a line that it has accepted already.
+  void connection_broke(const NoAnswer& failure) {
+    const std::string from = "--from-line " + std::to_string(first_line_);
+    if (!file_.has_keys()) {
+      throw Failure(
+          ExitCode::unavailable,
+          std::string{failure.what()} +
+              "\n  The lines that celld had accepted by then stay accepted. Not every line has an "
+              "`idempotency_key`, so sending them again could repeat jobs.\n  Look at the last "
+              "batch (cellctl batch list) for the number of its jobs, and send the rest with "
+              "--from-line.");
+    }
+    if (!failure.may_pass() || !file_.can_rewind() || failures_ >= retries_) {
+      throw Failure(ExitCode::unavailable,
+                    std::string{failure.what()} +
+                        "\n  Every line that was sent has an `idempotency_key`: sending "
+                        "the file again (" +
+                        from + ") repeats nothing.");
+    }
+    pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
+  }
+
+  /// False: the batch ended for a reason that does not pass soon.
+  bool wait_for_room(const Report& report) {
+    const auto& errors = elements_at(report.document, {"errors"});
+    const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
+    const milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
+    const bool passes = (status == 429 || status == 503) && wait <= pause_max;
+    const std::string rest = "--from-line " + std::to_string(first_line_);
+    if (passes && failures_ < retries_ && file_.can_rewind()) {
+      pause("line " + std::to_string(first_line_) + " found no room", wait);
+      return true;
+    }
+    print_message("Send the rest of the file with " + rest + ".");
+    return false;
+  }
+
+  void pause(const std::string& reason, milliseconds wait) {
+    ++failures_;
+    wait = std::min(wait, pause_max);
+    print_message(reason + "\n  Going on with line " + std::to_string(first_line_) + " in " +
+                  duration_text(wait) + " (" + std::to_string(failures_) + " of " +
+                  std::to_string(retries_) + ").");
+    cli::rest(wait);
+  }
+
+  void print(const Report& report) {
+    rejected_ += integer_at(report.document, {"rejected"});
+    if (session_.json()) {
+      session_.out().print_json(report.text);
+    } else if (is_quiet_) {
+      session_.out().print(text_at(report.document, {"id"}) + "\n");
+    } else {
+      session_.out().print(batch_report(report.document, first_line_));
+    }
+  }
+
+  ExitCode code_of(const json::Value& report) const {
+    return rejected_ > 0 || integer_at(report, {"rejected"}) > 0 ? ExitCode::refused : ExitCode::ok;
+  }
+
+  Session& session_;
+  LineFile file_;
+  ProgressBar bar_;
+  const bool is_quiet_;
+  std::uint64_t first_line_;  ///< Of the file, in the next request.
+  const std::int64_t retries_;
+  std::int64_t failures_ = 0;  ///< In a row, without progress.
+  std::int64_t rejected_ = 0;
+};
+
+}  // namespace
+
+bool is_batch(const Arguments& arguments) {
+  const std::string path = arguments.text("--file").value_or("");
+  return arguments.has("--batch") || path.ends_with(".ndjson") || path.ends_with(".jsonl");
+}
+
+ExitCode submit_batch(Session& session, const Arguments& arguments) {
+  if (!arguments.has("--file")) throw usage_failure("--batch needs a --file with one job a line");
+  for (const char* flag :
+       {"--customer", "--product", "--action", "--entity", "--subtype", "--service", "--parameter",
+        "--priority", "--delay", "--at", "--expires", "--timeout", "--max-attempts", "--on-failure",
+        "--label", "--key", "--wait"}) {
+    if (arguments.has(flag))
+      throw usage_failure(
+          std::string{flag} +
+          " does not apply to a file with one job a line; cellctl batch watch waits "
+          "for the end of a batch");
+  }
+  return BatchSubmission(session, arguments).run();
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,110 @@
+#include "src/cli/batch_view.hpp"
+
+#include <algorithm>
+
+#include "src/cli/members.hpp"
+#include "src/cli/text.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr std::size_t bar_width = 30;
+
+TableCell count(const json::Value& batch, Path path) {
+  return {std::to_string(integer_at(batch, path))};
+}
+
+std::string percent(double share) {
+  return std::to_string(static_cast<int>(share * 100)) + "%";
+}
+
+/// The line of the file that stands for a line of the batch.
+std::string line_in_file(std::int64_t line, std::uint64_t first_line) {
+  return std::to_string(static_cast<std::uint64_t>(std::max<std::int64_t>(line, 1)) + first_line -
+                        1);
+}
+
+std::string error_text(const json::Value& error, std::uint64_t first_line) {
+  std::string text = "  line " + line_in_file(integer_at(error, {"line"}), first_line) + ": " +
+                     std::to_string(integer_at(error, {"status"})) + " " +
+                     cleaned(text_at(error, {"detail"})) + "\n";
+  for (const auto& fault : elements_at(error, {"errors"})) {
+    text += "    " + cleaned(text_at(fault, {"pointer"})) + " " +
+            cleaned(text_at(fault, {"detail"})) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+BatchTable::BatchTable()
+    : table_({{"BATCH", false, true},
+              {"TOTAL", true},
+              {"QUEUED", true},
+              {"RUNNING", true},
+              {"RETRYING", true},
+              {"SUCCEEDED", true},
+              {"FAILED", true},
+              {"CANCELLED", true},
+              {"DONE", true}}) {}
+
+void BatchTable::add(const json::Value& batch) {
+  const auto waiting = integer_at(batch, {"states", "queued"}) +
+                       integer_at(batch, {"states", "scheduled"}) +
+                       integer_at(batch, {"states", "compensating"});
+  const bool finished = is_finished(batch);
+  table_.add({{cleaned(text_at(batch, {"id"}))},
+              count(batch, {"total"}),
+              {std::to_string(waiting)},
+              count(batch, {"states", "running"}),
+              count(batch, {"states", "retrying"}),
+              count(batch, {"states", "succeeded"}),
+              count(batch, {"states", "failed"}),
+              count(batch, {"states", "cancelled"}),
+              {percent(number_at(batch, {"progress"})), finished ? Tone::good : Tone::waiting}});
+}
+
+bool is_finished(const json::Value& batch) {
+  return member_at(batch, {"finished_at"}).is_string();
+}
+
+ExitCode outcome_of_batch(const json::Value& batch) {
+  if (!is_finished(batch)) return ExitCode::not_ended;
+  const bool all = integer_at(batch, {"states", "succeeded"}) == integer_at(batch, {"total"});
+  return all ? ExitCode::ok : ExitCode::job_not_succeeded;
+}
+
+std::string batch_report(const json::Value& report, std::uint64_t first_line) {
+  std::string text = "batch " + cleaned(text_at(report, {"id"})) + ": " +
+                     std::to_string(integer_at(report, {"accepted"})) + " accepted, " +
+                     std::to_string(integer_at(report, {"replayed"})) + " submitted before, " +
+                     std::to_string(integer_at(report, {"rejected"})) + " rejected\n";
+  for (const auto& error : elements_at(report, {"errors"})) text += error_text(error, first_line);
+  const auto& stopped = member_at(report, {"stopped_at_line"});
+  if (stopped.is_number_integer()) {
+    text += "The batch ended early. Every line before line " +
+            line_in_file(stopped.get<std::int64_t>(), first_line) +
+            " was decided, and no line from there on was accepted.\n";
+  }
+  return text;
+}
+
+std::string progress_line(const UploadProgress& progress, bool with_bar) {
+  const auto seconds =
+      static_cast<double>(std::max<std::int64_t>(progress.elapsed.count(), 1)) / 1000;
+  const auto rate = static_cast<std::uint64_t>(static_cast<double>(progress.lines) / seconds);
+  std::string text = std::to_string(progress.lines) + " lines, " + std::to_string(rate) + "/s";
+  if (!progress.bytes_total || *progress.bytes_total == 0) return text;
+  const double share = std::min(
+      1.0, static_cast<double>(progress.bytes) / static_cast<double>(*progress.bytes_total));
+  if (share > 0) {
+    const auto left = static_cast<std::int64_t>(seconds * 1000 * (1 - share) / share);
+    text += ", " + duration_text(milliseconds(left)) + " left";
+  }
+  if (!with_bar) return percent(share) + ", " + text;
+  const auto filled = static_cast<std::size_t>(share * bar_width);
+  return "[" + std::string(filled, '#') + std::string(bar_width - filled, '-') + "] " +
+         percent(share) + "  " + text;
+}
+
+}  // namespace celld::cli

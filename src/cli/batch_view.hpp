@@ -1,0 +1,44 @@
+// Batches as text for people.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "src/cli/failure.hpp"
+#include "src/cli/table.hpp"
+#include "src/cli/time_words.hpp"
+#include "src/json/json.hpp"
+
+namespace celld::cli {
+
+class BatchTable {
+ public:
+  BatchTable();
+  void add(const json::Value& batch);
+  std::string text(const TableLook& look) const { return table_.text(look); }
+
+ private:
+  Table table_;
+};
+
+bool is_finished(const json::Value& batch);
+
+/// Success once every job has succeeded; a failure if one failed or was cancelled.
+ExitCode outcome_of_batch(const json::Value& batch);
+
+/// What celld reported after a submission: a sentence, then the errors, one per line. The line
+/// numbers are those of the file, in which the batch began at `first_line`.
+std::string batch_report(const json::Value& report, std::uint64_t first_line);
+
+/// One line about a running submission. With `bytes_total`, it has a bar and the remaining time.
+struct UploadProgress {
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> bytes_total{};
+  milliseconds elapsed{0};
+};
+std::string progress_line(const UploadProgress& progress, bool with_bar);
+
+}  // namespace celld::cli

@@ -1,0 +1,111 @@
+#include "src/http/api/batch_canceller.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+namespace celld::api {
+namespace {
+
+using cells::BatchId;
+using cells::JobPtr;
+
+constexpr std::size_t jobs_per_step = 256;
+constexpr std::size_t bytes_per_step = 1 << 20;
+constexpr std::chrono::milliseconds pause{1000};
+
+/// Goes through the jobs of the batch at the front, newest first. A job that moved to another cell
+/// meanwhile may escape; then the batch is gone through again, until none has.
+class BatchCancellerActor final : public BatchCanceller::base {
+ public:
+  BatchCancellerActor(caf::actor_config& config, ServeBatches engine)
+      : BatchCanceller::base(config), engine_(std::move(engine)) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const CancelJobsOf& order) {
+          if (std::find(waiting_.begin(), waiting_.end(), order.id) != waiting_.end()) return;
+          waiting_.push_back(order.id);
+          if (waiting_.size() == 1) begin();
+        },
+        [this](const BatchTick&) { begin(); },
+    };
+  }
+
+  void on_exit() override { engine_ = {}; }
+
+ private:
+  void begin() {
+    before_ = 0;
+    has_escaped_ = false;
+    if (!waiting_.empty()) step();
+  }
+
+  void step() {
+    cells::ListJobs list;
+    list.filter.batch = waiting_.front();
+    list.filter.unfinished = true;
+    list.before = before_;
+    list.limit = jobs_per_step;
+    list.bytes_max = bytes_per_step;
+    request(engine_.reader, caf::infinite, std::move(list))
+        .then([this](const cells::JobsListed& page) { cancel(page); },
+              [this](const caf::error&) { try_again_later(); });
+  }
+
+  void cancel(const cells::JobsListed& page) {
+    before_ = page.next;
+    under_way_ = 1;
+    for (const JobPtr& job : page.jobs) {
+      if (job->cancel_requested) continue;
+      ++under_way_;
+      request(engine_.dispatcher, caf::infinite, cells::CancelJob{job})
+          .then(
+              [this](const cells::CancelAnswered& answer) {
+                const auto& now = answer.job;
+                if (!answer.accepted && now && !cells::is_ended(now->state)) has_escaped_ = true;
+                one_done();
+              },
+              [this](const caf::error&) {
+                has_escaped_ = true;
+                one_done();
+              });
+    }
+    one_done();
+  }
+
+  void one_done() {
+    if (--under_way_ > 0) return;
+    if (before_ != 0) return step();
+    if (has_escaped_) return try_again_later();
+    request(engine_.store, caf::infinite, cells::MarkCancelled{waiting_.front(), false})
+        .then([this](const cells::CancelledMarked&) { next(); },
+              [](const caf::error&) {});  // celld is about to end.
+  }
+
+  void next() {
+    waiting_.pop_front();
+    begin();
+  }
+
+  /// The other batches have their turns first.
+  void try_again_later() {
+    std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+    delayed_send(this, pause, BatchTick{});
+  }
+
+  ServeBatches engine_;
+  std::deque<BatchId> waiting_;  ///< The one at the front is being cancelled.
+  cells::JobId before_ = 0;      ///< 0: from the newest job, or the last page has been read.
+  std::size_t under_way_ = 0;
+  bool has_escaped_ = false;
+};
+
+}  // namespace
+
+BatchCanceller spawn_batch_canceller(caf::actor_system& system, const ServeBatches& engine) {
+  return system.spawn<BatchCancellerActor>(engine);
+}
+
+}  // namespace celld::api

@@ -1,0 +1,644 @@
+#include "src/http/api/batch_desk.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "src/http/api/batch_canceller.hpp"
+#include "src/http/api/batch_json.hpp"
+
+namespace celld::api {
+namespace {
+
+using cells::BatchId;
+using http::Responder;
+using http::Response;
+using Outcome = BatchTally::Outcome;
+using Time = std::chrono::steady_clock::time_point;
+using std::chrono::milliseconds;
+
+constexpr std::size_t lines_per_turn = 64;
+/// Rejected lines may follow an unanswered one without end; then the batch waits for the answer.
+constexpr std::size_t tally_lines_max = 65'536;
+constexpr milliseconds tick_interval{50};
+
+Response json_response(int status, std::string body) {
+  Response response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+Problem starting() {
+  return {.kind = ProblemKind::starting, .detail = "celld is starting."};
+}
+
+Problem no_such_batch() {
+  return not_found("There is no such batch.");
+}
+
+Problem too_many_batches(std::size_t limit) {
+  Problem problem{.kind = ProblemKind::unavailable,
+                  .detail = "celld is reading " + std::to_string(limit) +
+                            " batches already, which is its limit. Try again later."};
+  problem.retry_after = milliseconds(5000);
+  return problem;
+}
+
+Problem too_slow() {
+  return {.kind = ProblemKind::request_timeout,
+          .detail =
+              "The sender paused while other batches waited. Send the rest, from this line on, "
+              "as another batch."};
+}
+
+Problem cancelled() {
+  return {.kind = ProblemKind::batch_cancelled,
+          .detail = "The batch was cancelled. Nothing from this line on was accepted."};
+}
+
+Problem ends_with_daemon() {
+  cells::Refusal refusal;
+  refusal.kind = cells::Refusal::Kind::shutting_down;
+  Problem problem = problem_of(refusal);
+  problem.detail += " Send the rest, from this line on, once it is back.";
+  problem.retry_after = milliseconds(1000);
+  return problem;
+}
+
+/// What a client can do about a refusal that ends its batch.
+std::string advice(const cells::Refusal& refusal) {
+  if (refusal.kind == cells::Refusal::Kind::queue_full) {
+    return " Send the rest, from this line on, when jobs of the cell have ended; or raise the "
+           "cell's `queue.max_jobs` and reload the configuration.";
+  }
+  return " Send the rest, from this line on, later.";
+}
+
+Problem end_of_batch(const cells::Refusal& refusal) {
+  Problem problem = problem_of(refusal);
+  problem.detail += advice(refusal);
+  return problem;
+}
+
+/// A batch that is being read.
+struct Reading {
+  BatchPostPtr post;
+  BatchTally tally{};
+  std::optional<SubmitLines> lines{};  ///< Not all of them have been submitted.
+  std::size_t next_good = 0;
+  std::size_t next_bad = 0;
+  std::uint64_t next_line = 1;
+  bool is_open = false;       ///< The store has it.
+  bool has_ended = false;     ///< No more lines come.
+  bool is_abandoned = false;  ///< Its client has gone.
+  bool is_closing = false;
+  bool is_cancelled = false;      ///< Its jobs are to be cancelled once it is closed.
+  Time moved{};                   ///< When lines last came.
+  std::optional<Time> drained{};  ///< After an early end: when to answer at the latest.
+};
+
+struct BatchWaiter {
+  BatchId id = 0;
+  Responder responder;
+  std::string report;
+  std::chrono::seconds wait{};
+  Time deadline{};
+};
+
+class BatchDeskActor final : public BatchDesk::base {
+ public:
+  BatchDeskActor(caf::actor_config& config, std::function<cells::WallTime()> wall_clock,
+                 std::shared_ptr<BatchFigures> figures, const BatchLimits& limits)
+      : BatchDesk::base(config),
+        wall_clock_(std::move(wall_clock)),
+        figures_(std::move(figures)),
+        limits_(limits) {}
+
+  behavior_type make_behavior() override {
+    return {
+        [this](const ServeBatches& engine) { serve(engine); },
+        [this](const BeginBatch& order) { begin(order.post); },
+        [this](SubmitLines& lines) { take(lines); },
+        [this](const AbandonBatch& order) { abandon(order.post); },
+        [this](const GetBatch& order) { get(order); },
+        [this](const GetBatches& order) { list(order); },
+        [this](const PostBatchCancel& order) { cancel(order); },
+        [this](const EndReading&) { end_reading(); },
+        [this](const ReleaseBatchWaiters&) { release_waiters(); },
+        [this](const BatchTick&) { tick(); },
+    };
+  }
+
+  void on_exit() override {
+    release_waiters();
+    if (canceller_) caf::anon_send_exit(canceller_, caf::exit_reason::user_shutdown);
+    canceller_ = nullptr;
+    engine_ = {};
+    readings_.clear();
+  }
+
+ private:
+  using Entry = std::map<BatchId, Reading>::iterator;
+
+  // --- Starting --------------------------------------------------------------------------------
+
+  void serve(const ServeBatches& engine) {
+    engine_ = engine;
+    canceller_ = spawn_batch_canceller(system(), engine);
+    cells::ListBatches newest;
+    newest.limit = 1;
+    request(engine_.reader, caf::infinite, std::move(newest))
+        .await(
+            [this](const cells::BatchesListed& page) {
+              if (!page.batches.empty()) ids_.start_after(page.batches.front().id);
+            },
+            [](const caf::error&) {});  // OpenBatch refuses an id that is in use.
+    resume_cancelling(0);
+  }
+
+  void resume_cancelling(BatchId before) {
+    cells::ListBatches list;
+    list.only_cancelled = true;
+    list.before = before;
+    list.limit = 1000;
+    request(engine_.reader, caf::infinite, std::move(list))
+        .then(
+            [this](const cells::BatchesListed& page) {
+              for (const auto& batch : page.batches) {
+                caf::anon_send(canceller_, CancelJobsOf{batch.id});
+              }
+              if (page.next != 0) resume_cancelling(page.next);
+            },
+            [](const caf::error&) {});  // The next start tries again.
+  }
+
+  // --- Reading ---------------------------------------------------------------------------------
+
+  void begin(const BatchPostPtr& post) {
+    if (!engine_.store) return post->responder.answer(to_response(starting()));
+    if (is_shutting_down_) return post->responder.answer(to_response(ends_with_daemon()));
+    if (!make_room()) {
+      return post->responder.answer(to_response(too_many_batches(limits_.reading_max)));
+    }
+    const auto now = wall_clock_();
+    const BatchId id = ids_.next(now);
+    auto& reading = readings_[id];
+    reading.post = post;
+    reading.moved = clock().now();
+    figures_->reading = readings_.size();
+    request(engine_.store, caf::infinite, cells::OpenBatch{id, post->owner, now})
+        .then([this, id](const cells::BatchOpened& opened) { batch_opened(id, opened.added); },
+              [this, id](const caf::error&) { batch_opened(id, false); });
+    arm();
+  }
+
+  void batch_opened(BatchId id, bool is_open) {
+    const auto entry = readings_.find(id);
+    auto& reading = entry->second;
+    reading.is_open = is_open;
+    if (!is_open) {
+      reading.post->responder.answer(to_response(store_unavailable()));
+      return forget(entry);
+    }
+    reading.post->flow->resume();
+    close_if_done(entry);  // It may have been stopped or abandoned meanwhile.
+  }
+
+  /// Whether another batch may be read. In a full house, one that pauses makes room.
+  bool make_room() {
+    std::size_t active = 0;
+    Entry slowest = readings_.end();
+    for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
+      const auto& reading = entry->second;
+      if (reading.tally.is_stopped() || reading.has_ended) continue;
+      ++active;
+      const bool waits_for_sender = reading.is_open && !reading.lines;
+      if (waits_for_sender && (slowest == readings_.end() || reading.moved < slowest->second.moved))
+        slowest = entry;
+    }
+    if (active < limits_.reading_max) return true;
+    if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
+      return false;
+    stop(slowest, too_slow());
+    return true;
+  }
+
+  Entry find(const BatchPostPtr& post) {
+    return std::find_if(readings_.begin(), readings_.end(),
+                        [&](const auto& each) { return each.second.post == post; });
+  }
+
+  void take(SubmitLines& lines) {
+    const auto entry = find(lines.post);
+    if (entry == readings_.end()) return;
+    auto& reading = entry->second;
+    reading.moved = clock().now();
+    if (reading.tally.is_stopped()) {
+      if (lines.is_last) reading.has_ended = true;
+      if (!lines.is_last) lines.post->flow->resume();
+      return close_if_done(entry);
+    }
+    reading.lines = std::move(lines);
+    reading.next_good = reading.next_bad = 0;
+    submit();
+  }
+
+  void abandon(const BatchPostPtr& post) {
+    const auto entry = find(post);
+    if (entry == readings_.end()) return;
+    entry->second.is_abandoned = true;
+    entry->second.lines.reset();
+    close_if_done(entry);
+  }
+
+  // --- Submitting ------------------------------------------------------------------------------
+
+  bool has_room() const {
+    return unanswered_ == 0 || (unanswered_ < limits_.unanswered_max &&
+                                unanswered_bytes_ < limits_.unanswered_bytes_max);
+  }
+
+  /// The batches take turns, so that a slow cell of one does not hold back the others for long.
+  void submit() {
+    bool submitted = true;
+    while (submitted && has_room()) {
+      submitted = false;
+      auto entry = readings_.upper_bound(last_turn_);
+      for (std::size_t i = readings_.size(); i > 0 && has_room(); --i) {
+        if (entry == readings_.end()) entry = readings_.begin();
+        last_turn_ = entry->first;
+        const auto current = entry++;
+        submitted |= submit_some(current);
+        close_if_done(current);
+      }
+    }
+  }
+
+  bool can_submit(const Reading& reading) const {
+    return reading.lines && !reading.tally.is_stopped() && reading.tally.size() < tally_lines_max;
+  }
+
+  /// Returns whether there may be more to submit.
+  bool submit_some(Entry entry) {
+    auto& reading = entry->second;
+    for (std::size_t i = 0; i < lines_per_turn; ++i) {
+      if (!can_submit(reading)) return false;
+      if (!has_room()) return true;
+      if (!submit_one(entry->first, reading)) {
+        lines_done(entry);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// False: all lines have been submitted.
+  bool submit_one(BatchId id, Reading& reading) {
+    auto& [post, good, bad, next, fault, is_last] = *reading.lines;
+    const bool has_good = reading.next_good < good.size();
+    const bool has_bad = reading.next_bad < bad.size();
+    if (has_bad && (!has_good || bad[reading.next_bad].line < good[reading.next_good].line)) {
+      auto& line = bad[reading.next_bad++];
+      reading.tally.reject(line.line,
+                           line.problem ? std::make_unique<Problem>(*line.problem) : nullptr);
+    } else if (has_good) {
+      submit_line(id, reading, good[reading.next_good++]);
+    }
+    return has_good || has_bad;
+  }
+
+  void submit_line(BatchId id, Reading& reading, GoodLine& line) {
+    auto& [job, refusal_if_new] = line.submission;
+    job.batch = id;
+    const auto bytes = job.spec.parameters.size();
+    const auto number = reading.tally.begin(line.line);
+    ++unanswered_;
+    unanswered_bytes_ += bytes;
+    auto refused =
+        refusal_if_new
+            ? std::make_shared<const Problem>(problem_of_line(std::move(*refusal_if_new)))
+            : nullptr;
+    request(engine_.dispatcher, caf::infinite, cells::SubmitJob{std::move(job), refused != nullptr})
+        .then(
+            [this, id, number, bytes, refused](const cells::JobSubmitted& reply) {
+              answered(id, number, bytes, reply, refused.get());
+            },
+            [this, id, number, bytes](const caf::error&) {
+              settle(id, number, bytes, Outcome::refused,
+                     std::make_unique<Problem>(store_unavailable()));
+            });
+  }
+
+  /// `refused`: why the line is rejected if it is no replay; null: it is not.
+  void answered(BatchId id, std::uint64_t number, std::size_t bytes,
+                const cells::JobSubmitted& reply, const Problem* refused) {
+    if (reply.job) {
+      settle(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
+    } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
+      settle(id, number, bytes, Outcome::refused,
+             std::make_unique<Problem>(end_of_batch(*reply.refusal)));
+    } else if (reply.refusal) {
+      settle(id, number, bytes, Outcome::rejected,
+             std::make_unique<Problem>(problem_of_line(problem_of(*reply.refusal))));
+    } else if (refused != nullptr) {
+      settle(id, number, bytes, Outcome::rejected, std::make_unique<Problem>(*refused));
+    } else {
+      settle(id, number, bytes, Outcome::refused);
+    }
+  }
+
+  void settle(BatchId id, std::uint64_t number, std::size_t bytes, Outcome outcome,
+              std::unique_ptr<Problem> problem = nullptr) {
+    --unanswered_;
+    unanswered_bytes_ -= bytes;
+    const auto entry = readings_.find(id);
+    auto& reading = entry->second;
+    const bool was_stopped = reading.tally.is_stopped();
+    reading.tally.settle(number, outcome, std::move(problem));
+    if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
+    close_if_done(entry);
+    if (unanswered_ < limits_.unanswered_max / 2) submit();
+  }
+
+  /// All lines of the piece have been submitted.
+  void lines_done(Entry entry) {
+    auto& reading = entry->second;
+    const auto lines = std::move(*reading.lines);
+    reading.lines.reset();
+    reading.next_line = lines.next;
+    if (lines.is_last) reading.has_ended = true;
+    if (!lines.is_last) lines.post->flow->resume();
+    if (lines.fault) stop(entry, *lines.fault);
+  }
+
+  // --- Ending ----------------------------------------------------------------------------------
+
+  void stop(Entry entry, Problem why) {
+    auto& reading = entry->second;
+    if (reading.tally.is_stopped()) return;
+    reading.tally.stop(std::move(why));
+    stopped(reading);
+    close_if_done(entry);
+  }
+
+  /// No more lines are submitted. The rest of the body is dropped as it comes.
+  void stopped(Reading& reading) {
+    reading.post->gate->close();
+    reading.post->drops_lines = true;
+    reading.drained = clock().now() + limits_.drain_max;
+    if (!reading.lines) return;
+    reading.next_line = first_left(reading);
+    if (reading.lines->is_last) reading.has_ended = true;
+    if (!reading.lines->is_last) reading.post->flow->resume();
+    reading.lines.reset();
+  }
+
+  /// The first line that was not submitted.
+  static std::uint64_t first_left(const Reading& reading) {
+    auto line = reading.lines->next;
+    const auto& [post, good, bad, next, fault, is_last] = *reading.lines;
+    if (reading.next_good < good.size()) line = std::min(line, good[reading.next_good].line);
+    if (reading.next_bad < bad.size()) line = std::min(line, bad[reading.next_bad].line);
+    return line;
+  }
+
+  bool is_done(const Reading& reading) const {
+    if (!reading.is_open || reading.is_closing || reading.tally.unanswered() > 0) return false;
+    if (reading.is_abandoned) return true;
+    if (reading.lines) return false;
+    const bool is_drained = reading.drained && clock().now() >= *reading.drained;
+    return reading.has_ended || is_drained;
+  }
+
+  /// Closes the batch in the store, then answers. Leaves the entry valid.
+  void close_if_done(Entry entry) {
+    auto& [id, reading] = *entry;
+    if (!is_done(reading)) return;
+    reading.is_closing = true;
+    reading.post->drops_lines = true;
+    reading.tally.finish(reading.next_line);
+    figures_->accepted += reading.tally.accepted();
+    figures_->replayed += reading.tally.replayed();
+    figures_->rejected += reading.tally.rejected();
+    request(engine_.store, caf::infinite, cells::CloseBatch{id, wall_clock_()})
+        .then([this, id = id](const cells::BatchClosed& closed) { batch_closed(id, closed.batch); },
+              [this, id = id](const caf::error&) { batch_closed(id, std::nullopt); });
+  }
+
+  void batch_closed(BatchId id, const std::optional<cells::Batch>& batch) {
+    const auto entry = readings_.find(id);
+    const auto reading = std::move(entry->second);
+    forget(entry);
+    if (!reading.is_abandoned) answer(id, reading, batch);
+    if (reading.is_cancelled) caf::anon_send(canceller_, CancelJobsOf{id});
+  }
+
+  void answer(BatchId id, const Reading& reading, const std::optional<cells::Batch>& batch) {
+    const auto& post = *reading.post;
+    auto report = batch_report_json(id, reading.tally);
+    std::chrono::seconds wait = post.wait.value_or(std::chrono::seconds{0});
+    const bool is_finished = batch && finished_at(*batch);
+    const bool can_wait = !is_shutting_down_ && waiters_.size() < limits_.waiting_max &&
+                          waiting_bytes_ + report.size() <= limits_.waiting_bytes_max;
+    if (wait.count() > 0 && !is_finished && can_wait) {
+      waiting_bytes_ += report.size();
+      waiters_.push_back({id, post.responder, std::move(report), wait,
+                          clock().now() + std::chrono::seconds{wait}});
+      return arm();
+    }
+    const bool end_seen = wait.count() > 0 && is_finished;
+    if (!end_seen) wait = std::chrono::seconds{0};
+    auto response = report_response(id, std::move(report), end_seen ? 200 : 202);
+    if (post.wait) add_preference(response, wait);
+    if (const auto* why = reading.tally.why(); why && why->retry_after) {
+      const auto seconds = std::chrono::ceil<std::chrono::seconds>(*why->retry_after);
+      response.headers.emplace_back("Retry-After",
+                                    std::to_string(std::max<std::int64_t>(seconds.count(), 1)));
+    }
+    post.responder.answer(std::move(response));
+  }
+
+  static Response report_response(BatchId id, std::string report, int status) {
+    auto response = json_response(status, std::move(report));
+    response.headers.emplace_back("Location", "/v1/batches/" + cells::format_job_id(id));
+    return response;
+  }
+
+  static void add_preference(Response& response, std::chrono::seconds wait) {
+    response.headers.emplace_back("Preference-Applied", "wait=" + std::to_string(wait.count()));
+  }
+
+  void forget(Entry entry) {
+    readings_.erase(entry);
+    figures_->reading = readings_.size();
+  }
+
+  void end_reading() {
+    is_shutting_down_ = true;
+    for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
+      if (!entry->second.has_ended) stop(entry, ends_with_daemon());
+      if (entry->second.drained) entry->second.drained = clock().now();
+      close_if_done(entry);
+    }
+  }
+
+  // --- Waiting for the end of a batch ----------------------------------------------------------
+
+  void release_waiters() {
+    is_shutting_down_ = true;
+    for (auto& waiter : std::exchange(waiters_, {})) answer_waiter(std::move(waiter), false);
+  }
+
+  void answer_waiter(BatchWaiter waiter, bool has_ended) {
+    waiting_bytes_ -= waiter.report.size();
+    auto response = report_response(waiter.id, std::move(waiter.report), has_ended ? 200 : 202);
+    add_preference(response, waiter.wait);
+    waiter.responder.answer(std::move(response));
+  }
+
+  /// One timer for everything that is due.
+  void arm() {
+    if (std::exchange(is_armed_, true)) return;
+    delayed_send(this, tick_interval, BatchTick{});
+  }
+
+  void tick() {
+    is_armed_ = false;
+    const auto now = clock().now();
+    for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) close_if_done(entry);
+    for (auto& waiter : std::exchange(waiters_, {})) {
+      if (now >= waiter.deadline) {
+        answer_waiter(std::move(waiter), false);
+      } else if (waiter.responder.connected()) {
+        waiters_.push_back(std::move(waiter));
+      } else {
+        waiting_bytes_ -= waiter.report.size();
+      }
+    }
+    look_at_waiters();
+    if (!readings_.empty() || !waiters_.empty()) arm();
+  }
+
+  /// Reads the batches that clients wait for, one after the other: each is one row.
+  void look_at_waiters() {
+    if (is_looking_ || waiters_.empty()) return;
+    is_looking_ = true;
+    look_at(0);
+  }
+
+  void look_at(std::size_t index) {
+    if (index >= waiters_.size()) {
+      is_looking_ = false;
+      return;
+    }
+    const auto id = waiters_[index].id;
+    request(engine_.reader, caf::infinite, cells::FindBatch{id})
+        .then(
+            [this, id, index](const cells::BatchFound& found) {
+              const bool has_ended = !found.batch || finished_at(*found.batch);
+              look_at(has_ended ? answer_waiter_of(id, index) : index + 1);
+            },
+            [this](const caf::error&) { is_looking_ = false; });
+  }
+
+  /// Returns the index of the waiter that follows.
+  std::size_t answer_waiter_of(BatchId id, std::size_t index) {
+    const auto waiter = std::find_if(waiters_.begin(), waiters_.end(),
+                                     [id](const BatchWaiter& each) { return each.id == id; });
+    if (waiter == waiters_.end()) return index;
+    answer_waiter(std::move(*waiter), true);
+    waiters_.erase(waiter);
+    return index;
+  }
+
+  // --- Showing and cancelling ------------------------------------------------------------------
+
+  /// A client that is bound to a customer sees only its own batches.
+  static bool may_see(const cells::BatchOwner& client, const cells::Batch& batch) {
+    return client.customer.empty() || batch.owner == client;
+  }
+
+  template <class Order, class Then>
+  void find_batch(const Order& order, const Then& then) {
+    const auto& responder = order.responder;
+    if (!engine_.reader) return responder.answer(to_response(starting()));
+    request(engine_.reader, caf::infinite, cells::FindBatch{order.id})
+        .then(
+            [order, then](const cells::BatchFound& found) {
+              if (found.batch && may_see(order.client, *found.batch)) return then(*found.batch);
+              order.responder.answer(to_response(no_such_batch()));
+            },
+            [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
+  }
+
+  void get(const GetBatch& order) {
+    find_batch(order, [responder = order.responder](const cells::Batch& batch) {
+      responder.answer(json_response(200, batch_json(batch)));
+    });
+  }
+
+  void list(const GetBatches& order) {
+    const auto& responder = order.responder;
+    if (!engine_.reader) return responder.answer(to_response(starting()));
+    request(engine_.reader, caf::infinite, order.list)
+        .then(
+            [responder](const cells::BatchesListed& page) {
+              responder.answer(json_response(200, batch_list_json(page)));
+            },
+            [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
+  }
+
+  /// A batch that is being read ends first: no job may be accepted behind the cancellation.
+  void begin_cancelling(BatchId id) {
+    const auto entry = readings_.find(id);
+    if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
+    entry->second.is_cancelled = true;
+    if (!entry->second.has_ended) stop(entry, cancelled());
+    entry->second.drained = clock().now();
+    close_if_done(entry);
+  }
+
+  void cancel(const PostBatchCancel& order) {
+    find_batch(order, [this, responder = order.responder](const cells::Batch& batch) {
+      request(engine_.store, caf::infinite, cells::MarkCancelled{batch.id, true})
+          .then(
+              [this, responder, batch](const cells::CancelledMarked&) {
+                begin_cancelling(batch.id);
+                auto response = json_response(202, batch_json(batch));
+                response.headers.emplace_back("Location",
+                                              "/v1/batches/" + cells::format_job_id(batch.id));
+                responder.answer(std::move(response));
+              },
+              [responder](const caf::error&) {
+                responder.answer(to_response(store_unavailable()));
+              });
+    });
+  }
+
+  std::function<cells::WallTime()> wall_clock_;
+  const std::shared_ptr<BatchFigures> figures_;
+  const BatchLimits limits_;
+  ServeBatches engine_;
+  BatchCanceller canceller_;
+  cells::JobIdSource ids_;
+  std::map<BatchId, Reading> readings_;
+  BatchId last_turn_ = 0;
+  std::size_t unanswered_ = 0;
+  std::size_t unanswered_bytes_ = 0;
+  std::vector<BatchWaiter> waiters_;
+  std::size_t waiting_bytes_ = 0;  ///< Of their reports.
+  bool is_looking_ = false;
+  bool is_armed_ = false;
+  bool is_shutting_down_ = false;
+};
+
+}  // namespace
+
+BatchDesk spawn_batch_desk(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,
+                           std::shared_ptr<BatchFigures> figures, const BatchLimits& limits) {
+  return system.spawn<BatchDeskActor>(std::move(wall_clock), std::move(figures), limits);
+}
+
+}  // namespace celld::api

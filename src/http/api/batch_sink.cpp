@@ -1,0 +1,108 @@
+#include "src/http/api/batch_sink.hpp"
+
+#include <utility>
+
+namespace celld::api {
+namespace {
+
+constexpr std::size_t faults_listed_max = 100;  // Of one line.
+
+std::unique_ptr<BatchSplitter> make_splitter(BatchFormat format) {
+  return format == BatchFormat::lines ? make_line_splitter(batch_text_bytes_max)
+                                      : make_array_splitter(batch_text_bytes_max);
+}
+
+Problem too_long() {
+  return {.kind = ProblemKind::content_too_large,
+          .detail = "The job is longer than " + std::to_string(batch_text_bytes_max) + " bytes."};
+}
+
+Problem broken_array(std::string detail) {
+  return {.kind = ProblemKind::malformed_json, .detail = std::move(detail)};
+}
+
+}  // namespace
+
+BatchSink::BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> settings,
+                     BatchPostPtr post, BatchFormat format, BoundCustomer only_customer,
+                     std::string traceparent)
+    : desk_(std::move(desk)),
+      settings_(std::move(settings)),
+      post_(std::move(post)),
+      format_(format),
+      only_customer_(std::move(only_customer)),
+      traceparent_(std::move(traceparent)),
+      splitter_(make_splitter(format)) {
+  post_->flow->pause();
+  caf::anon_send(desk_, BeginBatch{post_});
+}
+
+bool BatchSink::on_data(std::string_view piece) {
+  if (is_broken_ || post_->drops_lines) return true;
+  const auto settings = settings_->get();
+  SubmitLines lines{post_, {}, {}};
+  const auto fault =
+      splitter_->split(piece, [&](const BatchItem& item) { take(item, settings->rules, lines); });
+  if (!lines.fault) lines.next = splitter_->line();
+  if (!fault.empty() && !is_broken_) {
+    is_broken_ = true;
+    lines.fault = std::make_shared<const Problem>(broken_array(fault));
+  }
+  if (lines.good.empty() && lines.bad.empty() && !lines.fault) return true;
+  post_->flow->pause();
+  caf::anon_send(desk_, std::move(lines));
+  return true;
+}
+
+void BatchSink::on_end() {
+  SubmitLines lines{post_, {}, {}};
+  lines.is_last = true;
+  if (!is_broken_ && !post_->drops_lines) {
+    const auto settings = settings_->get();
+    const auto fault =
+        splitter_->end([&](const BatchItem& item) { take(item, settings->rules, lines); });
+    if (!fault.empty()) {
+      lines.next = splitter_->line();
+      lines.fault = std::make_shared<const Problem>(broken_array(fault));
+    }
+  }
+  if (!lines.fault) lines.next = splitter_->line();
+  caf::anon_send(desk_, std::move(lines));
+}
+
+void BatchSink::on_abort() {
+  caf::anon_send(desk_, AbandonBatch{post_});
+}
+
+/// In an array, an element that is not JSON may hide where the next one begins: nothing after it is
+/// read.
+void BatchSink::take(const BatchItem& item, const SubmissionRules& rules, SubmitLines& lines) {
+  if (is_broken_) return;
+  if (item.too_long) return reject(item.line, too_long(), lines);
+  auto parsed = parse_submission(item.text, rules, {{}, only_customer_, {}});
+  if (auto* problem = std::get_if<Problem>(&parsed)) {
+    if (format_ == BatchFormat::array && problem->kind == ProblemKind::malformed_json) {
+      is_broken_ = true;
+      lines.next = item.line;
+      lines.fault = std::make_shared<const Problem>(problem_of_line(std::move(*problem)));
+      return;
+    }
+    return reject(item.line, problem_of_line(std::move(*problem)), lines);
+  }
+  auto& submission = std::get<Submission>(parsed);
+  submission.request.spec.traceparent = traceparent_;
+  submission.request.gate = post_->gate;
+  lines.good.push_back({item.line, std::move(submission)});
+}
+
+void BatchSink::reject(std::uint64_t line, Problem problem, SubmitLines& lines) {
+  BadLine bad{line, nullptr};
+  if (listed_ < BatchTally::errors_max) {
+    ++listed_;
+    if (problem.errors.size() > faults_listed_max) problem.errors.resize(faults_listed_max);
+    bad.problem = std::make_shared<const Problem>(std::move(problem));
+  }
+  lines.bad.push_back(std::move(bad));
+}
+
+}  // namespace celld::api

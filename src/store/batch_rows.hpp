@@ -1,0 +1,68 @@
+// The rows of batches, for the SQLite store's writer. A batch is in memory while its jobs change;
+// each commit writes the row of every batch that has changed since the last one. So the counts are
+// always those of the jobs, and reading a batch is reading one row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cells/model/batch.hpp"
+#include "src/store/backlogs.hpp"
+#include "src/store/sqlite.hpp"
+
+namespace celld::store {
+
+/// SQL that selects the columns for read_batch; `where` is what follows `FROM batches`.
+std::string select_batches(const char* where);
+/// Reads the current row of a statement made by select_batches.
+cells::Batch read_batch(const Statement& row);
+
+class BatchRows {
+ public:
+  explicit BatchRows(Connection& connection);
+
+  /// False: the id is in use.
+  bool open(cells::BatchId id, const cells::BatchOwner& owner, cells::WallTime now);
+  /// None: there is no such batch.
+  std::optional<cells::Batch> close(cells::BatchId id, cells::WallTime now);
+  void close_all(cells::WallTime now);
+  bool mark_cancelled(cells::BatchId id, bool is_cancelled);
+
+  // A job of the batch; nothing happens if there is no such batch, as for jobs without one.
+  void add(const cells::Job& job);
+  void change(const Standing& before, cells::JobState after,
+              std::optional<cells::WallTime> ended_at);
+  void remove(cells::BatchId id);
+
+  /// Removes closed batches without jobs that were closed before this time, at most `limit` of
+  /// them; returns how many.
+  std::size_t remove_deserted(cells::WallTime before, std::size_t limit);
+
+  /// Part of each commit.
+  void save();
+
+ private:
+  struct Entry {
+    cells::Batch batch;
+    bool is_dirty = false;
+  };
+
+  Entry* find(cells::BatchId id);
+  Entry* touch(cells::BatchId id);
+  void drop(cells::BatchId id);
+
+  Statement insert_;
+  Statement select_;
+  Statement update_;
+  Statement delete_;
+  Statement select_open_;
+  Statement select_deserted_;
+  std::unordered_map<cells::BatchId, Entry> entries_;  ///< Rows that were needed lately.
+  std::vector<cells::BatchId> dirty_;
+};
+
+}  // namespace celld::store

@@ -1,0 +1,52 @@
+#include "cells/model/batch.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace cells;  // NOLINT: tests of the model.
+
+namespace {
+
+Job in_state(JobState state) {
+  Job job;
+  job.state = state;
+  return job;
+}
+
+WallTime at_ms(std::int64_t ms) {
+  return WallTime{milliseconds{ms}};
+}
+
+}  // namespace
+
+TEST_CASE("only a finished batch has a progress of 1") {
+  Batch batch;
+  CHECK(progress_of(batch) == 0);
+  for (int i = 0; i < 100'000; ++i) add_job(batch, in_state(JobState::queued));
+  for (int i = 0; i < 99'999; ++i)
+    change_job(batch, JobState::queued, JobState::succeeded, at_ms(i));
+  CHECK(progress_of(batch) == 0.9999);
+  change_job(batch, JobState::queued, JobState::failed, at_ms(5));
+  CHECK(progress_of(batch) < 1);
+  close(batch, at_ms(7));
+  CHECK(progress_of(batch) == 1);
+  CHECK(finished_at(batch) == at_ms(99'998));
+  CHECK(total_of(batch) == 100'000);
+}
+
+TEST_CASE("a batch that ends without jobs is finished and deserted") {
+  Batch batch;
+  CHECK_FALSE(is_deserted(batch));
+  close(batch, at_ms(7));
+  CHECK(finished_at(batch) == at_ms(7));
+  CHECK(progress_of(batch) == 1);
+  CHECK(is_deserted(batch));
+}
+
+TEST_CASE("a clock that jumps back does not move the end of a batch back") {
+  Batch batch;
+  add_job(batch, in_state(JobState::queued));
+  add_job(batch, in_state(JobState::queued));
+  change_job(batch, JobState::queued, JobState::succeeded, at_ms(500));
+  change_job(batch, JobState::queued, JobState::failed, at_ms(100));
+  close(batch, at_ms(90));
+  CHECK(finished_at(batch) == at_ms(500));
+}

@@ -1,0 +1,60 @@
+#include "src/cli/batch_view.hpp"
+
+#include <string>
+
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using namespace celld::cli;
+
+namespace {
+
+json::Value a_batch() {
+  return json::Value::parse(R"({"id":"06f3k9v2m8qzr","customer":null,"total":7,
+      "states":{"scheduled":1,"queued":2,"running":1,"retrying":0,"compensating":0,"succeeded":2,
+                "failed":1,"cancelled":0},
+      "progress":0.4285,"created_at":"2026-11-20T22:42:56.123Z","finished_at":null})");
+}
+
+}  // namespace
+
+TEST_CASE("a batch is one line with its jobs by state") {
+  BatchTable table;
+  table.add(a_batch());
+  CHECK(table.text({}) ==
+        "BATCH          TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  DONE\n"
+        "06f3k9v2m8qzr      7       3        1         0          2       1          0   42%\n");
+}
+
+TEST_CASE("the outcome of a batch is that of its worst job") {
+  auto batch = a_batch();
+  CHECK(outcome_of_batch(batch) == ExitCode::not_ended);
+  batch["finished_at"] = "2026-11-20T22:42:56.123Z";
+  CHECK(outcome_of_batch(batch) == ExitCode::job_not_succeeded);
+  batch["states"]["succeeded"] = 7;
+  CHECK(outcome_of_batch(batch) == ExitCode::ok);
+}
+
+TEST_CASE("a report names the lines of the file, and says where a batch ended") {
+  const auto report = json::Value::parse(R"({"id":"06f3k9v2m8qzr","accepted":4,"replayed":1,
+      "rejected":1,"stopped_at_line":7,"errors":[
+        {"line":3,"status":422,"type":"/problems/invalid-job","detail":"The job has a fault.",
+         "errors":[{"pointer":"/entity/id","detail":"is \u001b[31mrequired"}]},
+        {"line":7,"status":429,"type":"/problems/queue-full","detail":"Full."}]})");
+  const auto text = batch_report(report, 101);
+  CHECK(text.find("4 accepted, 1 submitted before, 1 rejected\n") != std::string::npos);
+  CHECK(text.find("  line 103: 422 The job has a fault.\n    /entity/id is ") != std::string::npos);
+  CHECK(text.find("  line 107: 429 Full.\n") != std::string::npos);
+  CHECK(text.find("line 107 was decided") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(batch_report(json::Value{}, 1) == "batch : 0 accepted, 0 submitted before, 0 rejected\n");
+}
+
+TEST_CASE("progress shows the rate, and the remaining time if the length is known") {
+  const UploadProgress half{5000, 50, 100, milliseconds{2000}};
+  CHECK(progress_line(half, true) ==
+        "[###############---------------] 50%  5000 lines, 2500/s, 2.0s left");
+  CHECK(progress_line(half, false) == "50%, 5000 lines, 2500/s, 2.0s left");
+  CHECK(progress_line({5000, 50, std::nullopt, milliseconds{2000}}, true) == "5000 lines, 2500/s");
+  CHECK(progress_line({0, 0, 100, milliseconds{0}}, false) == "0%, 0 lines, 0/s");
+}

@@ -1,0 +1,96 @@
+// What became of the lines of a batch, and where a batch ended.
+#include "src/http/api/batch_tally.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld::api;
+using Outcome = BatchTally::Outcome;
+
+namespace {
+
+std::unique_ptr<Problem> problem(const std::string& detail) {
+  return std::make_unique<Problem>(Problem{.kind = ProblemKind::queue_full, .detail = detail});
+}
+
+std::vector<std::uint64_t> lines_of(const BatchTally& tally) {
+  std::vector<std::uint64_t> lines;
+  for (const auto& error : tally.errors()) lines.push_back(error.line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("every line is counted once, whatever the order of the outcomes") {
+  BatchTally tally;
+  const auto first = tally.begin(1);
+  const auto second = tally.begin(2);
+  tally.reject(3, problem("bad"));
+  const auto fourth = tally.begin(4);
+  tally.settle(fourth, Outcome::rejected, problem("worse"));
+  tally.settle(second, Outcome::replayed);
+  CHECK(tally.size() == 4);
+  tally.settle(first, Outcome::accepted);
+  CHECK(tally.size() == 0);
+  CHECK(tally.unanswered() == 0);
+  tally.finish(5);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.replayed() == 1);
+  CHECK(tally.rejected() == 2);
+  CHECK(lines_of(tally) == std::vector<std::uint64_t>{3, 4});
+  CHECK_FALSE(tally.stopped_at());
+  CHECK(tally.why() == nullptr);
+}
+
+TEST_CASE("a batch ends at its first refused line, and no later line counts") {
+  BatchTally tally;
+  const auto first = tally.begin(1);
+  const auto second = tally.begin(2);
+  tally.reject(3, problem("bad"));
+  const auto fourth = tally.begin(4);
+  tally.settle(fourth, Outcome::refused);
+  tally.settle(second, Outcome::refused, problem("full"));
+  CHECK(tally.is_stopped());
+  tally.settle(first, Outcome::accepted);
+  tally.finish(5);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.rejected() == 0);
+  CHECK(tally.stopped_at() == 2);
+  REQUIRE(lines_of(tally) == std::vector<std::uint64_t>{2});
+  CHECK(tally.errors()[0].problem.detail == "full");
+}
+
+TEST_CASE("a refused line before an accepted one is rejected, so that a resend repeats nothing") {
+  BatchTally tally;
+  const auto first = tally.begin(1);
+  const auto second = tally.begin(2);
+  const auto third = tally.begin(3);
+  tally.settle(first, Outcome::refused, problem("full"));
+  tally.settle(second, Outcome::accepted);
+  tally.settle(third, Outcome::refused);
+  tally.finish(4);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.rejected() == 1);
+  CHECK(tally.stopped_at() == 3);
+  CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 3});
+}
+
+TEST_CASE("a batch that is stopped from outside ends at the line that follows") {
+  BatchTally tally;
+  tally.settle(tally.begin(1), Outcome::accepted);
+  tally.stop(*problem("stopping"));
+  tally.stop(*problem("again"));
+  tally.finish(2);
+  CHECK(tally.stopped_at() == 2);
+  CHECK(tally.why()->detail == "stopping");
+}
+
+TEST_CASE("at most 100 errors are listed, and the last of them says why the batch ended") {
+  BatchTally tally;
+  for (std::uint64_t line = 1; line <= 300; ++line) tally.reject(line, problem("bad"));
+  tally.stop(*problem("full"));
+  tally.finish(301);
+  CHECK(tally.rejected() == 300);
+  REQUIRE(tally.errors().size() == BatchTally::errors_max);
+  CHECK(tally.errors()[98].line == 99);
+  CHECK(tally.errors().back().line == 301);
+  CHECK(tally.errors().back().problem.detail == "full");
+}

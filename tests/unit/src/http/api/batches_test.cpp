@@ -1,0 +1,285 @@
+// /v1/batches from the socket to the engine and back.
+#include <atomic>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/api/daemon.hpp"
+
+using namespace celld;
+using namespace celld::api;
+using namespace celld::api::testing;
+using cells::JobState;
+using std::chrono::milliseconds;
+
+namespace {
+
+Answer post_lines(const Daemon& daemon, const std::string& body,
+                  const httplib::Headers& headers = {},
+                  const std::string& type = "application/x-ndjson") {
+  return post(daemon, body, headers, type, "/v1/batches");
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+cells::JobSubmitted refusal(cells::Refusal::Kind kind, std::uint64_t limit = 10) {
+  return {nullptr, cells::Refusal{kind, {}, limit, limit, milliseconds(4000)}, false};
+}
+
+std::string path_of(const Answer& answer) {
+  return "/v1/batches/" + answer.body["id"].get<std::string>();
+}
+
+/// Answers the first `accepted` submissions as usual, and all others with this refusal.
+void refuse_after(Daemon& daemon, std::size_t accepted, cells::Refusal::Kind kind) {
+  auto submit = daemon.script->submit;
+  auto count = std::make_shared<std::size_t>(0);
+  daemon.script->submit = [=](const cells::SubmitJob& message) {
+    return ++*count <= accepted ? submit(message) : refusal(kind);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("each line of a batch becomes a job, and broken lines are listed with their faults") {
+  Daemon daemon;
+  const auto answer = post_lines(
+      daemon, good_job + "\n\n" + good_job + "\n{\"customer\":\"acme\"}\nnonsense\n" + good_job);
+  CHECK(answer.status == 202);
+  CHECK(answer.header("Location") == path_of(answer));
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["replayed"] == 0);
+  CHECK(answer.body["rejected"] == 2);
+  CHECK(answer.body["stopped_at_line"].is_null());
+  const auto& errors = answer.body["errors"];
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0]["line"] == 4);
+  CHECK(errors[0]["status"] == 422);
+  CHECK(errors[0]["type"] == "/problems/invalid-job");
+  CHECK(errors[0]["detail"] == "The job has 4 faults: see `errors`.");
+  CHECK(errors[0]["errors"][0]["pointer"] == "/product");
+  CHECK(errors[1]["line"] == 5);
+  CHECK(errors[1]["status"] == 400);
+  CHECK(errors[1]["type"] == "/problems/malformed-json");
+  CHECK(daemon.last_request.batch == daemon.batch.id);
+  CHECK(cells::format_job_id(daemon.batch.id) == answer.body["id"]);
+}
+
+TEST_CASE("an array is a batch of its elements, up to the first that is not JSON") {
+  Daemon daemon;
+  const auto whole =
+      post_lines(daemon, "[" + good_job + ", " + good_job + "]", {}, "application/json");
+  CHECK(whole.body["accepted"] == 2);
+  const auto broken =
+      post_lines(daemon, "[" + good_job + ",{\"a\" 1}," + good_job + "]", {}, "application/json");
+  CHECK(broken.status == 202);
+  CHECK(broken.body["accepted"] == 1);
+  CHECK(broken.body["rejected"] == 0);
+  CHECK(broken.body["stopped_at_line"] == 2);
+  CHECK(broken.body["errors"][0]["line"] == 2);
+  CHECK(broken.body["errors"][0]["status"] == 400);
+  const auto open = post_lines(daemon, "[" + good_job, {}, "application/json");
+  CHECK(open.body["accepted"] == 0);
+  CHECK(open.body["stopped_at_line"] == 1);
+  CHECK(open.body["errors"][0]["detail"] == "The array is not closed.");
+}
+
+TEST_CASE("a line of more than 1 MiB is rejected alone with 413") {
+  Daemon daemon;
+  const auto answer =
+      post_lines(daemon, good_job + "\n" + std::string((1 << 20) + 1, 'x') + "\n" + good_job);
+  CHECK(answer.body["accepted"] == 2);
+  CHECK(answer.body["rejected"] == 1);
+  CHECK(answer.body["errors"][0]["line"] == 2);
+  CHECK(answer.body["errors"][0]["status"] == 413);
+}
+
+TEST_CASE("a full queue ends a batch at the first line that was not accepted") {
+  Daemon daemon;
+  refuse_after(daemon, 3, cells::Refusal::Kind::queue_full);
+  const auto answer = post_lines(daemon, repeated(good_job + "\n", 5000));
+  CHECK(answer.status == 202);
+  CHECK(answer.header("Retry-After") == "4");
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["rejected"] == 0);
+  CHECK(answer.body["stopped_at_line"] == 4);
+  const auto& error = answer.body["errors"][0];
+  CHECK(error["line"] == 4);
+  CHECK(error["status"] == 429);
+  CHECK(error["type"] == "/problems/queue-full");
+  CHECK(error["limit"] == 10);
+  CHECK(error["detail"].get<std::string>().find("queue.max_jobs") != std::string::npos);
+}
+
+TEST_CASE("a batch whose first line is refused is answered with 202 as well") {
+  Daemon daemon;
+  refuse_after(daemon, 0, cells::Refusal::Kind::draining);
+  const auto answer = post_lines(daemon, good_job);
+  CHECK(answer.status == 202);
+  CHECK(answer.body["accepted"] == 0);
+  CHECK(answer.body["stopped_at_line"] == 1);
+  CHECK(answer.body["errors"][0]["status"] == 503);
+}
+
+TEST_CASE("a refusal that is final for a line rejects the line alone") {
+  Daemon daemon;
+  refuse_after(daemon, 1, cells::Refusal::Kind::key_reused);
+  const auto answer = post_lines(daemon, repeated(good_job + "\n", 3));
+  CHECK(answer.body["accepted"] == 1);
+  CHECK(answer.body["rejected"] == 2);
+  CHECK(answer.body["errors"][1]["line"] == 3);
+  CHECK(answer.body["errors"][1]["type"] == "/problems/idempotency-key-reused");
+  CHECK(answer.body["stopped_at_line"].is_null());
+}
+
+TEST_CASE("a line that was submitted before is replayed") {
+  Daemon daemon;
+  auto submit = daemon.script->submit;
+  daemon.script->submit = [=](const cells::SubmitJob& message) {
+    auto reply = submit(message);
+    reply.replayed = message.request.idempotency.has_value();
+    return reply;
+  };
+  const auto keyed = good_job.substr(0, good_job.size() - 1) + R"(,"idempotency_key":"k"})";
+  const auto answer = post_lines(daemon, good_job + "\n" + keyed);
+  CHECK(answer.body["accepted"] == 1);
+  CHECK(answer.body["replayed"] == 1);
+}
+
+TEST_CASE("if the store fails, a batch ends at the line whose fate is unknown") {
+  Daemon daemon;
+  daemon.script->submit = nullptr;
+  const auto answer = post_lines(daemon, repeated(good_job + "\n", 3));
+  CHECK(answer.status == 202);
+  CHECK(answer.body["stopped_at_line"] == 1);
+  CHECK(answer.body["errors"][0]["type"] == "/problems/store-unavailable");
+  daemon.script->open_batch = nullptr;
+  CHECK(post_lines(daemon, good_job).status == 503);
+}
+
+TEST_CASE("a batch that cannot be read at all is refused before its body") {
+  Daemon daemon;
+  CHECK(post_lines(daemon, good_job, {}, "text/plain").status == 415);
+  CHECK(post_lines(daemon, good_job, {{"Idempotency-Key", "k"}}).status == 422);
+  CHECK(post(daemon, good_job, {}, "application/x-ndjson", "/v1/batches?dry=1").status == 422);
+  CHECK(post_lines(daemon, good_job, {{"Origin", "http://evil.example"}}).status == 403);
+  Daemon starting(false);
+  CHECK(post_lines(starting, good_job).body["type"] == "/problems/starting");
+  CHECK(get(starting, "/v1/batches").status == 503);
+}
+
+TEST_CASE("no more submissions are unanswered than the limit, and every line is answered") {
+  BatchLimits limits;
+  limits.unanswered_max = 8;
+  Daemon daemon(true, limits);
+  const auto answer = post_lines(daemon, repeated(good_job + "\nbad\n", 3000));
+  CHECK(answer.body["accepted"] == 3000);
+  CHECK(answer.body["rejected"] == 3000);
+  CHECK(answer.body["errors"].size() == 100);
+  CHECK(daemon.figures->accepted == 3000);
+  CHECK(daemon.figures->rejected == 3000);
+  CHECK(daemon.figures->reading == 0);
+}
+
+TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {
+  Daemon daemon;
+  std::atomic<int> looks{0};
+  daemon.script->close_batch = [&](const cells::CloseBatch& message) {
+    close(daemon.batch, message.now);
+    daemon.batch.counts[JobState::running] = 1;
+    return cells::BatchClosed{daemon.batch};
+  };
+  daemon.script->find_batch = [&](const cells::FindBatch&) {
+    if (++looks == 3) {
+      daemon.batch.counts = {};
+      daemon.batch.counts[JobState::succeeded] = 1;
+    }
+    return cells::BatchFound{daemon.batch};
+  };
+  const auto answer = post_lines(daemon, good_job, {{"Prefer", "wait=30"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.header("Preference-Applied") == "wait=30");
+  CHECK(looks == 3);
+}
+
+TEST_CASE("a client whose wait expires or is released gets a 202") {
+  Daemon daemon;
+  daemon.script->close_batch = [&](const cells::CloseBatch& message) {
+    close(daemon.batch, message.now);
+    daemon.batch.counts[JobState::running] = 1;
+    return cells::BatchClosed{daemon.batch};
+  };
+  CHECK(post_lines(daemon, good_job, {{"Prefer", "wait=1"}}).status == 202);
+  std::promise<void> waits;
+  std::atomic<bool> is_seen{false};
+  daemon.script->find_batch = [&](const cells::FindBatch&) {
+    if (!is_seen.exchange(true)) waits.set_value();
+    return cells::BatchFound{daemon.batch};
+  };
+  auto released = std::async(std::launch::async,
+                             [&] { return post_lines(daemon, good_job, {{"Prefer", "wait=60"}}); });
+  waits.get_future().wait();
+  daemon.send(ReleaseBatchWaiters{});
+  CHECK(released.get().status == 202);
+}
+
+TEST_CASE("a batch is shown by state, with its progress") {
+  Daemon daemon;
+  const auto posted = post_lines(daemon, good_job);
+  daemon.batch.counts[JobState::queued] = 1;
+  daemon.batch.counts[JobState::succeeded] = 2;
+  const auto answer = get(daemon, path_of(posted));
+  CHECK(answer.status == 200);
+  CHECK(answer.body["total"] == 3);
+  CHECK(answer.body["states"]["succeeded"] == 2);
+  CHECK(answer.body["states"]["failed"] == 0);
+  CHECK(answer.body["progress"] == 0.6666);
+  CHECK(answer.body["customer"].is_null());
+  CHECK(answer.body["finished_at"].is_null());
+  daemon.batch.counts[JobState::queued] = 0;
+  CHECK(get(daemon, path_of(posted)).body["progress"] == 1.0);
+  CHECK(get(daemon, path_of(posted)).body["finished_at"] == "2026-11-20T22:42:56.123Z");
+  CHECK(get(daemon, "/v1/batches/nonsense").status == 404);
+  CHECK(get(daemon, "/v1/batches?limit=0").status == 422);
+  CHECK(get(daemon, "/v1/batches").body["items"].empty());
+}
+
+TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended") {
+  Daemon daemon;
+  const auto posted = post_lines(daemon, repeated(good_job + "\n", 3));
+  std::vector<cells::JobId> cancelled;
+  std::promise<void> done;
+  daemon.script->list_jobs = [&](const cells::ListJobs& list) {
+    CHECK(list.filter.batch == daemon.batch.id);
+    CHECK(list.filter.unfinished);
+    cells::JobsListed page;
+    for (cells::JobId id = list.before == 0 ? 4 : 2; page.jobs.size() < 2; --id) {
+      auto job = std::make_shared<cells::Job>();
+      job->id = id;
+      job->spec = std::make_shared<cells::JobSpec>();
+      page.jobs.push_back(job);
+    }
+    page.next = list.before == 0 ? 3 : 0;
+    return page;
+  };
+  daemon.script->cancel = [&](const cells::CancelJob& order) {
+    cancelled.push_back(order.job->id);
+    return cells::CancelAnswered{order.job, true};
+  };
+  daemon.script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    if (!mark.is_cancelled) done.set_value();
+    return cells::CancelledMarked{true};
+  };
+  const auto answer = post(daemon, "", {}, "application/json", path_of(posted) + "/cancel");
+  CHECK(answer.status == 202);
+  CHECK(answer.body["id"] == posted.body["id"]);
+  done.get_future().wait();
+  sync_with_script();
+  CHECK(cancelled == std::vector<cells::JobId>{4, 3, 2, 1});
+  CHECK(post(daemon, "", {}, "application/json", "/v1/batches/x/cancel").status == 404);
+}

@@ -73,6 +73,20 @@ TEST_CASE("a refused line before an accepted one is rejected, so that a resend r
   CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 3});
 }
 
+TEST_CASE("every refused line before the last accepted one is rejected") {
+  BatchTally tally;
+  for (std::uint64_t line = 1; line <= 4; ++line) tally.begin(line);
+  tally.settle(0, Outcome::refused, problem("full"));
+  tally.settle(1, Outcome::refused);
+  tally.settle(2, Outcome::accepted);
+  tally.settle(3, Outcome::refused);
+  tally.finish(5);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.rejected() == 2);
+  CHECK(tally.stopped_at() == 4);
+  CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 2, 4});
+}
+
 TEST_CASE("a batch that is stopped from outside ends at the line that follows") {
   BatchTally tally;
   tally.settle(tally.begin(1), Outcome::accepted);

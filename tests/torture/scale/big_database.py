@@ -70,7 +70,9 @@ def _fill(database, count, origins, parameters):
     database.executemany("INSERT INTO origins VALUES (?1, ?2, ?3)",
                          ((origin, f"c{origin // PRODUCTS}", f"p{origin % PRODUCTS}")
                           for origin in groups))
-    database.executemany("INSERT INTO routes VALUES (1, ?1, ?2, ?3, 0, 0, 0, 0, ?4)",
+    database.executemany("INSERT INTO routes (cell, origin, scheduled, queued, running, retrying,"
+                         " compensating, settling, runnable)"
+                         " VALUES (1, ?1, ?2, ?3, 0, 0, 0, 0, ?4)",
                          ((origin, size, size * QUEUED_IN_GROUP, size * RUNNABLE_IN_GROUP)
                           for origin, size in groups.items()))
     database.executemany(

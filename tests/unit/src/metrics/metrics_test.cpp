@@ -136,7 +136,8 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
 TEST_CASE("the daemon's readings and commits are exported") {
   Metrics metrics{{}, "1.2.3"};
   metrics.committed({3, std::chrono::microseconds{200}});
-  const auto text = metrics.text({}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}}});
+  const auto text =
+      metrics.text({}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}}});
   for (const auto* line : {
            R"~(celld_build_info{version="1.2.3"} 1)~",
            "celld_ready 1",

@@ -68,9 +68,9 @@ FAULTS = (
         "src/http/socket.cpp",
         "  tls_.reset();\n  fd_.reset();\n",
         "  static std::atomic<unsigned> closed{0};\n"
-        # Not one of the connection: epoll would report it, with a pointer to what is gone.
+        # Not that of the connection: epoll would report it, with a pointer to what is gone.
         '  if (fault::strikes("lost_descriptor", closed, 100)) {\n'
-        "    [[maybe_unused]] const int lost = ::dup(STDERR_FILENO);\n"
+        "    [[maybe_unused]] const int lost = ::socket(AF_INET, SOCK_STREAM, 0);\n"
         "  }\n"
         "  tls_.reset();\n  fd_.reset();\n",
     ),

@@ -192,14 +192,13 @@ class LeaseGatewayActor : public LeaseGateway::base {
     delayed_send(this, std::max(at - at_once, Time::duration::zero()), CheckRequests{});
   }
 
-  // --- While a lease is out
-  // ------------------------------------------------------------------------
+  // --- While a lease is out ---------------------------------------------------------------------
 
   /// Calls `then` with the lease that the request names and that its token may see, or `otherwise`
   /// with why there is none.
   template <class Then, class Otherwise>
-  void find_lease(const std::string& name, const WorkAccess& access, Then then,
-                  Otherwise otherwise) {
+  void find_lease(const std::string& name, const WorkAccess& access, const Then& then,
+                  const Otherwise& otherwise) {
     const auto named = setup_.names.parse(name);
     if (!named) return otherwise(Verdict::lost);
     if (!access.is_bound()) return then(*named);
@@ -257,8 +256,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
         [responder = order.responder] { responder.answer(to_response(store_unavailable())); });
   }
 
-  // --- The end of a lease
-  // --------------------------------------------------------------------------
+  // --- The end of a lease -----------------------------------------------------------------------
 
   using Answer = std::function<void(Verdict)>;
 
@@ -359,7 +357,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
   }
 
   template <class Then, class Failed>
-  void find_job(cells::JobId id, Then then, Failed failed) {
+  void find_job(cells::JobId id, const Then& then, const Failed& failed) {
     request(setup_.reader, caf::infinite, cells::FindJob{id})
         .then([then](const cells::JobFound& found) { then(found.job); },
               [failed](const caf::error&) { failed(); });

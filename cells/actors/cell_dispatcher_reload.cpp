@@ -145,7 +145,8 @@ void CellDispatcherActor::change_services() {
     if (service.client && entry.start_provider) {
       caf::anon_send(service.client, ReplaceProvider{entry});
     } else if (service.client) {  // Workers outside take over; calls that have begun go on.
-      retired_.push_back(std::exchange(service.client, nullptr));
+      service.former = std::exchange(service.client, nullptr);
+      retired_.push_back(service.former);
     } else if (entry.start_provider) {
       services->erase(found);
       start_service(name, entry, *services);

@@ -157,11 +157,14 @@ void JobDispatcherActor::work_started(const JobWorkStarted& begun) {
 void JobDispatcherActor::end_orphan(Lease lease) {
   const LiveLease& live = *leases_.find(lease);
   const Service* service = find_service(*live.job);
-  if (!service) {  // A service that is no longer configured has no calls.
+  const ServiceClient client = !service          ? ServiceClient{}
+                               : service->client ? service->client
+                                                 : service->former;
+  if (!client) {  // A service that is not configured, or that workers outside serve, has no calls.
     orphan_ended(lease);
     return;
   }
-  request(service->client, caf::infinite, AbortCall{lease})
+  request(client, caf::infinite, AbortCall{lease})
       .then([this](const CallAborted& aborted) { orphan_ended(aborted.lease); },
             [this, lease](const caf::error&) {
               if (leases_.find(lease)) orphans_.insert(lease);

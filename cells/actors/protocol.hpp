@@ -547,6 +547,8 @@ using ServiceClient = Provider::extend<
 struct Service {
   ServiceClient client;    ///< Null: workers outside lease the service's jobs.
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
+  /// Of a service that workers inside served before a reload: aborts calls that it began then.
+  ServiceClient former{};
 };
 using Services = std::map<std::string, Service>;
 

@@ -452,6 +452,19 @@ TEST_CASE("a start finds jobs in the lane of a service that is no longer pulled"
   CHECK(jobs_of(engine.lease("host-1")) == Ids{again});
 }
 
+TEST_CASE("a start ends the attempt at a service that was called before and is pulled now") {
+  Fixture engine{1};
+  engine.pull_services = {};
+  engine.crash_and_restart();
+  const JobId job = engine.submit(pulled(engine, "a"));
+  REQUIRE(engine.call_of(job));
+  engine.pull_services = {"vm"};
+  engine.crash_and_restart();
+  CHECK(engine.state(job) == JobState::queued);
+  CHECK(engine.stored(job)->steps[0].attempts == 0);
+  CHECK(jobs_of(engine.lease("host-1")) == Ids{job});
+}
+
 TEST_CASE("leases are listed by worker, service and customer, page by page") {
   Fixture engine{8};
   for (int n = 0; n < 6; ++n) {

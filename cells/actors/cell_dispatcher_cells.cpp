@@ -111,7 +111,7 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
   };
   for (const auto& [name, service] : *services_) {
     if (!service.client) {  // Unless the lease desk has figures.
-      listing->listed.services.emplace(name, ServiceStatus{});
+      listing->listed.services.emplace(name, ServiceStatus{.leases = LeaseTraffic{}});
       counted();
       continue;
     }

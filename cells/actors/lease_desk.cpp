@@ -76,6 +76,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   };
   struct Traffic {
     std::uint64_t out = 0;
+    std::uint64_t granted = 0;
     RateMeter ended;
   };
   struct Out {
@@ -132,6 +133,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   void answered(const std::string& service, const LeaseMatching::Ask& ask, const Cell& cell,
                 const GrantAnswered& answer) {
     auto& [asked, promise, got, bytes] = requests_.at(ask.request);
+    traffic_[service].granted += answer.leases.size();
     for (const auto& lease : answer.leases) {
       note_out({lease, ask.cell, cell});
       got.leases.push_back(lease);
@@ -211,11 +213,16 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   LeasesDescribed describe() {
     LeasesDescribed described;
-    for (auto it = traffic_.begin(); it != traffic_.end();) {
-      const ServiceStatus status{it->second.out, it->second.ended.per_second(now())};
-      const bool quiet = status.in_flight == 0 && status.ended_per_s == 0;
-      if (!quiet) described.services.emplace(it->first, status);
-      it = quiet ? traffic_.erase(it) : std::next(it);
+    for (auto& [service, traffic] : traffic_) {
+      auto& status = described.services[service];
+      status.in_flight = traffic.out;
+      status.ended_per_s = traffic.ended.per_second(now());
+      status.leases = LeaseTraffic{0, traffic.granted};
+    }
+    for (const auto& [service, matching] : matchings_) {
+      auto& leases = described.services[service].leases;
+      if (!leases) leases.emplace();
+      leases->requests_waiting = matching.waiting();
     }
     return described;
   }
@@ -272,7 +279,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::map<std::string, LeaseMatching> matchings_;  ///< By service.
   std::map<std::uint64_t, Request> requests_;
   std::map<CellKey, Cell> cells_;           ///< Those that a matching remembers.
-  std::map<std::string, Traffic> traffic_;  ///< By service.
+  std::map<std::string, Traffic> traffic_;  ///< By service, of all that have leased a job.
   std::map<Lease, Out> out_;
   std::set<std::pair<std::string, Lease>> by_worker_;
 };

@@ -200,7 +200,7 @@ struct LeasesListed {
   bool more = false;  ///< Others follow.
 };
 
-/// Report the status of the pull services that have leases out, or had some in the last seconds.
+/// Report the status of the pull services that have granted a lease, or are asked for one.
 struct DescribeLeases {};
 struct LeasesDescribed {
   std::map<std::string, ServiceStatus> services;

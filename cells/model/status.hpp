@@ -58,9 +58,16 @@ struct MaskedSize {
   std::uint32_t in_force = 0;
 };
 
+/// Of a service whose jobs workers outside lease.
+struct LeaseTraffic {
+  std::uint64_t requests_waiting = 0;  ///< Requests for leases that have no answer yet.
+  std::uint64_t granted = 0;           ///< Leases, since the lease desk started.
+};
+
 struct ServiceStatus {
-  std::uint64_t in_flight = 0;  ///< Calls that have begun and not ended.
-  double ended_per_s = 0;       ///< Calls, whatever their outcome.
+  std::uint64_t in_flight = 0;  ///< Calls that have begun and not ended; leases that are out.
+  double ended_per_s = 0;       ///< Calls or leases, whatever their outcome.
+  std::optional<LeaseTraffic> leases{};  ///< Only of a pull service.
 };
 
 }  // namespace cells

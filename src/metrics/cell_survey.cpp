@@ -91,6 +91,22 @@ MetricFamily cells_by_state(const CellSurvey& survey) {
   return family;
 }
 
+/// The metric families that describe each pull service.
+struct LeaseMetrics {
+  MetricFamily out =
+      gauges("celld_leases_out", "Leases that workers outside hold, by pull service.");
+  MetricFamily waiting = gauges("celld_lease_requests_waiting",
+                                "Requests for leases that have no answer yet, by pull service.");
+  MetricFamily granted =
+      counters("celld_leases_granted_total", "Leases granted to workers outside.");
+
+  void fill(std::string_view service, const cells::ServiceStatus& status) {
+    add(out, {{"service", service}}, static_cast<double>(status.in_flight));
+    add(waiting, {{"service", service}}, static_cast<double>(status.leases->requests_waiting));
+    add(granted, {{"service", service}}, static_cast<double>(status.leases->granted));
+  }
+};
+
 }  // namespace
 
 CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
@@ -111,6 +127,12 @@ void CellSurvey::add(const cells::CellStatus& status, CellTallies& tallies) {
   (has_label ? labelled[status.key] : others) += status;
 }
 
+void CellSurvey::add(const std::map<std::string, cells::ServiceStatus>& services) {
+  for (const auto& [name, status] : services) {
+    if (status.leases) pull_services.emplace(name, status);
+  }
+}
+
 std::vector<MetricFamily> cell_families(const CellSurvey& survey,
                                         const CellTallies::Snapshot& tallies) {
   Gauges state;
@@ -121,10 +143,13 @@ std::vector<MetricFamily> cell_families(const CellSurvey& survey,
     events.fill(key.customer, key.product, tally, true);
   }
   events.fill(others_label, others_label, tallies.others, false);
+  LeaseMetrics leases;
+  for (const auto& [service, status] : survey.pull_services) leases.fill(service, status);
   return {std::move(state.jobs),         std::move(state.jobs_max),  std::move(state.oldest),
           std::move(state.workers),      std::move(state.target),    cells_by_state(survey),
           std::move(events.submissions), std::move(events.refusals), std::move(events.finished),
-          std::move(events.expiries)};
+          std::move(events.expiries),    std::move(leases.out),      std::move(leases.waiting),
+          std::move(leases.granted)};
 }
 
 }  // namespace celld::metrics

@@ -1,4 +1,4 @@
-// The state of all cells at one moment, with a bounded number of labels.
+// The state of all cells and pull services at one moment, with a bounded number of labels.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <prometheus/metric_family.h>
@@ -30,12 +31,15 @@ struct CellSurvey {
   std::map<cells::CellKey, CellGauges> labelled;
   CellGauges others;
   std::array<std::size_t, 3> cells_by_state{};  ///< By CellState.
+  std::map<std::string, cells::ServiceStatus> pull_services;
 
   /// Adds a cell to its own entry if it has a label, else to the others. Ignores templates.
   void add(const cells::CellStatus& status, CellTallies& tallies);
+  /// Keeps the pull services among these.
+  void add(const std::map<std::string, cells::ServiceStatus>& services);
 };
 
-/// The metric families of all cells.
+/// The metric families of all cells and pull services.
 std::vector<prometheus::MetricFamily> cell_families(const CellSurvey& survey,
                                                     const CellTallies::Snapshot& tallies);
 

@@ -70,7 +70,13 @@ class ScraperActor : public Scraper::base {
       }
     }
     if (page.more_after) return ask_page(page.more_after);
-    ask_ages();
+    request(options_.dispatcher, caf::infinite, cells::ListServices{})
+        .then(
+            [this](const cells::ServicesListed& listed) {
+              next_.add(listed.services);
+              ask_ages();
+            },
+            [this](const caf::error&) { ask_ages(); });
   }
 
   /// Some at a time, so that other reads need not wait for all of them.

@@ -121,4 +121,33 @@ std::string_view JobRequests::next_body() {
   return next().substr(body_at_);
 }
 
+double submit_batch(std::uint16_t port, JobRequests& jobs, std::size_t count) {
+  constexpr std::size_t piece_bytes = 64 << 10;
+  const Descriptor socket = connect_to(port);
+  const auto begin = Clock::now();
+  std::string piece =
+      "POST /v1/batches HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n"
+      "Content-Length: " +
+      std::to_string(count * (jobs.next_body().size() + 1)) + "\r\n\r\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    piece.append(jobs.next_body()).append("\n");
+    if (piece.size() < piece_bytes && i + 1 < count) continue;
+    send_whole(socket.get(), piece);
+    piece.clear();
+  }
+  MessageReader reader;
+  auto answer = reader.next();
+  while (!answer) {
+    if (!reader.fill(socket.get())) throw std::runtime_error("celld did not answer");
+    answer = reader.next();
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto report =
+      answer->status() == 202 ? nlohmann::json::parse(answer->body) : nlohmann::json::object();
+  if (report.value("accepted", std::size_t{0}) != count) {
+    throw std::runtime_error("a batch was not accepted: " + std::string(answer->body));
+  }
+  return seconds;
+}
+
 }  // namespace celld::bench

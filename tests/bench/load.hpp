@@ -57,4 +57,8 @@ class JobRequests {
   std::mt19937_64 ids_;
 };
 
+/// Submits so many jobs in one request. Returns the seconds until its answer; throws unless celld
+/// accepts all of them.
+double submit_batch(std::uint16_t port, JobRequests& jobs, std::size_t count);
+
 }  // namespace celld::bench

@@ -260,6 +260,10 @@ CellStatus Fixture::cell(const CellKey& key) {
   return ask<CellDescribed>(DescribeCell{key}).status.value();
 }
 
+ServiceStatus Fixture::service(const std::string& name) {
+  return ask<ServicesListed>(ListServices{}).services.at(name);
+}
+
 std::vector<LeaseOut> Fixture::lease(const std::string& worker, std::size_t max,
                                      std::optional<std::string> customer) {
   return ask<LeasesGranted>(

@@ -153,6 +153,7 @@ class Fixture {
                            std::set<std::string> gone = {},
                            const std::function<void()>& meanwhile = {});
   CellStatus cell(const CellKey& key = {"*", "*"});
+  ServiceStatus service(const std::string& name);
   /// The kinds of these services from the next start or reload on.
   std::set<std::string> pull_services{"vm"};
 

@@ -483,3 +483,21 @@ TEST_CASE("leases are listed by worker, service and customer, page by page") {
   REQUIRE(first.size() == 4);
   CHECK(engine.leases_out({.after = first.back().job->lease}).size() == 2);
 }
+
+TEST_CASE("the status of a pull service counts its leases and the requests that wait") {
+  Fixture engine{2};
+  REQUIRE(engine.service("vm").leases);
+  CHECK(engine.service("vm").leases->granted == 0);
+  CHECK_FALSE(engine.service("dns").leases);
+  for (const auto* entity : {"a", "b"}) engine.submit(pulled(engine, entity));
+  const auto leases = engine.lease("host-1", 2);
+  REQUIRE(leases.size() == 2);
+  engine.wait_for_lease("host-2");
+  CHECK(engine.service("vm").in_flight == 2);
+  CHECK(engine.service("vm").leases->granted == 2);
+  CHECK(engine.service("vm").leases->requests_waiting == 1);
+  for (const auto& lease : leases) engine.end_lease(lease.job->lease, success);
+  engine.pass(std::chrono::minutes{5});
+  CHECK(engine.service("vm").in_flight == 0);
+  CHECK(engine.service("vm").leases->granted == 2);
+}

@@ -17,16 +17,27 @@ using namespace celld::metrics;
 
 namespace {
 
+/// One service of each kind.
+cells::ServicesListed two_services() {
+  cells::ServicesListed listed;
+  listed.services["dns"].in_flight = 7;
+  auto& pulled = listed.services["vm"];
+  pulled.in_flight = 3;
+  pulled.leases = cells::LeaseTraffic{2, 5};
+  return listed;
+}
+
 /// A dispatcher without cells that answers the first survey and no other.
 caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
                                        const std::shared_ptr<std::atomic<int>>& surveys) {
   auto held = std::make_shared<std::vector<caf::response_promise>>();
   return {[self, held, surveys](const cells::ListCells&) -> caf::result<cells::CellsListed> {
-    if (surveys->fetch_add(1) == 0) return cells::CellsListed{};
-    auto promise = self->make_response_promise<cells::CellsListed>();
-    held->push_back(promise);
-    return promise;
-  }};
+            if (surveys->fetch_add(1) == 0) return cells::CellsListed{};
+            auto promise = self->make_response_promise<cells::CellsListed>();
+            held->push_back(promise);
+            return promise;
+          },
+          [](const cells::ListServices&) { return two_services(); }};
 }
 
 constexpr std::size_t cell_count = 10;
@@ -35,21 +46,22 @@ constexpr std::size_t cell_count = 10;
 caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
                                       const std::shared_ptr<std::atomic<int>>& pages) {
   return {[pages](const cells::ListCells& request) {
-    ++*pages;
-    cells::CellsListed listed;
-    for (std::size_t i = 0; i < cell_count; ++i) {
-      cells::CellStatus status;
-      status.key = {"c" + std::to_string(i), "*"};
-      status.queue.counts[cells::JobState::queued] = 1;
-      if (request.after && status.key <= *request.after) continue;
-      if (listed.cells.size() == request.limit) {
-        listed.more_after = listed.cells.back().key;
-        break;
-      }
-      listed.cells.push_back(std::move(status));
-    }
-    return listed;
-  }};
+            ++*pages;
+            cells::CellsListed listed;
+            for (std::size_t i = 0; i < cell_count; ++i) {
+              cells::CellStatus status;
+              status.key = {"c" + std::to_string(i), "*"};
+              status.queue.counts[cells::JobState::queued] = 1;
+              if (request.after && status.key <= *request.after) continue;
+              if (listed.cells.size() == request.limit) {
+                listed.more_after = listed.cells.back().key;
+                break;
+              }
+              listed.cells.push_back(std::move(status));
+            }
+            return listed;
+          },
+          [](const cells::ListServices&) { return two_services(); }};
 }
 
 /// Every oldest job has waited for two seconds.
@@ -133,4 +145,13 @@ TEST_CASE("a survey of three cells at a time misses none") {
     CHECK(text.find("celld_oldest_queued_age_seconds{" + labels + "} 2") != text.npos);
     CHECK(text.find("celld_jobs{" + labels + ",state=\"queued\"} 1") != text.npos);
   }
+}
+
+TEST_CASE("a survey covers the leases of pull services, and of no others") {
+  const Scraped scraped{dispatcher_of_ten_cells};
+  const std::string text = scraped.text();
+  CHECK(text.find("celld_leases_out{service=\"vm\"} 3\n") != text.npos);
+  CHECK(text.find("celld_lease_requests_waiting{service=\"vm\"} 2\n") != text.npos);
+  CHECK(text.find("celld_leases_granted_total{service=\"vm\"} 5\n") != text.npos);
+  CHECK(text.find("celld_leases_out{service=\"dns\"}") == text.npos);
 }

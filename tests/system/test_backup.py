@@ -89,7 +89,7 @@ class BackupTest(CellctlTest):
 class Backup(BackupTest):
     def test_a_backup_under_load_has_every_job_accepted_before_it_and_all_end_after_a_restore(self):
         self.start(defaults={"pool": {"size": 8}, "timeout_ms": 20000})
-        self.provider.always("/dns", slow(0.02))
+        self.provider.always("/dns", slow(0.2))
         keyed = self.submit(a_job("keyed"), **{"Idempotency-Key": "k-1"})
         submitters = [Submitter(self.daemon.client(), f"s{i}") for i in range(3)]
         wait_until(lambda: all(len(each.accepted) > 100 for each in submitters), "a backlog")

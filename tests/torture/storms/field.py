@@ -137,7 +137,11 @@ class Field:
         self.calm_at = time.time()
         self.client.close()  # It reconnects. celld may have closed its connection when idle.
         began = time.monotonic()
-        await asyncio.wait_for(self.load.quiet(), DEADLINE_S)
+        try:
+            await asyncio.wait_for(self.load.quiet(), DEADLINE_S)
+        except asyncio.TimeoutError:
+            raise AssertionError(
+                f"celld left submissions unanswered for {DEADLINE_S} s") from None
         expected_s = self.unfinished() / CAPACITY_PER_S
         await self.drain()
         drained_s = time.monotonic() - began

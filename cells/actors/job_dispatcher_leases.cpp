@@ -183,7 +183,7 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
     return GrantAnswered{{}, state, 0};
   }
   auto promise = make_response_promise<GrantAnswered>();
-  request(store(), caf::infinite, FlushStore{})
+  request(store(), caf::infinite, FlushStore{durability()})
       .then([this, leases, message, promise](
                 const StoreFlushed&) mutable { granted(leases, message, std::move(promise)); },
             [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });

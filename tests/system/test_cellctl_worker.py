@@ -216,6 +216,27 @@ class Worker(CellctlTest):
         self.assertEqual(self.client.post(f"/v1/leases/{lease['lease']}/complete", {}).status, 200)
         self.assertEqual(self.job(job)["state"], "succeeded")
 
+    def test_a_lease_that_another_client_reports_ends_its_command(self):
+        self.start(defaults={"timeout_ms": 3000})
+        job = self.submit_vm()
+        self.work(self.hanging())
+        pids = self.pids(2)
+        lease, = self.client.get("/v1/leases", worker="host-1").json["items"]
+        self.assertEqual(self.client.post(f"/v1/leases/{lease['lease']}/complete", {}).status, 200)
+        wait_until(lambda: not any(map(alive, pids)), "the process group has ended")
+        self.assertIn("the lease is lost", self.log())
+        self.assertEqual(self.job(job)["state"], "succeeded")
+
+    def test_a_worker_takes_up_no_lease_of_another_name(self):
+        self.start()
+        self.submit_vm()
+        self.client.post("/v1/services/vm/leases", {"worker": "host-2"})
+        worker = self.work("echo $$ >>pids")
+        self.await_log("runs up to")
+        stays(lambda: not self.lines("pids"), "the lease stays with its worker")
+        self.stop(worker)
+        self.assertEqual(self.lines("pids"), [])
+
     def test_a_worker_without_celld_ends_its_command_at_the_deadline(self):
         self.start()
         self.submit_vm(timeout_ms=1500)

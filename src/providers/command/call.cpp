@@ -60,7 +60,8 @@ CommandCall::CommandCall(uv_loop_t& loop, CommandCalls::Start start, const Comma
       limits_(limits),
       kill_(std::move(kill)),
       timer_(this, [&](uv_timer_t* timer) { uv_timer_init(&loop, timer); }),
-      lines_(limits.error_lines_max, start_.request.error_line_bytes_max) {}
+      lines_(limits.error_lines_max, start_.request.error_line_bytes_max,
+             start_.request.take_error_line) {}
 
 // --- Start -------------------------------------------------------------------------------------
 

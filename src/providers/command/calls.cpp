@@ -19,6 +19,10 @@ void CommandCalls::abort(const cells::Lease& lease, Gone gone) {
   push(Abort{lease, std::move(gone)});
 }
 
+void CommandCalls::signal(const cells::Lease& lease, int number) {
+  push(Signal{lease, number});
+}
+
 void CommandCalls::open(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   wake_ = std::move(wake);

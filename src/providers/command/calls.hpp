@@ -30,7 +30,11 @@ class CommandCalls {
     cells::Lease lease;
     Gone gone;
   };
-  using Order = std::variant<Prepare, Start, Abort>;
+  struct Signal {
+    cells::Lease lease;
+    int number;
+  };
+  using Order = std::variant<Prepare, Start, Abort, Signal>;
 
   /// Starts the supervisor now, so that the first call need not wait for it.
   void prepare();
@@ -43,6 +47,10 @@ class CommandCalls {
   /// Aborts the call under `lease`, if there is one, whichever provider started it. Calls `gone`
   /// once, after `ended`, when nothing of the command's process group is left.
   void abort(const cells::Lease& lease, Gone gone);
+
+  /// Sends a signal to the process group of the call under `lease`, if there is one. Its result
+  /// says how it ended.
+  void signal(const cells::Lease& lease, int number);
 
   // --- For the transport's thread -------------------------------------------------------------
 

@@ -59,11 +59,13 @@ void prepare(pid_t supervisor) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void become(int gate, const CommandDescriptors& descriptors, char* const* arguments,
-                         char* const* environment) {
+[[noreturn]] void become(int gate, const CommandDescriptors& descriptors, const char* directory,
+                         char* const* arguments, char* const* environment) {
   char go = 0;
   if (::recv(gate, &go, sizeof go, 0) != sizeof go) ::_exit(not_executed);
-  if (take_stdio(descriptors)) ::execve(arguments[0], arguments, environment);
+  if (take_stdio(descriptors) && ::chdir(directory) == 0) {
+    ::execve(arguments[0], arguments, environment);
+  }
   const int failure = errno;
   ::send(gate, &failure, sizeof failure, MSG_NOSIGNAL);
   ::_exit(not_executed);
@@ -84,7 +86,7 @@ int CommandChild::fork(const CommandProgram& program, const CommandDescriptors& 
   if (pid_ == 0) {
     ::close(gate[0]);
     prepare(supervisor);
-    become(gate[1], descriptors, arguments.data(), environment.data());
+    become(gate[1], descriptors, program.directory.c_str(), arguments.data(), environment.data());
   }
   // The parent and the child both set the group, so that it exists when either continues.
   ::setpgid(pid_, pid_);
@@ -96,8 +98,8 @@ void CommandChild::release() {
   ::send(gate_.get(), &go, sizeof go, MSG_NOSIGNAL);
 }
 
-void CommandChild::kill_group() const {
-  ::kill(-pid_, SIGKILL);
+void CommandChild::signal_group(int signal) const {
+  ::kill(-pid_, signal);
 }
 
 int CommandChild::failure_to_execute() const {

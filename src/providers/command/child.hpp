@@ -17,8 +17,8 @@ class CommandChild {
 
   pid_t pid() const { return pid_; }
   void release();
-  /// Sends SIGKILL to the whole group. Call only before the child has been reaped.
-  void kill_group() const;
+  /// Sends the signal to the whole group. Call only before the child has been reaped.
+  void signal_group(int signal) const;
   /// After the child has ended: the errno if its program could not be executed, else 0.
   int failure_to_execute() const;
 

@@ -29,6 +29,7 @@ void CommandErrors::add_to_line(std::string_view bytes) {
 void CommandErrors::end_line() {
   auto line = std::exchange(line_, {});
   if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
+  if (take_line_ && take_line_(line.text)) return;
   lines_.push_back(std::move(line));
   if (lines_.size() > lines_max_) lines_.pop_front();
 }

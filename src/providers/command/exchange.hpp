@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct CommandRequest {
   std::string document;  ///< For standard input.
   milliseconds timeout{};
   std::size_t error_line_bytes_max = 4 << 10;
+  /// If set, called on the transport's thread with each whole line of standard error, as soon as it
+  /// has been read. Lines for which it returns true do not appear in the result.
+  std::function<bool(const std::string& line)> take_error_line{};
 };
 
 /// A line of standard error, without its end.

@@ -1,5 +1,6 @@
 #include "src/providers/command/loop.hpp"
 
+#include <csignal>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -56,7 +57,7 @@ void CommandLoop::carry_out(CommandCalls::Start& start) {
   }
   const auto id = ++last_id_;
   auto call = std::make_unique<CommandCall>(loop_, std::move(start), limits_,
-                                            [this, id] { supervisor_->kill(id); });
+                                            [this, id] { supervisor_->signal(id, SIGKILL); });
   CommandDescriptors descriptors;
   if (const int failure = call->open(descriptors); failure != 0) {
     return call->end({CommandEnd::Kind::not_started, failure});
@@ -70,6 +71,11 @@ void CommandLoop::carry_out(CommandCalls::Abort& abort) {
   const auto id = ids_.find(abort.lease);
   if (id == ids_.end()) return abort.gone();
   calls_.at(id->second)->abort(std::move(abort.gone));
+}
+
+void CommandLoop::carry_out(const CommandCalls::Signal& signal) {
+  const auto id = ids_.find(signal.lease);
+  if (id != ids_.end()) supervisor_->signal(id->second, signal.number);
 }
 
 void CommandLoop::end(std::uint64_t id, CommandEnd end) {

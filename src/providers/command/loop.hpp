@@ -33,6 +33,7 @@ class CommandLoop {
   void carry_out(const CommandCalls::Prepare&) { supervisor_->prepare(); }
   void carry_out(CommandCalls::Start& start);
   void carry_out(CommandCalls::Abort& abort);
+  void carry_out(const CommandCalls::Signal& signal);
   void end(std::uint64_t id, CommandEnd end);
   void begin_stop();
   void stop_when_idle();

@@ -99,13 +99,6 @@ std::string clean(std::string text) {
   return document != nullptr ? document->value.get<std::string>() : std::string();
 }
 
-/// Blanks secrets before truncating: the beginning of a secret is secret, too. Blanks them again
-/// once the line is clean: a control character in the midst of a secret hides it only until then.
-std::string for_people(const ErrorLine& line, const std::vector<std::string>& secrets) {
-  const std::string cleaned = clean(blank_secrets(line.text, secrets, line.cut));
-  return truncate_text(blank_secrets(cleaned, secrets, line.cut), text_bytes_max);
-}
-
 Severity severity_of(const CallOutcome& outcome) {
   if (outcome.kind == Kind::succeeded) return Severity::info;
   return outcome.kind == Kind::rejected ? Severity::error : Severity::warning;
@@ -120,13 +113,20 @@ CallOutcome interpret(const std::string& service, const CommandResult& result, c
   messages.reserve(result.errors.size() + outcome.messages.size());
   const auto severity = severity_of(outcome);
   for (const auto& line : result.errors) {
-    messages.push_back({now, severity, service, for_people(line, secrets)});
+    messages.push_back({now, severity, service, message_text(line, secrets)});
   }
   std::move(outcome.messages.begin(), outcome.messages.end(), std::back_inserter(messages));
   const auto too_many = messages.size() - std::min(messages.size(), messages_max);
   messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(too_many));
   outcome.messages = std::move(messages);
   return outcome;
+}
+
+/// Blanks secrets before truncating: the beginning of a secret is secret, too. Blanks them again
+/// once the line is clean: a control character in the midst of a secret hides it only until then.
+std::string message_text(const ErrorLine& line, const std::vector<std::string>& secrets) {
+  const std::string cleaned = clean(blank_secrets(line.text, secrets, line.cut));
+  return truncate_text(blank_secrets(cleaned, secrets, line.cut), text_bytes_max);
 }
 
 std::size_t error_line_bytes_max(const std::vector<std::string>& secrets) {

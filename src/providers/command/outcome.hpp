@@ -33,6 +33,10 @@ inline constexpr int exit_temporary_failure = 75;
 cells::CallOutcome interpret(const std::string& service, const CommandResult& result,
                              cells::WallTime now, const std::vector<std::string>& secrets);
 
+/// A line of standard error as the text of a message: valid UTF-8 without control characters, at
+/// most `text_bytes_max` bytes, and without `secrets`.
+std::string message_text(const ErrorLine& line, const std::vector<std::string>& secrets);
+
 /// How many bytes of each line of standard error to keep, so that a secret at the cut is
 /// recognised.
 std::size_t error_line_bytes_max(const std::vector<std::string>& secrets);

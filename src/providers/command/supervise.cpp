@@ -59,7 +59,7 @@ class Supervisor {
     if (received.end == ReceivedFrame::End::closed) return close();
     if (received.end == ReceivedFrame::End::nothing_yet) return;
     if (received.frame.kind == Kind::start) start(received);
-    if (received.frame.kind == Kind::kill) kill(received.frame.id);
+    if (received.frame.kind == Kind::signal) signal(received.frame.id, received.frame.value);
   }
 
   void start(const ReceivedFrame& order) {
@@ -80,11 +80,11 @@ class Supervisor {
     if (!closed_) kept.child.release();
   }
 
-  void kill(std::uint64_t id) {
+  void signal(std::uint64_t id, int signal) {
     const auto group = groups_.find(id);
     if (group == groups_.end()) return;
     const auto& command = commands_.at(group->second);
-    if (!command.end) command.child.kill_group();
+    if (!command.end) command.child.signal_group(signal);
   }
 
   void reap_ended() {
@@ -106,7 +106,7 @@ class Supervisor {
   }
 
   static void note_end(Command& command, const siginfo_t& info) {
-    command.child.kill_group();
+    command.child.signal_group(SIGKILL);
     const int failure = command.child.failure_to_execute();
     const auto kind = info.si_code == CLD_EXITED ? Kind::exited : Kind::killed;
     command.end = failure != 0 ? CommandFrame{Kind::not_started, failure, command.id}
@@ -134,7 +134,7 @@ class Supervisor {
   void close() {
     closed_ = true;
     for (const auto& [pid, command] : commands_) {
-      if (!command.end) command.child.kill_group();
+      if (!command.end) command.child.signal_group(SIGKILL);
     }
   }
 
@@ -159,7 +159,7 @@ bool is_started_by_celld() {
 
 int supervise_commands() {
   if (!is_started_by_celld()) {
-    std::fprintf(stderr, "celld: only celld itself may run its command supervisor\n");
+    std::fprintf(stderr, "celld: only celld and cellctl may run their command supervisor\n");
     return 2;
   }
   // Descriptors that celld's libraries left open would otherwise stay open here.

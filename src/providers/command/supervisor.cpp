@@ -113,8 +113,8 @@ void CommandSupervisor::start(std::uint64_t id, CommandDescriptors descriptors) 
   send_later(std::move(outgoing));
 }
 
-void CommandSupervisor::kill(std::uint64_t id) {
-  if (groups_.contains(id) && process_) send_later({{Kind::kill, 0, id}, {}});
+void CommandSupervisor::signal(std::uint64_t id, int signal) {
+  if (groups_.contains(id) && process_) send_later({{Kind::signal, signal, id}, {}});
 }
 
 void CommandSupervisor::send_later(Outgoing outgoing) {
@@ -129,16 +129,16 @@ void CommandSupervisor::flush() {
     const int failure = send_frame(socket_.get(), next.frame, next.descriptors);
     if (failure == EAGAIN || failure == EWOULDBLOCK) return;
     // on_supervisor_gone() deals with a dead supervisor. If the kernel has no room for the
-    // descriptors or the message, a start fails; but a kill is sent again.
+    // descriptors or the message, a start fails; but a signal is sent again.
     if (failure != 0 && failure != EPIPE && failure != ECONNRESET) {
-      if (next.frame.kind == Kind::kill) return send_again_soon();
+      if (next.frame.kind == Kind::signal) return send_again_soon();
       end(next.frame.id, {CommandEnd::Kind::not_started, failure});
     }
     outgoing_.pop_front();
   }
 }
 
-/// Sends a kill again after a while: the socket counts as writable even when the kernel has no
+/// Sends a signal again after a while: the socket counts as writable even when the kernel has no
 /// memory for the message.
 void CommandSupervisor::send_again_soon() {
   uv_timer_start(

@@ -40,7 +40,8 @@ class CommandSupervisor {
   int prepare();
   /// `id` must never be used twice. A command that cannot be started is reported to `ended`, too.
   void start(std::uint64_t id, CommandDescriptors descriptors);
-  void kill(std::uint64_t id);
+  /// Sends the signal to the whole process group, if the command still runs.
+  void signal(std::uint64_t id, int signal);
 
   /// No start() may follow. `quiet` is called once the supervisor and everything it left are gone,
   /// never from within stop().

@@ -127,6 +127,7 @@ Descriptor encode_program(const CommandProgram& program) {
   std::string bytes;
   append_list(bytes, program.arguments);
   append_list(bytes, program.environment);
+  append_list(bytes, {program.directory});
   Descriptor file{::memfd_create("command", MFD_CLOEXEC)};
   if (file && !write_all(file.get(), bytes)) return Descriptor{};
   return file;
@@ -141,10 +142,13 @@ std::optional<CommandProgram> decode_program(int file) {
   if (::pread(file, bytes.data(), size, 0) != status.st_size) return std::nullopt;
   CommandProgram program;
   std::string_view rest = bytes;
-  if (!take_list(rest, program.arguments) || !take_list(rest, program.environment)) {
+  std::vector<std::string> directories;
+  if (!take_list(rest, program.arguments) || !take_list(rest, program.environment) ||
+      !take_list(rest, directories)) {
     return std::nullopt;
   }
-  if (program.arguments.empty() || !rest.empty()) return std::nullopt;
+  if (program.arguments.empty() || directories.size() != 1 || !rest.empty()) return std::nullopt;
+  program.directory = std::move(directories.front());
   return program;
 }
 

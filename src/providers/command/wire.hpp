@@ -36,8 +36,8 @@ class Descriptor {
 struct CommandFrame {
   enum class Kind : std::uint32_t {
     // From celld.
-    start,  ///< Start a command as `id`; carries CommandDescriptors.
-    kill,   ///< End the group of `id`, if it still runs.
+    start,   ///< Start a command as `id`; carries CommandDescriptors.
+    signal,  ///< Send signal `value` to the group of `id`, if it still runs.
     // From the supervisor. Each start is answered by exactly one of the last three.
     started,     ///< `value` is its process group. Sent before the program is executed.
     exited,      ///< Exited by itself, with `value`. Nothing of its group is left.
@@ -64,10 +64,11 @@ struct ReceivedFrame {
 };
 ReceivedFrame receive_frame(int socket, bool wait);
 
-/// What a command executes: a program, its arguments, and its whole environment.
+/// What a command executes: a program, its arguments, its whole environment, and where it runs.
 struct CommandProgram {
   std::vector<std::string> arguments;    ///< The first is the program's absolute path.
   std::vector<std::string> environment;  ///< NAME=value.
+  std::string directory = "/";
 };
 
 /// Writes the program to a file in memory. On failure, returns none and sets errno.

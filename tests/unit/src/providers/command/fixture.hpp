@@ -110,6 +110,7 @@ class Commands {
     transport_->calls()->abort(lease, [promise] { promise->set_value(); });
     return promise->get_future();
   }
+  void signal(const cells::Lease& lease, int number) { transport_->calls()->signal(lease, number); }
   /// Runs one command to its end.
   providers::CommandResult run(providers::CommandRequest request) {
     auto result = start(next_lease(), std::move(request));

@@ -178,7 +178,7 @@ TEST_CASE("the last frames of a peer are read even if it closed without reading 
   REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   const Descriptor ours{sockets[0]};
   Descriptor theirs{sockets[1]};
-  REQUIRE(send_frame(ours.get(), {CommandFrame::Kind::kill, 0, 1}) == 0);
+  REQUIRE(send_frame(ours.get(), {CommandFrame::Kind::signal, SIGKILL, 1}) == 0);
   REQUIRE(send_frame(theirs.get(), {CommandFrame::Kind::started, 42, 7}) == 0);
   theirs = Descriptor{};
   const auto last = receive_frame(ours.get(), false);

@@ -114,6 +114,59 @@ TEST_CASE("a command has three descriptors, the root directory, and no signal bl
         std::set<std::string>{"SigBlk:", "SigIgn:", "0000000000000000"});
 }
 
+TEST_CASE("a command runs in the directory that its program names") {
+  Commands commands;
+  const auto in = [](const std::string& directory) {
+    auto request = command({"/bin/pwd"});
+    auto program = std::make_shared<CommandProgram>(*request.program);
+    program->directory = directory;
+    request.program = std::move(program);
+    return request;
+  };
+  CHECK(commands.run(in("/usr")).output == "/usr\n");
+  const auto nowhere = commands.run(in("/nowhere"));
+  CHECK(nowhere.end == End::not_started);
+  CHECK(nowhere.value == ENOENT);
+}
+
+TEST_CASE("lines of standard error are passed on while the command runs, and may be taken") {
+  Commands commands;
+  const test::Directory directory;
+  auto request = script("echo take me >&2; echo keep me >&2; until [ -e '" + directory / "go" +
+                        "' ]; do sleep 0.01; done; printf 'take the end' >&2");
+  std::vector<std::string> seen;
+  request.take_error_line = [&](const std::string& line) {
+    seen.push_back(line);
+    if (line == "keep me") std::ofstream(directory / "go");
+    return line.starts_with("take");
+  };
+  const auto result = commands.run(std::move(request));
+  CHECK(result.end == End::exited);
+  CHECK(seen == std::vector<std::string>{"take me", "keep me", "take the end"});
+  REQUIRE(result.errors.size() == 1);
+  CHECK(result.errors.front().text == "keep me");
+}
+
+TEST_CASE("a signal reaches the whole group of a command, which says how it ends") {
+  Commands commands;
+  const test::Directory directory;
+  const auto pids = directory / "pids";
+  const auto lease = commands.next_lease();
+  auto ended =
+      commands.start(lease, script("trap 'echo bye; exit 3' TERM; sleep 1000 & echo $! >>" + pids +
+                                   "; echo $$ >>" + pids + "; wait"));
+  const auto running = test::wait_for_numbers(pids, 2);
+  commands.signal(lease, SIGTERM);
+  REQUIRE(ended.wait_for(test::command_patience) == std::future_status::ready);
+  const auto result = ended.get();
+  CHECK(result.end == End::exited);
+  CHECK(result.value == 3);
+  CHECK(result.output == "bye\n");
+  for (const auto pid : running) CHECK_FALSE(test::exists(pid));
+  commands.signal(lease, SIGTERM);  // Of a command that has ended: nothing.
+  CHECK(commands.run(script("true")).end == End::exited);
+}
+
 TEST_CASE("a command has the usual limit on open files, whatever celld's limit") {
   raise_descriptor_limit();
   Commands commands;

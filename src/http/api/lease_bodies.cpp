@@ -100,7 +100,7 @@ bool is_code(const std::string& text) {
   });
 }
 
-CallOutcome read_failure(json::ObjectReader& reader) {
+CallOutcome read_failure(json::ObjectReader& reader, Faults& faults) {
   CallOutcome outcome;
   reader.require({"code"});
   outcome.code = reader.string("code", 1, code_bytes_max).value_or("");
@@ -112,6 +112,7 @@ CallOutcome read_failure(json::ObjectReader& reader) {
   if (const auto wait = reader.integer("retry_after_ms", 0, retry_after_ms_max)) {
     if (*wait > 0) outcome.retry_after = cells::milliseconds{*wait};
   }
+  read_messages(reader, faults, outcome.messages);
   return outcome;
 }
 
@@ -130,7 +131,7 @@ Report read_report(const json::Value& value, const std::string& pointer, Faults&
   if (outcome == "complete") {
     report.outcome = read_completion(reader, of_lease);
   } else if (outcome == "fail") {
-    report.outcome = read_failure(reader);
+    report.outcome = read_failure(reader, of_lease);
   } else {
     reader.fault("outcome", "must be `complete` or `fail`");
   }
@@ -178,7 +179,7 @@ std::variant<CallOutcome, Problem> parse_completion(const http::Request& request
 std::variant<CallOutcome, Problem> parse_failure(const http::Request& request) {
   return parse_body<CallOutcome>(request, true, [](const json::Value& body, Faults& faults) {
     json::ObjectReader reader(body, "", faults);
-    auto outcome = read_failure(reader);
+    auto outcome = read_failure(reader, faults);
     reader.finish();
     return outcome;
   });

@@ -249,10 +249,13 @@ TEST_CASE("a report is passed on") {
   CHECK(seen.message == "the worker reported full");
   CHECK(seen.retry_after == 5000ms);
   CHECK(post_to(daemon, path("/fail"),
-                R"({"code":"full","message":"no","retryable":false,"retry_after_ms":0})")
+                R"({"code":"full","message":"no","retryable":false,"retry_after_ms":0,)"
+                R"("messages":[{"text":"99 % used","severity":"warning"}]})")
             .status == 200);
   CHECK(seen.kind == cells::CallOutcome::Kind::rejected);
   CHECK(seen.message == "no");
+  REQUIRE(seen.messages.size() == 1);
+  CHECK(seen.messages[0].text == "99 % used");
   CHECK_FALSE(seen.retry_after);
 }
 

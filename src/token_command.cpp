@@ -31,12 +31,17 @@ std::set<config::Scope> parse_scopes(const std::vector<std::string>& texts) {
 
 /// An element of `auth.tokens`, its members in the order of the documentation.
 std::string entry_of(const std::string& name, const std::string& sha256,
-                     const std::set<config::Scope>& scopes, const std::string& customer) {
+                     const std::set<config::Scope>& scopes, const std::set<std::string>& services,
+                     const std::string& customer) {
   std::string list;
   for (const config::Scope scope : scopes)
     list += (list.empty() ? "" : ", ") + json::quote(config::to_string(scope));
+  std::string names;
+  for (const std::string& service : services)
+    names += (names.empty() ? "" : ", ") + json::quote(service);
   std::string entry = R"({"name": )" + json::quote(name) + R"(, "sha256": ")" + sha256 +
                       R"(", "scopes": [)" + list + "]";
+  if (!names.empty()) entry += R"(, "services": [)" + names + "]";
   if (!customer.empty()) entry += R"(, "customer": )" + json::quote(customer);
   return entry + "}";
 }
@@ -57,9 +62,19 @@ TokenCommand::TokenCommand(CLI::App& app)
       ->allow_extra_args(false)
       ->take_all()
       ->capture_default_str();
+  command_
+      ->add_option("--service,--services", services_, "restrict the scope work to these services")
+      ->check(name_fault, "NAME")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all();
   command_->add_option("--customer", customer_, "restrict the token to this customer")
       ->check(name_fault, "NAME");
   command_->add_flag("--json", json_, R"(print one line: {"token": ..., "entry": ...})");
+  command_->callback([this] {
+    if (!services_.empty() && !parse_scopes(scopes_).contains(config::Scope::work))
+      throw CLI::ValidationError("--services", "needs the scope work, which it restricts");
+  });
 }
 
 bool TokenCommand::run() const {
@@ -68,8 +83,8 @@ bool TokenCommand::run() const {
     std::fputs("celld: OpenSSL returned no random bytes\n", stderr);
     return false;
   }
-  const std::string entry =
-      entry_of(name_, api::sha256_hex(*token), parse_scopes(scopes_), customer_);
+  const std::string entry = entry_of(name_, api::sha256_hex(*token), parse_scopes(scopes_),
+                                     {services_.begin(), services_.end()}, customer_);
   const std::string output = json_ ? R"({"token": ")" + *token + R"(", "entry": )" + entry + "}\n"
                                    : *token + "\n" + entry + "\n";
   if (std::fputs(output.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {

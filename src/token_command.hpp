@@ -26,6 +26,7 @@ class TokenCommand {
   CLI::App* command_;
   std::string name_ = "client";
   std::vector<std::string> scopes_ = {"submit", "read"};
+  std::vector<std::string> services_;
   std::string customer_;
   bool json_ = false;
 };

@@ -497,6 +497,20 @@ class Startup(EndToEnd):
         self.assertNotIn("customer", self.made()[1])
         self.assertEqual(self.made("--scopes", "admin,read,admin")[1]["scopes"], ["read", "admin"])
 
+    def test_a_token_for_services_leases_only_their_jobs(self):
+        token, made = self.made("--scopes", "work", "--services", "vm,db,vm", "--customer", "acme")
+        self.assertEqual({k: v for k, v in made.items() if k != "sha256"},
+                         {"name": "client", "scopes": ["work"], "services": ["db", "vm"],
+                          "customer": "acme"})
+        pulled = {name: {"type": "pull"} for name in ("vm", "db", "other")}
+        self.start(a_config(self.provider, services=pulled, auth={"tokens": [made]}))
+        client = TokenClient(self.daemon.host, self.daemon.port, token)
+        self.addCleanup(client.close)
+        for service, status in (("vm", 200), ("db", 200), ("other", 404)):
+            answer = client.post(f"/v1/services/{service}/leases", {"worker": "host-1"})
+            self.assertEqual(answer.status, status, answer)
+        self.assertNotIn("services", self.made("--scopes", "work")[1])
+
     def test_json_output_has_token_and_entry_in_one_document(self):
         done = self.run_celld("token", "--json", "--scopes", "work")
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 1), done)
@@ -509,7 +523,10 @@ class Startup(EndToEnd):
         for arguments in (["--scope", "root"], ["--scopes", "read,,x"], ["--scopes", ""],
                           ["--scope"], ["--name", "a b"], ["--name", ""], ["--name"],
                           ["--customer", "*"], ["--customer", ""], ["--customer"], ["extra"],
-                          ["--config", "x"], ["--what"], ["--scope", "read", "submit"]):
+                          ["--config", "x"], ["--what"], ["--scope", "read", "submit"],
+                          ["--services", "vm"], ["--scopes", "work", "--services", ""],
+                          ["--scopes", "work", "--services", "a b"],
+                          ["--scopes", "work", "--services"]):
             with self.subTest(arguments=arguments):
                 done = self.run_celld("token", *arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done)
@@ -528,7 +545,7 @@ class Startup(EndToEnd):
         self.assertRegex(done.stdout, r"(?m)^ +token +\w")
         done = self.run_celld("token", "--help")
         self.assertEqual(done.returncode, 0, done)
-        for word in ("--name", "--scope", "--customer", "--json"):
+        for word in ("--name", "--scope", "--services", "--customer", "--json"):
             self.assertIn(word, done.stdout)
         done = self.run_celld()
         self.assertEqual((done.returncode, done.stdout), (2, ""), done)

@@ -12,7 +12,7 @@ _cellctl() {
     --token-file | --cacert | --client-cert | --client-key | -f | --file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval)
+    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --exec | --name | --concurrency | --grace)
       return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +21,7 @@ _cellctl() {
       continue
     fi
     case ${COMP_WORDS[i]} in
-      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval) skip=1 ;;
+      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --exec | --name | --concurrency | --grace) skip=1 ;;
       -*) ;;
       *)
         case $command in
@@ -32,7 +32,7 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit reload backup job batch cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit worker reload backup job batch cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
     'batch') words='list show watch cancel' ;;
     'cell') words='list get resize pause resume drain' ;;
@@ -57,6 +57,7 @@ _cellctl() {
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service list') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'worker') words='--service --exec --name --concurrency --grace -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'reload') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'backup') words='--force --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;
     'config check') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;

@@ -49,6 +49,13 @@ class Watch {
     const std::lock_guard lock(mutex_);
     end_ = end;
   }
+  void end_now() {
+    {
+      const std::lock_guard lock(mutex_);
+      end_ = steady_clock::time_point::min();
+    }
+    wake_.notify_all();
+  }
   bool time_is_over() const { return time_is_over_; }
 
  private:
@@ -58,7 +65,7 @@ class Watch {
     while (!stop.stop_requested()) {
       if (steady_clock::now() < end_) {
         const auto end = end_;
-        wake_.wait_until(lock, stop, end, [] { return false; });
+        wake_.wait_until(lock, stop, end, [&] { return end_ < end; });
       } else {
         time_is_over_ = true;
         http_.stop();  // Has no effect on a request that has no connection yet, so repeat it.
@@ -150,6 +157,7 @@ class Client::Transfer {
     ERR_clear_error();
     Watch watch(http, end_from(now));
     watch_ = &watch;
+    const std::stop_callback on_stop(request.stop, [&watch] { watch.end_now(); });
     const httplib::Result result = http.send(outgoing(request));
     client_.used_at_ = steady_clock::now();
     if (thrown_) std::rethrow_exception(thrown_);

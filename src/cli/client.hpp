@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,7 @@ struct Request {
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
   milliseconds extra_time{0};  ///< How long celld may hold the response; extends the timeout.
+  std::stop_token stop{};      ///< A stop ends the request as its timeout does.
 };
 
 /// Makes the next piece of a body; empty: the body has ended.

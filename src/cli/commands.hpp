@@ -78,6 +78,7 @@ void add_batch_verbs(Commands& commands);
 void add_event_verbs(Commands& commands);
 void add_cell_verbs(Commands& commands);
 void add_service_verbs(Commands& commands);
+void add_worker(Commands& commands);
 void add_reload(Commands& commands);
 void add_backup(Commands& commands);
 void add_config_verbs(Commands& commands);

@@ -2,10 +2,12 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/cli/commands.hpp"
 #include "src/cli/session.hpp"
+#include "src/providers/command/supervise.hpp"
 
 namespace {
 
@@ -21,6 +23,9 @@ ExitCode run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Only `cellctl worker` itself passes this argument.
+  if (argc == 2 && std::string_view(argv[1]) == celld::providers::supervise_argument)
+    return celld::providers::supervise_commands();
   std::signal(SIGPIPE, SIG_IGN);  // A broken connection is an ordinary error. See Output::print.
   ExitCode code = ExitCode::ok;
   try {

@@ -61,8 +61,12 @@ void report_while_watching(Session& session, const Failure& failure) {
 
 }  // namespace
 
+Connection Session::connection() const {
+  return read_connection(arguments_);
+}
+
 Client& Session::client() {
-  if (!client_) client_.emplace(read_connection(arguments_));
+  if (!client_) client_.emplace(connection());
   return *client_;
 }
 

@@ -20,7 +20,9 @@ class Session {
 
   bool json() const { return json_; }
   Output& out() { return out_; }
-  /// Created on first use, from flags and environment. Throws a Failure when those are invalid.
+  /// From flags and environment. Throws a Failure when those are invalid.
+  Connection connection() const;
+  /// Connects on first use. Throws as `connection` does.
   Client& client();
 
   /// Sends the request. Returns a 2xx response; throws a Failure for any other.

@@ -36,7 +36,7 @@ std::filesystem::path config_dir() {
 std::vector<std::filesystem::path> example_files() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(config_dir() / "examples"))
-    files.push_back(entry.path());
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
   return files;
 }
 

@@ -1,0 +1,65 @@
+#include "src/cli/worker/deliverer.hpp"
+
+#include <utility>
+
+namespace celld::cli {
+namespace {
+
+constexpr int status_ok = 200;
+constexpr int status_invalid = 422;
+
+}  // namespace
+
+void Deliverer::run() {
+  for (;;) {
+    const auto due = runs_.next_delivery();
+    if (std::holds_alternative<Runs::Over>(due)) return;
+    if (const auto* heartbeat = std::get_if<Runs::Heartbeat>(&due)) deliver(*heartbeat);
+    if (const auto* reports = std::get_if<Runs::Reports>(&due)) deliver(*reports);
+  }
+}
+
+void Deliverer::deliver(const Runs::Heartbeat& heartbeat) {
+  const auto answer = client_.heartbeat(heartbeat.lease, heartbeat.body);
+  if (const auto* term = std::get_if<LeaseTerm>(&answer)) {
+    note_answer();
+    return runs_.on_term(heartbeat, *term);
+  }
+  const auto& setback = std::get<Setback>(answer);
+  if (setback.kind == Setback::Kind::lost) return runs_.on_lost(heartbeat.lease);
+  note_setback(setback);
+  runs_.on_no_answer(heartbeat.lease);
+}
+
+void Deliverer::deliver(const Runs::Reports& reports) {
+  const auto answer = client_.report(reports.reports);
+  if (const auto* setback = std::get_if<Setback>(&answer)) {
+    note_setback(*setback);
+    for (const auto& lease : reports.leases) runs_.on_no_answer(lease);
+    return;
+  }
+  note_answer();
+  const auto& statuses = std::get<std::vector<int>>(answer);
+  for (std::size_t i = 0; i < reports.leases.size(); ++i) {
+    const int status = i < statuses.size() ? statuses[i] : 0;
+    if (status == status_ok) {
+      runs_.on_reported(reports.leases[i]);
+    } else if (status == status_invalid) {
+      runs_.on_report_refused(reports.leases[i]);
+    } else {
+      runs_.on_lost(reports.leases[i]);
+    }
+  }
+}
+
+/// Says once that celld is away, and once that it is back.
+void Deliverer::note_setback(const Setback& setback) {
+  if (!std::exchange(away_, true))
+    WorkerLog::problem("heartbeats and reports are held back: " + setback.text);
+}
+
+void Deliverer::note_answer() {
+  if (std::exchange(away_, false)) log_.note("heartbeats and reports arrive again");
+}
+
+}  // namespace celld::cli

@@ -1,0 +1,92 @@
+#include "src/cli/worker/lease_client.hpp"
+
+#include "src/cli/members.hpp"
+#include "src/cli/problem.hpp"
+
+namespace celld::cli {
+namespace {
+
+constexpr int status_not_found = 404;
+constexpr int status_conflict = 409;
+constexpr int status_too_many = 429;
+constexpr int status_server_error = 500;
+
+Setback setback_of(const Answer& answer) {
+  const Failure failure = failure_of(answer);
+  Setback setback{Setback::Kind::refused, failure.what(), answer.retry_after, failure.code()};
+  if (answer.status == status_not_found || answer.status == status_conflict) {
+    setback.kind = Setback::Kind::lost;
+  } else if (answer.status == status_too_many || answer.status >= status_server_error) {
+    setback.kind = Setback::Kind::away;
+  }
+  return setback;
+}
+
+}  // namespace
+
+LeaseClient::LeaseClient(const Connection& connection, std::string service, std::string worker)
+    : client_(connection), service_(std::move(service)), worker_(std::move(worker)) {}
+
+std::variant<json::Value, Setback> LeaseClient::ask(const Request& request) {
+  try {
+    const Answer answer = client_.send(request);
+    if (!answer.succeeded()) return setback_of(answer);
+    auto document = parse_answer(answer.body);
+    if (!document) return Setback{Setback::Kind::away, failure_of(answer).what(), {}};
+    return std::move(*document);
+  } catch (const NoAnswer& failure) {
+    const auto kind = failure.may_pass() ? Setback::Kind::away : Setback::Kind::refused;
+    return Setback{kind, failure.what(), {}};
+  }
+}
+
+LeaseClient::Leases LeaseClient::lease(std::size_t max, milliseconds wait,
+                                       const std::stop_token& stop) {
+  Request request{.method = "POST", .path = "/v1/services/" + url_encoded(service_) + "/leases"};
+  request.body = R"({"worker":)" + json::quote(worker_) + R"(,"max":)" + std::to_string(max) +
+                 R"(,"wait_ms":)" + std::to_string(wait.count()) + "}";
+  request.extra_time = wait;
+  request.stop = stop;
+  auto answer = ask(request);
+  if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
+  return read_leases(elements_at(std::get<json::Value>(answer), {"leases"}));
+}
+
+LeaseClient::Leases LeaseClient::held(const std::stop_token& stop) {
+  std::vector<GrantedLease> leases;
+  for (std::string cursor;;) {
+    std::vector<std::pair<std::string, std::string>> query = {{"worker", worker_},
+                                                              {"service", service_}};
+    if (!cursor.empty()) query.emplace_back("cursor", cursor);
+    auto answer = ask({.path = "/v1/leases" + query_of(query), .stop = stop});
+    if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
+    const auto& page = std::get<json::Value>(answer);
+    for (auto& lease : read_leases(elements_at(page, {"items"})))
+      leases.push_back(std::move(lease));
+    cursor = text_at(page, {"next_cursor"});
+    if (cursor.empty()) return leases;
+  }
+}
+
+std::variant<LeaseTerm, Setback> LeaseClient::heartbeat(const std::string& lease,
+                                                        const std::string& body) {
+  auto answer = ask(
+      {.method = "POST", .path = "/v1/leases/" + url_encoded(lease) + "/heartbeat", .body = body});
+  if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
+  const auto& term = std::get<json::Value>(answer);
+  return LeaseTerm{milliseconds(integer_at(term, {"expires_in_ms"})), truth_at(term, {"cancel"})};
+}
+
+std::variant<std::vector<int>, Setback> LeaseClient::report(
+    const std::vector<std::string>& reports) {
+  std::string body = "[";
+  for (const auto& report : reports) body += (body.size() == 1 ? "" : ",") + report;
+  auto answer = ask({.method = "POST", .path = "/v1/leases/report", .body = body + "]"});
+  if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
+  std::vector<int> statuses;
+  for (const auto& result : elements_at(std::get<json::Value>(answer), {"results"}))
+    statuses.push_back(static_cast<int>(integer_at(result, {"status"})));
+  return statuses;
+}
+
+}  // namespace celld::cli

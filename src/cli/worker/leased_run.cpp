@@ -1,0 +1,228 @@
+#include "src/cli/worker/leased_run.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+#include <variant>
+
+#include "src/cli/worker/work_report.hpp"
+#include "src/json/json.hpp"
+#include "src/providers/command/outcome.hpp"
+#include "src/providers/http/outcome.hpp"
+
+namespace celld::cli {
+namespace {
+
+using cells::CallOutcome;
+using Kind = CallOutcome::Kind;
+using providers::messages_max;
+
+/// Also bounds how late a worker learns of a cancellation.
+constexpr milliseconds beat_interval_max{10'000};
+/// A term gets shorter and shorter before its job expires.
+constexpr milliseconds beat_interval_min{50};
+constexpr int beats_per_term = 3;
+/// Progress and messages of a busy command do not send heartbeats more often than this.
+constexpr milliseconds news_interval{250};
+constexpr milliseconds pause_first{100};
+constexpr milliseconds pause_max{2'000};
+/// The command gets at least three quarters of a term before it is ended for missing heartbeats.
+constexpr int grace_share = 4;
+/// How the shell reports a program that it cannot execute, or cannot find.
+constexpr int not_executable = 126;
+constexpr int not_found = 127;
+
+CallOutcome outcome_of(const std::string& service, const providers::CommandResult& result,
+                       cells::WallTime now) {
+  CallOutcome outcome = providers::interpret(service, result, now, {});
+  const bool exited = result.end == providers::CommandResult::End::exited;
+  if (exited && (result.value == not_executable || result.value == not_found)) {
+    outcome.kind = Kind::retryable;
+    outcome.code = "communications_error";
+    outcome.message =
+        "the command could not be started: exit status " + std::to_string(result.value) + ".";
+  }
+  return outcome;
+}
+
+}  // namespace
+
+LeasedRun::LeasedRun(GrantedLease lease, milliseconds grace, SteadyTime now)
+    : lease_(std::move(lease)),
+      grace_(grace),
+      started_at_(now),
+      term_(lease_.expires_in),
+      expires_at_(now + term_),
+      beat_at_(now + beat_interval()),
+      beaten_at_(now),
+      pauses_(pause_first, pause_max) {}
+
+// --- What happened -------------------------------------------------------------------------------
+
+bool LeasedRun::on_line(const std::string& line, SteadyTime now) {
+  const WorkLine parsed = parse_work_line(line);
+  if (std::holds_alternative<OtherLine>(parsed)) return false;
+  if (const auto* progress = std::get_if<ProgressLine>(&parsed)) progress_ = progress->share;
+  if (const auto* message = std::get_if<MessageLine>(&parsed)) {
+    messages_.push_back(providers::message_text({message->text, false}, {}));
+    if (messages_.back().empty()) messages_.pop_back();
+    // The message on its way stays in front until it is answered.
+    if (messages_.size() > messages_max)
+      messages_.erase(messages_.begin() + (message_on_way_ ? 1 : 0));
+  }
+  beat_at_ = std::min(beat_at_, std::max({now, beaten_at_ + news_interval, not_before_}));
+  return true;
+}
+
+void LeasedRun::on_term(const LeaseTerm& term, SteadyTime sent_at, SteadyTime now) {
+  pauses_.reset();
+  // The answer may have taken long: the term began when celld received the heartbeat.
+  expires_at_ = sent_at + term.expires_in;
+  term_ = std::max(term.expires_in, milliseconds(1));
+  beaten_at_ = sent_at;
+  beat_at_ = sent_at + beat_interval();
+  if (progress_ == progress_on_way_) progress_.reset();
+  if (message_on_way_) messages_.pop_front();
+  progress_on_way_.reset();
+  message_on_way_ = false;
+  if (progress_ || !messages_.empty()) beat_at_ = std::min(beat_at_, sent_at + news_interval);
+  if (term.cancel) end_command(Cause::cancelled, std::min(now + grace_, expires_at_));
+}
+
+void LeasedRun::on_no_answer(double random, SteadyTime now) {
+  const auto longest = std::max(term_ / (2 * beats_per_term), beat_interval_min);
+  not_before_ = now + std::min(pauses_.next(random), longest);
+  beat_at_ = not_before_;
+  report_at_ = not_before_;
+}
+
+void LeasedRun::on_lost(SteadyTime now) {
+  if (state_ != State::running) {
+    state_ = State::done;
+    return;
+  }
+  end_command(Cause::lost, now + grace_);
+  cause_ = Cause::lost;  // Also when the command is being ended for another cause.
+}
+
+void LeasedRun::give_up(SteadyTime now) {
+  end_command(Cause::given_up, std::min(now + grace_, expires_at_));
+}
+
+void LeasedRun::end_command(Cause cause, SteadyTime kill_at) {
+  if (state_ != State::running || cause_ != Cause::none) return;
+  cause_ = cause;
+  kill_at_ = kill_at;
+}
+
+const CallOutcome& LeasedRun::on_end(const providers::CommandResult& result, cells::WallTime wall,
+                                     SteadyTime now) {
+  outcome_ = outcome_of(lease_.service, result, wall);
+  if (cause_ != Cause::none && outcome_.kind != Kind::succeeded) override_outcome();
+  report_at_ = now;
+  state_ = cause_ == Cause::lost ? State::done : State::reporting;
+  return outcome_;
+}
+
+/// A command that the worker ended has not failed by itself.
+void LeasedRun::override_outcome() {
+  switch (cause_) {
+    case Cause::none:
+    case Cause::lost:
+      return;
+    case Cause::cancelled:
+      outcome_.kind = Kind::rejected;
+      outcome_.code = "cancelled";
+      outcome_.message = "the job was cancelled, and the worker ended the command.";
+      return;
+    case Cause::deadline:
+      outcome_.kind = Kind::retryable;
+      outcome_.code = "timeout";
+      outcome_.message = "no heartbeat reached celld in time, and the worker ended the command.";
+      return;
+    case Cause::given_up:
+      outcome_.kind = Kind::retryable;
+      outcome_.code = "interrupted";
+      outcome_.message = "the worker was stopped, and ended the command.";
+  }
+}
+
+void LeasedRun::on_report_refused(const std::string& reason, SteadyTime now) {
+  if (std::exchange(refused_, true)) {
+    state_ = State::done;
+    return;
+  }
+  outcome_ = CallOutcome{};
+  outcome_.kind = Kind::retryable;
+  outcome_.code = "invalid_response";
+  outcome_.message = "celld refused the worker's report: " + reason;
+  messages_.clear();
+  report_at_ = now;
+}
+
+// --- What to do ----------------------------------------------------------------------------------
+
+std::optional<int> LeasedRun::take_signal(SteadyTime now) {
+  if (state_ != State::running) return std::nullopt;
+  if (cause_ == Cause::none && now >= terminate_at()) end_command(Cause::deadline, expires_at_);
+  if (cause_ == Cause::none) return std::nullopt;
+  if (!std::exchange(terminated_, true)) return SIGTERM;
+  if (now < kill_at_ || std::exchange(killed_, true)) return std::nullopt;
+  return SIGKILL;
+}
+
+SteadyTime LeasedRun::next_signal_at() const {
+  if (state_ != State::running || killed_) return SteadyTime::max();
+  if (cause_ == Cause::none) return terminate_at();
+  return terminated_ ? kill_at_ : SteadyTime::min();
+}
+
+bool LeasedRun::heartbeat_is_due(SteadyTime now) const {
+  return sends_heartbeats() && now >= beat_at_;
+}
+
+std::string LeasedRun::take_heartbeat() {
+  std::string body = "{";
+  progress_on_way_ = progress_;
+  message_on_way_ = !messages_.empty();
+  if (progress_) body += R"("progress":)" + json::dump(*progress_);
+  if (message_on_way_)
+    body += (progress_ ? R"(,"message":)" : R"("message":)") + json::quote(messages_.front());
+  return body + "}";
+}
+
+bool LeasedRun::report_is_due(SteadyTime now) const {
+  return state_ == State::reporting && now >= report_at_;
+}
+
+std::string LeasedRun::report() const {
+  CallOutcome all = outcome_;
+  all.messages.clear();
+  for (const auto& text : messages_)
+    all.messages.push_back({{}, cells::Severity::info, lease_.service, text});
+  all.messages.insert(all.messages.end(), outcome_.messages.begin(), outcome_.messages.end());
+  const auto too_many = all.messages.size() - std::min(all.messages.size(), messages_max);
+  all.messages.erase(all.messages.begin(),
+                     all.messages.begin() + static_cast<std::ptrdiff_t>(too_many));
+  return report_text(lease_.name, all);
+}
+
+SteadyTime LeasedRun::next_delivery_at() const {
+  if (state_ == State::reporting) return report_at_;
+  return sends_heartbeats() ? beat_at_ : SteadyTime::max();
+}
+
+/// After a cancellation the deadline no longer moves.
+bool LeasedRun::sends_heartbeats() const {
+  return state_ == State::running && cause_ != Cause::cancelled && cause_ != Cause::lost;
+}
+
+milliseconds LeasedRun::beat_interval() const {
+  return std::clamp(term_ / beats_per_term, beat_interval_min, beat_interval_max);
+}
+
+SteadyTime LeasedRun::terminate_at() const {
+  return expires_at_ - std::min(grace_, term_ / grace_share);
+}
+
+}  // namespace celld::cli

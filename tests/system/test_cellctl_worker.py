@@ -1,0 +1,431 @@
+"""`cellctl worker`: a command for each leased job, and what happens when something goes wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from cellctl import FAILED, NOT_FOUND, OK, REFUSED, UNAVAILABLE, USAGE, CellctlTest, binary
+from daemon import DEADLINE_S, a_job, stays, wait_until
+
+SERVICES = {"vm": {"type": "pull"}, "demo": {"type": "simulated"}}
+
+
+def alive(pid):
+    """Whether the process runs; a zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Worker(CellctlTest):
+    def start(self, config=None, **changes):
+        super().start(config, **{"services": SERVICES, **changes})
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def lines(self, name):
+        """The complete lines of a file that a command writes."""
+        try:
+            with open(self.path(name), encoding="utf-8") as file:
+                return [line[:-1] for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
+    def submit_vm(self, entity="a", **changes):
+        return self.submit(a_job(entity, **{"services": ["vm"], **changes}))
+
+    def work(self, command, *arguments, name="host-1", log=None, **environment):
+        """A worker whose command runs in the test's directory. Its log is NAME.log or LOG.log."""
+        with open(self.path((log or name) + ".log"), "ab") as log:
+            process = subprocess.Popen(
+                [binary(), "worker", "--service", "vm", "--exec", command, "--name", name,
+                 *arguments],
+                env=self.environment(**environment), cwd=self.directory, stderr=log,
+                stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+        def end():
+            process.kill()
+            process.wait(DEADLINE_S)
+        self.addCleanup(end)
+        return process
+
+    def log(self, name="host-1"):
+        with open(self.path(name + ".log"), encoding="utf-8") as file:
+            return file.read()
+
+    def await_log(self, text, name="host-1"):
+        wait_until(lambda: text in self.log(name), f"{name} logs {text!r}")
+
+    def end_of(self, process, code=OK):
+        self.assertEqual(process.wait(DEADLINE_S), code, self.log())
+
+    def stop(self, process, code=OK):
+        process.send_signal(signal.SIGTERM)
+        self.end_of(process, code)
+
+    def pids(self, count=1):
+        """The process ids that commands have written to `pids`."""
+        wait_until(lambda: len(self.lines("pids")) >= count, f"{count} commands have started")
+        return [int(line) for line in self.lines("pids")]
+
+    def hanging(self, then="exit 0"):
+        """A command that hangs until `go` exists, with a child in its process group."""
+        return ("sleep 1000 & echo $! >>pids; echo $$ >>pids; "
+                f"until [ -e go ]; do sleep 0.02; done; kill $!; {then}")
+
+    def go(self):
+        with open(self.path("go"), "w", encoding="utf-8"):
+            pass
+
+    # --- What a command receives, and what becomes of its result --------------------------------
+
+    def test_a_command_gets_the_document_and_its_output_is_the_result(self):
+        self.start()
+        job = self.submit(a_job("a", services=["demo", "vm"], parameters={"size": 3}))
+        self.work("cat >document; printenv >environment; pwd >directory; "
+                  "echo '{\"properties\": {\"ip\": \"192.0.2.1\"}}'", CELLD_TOKEN="secret",
+                  CITY="Rome")
+        ended = self.wait_for_end(job)
+        self.assertEqual((ended["state"], ended["properties"]),
+                         ("succeeded", {"demo": {"simulated": True}, "ip": "192.0.2.1"}))
+        with open(self.path("document"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), {
+                "job": job, "attempt": 1, "customer": "acme", "product": "dns",
+                "action": "create", "entity": {"type": "zone", "id": "a"}, "service": "vm",
+                "parameters": {"size": 3}, "properties": {"demo": {"simulated": True}}})
+        environment = self.lines("environment")
+        self.assertIn(f"CELLD_IDEMPOTENCY_KEY={job}.vm", environment)
+        self.assertIn("CELLD_WORKER=host-1", environment)
+        self.assertIn("CITY=Rome", environment)
+        self.assertNotIn("secret", "".join(environment))
+        self.assertEqual(self.lines("directory"), [os.path.realpath(self.directory)])
+
+    def test_the_document_is_that_of_a_command_provider(self):
+        provider = {"type": "command", "argv": ["/usr/bin/tee", self.path("provider")]}
+        self.start(services={**SERVICES, "db": provider})
+        job = {"parameters": {"f": 1.5, "s": "ü\"", "n": None, "l": [1, {}]},
+               "entity": {"type": "zone", "subtype": "primary", "id": "x"}}
+        self.wait_for_end(self.submit(a_job("a", services=["db"], **job)))
+        self.submit(a_job("a", services=["vm"], **job))
+        self.work("cat >worker.new; mv worker.new worker")
+        wait_until(lambda: os.path.exists(self.path("worker")), "the command has run")
+        documents = []
+        for name in ("provider", "worker"):
+            with open(self.path(name), encoding="utf-8") as file:
+                documents.append(json.load(file))
+        for document in documents:
+            document.pop("job")
+            document.pop("service")
+        self.assertEqual(*documents)
+
+    def test_progress_and_messages_show_while_the_command_runs(self):
+        self.start()
+        job = self.submit_vm()
+        self.work("echo first >&2; echo progress 40% >&2; echo message formatted >&2; "
+                  "until [ -e go ]; do sleep 0.02; done; echo last >&2")
+        wait_until(lambda: self.job(job)["steps"][0]["progress"] == 0.4, "the progress shows")
+        wait_until(lambda: [each["text"] for each in self.job(job)["messages"]] == ["formatted"],
+                   "the message shows")
+        self.go()
+        ended = self.wait_for_end(job)
+        self.assertEqual([(each["severity"], each["text"]) for each in ended["messages"]],
+                         [("info", "formatted"), ("info", "first"), ("info", "last")])
+
+    def test_the_exit_status_decides_whether_a_job_is_retried(self):
+        self.start()
+        refused = self.submit_vm("refused", parameters={"exit": 1})
+        later = self.submit_vm("later", parameters={"exit": 75})
+        self.work("status=$(sed 's/.*\"exit\":\\([0-9]*\\).*/\\1/'); echo why >&2; "
+                  "echo '{\"code\": \"no_space\", \"message\": \"the disk is full\"}'; "
+                  "exit $status", "--concurrency", "2")
+        job = self.wait_for_end(refused)
+        self.assertEqual((job["state"], job["attempt"]), ("failed", 1))
+        self.assertEqual(job["error"], {"code": "no_space", "message": "the disk is full",
+                                        "service": "vm"})
+        self.assertIn("why", [each["text"] for each in job["messages"]])
+        job = self.wait_for_end(later)
+        self.assertEqual((job["state"], job["attempt"]), ("failed", 3))
+        self.assertEqual(job["error"]["code"], "provider_error")
+
+    def test_broken_output_fails_the_attempt(self):
+        self.start()
+        jobs = {self.submit_vm("text"): "echo hello", self.submit_vm("list"): "echo '[1]'",
+                self.submit_vm("long"): "head -c 2000000 /dev/zero",
+                self.submit_vm("bytes"): "printf '\\377\\000{}'"}
+        script = "document=$(cat)\n" + "\n".join(
+            f"case $document in *{job}*) {command};; esac" for job, command in jobs.items())
+        self.work(script, "--concurrency", "4")
+        for job in jobs:
+            ended = self.wait_for_end(job)
+            self.assertEqual((ended["state"], ended["attempt"], ended["error"]["code"]),
+                             ("failed", 3, "invalid_response"), ended)
+
+    def test_a_command_that_cannot_be_found_is_retried_and_slows_the_worker_down(self):
+        self.start()
+        jobs = [self.submit_vm(f"e{number}") for number in range(3)]
+        worker = self.work("./missing")
+        self.await_log("communications_error")
+        self.assertIn(self.job(jobs[0])["state"], ("retrying", "queued", "running"))
+        stays(lambda: self.log().count(" starts\n") <= 2, "the backlog does not fail in one burst")
+        # The program arrives.
+        with open(self.path("missing"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n")
+        os.chmod(self.path("missing"), 0o755)
+        for job in jobs:
+            self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
+        self.stop(worker)
+
+    # --- Ends -----------------------------------------------------------------------------------
+
+    def test_a_cancelled_job_ends_its_command(self):
+        self.start(defaults={"timeout_ms": 1000})
+        job = self.submit_vm()
+        self.work("trap 'echo ended >>ends; exit 1' TERM; " + self.hanging())
+        pids = self.pids(2)
+        self.client.post(f"/v1/jobs/{job}/cancel", {})
+        self.assertEqual(self.wait_for_end(job)["state"], "cancelled")
+        self.assertEqual(self.lines("ends"), ["ended"])
+        wait_until(lambda: not any(map(alive, pids)), "the whole process group has ended")
+
+    def test_a_command_that_ignores_its_cancellation_is_killed(self):
+        self.start(defaults={"timeout_ms": 1000})
+        job = self.submit_vm()
+        self.work("trap '' TERM; " + self.hanging(), "--grace", "200ms")
+        pids = self.pids(2)
+        self.client.post(f"/v1/jobs/{job}/cancel", {})
+        self.assertEqual(self.wait_for_end(job)["state"], "cancelled")
+        wait_until(lambda: not any(map(alive, pids)), "the whole process group has ended")
+
+    def test_a_lost_lease_ends_its_command(self):
+        self.start()
+        job = self.submit_vm(timeout_ms=600)
+        worker = self.work(self.hanging(), "--grace", "50ms")
+        pids = self.pids(2)
+        worker.send_signal(signal.SIGSTOP)  # No heartbeat: the lease expires.
+        wait_until(lambda: self.job(job)["state"] != "running", "the attempt has ended")
+        lease, = self.client.post("/v1/services/vm/leases",
+                                  {"worker": "other", "wait_ms": 20_000}).json["leases"]
+        worker.send_signal(signal.SIGCONT)
+        wait_until(lambda: not any(map(alive, pids)), "the process group has ended")
+        self.assertEqual(self.client.post(f"/v1/leases/{lease['lease']}/complete", {}).status, 200)
+        self.assertEqual(self.job(job)["state"], "succeeded")
+
+    def test_a_worker_without_celld_ends_its_command_at_the_deadline(self):
+        self.start()
+        self.submit_vm(timeout_ms=1500)
+        self.work(self.hanging(), "--grace", "100ms")
+        pids = self.pids(2)
+        self.daemon.signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        wait_until(lambda: not any(map(alive, pids)), "the process group has ended")
+        self.assert_in_time("the end of the command", time.monotonic() - begun, 2.0)
+        self.daemon.signal(signal.SIGCONT)
+
+    def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):
+        self.start()
+        job = self.submit_vm(timeout_ms=600)
+        self.work("sleep 2")
+        ended = self.wait_for_end(job)
+        self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
+
+    # --- Stops ----------------------------------------------------------------------------------
+
+    def test_a_first_signal_lets_the_command_finish_and_leases_no_more(self):
+        self.start()
+        jobs = [self.submit_vm("a"), self.submit_vm("b")]
+        worker = self.work(self.hanging())
+        self.pids(2)
+        worker.send_signal(signal.SIGTERM)
+        self.await_log("stops: 1 running")
+        self.assertEqual(self.job(jobs[0])["state"], "running")
+        self.go()
+        self.end_of(worker)
+        self.assertEqual([self.job(job)["state"] for job in jobs], ["succeeded", "queued"])
+
+    def test_a_second_signal_ends_the_command_and_gives_the_job_back(self):
+        self.start()
+        job = self.submit_vm()
+        worker = self.work(self.hanging())
+        pids = self.pids(2)
+        for number in signal.SIGINT, signal.SIGTERM:
+            worker.send_signal(number)
+            time.sleep(0.05)
+        self.end_of(worker, FAILED)
+        self.assertFalse(any(map(alive, pids)))
+        self.assertIn(self.job(job)["state"], ("retrying", "queued"))
+        self.assertEqual([each["text"] for each in self.job(job)["messages"]][-1:],
+                         ["the worker was stopped, and ended the command."])
+
+    def test_an_idle_worker_stops_at_once(self):
+        self.start()
+        worker = self.work("true")
+        job = self.submit_vm()
+        self.wait_for_end(job)
+        stays(lambda: worker.poll() is None, "it waits for more jobs")
+        begun = time.monotonic()
+        self.stop(worker)
+        self.assert_in_time("the stop", time.monotonic() - begun, 1.0)
+        again = self.submit_vm("b")
+        stays(lambda: self.job(again)["state"] == "queued", "nothing was leased")
+
+    def test_a_killed_worker_takes_its_commands_along_and_takes_its_leases_up_again(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        job = self.submit_vm()
+        worker = self.work(self.hanging())
+        pids = self.pids(2)
+        worker.kill()
+        worker.wait(DEADLINE_S)
+        wait_until(lambda: not any(map(alive, pids)), "the process group has ended")
+        self.assertEqual(self.job(job)["state"], "running")
+        self.go()
+        self.work(self.hanging())
+        ended = self.wait_for_end(job)
+        self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
+        self.assertEqual(len(self.lines("pids")), 4)
+
+    def test_two_workers_of_one_name_do_not_run_at_once(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        self.submit_vm()
+        first = self.work(self.hanging())
+        self.pids(2)
+        second = self.work(self.hanging(), log="second")
+        self.await_log("waits for another worker of this name", "second")
+        self.assertEqual(len(self.lines("pids")), 2)
+        self.go()
+        self.stop(first)
+        self.await_log("runs up to 1 jobs", "second")
+        self.stop(second)
+
+    # --- Celld and its cells --------------------------------------------------------------------
+
+    def test_three_workers_one_killed_and_celld_restarted_lose_nothing(self):
+        self.start(defaults={"timeout_ms": 1500, "pool": {"size": 6},
+                             "retry": {"max_attempts": 10, "backoff_ms": 10}})
+        command = "echo $CELLD_IDEMPOTENCY_KEY >>done; sleep 0.05"
+        workers = [self.work(command, "--concurrency", "2", name=f"host-{number}")
+                   for number in range(3)]
+        jobs = [self.submit_vm(f"e{number}") for number in range(60)]
+        wait_until(lambda: len(self.lines("done")) > 5, "the work has begun")
+        workers[0].kill()
+        wait_until(lambda: len(self.lines("done")) > 15, "the others continue")
+        self.daemon.kill()
+        time.sleep(0.3)
+        self.daemon.arguments = ["--listen", f"{self.daemon.host}:{self.daemon.port}", "--data",
+                                 self.daemon.data]
+        self.restart()
+        for job in jobs:
+            self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
+        self.assertEqual(set(self.lines("done")), {f"{job}.vm" for job in jobs})
+        for worker in workers[1:]:
+            self.stop(worker)
+
+    def test_a_result_is_delivered_once_celld_is_back(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        job = self.submit_vm()
+        self.work(self.hanging("echo done >>ends"))
+        self.pids(2)
+        self.daemon.kill()
+        self.go()
+        wait_until(lambda: self.lines("ends"), "the command ends while celld is away")
+        self.daemon.arguments = ["--listen", f"{self.daemon.host}:{self.daemon.port}", "--data",
+                                 self.daemon.data]
+        self.restart()
+        ended = self.wait_for_end(job)
+        self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
+
+    def test_a_worker_that_stops_while_celld_is_away_says_what_is_lost(self):
+        self.start(defaults={"timeout_ms": 1000})
+        self.submit_vm()
+        worker = self.work(self.hanging())
+        self.pids(2)
+        self.daemon.kill()
+        self.go()
+        self.await_log("succeeded in")
+        self.stop(worker, UNAVAILABLE)
+        self.assertIn("its report could not be delivered", self.log())
+
+    def test_a_pool_is_resized_beneath_a_worker(self):
+        self.start(defaults={"pool": {"size": 4}, "timeout_ms": 60_000})
+        jobs = [self.submit_vm(f"e{number}") for number in range(12)]
+        worker = self.work("echo $$ >>pids; n=$(wc -l <pids); "
+                           "until [ -e go ] || [ -e go.$$ ]; do sleep 0.02; done",
+                           "--concurrency", "4")
+        pids = self.pids(4)
+        self.client.put("/v1/admin/cells/*/*/pool", {"size": 1})
+        stays(lambda: all(map(alive, pids)), "a shrink interrupts nothing")
+
+        def finish(pid):
+            with open(self.path(f"go.{pid}"), "w", encoding="utf-8"):
+                pass
+        for pid in pids:
+            finish(pid)
+        fifth = self.pids(5)[4]
+        stays(lambda: len(self.lines("pids")) == 5, "one job runs at a time")
+        self.client.put("/v1/admin/cells/*/*/pool", {"size": 4})
+        self.assertEqual(self.pids(8)[4], fifth)
+        stays(lambda: len(self.lines("pids")) == 8, "four jobs run at a time")
+        self.go()
+        for job in jobs:
+            self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
+        self.stop(worker)
+
+    # --- The command line -----------------------------------------------------------------------
+
+    def test_a_worker_that_celld_refuses_says_why(self):
+        self.start()
+        done = self.run_cellctl("worker", "--service", "none", "--exec", "true", code=NOT_FOUND)
+        self.assertIn("404", done.stderr)
+        done = self.run_cellctl("worker", "--service", "demo", "--exec", "true", code=NOT_FOUND)
+        self.assertIn("404", done.stderr)
+
+    def test_a_worker_without_a_token_of_its_service_is_refused(self):
+        token, entry = self.a_token("work", "--services", "vm")
+        self.start(auth={"tokens": [entry]})
+        done = self.run_cellctl("worker", "--service", "vm", "--exec", "true", code=REFUSED)
+        self.assertIn("401", done.stderr)
+        worker = self.work("true", CELLD_TOKEN=token)
+        self.await_log("runs up to")
+        stays(lambda: worker.poll() is None, "the token suffices")
+        self.stop(worker)
+
+    def a_token(self, scopes, *arguments):
+        done = subprocess.run([os.environ["CELLD_BINARY"], "token", "--scopes", scopes, "--json",
+                               *arguments], capture_output=True, check=True, timeout=DEADLINE_S)
+        made = json.loads(done.stdout)
+        return made["token"], made["entry"]
+
+    def test_wrong_arguments_are_usage_errors(self):
+        for arguments in ((), ("--service", "vm"), ("--exec", "true"),
+                          ("--service", "vm", "--exec", ""),
+                          ("--service", "vm", "--exec", "true", "--concurrency", "0"),
+                          ("--service", "vm", "--exec", "true", "--concurrency", "1001"),
+                          ("--service", "vm", "--exec", "true", "--concurrency", "x"),
+                          ("--service", "vm", "--exec", "true", "--name", ""),
+                          ("--service", "vm", "--exec", "true", "--grace", "soon")):
+            with self.subTest(arguments=arguments):
+                self.run_cellctl("worker", *arguments, code=USAGE)
+
+    def test_a_quiet_worker_prints_only_failures(self):
+        self.start()
+        worker = self.work("grep -q '\"id\":\"good\"'", "--quiet")
+        self.assertEqual(self.wait_for_end(self.submit_vm("good"))["state"], "succeeded")
+        self.assertEqual(self.wait_for_end(self.submit_vm("bad"))["state"], "failed")
+        self.stop(worker)
+        lines = self.log().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("provider_rejected", lines[0])
+
+    def test_only_cellctl_runs_its_supervisor(self):
+        done = subprocess.run([binary(), "supervise-commands"], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (USAGE, b""), done)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -86,6 +86,7 @@ void JobDispatcherActor::on_exit() {
   for (auto& [place, promise] : reopening_) {
     promise.deliver(caf::make_error(caf::sec::request_receiver_down));
   }
+  granting_.fail();
   for (auto& [id, ending] : ending_) ending.answers.fail();
   context_ = nullptr;
 }
@@ -351,6 +352,7 @@ void JobDispatcherActor::offer(const JobPtr& job) {
     report_left(*job);
   } else if (!in_hand(job->id)) {
     queue_of(job->lane).offer(job);
+    seek_wanted(*job);
   }
 }
 

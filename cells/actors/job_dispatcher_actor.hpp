@@ -114,6 +114,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::string lane_of(const Job& job) const;
   DispatchQueue& queue_of(const std::string& lane);
   PullLane& lane(const std::string& name);
+  static void expect_more(PullLane& lane);
+  void seek_wanted(const Job& job);
   void remove_from_queue(const Job& job);
   void change_lane(const JobPtr& job);
   void refresh_lanes();
@@ -128,8 +130,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   JobPtr take_for(PullLane& lane, const GrantLeases& message, const Now& at);
   std::size_t available(const PullLane& lane) const;
   LaneState lane_state(PullLane& lane, const GrantLeases& message);
-  void granted(const std::vector<Lease>& leases, const GrantLeases& message,
-               caf::typed_response_promise<GrantAnswered> promise);
+  void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
   void decline_slot(const std::string& service);
   void return_leases(const std::vector<Lease>& returned);
   LeaseHeld hold(const HoldLease& message);
@@ -198,6 +199,7 @@ class JobDispatcherActor : public JobDispatcher::base {
     StepReport report;
     OwedAnswers<LeaseEnded> answers;
   };
+  OpenPromises granting_;           ///< Leases that are being stored.
   std::map<JobId, Ending> ending_;  ///< Jobs whose workers outside have reported; being stored.
   std::set<JobId> recording_;       ///< Jobs without a lease whose latest change is not yet stored.
   std::set<Lease> orphans_;  ///< Leases without a worker whose abort failed and is to be retried.

@@ -42,6 +42,27 @@ JobDispatcherActor::PullLane& JobDispatcherActor::lane(const std::string& name) 
   return lanes_.try_emplace(name, context_->options.window).first->second;
 }
 
+/// The store may have jobs for the lane that were never offered. The window may be full of jobs
+/// that no waiting worker may have.
+void JobDispatcherActor::expect_more(PullLane& lane) {
+  lane.queue.expect_more();
+  for (const auto& customer : lane.wanted) {
+    if (customer != anybody) lane.queue.expect_more_of(customer);
+  }
+}
+
+/// The job has become runnable: fetches it if a worker waits for the jobs of its customer alone and
+/// the window had no room for it.
+void JobDispatcherActor::seek_wanted(const Job& job) {
+  const auto found = lanes_.find(job.lane);
+  if (found == lanes_.end()) return;
+  auto& queue = found->second.queue;
+  const auto& customer = job.spec->customer;
+  if (found->second.wanted.contains(customer) && !queue.has(customer)) {
+    queue.expect_more_of(customer);
+  }
+}
+
 void JobDispatcherActor::remove_from_queue(const Job& job) {
   if (job.lane.empty()) {
     queue_.remove(job);
@@ -55,6 +76,8 @@ void JobDispatcherActor::change_lane(const JobPtr& job) {
   auto moved = std::make_shared<Job>(*job);
   moved->lane = lane_of(*job);
   send(store(), ChangeLane{job->id, moved->lane});
+  // A fetch that is under way does not see the change.
+  moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));
   offer(std::move(moved));
 }
 
@@ -63,7 +86,7 @@ void JobDispatcherActor::refresh_lanes() {
   request(store(), caf::infinite, LoadCell{key_})
       .then(
           [this](const CellLoaded& loaded) {
-            for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
+            for (const auto& name : loaded.lanes) expect_more(lane(name));
             dispatch(now());
           },
           [](const caf::error&) {});
@@ -183,10 +206,10 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
     return GrantAnswered{{}, state, 0};
   }
   auto promise = make_response_promise<GrantAnswered>();
+  const auto owed = granting_.add(promise);
   request(store(), caf::infinite, FlushStore{})
-      .then([this, leases, message, promise](
-                const StoreFlushed&) mutable { granted(leases, message, std::move(promise)); },
-            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+      .then([this, leases, message, owed](const StoreFlushed&) { granted(leases, message, owed); },
+            [this, owed](caf::error& error) { granting_.deliver(owed, std::move(error)); });
   dispatch(at);
   arm(at);
   return promise;
@@ -221,7 +244,7 @@ LaneState JobDispatcherActor::lane_state(PullLane& lane, const GrantLeases& mess
 
 /// The leases are on disk. One whose job was cancelled meanwhile is over.
 void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLeases& message,
-                                 caf::typed_response_promise<GrantAnswered> promise) {
+                                 std::uint64_t owed) {
   const Now at = now();
   GrantAnswered answer;
   for (const Lease& lease : leases) {
@@ -235,7 +258,7 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
     answer.lane = lane_state(found->second, message);
     answer.available = available(found->second);
   }
-  promise.deliver(std::move(answer));
+  granting_.deliver(owed, std::move(answer));
   dispatch(at);
   arm(at);
 }

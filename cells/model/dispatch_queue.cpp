@@ -12,6 +12,13 @@ void DispatchQueue::expect_more() {
   sweep_missed_ = true;  // The current sweep may already have passed these jobs.
 }
 
+void DispatchQueue::expect_more_of(const std::string& name) {
+  Customer& customer = this->customer(name);
+  customer.evicted = false;
+  customer.complete = false;
+  request_fetch(customer);
+}
+
 void DispatchQueue::offer(JobPtr job) {
   const std::string& name = job->spec->customer;
   const Customer* found = find(name);
@@ -56,12 +63,7 @@ JobPtr DispatchQueue::take_of(const std::string& name) {
   Customer* found = find(name);
   if (found && !found->jobs.empty()) return take_first(*found);
   if (!found && !sweeping_) return nullptr;  // The window has every customer.
-  Customer& customer = this->customer(name);
-  if (!found || found->evicted || !found->complete) {
-    customer.evicted = false;
-    customer.complete = false;
-    request_fetch(customer);
-  }
+  if (!found || found->evicted || !found->complete) expect_more_of(name);
   return nullptr;
 }
 

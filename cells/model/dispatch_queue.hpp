@@ -54,6 +54,9 @@ class DispatchQueue {
   /// The store may have runnable jobs that were never offered: begin a sweep.
   void expect_more();
 
+  /// As expect_more, but for this customer alone, and even if the window is full of others.
+  void expect_more_of(const std::string& customer);
+
   /// The job has become runnable.
   void offer(JobPtr job);
 

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "tests/torture/simulation/plan.hpp"
 #include "tests/torture/simulation/world.hpp"
 
 namespace simulation {
@@ -41,6 +44,32 @@ struct ClientAudit {};
 struct ProviderTick {
   SteadyTime at{};
 };
+struct WorkersTick {
+  SteadyTime at{};
+};
+/// Ask for nothing more, and withdraw every request.
+struct WorkersStop {};
+
+/// A worker outside the daemon. Like its machine, it outlives the daemon.
+struct Worker {
+  WorkerPlan plan;
+  std::map<Lease, LeaseOut> held{};  ///< Leases that it works on.
+  std::size_t asking = 0;            ///< Unanswered requests for leases.
+};
+
+/// A lease that a worker has reported, for stale requests.
+struct PastLease {
+  Lease lease;
+  JobId job = 0;
+  bool succeeded = false;
+};
+
+/// All workers outside.
+struct Workers {
+  std::vector<Worker> each;
+  std::deque<PastLease> past;
+  std::uint64_t last_request = 0;
+};
 
 /// The client's state, which the driver reads.
 struct ClientState {
@@ -62,6 +91,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReload)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientShutDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientAudit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::WorkersTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::WorkersStop)
 
 namespace simulation {
 
@@ -78,5 +109,13 @@ JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> worl
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, Retention retention, std::size_t listed_max,
                         std::shared_ptr<ClientState> state);
+
+/// Workers outside, who speak to the engine as the API does for them
+/// (src/http/api/lease_gateway.cpp). They work, send heartbeats and report in time; they also
+/// stall, vanish, hang up, report late, twice and falsely, and ask for their leases after a crash.
+/// Once the world is gentle, they only succeed.
+caf::actor spawn_workers(caf::actor_system& system, std::shared_ptr<World> world,
+                         CellDispatcher dispatcher, std::shared_ptr<Workers> workers,
+                         std::shared_ptr<ClientState> state);
 
 }  // namespace simulation

@@ -119,6 +119,158 @@ BUGS = (
         (("  if (!live) return;\n  live->worker = 0;\n",
           "  if (!live || BUG) return;\n  live->worker = 0;\n"),),
     ),
+    # --- Workers outside the daemon --------------------------------------------------------------
+    Bug(
+        "lease-unstored", ("lease-stored",),
+        "a lease is answered before it is on disk",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  auto promise = make_response_promise<GrantAnswered>();\n",
+          "  auto promise = make_response_promise<GrantAnswered>();\n"
+          "  if (BUG) {\n    granted(leases, message, granting_.add(promise));\n    return promise;\n  }\n"),),
+    ),
+    Bug(
+        "lost-wake-up", ("idle-lease",),
+        "a dispatcher that fills its last slot with a lease forgets that workers outside wait for "
+        "the next one",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    answer.available = available(found->second);\n",
+          "    answer.available = available(found->second);\n"
+          "    if (BUG) found->second.wanted.clear();\n"),),
+    ),
+    Bug(
+        "shrink-inside", ("pool-size",),
+        "a change of a pool's size adds the leases that are out to the new size",
+        "cells/actors/job_dispatcher.cpp",
+        (("        idle_reported_ = false;  // The override that kept the cell open may have been "
+          "undone.\n",
+          "        if (BUG) running_max_ += static_cast<std::uint32_t>(leases_.outside());\n"
+          "        idle_reported_ = false;  // The override that kept the cell open may have been "
+          "undone.\n"),),
+    ),
+    Bug(
+        "second-life", ("revived",),
+        "half of the leases outside are live for 100 ms after their deadline, and a heartbeat then "
+        "extends them",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("void JobDispatcherActor::abort_outside(Lease lease, AbortCause cause) {\n"
+          "  const LiveLease& live = *leases_.find(lease);\n",
+          "void JobDispatcherActor::abort_outside(Lease lease, AbortCause cause) {\n"
+          "  const LiveLease& live = *leases_.find(lease);\n"
+          "  if (BUG && cause == AbortCause::timeout && live.abort == AbortCause::none &&\n"
+          "      live.deadline.time_since_epoch().count() % 2 == 0) {\n"
+          "    leases_.start(lease, live.deadline + microseconds{100'001});\n    return;\n  }\n"),),
+    ),
+    Bug(
+        "late-heartbeat", ("stale-accepted",),
+        "a heartbeat is accepted while the end of its lease is being written",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+          "  LiveLease* live = leases_.find(message.lease);\n",
+          "LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+          "  LiveLease* live = leases_.find(message.lease);\n"
+          "  if (BUG && !live && message.job && recording_.contains(message.job->id)) {\n"
+          "    return {LeaseOut{message.job, now().steady + message.job->spec->timeout}, false};\n"
+          "  }\n"),),
+    ),
+    Bug(
+        "either-outcome", ("stale-accepted",),
+        "while the report of a worker is being written, the opposite report is accepted too",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("first->second.report == report) {\n", "(BUG || first->second.report == report)) {\n"),),
+    ),
+    Bug(
+        "report-unstored", ("report-stored",),
+        "the report of a worker outside is answered before it is on disk",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  completed(message.lease, message.outcome, report);\n",
+          "  completed(message.lease, message.outcome, report);\n"
+          "  if (BUG) ending.answers.deliver(LeaseEnded{true});\n"),),
+    ),
+    Bug(
+        "lease-cut-short", ("lease-kept",),
+        "a dispatcher that starts ends leases outside at the second step of a job and the following",
+        "cells/actors/job_dispatcher.cpp",
+        (("    const bool outside = !job->steps[job->step].worker.empty();\n",
+          "    const bool outside = !job->steps[job->step].worker.empty() && !(BUG && job->step > "
+          "0);\n"),),
+    ),
+    Bug(
+        "return-is-timeout", ("lease-kept", "early-timeout"),
+        "a lease that comes back because its worker has hung up counts as an attempt",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    end_outside(lease, AbortCause::hand_back);\n",
+          "    end_outside(lease, BUG ? AbortCause::timeout : AbortCause::hand_back);\n"),),
+    ),
+    Bug(
+        "kept-for-ever", ("late-slot",),
+        "a lease outside that outlives its dispatcher has no deadline any more",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  entry.deadline = at.steady + job->spec->timeout;\n",
+          "  entry.deadline = BUG ? SteadyTime::max() : at.steady + job->spec->timeout;\n"),),
+    ),
+    Bug(
+        "report-forgotten", ("repeat-refused",),
+        "a job that is reopened forgets the report that ended its last attempt",
+        "cells/model/job_machine.cpp",
+        (("    fresh.report = next.steps[i].report;", "    if (!BUG) fresh.report = "
+          "next.steps[i].report;"),),
+    ),
+    Bug(
+        "unlisted", ("lease-listed",),
+        "the list of a worker's leases lacks those that it had before a restart",
+        "cells/actors/lease_desk.cpp",
+        (("    note_out({message.lease, message.key, message.cell});\n",
+          "    note_out({message.lease, message.key, message.cell});\n"
+          "    if (BUG) by_worker_.erase({worker_of(*message.lease.job), "
+          "message.lease.job->lease});\n"),),
+    ),
+    Bug(
+        "beyond-expiry", ("lease-deadline",),
+        "the deadline of a lease passes the expiry of its job",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - at.wall));\n",
+          "    if (!BUG) deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - "
+          "at.wall));\n"),),
+    ),
+    Bug(
+        "slot-withheld", ("idle-worker",),
+        "a slot that no worker outside takes stays reserved",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
+    ),
+    Bug(
+        "anybodys-job", ("wrong-service",),
+        "a worker that may have the jobs of one customer alone is given those of others",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    JobPtr job = message.customer ? ", "    JobPtr job = message.customer && !BUG ? "),),
+    ),
+    Bug(
+        "untried", ("idle-lease",),
+        "workers that wait for the jobs of one customer alone do not learn of a cell that has some "
+        "again",
+        "cells/model/lease_matching.cpp",
+        (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
+    ),
+    Bug(
+        "request-unanswered", ("idle-lease",),
+        "a dispatcher that dies while it stores leases leaves the request for them unanswered",
+        "cells/actors/job_dispatcher.cpp",
+        (("  granting_.fail();\n", "  if (!BUG) granting_.fail();\n"),),
+    ),
+    Bug(
+        "unseen-change", ("idle-worker",),
+        "a job that moves to another lane while a fetch for that lane is under way is forgotten",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n",
+          "  if (!BUG) moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n"),),
+    ),
+    Bug(
+        "hidden-customer", ("idle-lease",),
+        "a worker that waits for the jobs of one customer alone gets none while the window is full "
+        "of the jobs of others",
+        "cells/actors/job_dispatcher.cpp",
+        (("    seek_wanted(*job);\n", "    if (!BUG) seek_wanted(*job);\n"),),
+    ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
         "lost-checkpoint", ("checkpoint",),
@@ -262,7 +414,7 @@ BUGS = (
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
-        "two-cells", ("line-head", "entity-calls"),
+        "two-cells", ("line-head", "entity-calls", "entity-leases"),
         "a job that a reload moves becomes the head of its entity's line",
         "src/store/memory_jobs.cpp",
         (("    change(stored, std::move(job), stored.marks);\n    ++answer.moved;\n",

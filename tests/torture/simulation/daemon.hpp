@@ -13,15 +13,17 @@
 
 namespace simulation {
 
+/// `pulled`: workers outside serve it.
 ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
-                           const std::string& name);
+                           const std::string& name, bool pulled);
 
 /// The driver decides when and in which order its actors run. Destruction is a power cut: nothing
 /// more happens, and what was not committed is lost.
 class Daemon {
  public:
+  /// `workers` is null in a run without workers outside.
   Daemon(const std::shared_ptr<World>& world, const Plan& plan, const Configuration& configuration,
-         std::uint64_t incarnation, SteadyTime start);
+         std::uint64_t incarnation, SteadyTime start, const std::shared_ptr<Workers>& workers);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -42,6 +44,8 @@ class Daemon {
   /// Whether a reload has taken effect since the last call.
   bool take_reloaded() { return std::exchange(client_state_->reloaded, false); }
   void audit();
+  /// Has the workers outside withdraw what they wait for, and stop.
+  void stop_workers();
 
   bool dispatcher_alive() const { return *dispatcher_alive_; }
 
@@ -58,6 +62,7 @@ class Daemon {
   caf::actor_addr dispatcher_;
   std::shared_ptr<bool> dispatcher_alive_ = std::make_shared<bool>(true);
   caf::actor client_;
+  caf::actor workers_;
   std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
 };
 

@@ -24,7 +24,10 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "provider-garbage",
                                                              "provider-hang",
                                                              "slow-abort",
-                                                             "starvation"};
+                                                             "starvation",
+                                                             "outside",
+                                                             "silent-worker",
+                                                             "stale-report"};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ using torture::Dice;
 struct Configuration {
   std::vector<CellRule> rules;
   std::set<std::string> services;
-  milliseconds keep{};  ///< Retention of ended jobs.
+  std::set<std::string> pulled;  ///< Of these, the ones that workers outside serve.
+  milliseconds keep{};           ///< Retention of ended jobs.
 };
 
 /// How much one operation does. The defaults are more than a run ever needs; in some runs they are
@@ -35,6 +37,13 @@ struct BatchSizes {
   celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
   std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs;
   std::size_t listed_cells_max = 1000;
+};
+
+/// A worker outside the daemon.
+struct WorkerPlan {
+  std::string name;
+  std::optional<std::string> customer{};  ///< The one that its token is bound to.
+  std::size_t leases_max = 1;             ///< That it asks for at once.
 };
 
 struct Plan {
@@ -56,9 +65,12 @@ struct Plan {
   std::uint32_t instances_max = EngineOptions{}.instances_max;  ///< Per template.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;
+  std::set<std::string> pulled;     ///< Services that workers outside serve; reloads change them.
+  std::vector<WorkerPlan> workers;  ///< Outside the daemon.
 };
 
-Plan draw_plan(Dice& dice, const Caps& caps);
+/// `outside` decides about workers outside alone, so that seeds without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

@@ -53,7 +53,12 @@ class Driver {
         faults_(seed_of(seed, Stream::faults)),
         clockwork_(world_) {
     Dice dice{seed_of(seed, Stream::plan)};
-    plan_ = draw_plan(dice, caps);
+    Dice outside{~seed_of(seed, Stream::plan)};
+    plan_ = draw_plan(dice, outside, caps);
+    if (!plan_.pulled.empty()) {
+      workers_ = std::make_shared<Workers>();
+      for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
+    }
     configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
     world_->settle = plan_.settle;
@@ -89,7 +94,7 @@ class Driver {
   bool jobs_left() const { return submitted_ < plan_.jobs; }
 
   void start_daemon() {
-    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
+    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady(), workers_);
     clockwork_.update_time(*daemon_);
     daemon_->audit();
     over_in_.reset();
@@ -128,6 +133,7 @@ class Driver {
       if (i == quiet_steps_max || clockwork_.steady() > latest) break;
       step(milliseconds{100});
     }
+    daemon_->stop_workers();
     if (sound()) world_->check_all_ended();
     if (sound()) world_->check_share_accepted();
     for (int i = 1; sound() && i <= audits_max; ++i) {
@@ -342,8 +348,10 @@ class Driver {
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
-      if (!configuration_.services.contains(name) || faults_.one_in(4)) {
-        order.services[name] = service_entry(world_, plan_, name);
+      const bool pulled = next.pulled.contains(name);
+      if (!configuration_.services.contains(name) ||
+          configuration_.pulled.contains(name) != pulled || faults_.one_in(4)) {
+        order.services[name] = service_entry(world_, plan_, name, pulled);
       }
     }
     for (const auto& name : configuration_.services) {
@@ -375,6 +383,7 @@ class Driver {
   Plan plan_;
   Configuration configuration_;
   Configuration reloading_;
+  std::shared_ptr<Workers> workers_;  ///< Null: there are none.
   std::optional<Daemon> daemon_;
   bool stopping_ = false;
   std::optional<std::int64_t> over_in_;  ///< Steps until a failing daemon ends.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,38 @@ struct LiveHandOut {
   SteadyTime at{};
   SteadyTime deadline{};         ///< The earliest possible.
   SteadyTime deadline_latest{};  ///< Counted from the start of the call.
+  EntityName entity{};
+  milliseconds timeout{};
+  std::string worker{};  ///< The worker outside that has it; empty: one inside has.
+  // The rest is about leases outside.
+  bool is_received = false;  ///< The worker knows of it.
+  std::uint32_t holds = 0;   ///< Heartbeats without an answer; each may move the deadline.
+  std::optional<WallTime> expires_at{};
+  std::optional<SteadyTime> expired_since{};
+};
+
+/// A request for leases that has not been answered.
+struct LeasesWanted {
+  RequestLeases asked;
+  SteadyTime at{};
+  bool is_withdrawn = false;
+};
+
+/// A heartbeat or a report that has not been answered.
+struct LeaseUse {
+  Lease lease;
+  JobId job = 0;
+  SteadyTime at{};
+  bool was_live = false;
+  SteadyTime deadline_latest{};   ///< If it was live: as it was then.
+  std::optional<bool> outcome{};  ///< Reports: whether it is a success.
+};
+
+/// A list of leases that has not been answered.
+struct LeaseList {
+  std::string worker;
+  SteadyTime at{};
+  std::set<Lease> live;  ///< All that were.
 };
 
 /// A call, until its end is on disk.
@@ -163,6 +196,26 @@ class World : public EngineProbe {
   void request_failed(std::uint64_t number);
   void has_shut_down();
 
+  // --- Reports of the workers outside ----------------------------------------------------------
+  void leases_asked(const RequestLeases& request);
+  void leases_withdrawn(std::uint64_t request);
+  /// `delivered`: the worker has the answer; otherwise it had hung up before.
+  void leases_answered(std::uint64_t request, const LeasesGranted& answer, bool delivered);
+  void leases_failed(std::uint64_t request);
+  /// Its worker has hung up: the lease goes back.
+  void lease_returned(Lease lease) { returned_.insert(lease); }
+  /// The worker has found a lease of its name in the list.
+  void lease_found(const LeaseOut& lease);
+  /// The answers below are those of the API, which may have asked the engine twice.
+  std::uint64_t hold_asked(Lease lease, JobId job);
+  void hold_answered(std::uint64_t number, const LeaseHeld& answer);
+  std::uint64_t report_asked(Lease lease, JobId job, bool succeeded);
+  void report_answered(std::uint64_t number, bool accepted);
+  std::uint64_t list_asked(const std::string& worker);
+  void list_answered(std::uint64_t number, const LeasesListed& answer);
+  /// The heartbeat, report or list was answered with an error.
+  void use_failed(std::uint64_t number);
+
   // --- Reports of the observer -----------------------------------------------------------------
   void end_announced(JobId id) { unannounced_.erase(id); }
   /// The observer has to look up on disk which ends it missed.
@@ -179,7 +232,7 @@ class World : public EngineProbe {
 
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
-                      milliseconds keep);
+                      const std::set<std::string>& pulled, milliseconds keep);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
@@ -285,6 +338,22 @@ class World : public EngineProbe {
 
   void committed(const JobPtr& before, const Job& after);
   void check_checkpoints(const Job& before, const Job& after);
+
+  void keep_leases();
+  void expect_fresh_deadlines(const CellKey& cell);
+  void check_granted(const LeasesWanted& wanted, const LeasesGranted& answer);
+  void check_lease_stored(const Job& job);
+  void lease_received(const LeaseOut& lease);
+  void check_told(const LeaseUse& use, const LeaseOut& lease, bool cancel);
+  void check_call(const Job& job, Lease lease, const std::string& service);
+  void note_outside_answer(const Job& before);
+  void check_outside_end(const Job& before, AbortCause cause);
+  void check_idle_lanes();
+  bool is_pulled(const Job& job) const;
+  void check_outside_times();
+  bool is_settled(const LeaseUse& use) const;
+  bool is_reported(const LeaseUse& use) const;
+  LeaseUse finish_use(std::uint64_t number);
   void pruned(const Job& job);
   void reopened_or_violated(const Job& before, const Job& after);
 
@@ -293,7 +362,17 @@ class World : public EngineProbe {
   std::map<JobId, Lease> last_call_;
   Lease last_lease_;                         ///< The greatest ever given.
   std::map<CellKey, std::set<Lease>> live_;  ///< Live leases by cell.
-  std::map<Lease, LiveHandOut> handed_out_;
+  std::map<Lease, LiveHandOut> handed_out_;  ///< Those outside outlive a crash.
+  std::map<std::uint64_t, LeasesWanted> wanted_;
+  std::map<std::uint64_t, LeaseUse> uses_;
+  std::map<std::uint64_t, LeaseList> lists_;
+  std::set<Lease> returned_;
+  std::map<Lease, std::set<bool>> reports_;  ///< Outcomes that were reported, in time or not.
+  std::map<Lease, bool> reported_;           ///< Outcomes that were accepted.
+  /// (Cell, service, customer) of pulled jobs that could be leased but are not, and since when.
+  std::map<std::tuple<CellKey, std::string, std::string>, SteadyTime> leasable_since_;
+  SteadyTime jumped_at_{};
+  SteadyTime started_at_{};
   AttemptEnd::Kind last_end_{};
 
   std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
@@ -307,6 +386,7 @@ class World : public EngineProbe {
   SteadyTime rerouted_at_{};
   std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;
+  std::set<std::string> pulled_;  ///< Of these, those that workers outside serve.
   /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
   std::map<CellKey, SteadyTime> disturbed_at_;            ///< By an actor of the cell that died.

@@ -10,6 +10,8 @@ namespace {
 constexpr milliseconds stop_allowance{200};
 /// Between the decision to start a cell and its first action.
 constexpr milliseconds started_within{200};
+/// Between the choice of a job for a worker outside and the answer: a commit.
+constexpr milliseconds granted_within{1000};
 /// For the commit of what was decided before a reload.
 constexpr milliseconds written_within{1000};
 
@@ -21,7 +23,10 @@ std::string name(const Job& job) {
 
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back({cell, actor.address()});
-  if (role == "dispatcher") dispatcher_since_[cell] = now_steady;
+  if (role == "dispatcher") {
+    dispatcher_since_[cell] = now_steady;
+    expect_fresh_deadlines(cell);
+  }
   if (role == "cell") {
     note_instance_size(cell, now_steady - started_within);
     note_reasons();
@@ -36,8 +41,14 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   check_line_and_times(job);
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
+  std::erase_if(leasable_since_,
+                [&](const auto& item) { return std::get<0>(item.first) == job.cell; });
+  const auto& worker = job.steps[job.step].worker;
   const SteadyTime deadline = now_steady + job.spec->timeout;
-  handed_out_[job.lease] = {job.id, job.spec->customer, now_steady, deadline, deadline};
+  const SteadyTime latest = worker.empty() ? deadline : deadline + granted_within;
+  handed_out_[job.lease] = {job.id, job.spec->customer, now_steady,        deadline,
+                            latest, entity_of(job),     job.spec->timeout, worker};
+  handed_out_[job.lease].expires_at = job.expires_at;
   check_bounds(job, running, max);
   check_routing(job);
   if (!call_times.empty())
@@ -52,7 +63,12 @@ void World::check_lease(const Job& job) {
     violated(Check::fresh_lease, name(job) + " has a lease that is not new");
   last_lease_ = std::max(last_lease_, job.lease);
   for (const auto& [lease, given] : handed_out_) {
-    if (given.job == job.id) violated(Check::fresh_lease, name(job) + " has two live leases");
+    if (given.job == job.id) {
+      violated(Check::fresh_lease, name(job) + " has two live leases");
+    } else if (given.entity == entity_of(job)) {
+      violated(Check::entity_leases,
+               name(job) + " and " + format_job_id(given.job) + " have leases for one entity");
+    }
   }
 }
 
@@ -128,6 +144,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   note("ended " + name(before) + " lease " + to_string(before.lease) + " → " +
        std::string(to_string(after.state)));
   live_[before.cell].erase(before.lease);
+  note_outside_answer(before);
   check_outcome(before, after, cause);
   check_cause(before, after, cause);
   check_turns(before);
@@ -165,10 +182,15 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
     violated(Check::uncounted_attempt, name(before) + " counts an attempt that must not count");
   }
   const auto given = handed_out_.find(before.lease);
-  if (given == handed_out_.end()) return;  // From an earlier daemon.
+  const bool outside = !before.steps[before.step].worker.empty();
+  if (given == handed_out_.end()) {
+    if (outside) violated(Check::lease_kept, name(before) + " ends a lease that was not live");
+    return;  // From an earlier daemon.
+  }
   if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
     violated(Check::early_timeout, name(before) + " timed out too early");
   }
+  if (outside) return check_outside_end(before, cause);
   const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   if (cut_short && !is_shutting_down() && !dying_ && !is_disturbed(before.cell, before.lease)) {
     violated(Check::cut_short, name(before) + " was cut short although nothing had died");
@@ -196,7 +218,8 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   // The engine knows settle_ms from the configuration alone, so not for a missing service.
   const std::string& service = before.spec->services[before.step];
   const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
-  if (unknown && services_.contains(service)) {
+  // A worker that hangs up and lists its leases may find one that is on its way back.
+  if (unknown && services_.contains(service) && !returned_.contains(before.lease)) {
     end.doubt = Doubt{service, now_steady + settle, now_wall};
   }
   return end;

@@ -477,8 +477,14 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   rerouted_at_ = now_steady;
   set_routing(order.routing);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
-  for (const auto& [name, service] : order.services) services_.insert(name);
-  for (const auto& name : order.services_removed) services_.erase(name);
+  for (const auto& [name, service] : order.services) {
+    services_.insert(name);
+    service.start_provider ? void(pulled_.erase(name)) : void(pulled_.insert(name));
+  }
+  for (const auto& name : order.services_removed) {
+    services_.erase(name);
+    pulled_.erase(name);
+  }
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || happened_since(reopened_at_, id, asked)) continue;

@@ -320,6 +320,20 @@ TEST_CASE("a lease survives the death of its dispatcher") {
   CHECK(engine.leases_out().empty());
 }
 
+TEST_CASE("a worker still waits after the death of a dispatcher that was storing its lease") {
+  Fixture engine{2};
+  engine.submit(pulled(engine, "a"));
+  const JobId next = engine.submit(pulled(engine, "b"));
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back()),
+                      caf::exit_reason::kill);
+  engine.pass(milliseconds{100});
+  engine.pass(milliseconds{100});
+  CHECK(jobs_of(engine.granted()) == Ids{next});
+  CHECK(engine.leases_out().size() == 2);
+}
+
 TEST_CASE("a shutdown waits for no lease, and serves reports") {
   Fixture engine{2};
   const JobId a = engine.submit(pulled(engine, "a"));

@@ -365,3 +365,18 @@ TEST_CASE("a customer that does not fit is brought in by a sweep") {
   CHECK(fed.take()->id == 3);
   CHECK_FALSE(fed.take());
 }
+
+TEST_CASE("a customer that a worker waits for is fetched although the window is full of others") {
+  DispatchQueue queue{Limits{1, 4, 4 << 20}};
+  queue.offer(job_of("acme", 1));
+  queue.offer(job_of("bolt", 2));
+  CHECK_FALSE(queue.has("bolt"));
+  queue.expect_more_of("bolt");
+  const auto fetch = queue.next_fetch();
+  REQUIRE(fetch);
+  CHECK(fetch->customer == "bolt");
+  CHECK_FALSE(fetch->after);
+  queue.fetched({{"bolt", {job_of("bolt", 2)}, true}}, true, [](JobId) { return false; });
+  CHECK(queue.has("bolt"));
+  CHECK(queue.take_of("bolt")->id == 2);
+}

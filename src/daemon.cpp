@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <map>
 #include <random>
 #include <set>
 #include <thread>
@@ -25,6 +27,8 @@
 #include "src/providers/command/lock.hpp"
 #include "src/providers/kinds.hpp"
 #include "src/providers/transports.hpp"
+#include "src/store/kept_jobs.hpp"
+#include "src/store/mixed_store.hpp"
 #include "src/store/store.hpp"
 #include "src/version.hpp"
 
@@ -38,6 +42,9 @@ constexpr std::chrono::milliseconds last_answers_grace{2000};
 /// connections for this much longer. A client that pauses for less between two requests misses no
 /// answer.
 constexpr std::chrono::milliseconds hand_over_grace{1000};
+
+/// Writing jobs in memory to a file takes about a second for a hundred thousand jobs.
+constexpr std::chrono::milliseconds keeping_jobs_longest{10'000};
 
 /// How long to wait for commands that an earlier celld left. They are being killed; only a process
 /// stuck in the kernel takes this long.
@@ -99,10 +106,31 @@ std::vector<std::string> names_of(const std::vector<config::Service>& services) 
   return names;
 }
 
+/// Why cells cannot keep jobs as the configuration says; `jobs` counts those that stand in the way.
+void add_durability_faults(const std::vector<cells::CellRule>& rules,
+                           const std::map<cells::CellKey, std::uint64_t>& jobs,
+                           std::vector<json::Fault>& faults) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto found = jobs.find({rules[i].customer, rules[i].product});
+    if (found == jobs.end()) continue;
+    const bool in_memory = rules[i].settings.durability == cells::Durability::memory;
+    faults.push_back(
+        {json::pointer_to(json::pointer_to("/cells", i), "durability"),
+         "cannot be \"" + std::string(to_string(rules[i].settings.durability)) +
+             "\": " + std::to_string(found->second) +
+             (found->second == 1 ? " unfinished job is kept " : " unfinished jobs are kept ") +
+             (in_memory ? "on disk" : "in memory")});
+  }
+}
+
 class RunningDaemon final : public Daemon {
  public:
   RunningDaemon(const config::Config& config, Events& events, logs::Log& log)
-      : config_(config), events_(events), log_(log), system_(quiet(system_config_)) {}
+      : config_(config),
+        events_(events),
+        log_(log),
+        memory_(std::make_shared<store::SharedMemory>(config.capacity.memory_bytes_max)),
+        system_(quiet(system_config_)) {}
 
   ~RunningDaemon() override {
     server_.stop(std::chrono::milliseconds{0});
@@ -136,10 +164,12 @@ class RunningDaemon final : public Daemon {
            readiness_->state = api::ReadyState::store_failed;
            events_.fail(Events::Kind::store_failed, std::move(text));
          },
-         [metrics = metrics_](const auto& report) { metrics->committed(report); }});
+         [metrics = metrics_](const auto& report) { metrics->committed(report); }},
+        memory_);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
     auto& store = *std::get<std::unique_ptr<store::Store>>(opened);
     if (auto failure = start_transports(store.lock_path(".supervisor.lock"))) return failure;
+    kept_jobs_path_ = store.lock_path(".kept");
     return serve(store);
   }
 
@@ -162,6 +192,7 @@ class RunningDaemon final : public Daemon {
                    cells::KeepEnded{effective.retention});
     if (effective.tokens != config_.tokens)
       caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
+    memory_->budget.limit(effective.capacity.memory_bytes_max);
     config_ = effective;
     return report;
   }
@@ -177,7 +208,7 @@ class RunningDaemon final : public Daemon {
 
   std::chrono::milliseconds shutdown_longest() const override {
     return hand_over_grace + config_.shutdown_grace + cells::hand_back_patience +
-           last_answers_grace;
+           last_answers_grace + keeping_jobs_longest;
   }
 
   std::string shut_down() override {
@@ -193,7 +224,7 @@ class RunningDaemon final : public Daemon {
         .receive([this](const cells::ShutdownCompleted& stopped) { warn_of_unconfirmed(stopped); },
                  [&](const caf::error& error) { failure = reason_of(error); });
     refuse_all();
-    return failure;
+    return failure.empty() ? keep_jobs() : failure;
   }
 
   void refuse_all() override {
@@ -218,6 +249,83 @@ class RunningDaemon final : public Daemon {
     transports_.emplace(providers::kinds(),
                         providers::TransportContext{wall_now, commands_lock_.get()});
     return std::nullopt;
+  }
+
+  /// Takes up the jobs in memory that the last shutdown kept. Their file stays for now.
+  std::optional<StartFailure> take_up_jobs(const cells::Routing& routing) {
+    auto kept = store::read_kept_jobs(kept_jobs_path_);
+    if (auto* error = std::get_if<std::string>(&kept)) return StartFailure{3, *error};
+    auto& jobs = std::get<store::StoreContent>(kept);
+    std::map<cells::CellKey, std::uint64_t> kept_otherwise;
+    std::uint64_t without_cell = 0;
+    for (auto& [id, stored] : jobs.jobs) {
+      const auto& spec = *stored.job->spec;
+      const auto route = routing.find(spec.customer, spec.product);
+      if (!route) {
+        ++without_cell;
+      } else if (route->rule->settings.durability != cells::Durability::memory) {
+        ++kept_otherwise[{route->rule->customer, route->rule->product}];
+      } else {
+        auto job = std::make_shared<cells::Job>(*stored.job);
+        job->cell = route->cell;
+        stored.job = std::move(job);
+      }
+    }
+    std::vector<json::Fault> faults;
+    add_durability_faults(config_.cells, kept_otherwise, faults);
+    if (without_cell > 0) {
+      faults.push_back({"/cells", "has no cell for " + std::to_string(without_cell) +
+                                      " unfinished jobs that the last shutdown kept"});
+    }
+    memory_->fill(std::move(jobs));
+    return failure_of(faults);
+  }
+
+  /// Jobs on disk cannot become jobs in memory.
+  std::optional<StartFailure> check_durability(const cells::JobStore& store,
+                                               const cells::Routing& routing) {
+    if (!keeps_in_memory(routing)) return std::nullopt;
+    constexpr std::size_t all = std::numeric_limits<std::uint32_t>::max();
+    constexpr auto disk = cells::Durability::disk;
+    std::map<cells::CellKey, std::uint64_t> kept_otherwise;
+    std::optional<StartFailure> failure;
+    caf::scoped_actor self{system_};
+    self->request(store, caf::infinite, cells::ListBacklogs{std::nullopt, "", "", all, disk})
+        .receive(
+            [&](const cells::BacklogsListed& listed) {
+              for (std::size_t i = 0; i < listed.backlogs.size(); ++i) {
+                const auto& [cell, customer, product] = listed.backlogs[i];
+                const auto* rule = conflicting_rule(routing, cell, customer, product, disk);
+                if (rule) kept_otherwise[{rule->customer, rule->product}] += listed.jobs[i];
+              }
+            },
+            [&](const caf::error& error) {
+              failure = StartFailure{3, "the store failed: " + reason_of(error)};
+            });
+    if (failure) return failure;
+    std::vector<json::Fault> faults;
+    add_durability_faults(config_.cells, kept_otherwise, faults);
+    return failure_of(faults);
+  }
+
+  static std::optional<StartFailure> failure_of(const std::vector<json::Fault>& faults) {
+    if (faults.empty()) return std::nullopt;
+    std::string text;
+    for (const auto& fault : faults) {
+      text += (text.empty() ? "" : "; ") + fault.pointer + " " + fault.detail;
+    }
+    return StartFailure{2, std::move(text)};
+  }
+
+  /// Keeps jobs in memory for the next start, as their cells say. Returns an error, or empty text.
+  std::string keep_jobs() const {
+    if (memory_->budget.bytes() == 0) return "";
+    const cells::Routing routing{config_.cells};
+    return store::write_kept_jobs(
+        kept_jobs_path_, memory_->content.snapshot(), [&routing](const cells::Job& job) {
+          const auto route = routing.find(job.spec->customer, job.spec->product);
+          return route && route->rule->settings.keep_on_stop;
+        });
   }
 
   /// While a command that such a call started lives, its supervisor keeps the next celld from
@@ -258,6 +366,7 @@ class RunningDaemon final : public Daemon {
                      "cannot be removed: " + std::to_string(jobs) +
                          (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
               }
+              add_durability_faults(next.cells, answer.kept_otherwise, faults);
               report.masked = answer.masked;
             },
             [&](const caf::error&) {
@@ -274,6 +383,8 @@ class RunningDaemon final : public Daemon {
   }
 
   std::optional<StartFailure> serve(store::Store& opened) {
+    const auto routing = std::make_shared<const cells::Routing>(config_.cells);
+    if (auto failure = take_up_jobs(*routing)) return failure;
     const auto store = opened.spawn_writer(system_);
     const auto reader = opened.spawn_reader(system_);
     const auto gateway = api::spawn_gateway(system_, wall_now);
@@ -282,7 +393,10 @@ class RunningDaemon final : public Daemon {
     reader_ = caf::actor_cast<caf::actor>(reader);
     gateway_ = caf::actor_cast<caf::actor>(gateway);
 
-    auto routing = std::make_shared<const cells::Routing>(config_.cells);
+    if (auto failure = check_durability(store, *routing)) return failure;
+    if (auto error = store::remove_kept_jobs(kept_jobs_path_); !error.empty()) {
+      return StartFailure{3, std::move(error)};
+    }
     const auto dispatcher =
         cells::spawn_cell_dispatcher(system_, engine_options(store, gateway, routing));
     dispatcher_ = caf::actor_cast<caf::actor>(dispatcher);
@@ -323,6 +437,7 @@ class RunningDaemon final : public Daemon {
     options.wall_clock = wall_now;
     options.routing = std::move(routing);
     options.seed = std::random_device{}();
+    options.id_offset = options.seed % (std::uint64_t{1} << 19);
     options.probe =
         std::make_shared<cells::ProbeList>(std::vector<std::shared_ptr<cells::EngineProbe>>{
             {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
@@ -389,6 +504,8 @@ class RunningDaemon final : public Daemon {
   config::Config config_;  ///< In force; used by the main thread only.
   Events& events_;
   logs::Log& log_;
+  std::shared_ptr<store::SharedMemory> memory_;  ///< The jobs in memory.
+  std::string kept_jobs_path_;
   bool hands_over_ = false;  // Whether the listening socket was inherited.
   std::string url_;
   std::shared_ptr<api::Readiness> readiness_ = std::make_shared<api::Readiness>();

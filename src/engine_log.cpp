@@ -59,6 +59,14 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "service-gone";
     case Kind::key_reused:
       return "key-reused";
+    case Kind::cell_bytes_full:
+      return "cell-memory-full";
+    case Kind::memory_full:
+      return "memory-full";
+    case Kind::durability_differs:
+      return "durability-differs";
+    case Kind::not_in_batches:
+      return "not-in-batches";
   }
   return "unknown";
 }

@@ -10,7 +10,9 @@
 namespace cells {
 
 CellDispatcherActor::CellDispatcherActor(caf::actor_config& config, EngineOptions options)
-    : CellDispatcher::base(config), options_(std::move(options)) {
+    : CellDispatcher::base(config),
+      options_(std::move(options)),
+      kept_in_memory_(keeps_in_memory(routing())) {
   set_down_handler([this](caf::down_msg& down) {
     // Nothing restarts a cell or a service client, so the death of one ends the engine.
     if (!shutting_down_) quit(down.reason ? down.reason : caf::exit_reason::unknown);

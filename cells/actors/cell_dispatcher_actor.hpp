@@ -117,6 +117,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   void ask_every_cell(MessageFor message_for);
   void await_insertions();
   void count_needs();
+  void find_conflicts();
+  void note_conflicts(const BacklogsListed& listed, Durability kept);
+  void fail_counting(caf::error& error);
   void refuse_reload();
   void change_services();
   void change_terms();
@@ -127,6 +130,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   std::vector<MaskedSize> masked() const;
   bool takes_services_of(const JobSpec& spec) const;
   bool is_losing_services_of(const JobSpec& spec) const;
+  bool is_changing_durability_of(const JobSpec& spec) const;
   bool is_undecided(const JobSpec& spec) const;
   template <class Answer, class Message>
   caf::result<Answer> ask_when_decided(Message message);
@@ -153,6 +157,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
+  bool kept_in_memory_ = false;                ///< Some cell has been configured to do so.
   bool rerouted_ = false;                      ///< Jobs may be in another cell than the routing's.
   std::size_t rerouting_ = 0;                  ///< Backlogs of the current page still to be moved.
   std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.

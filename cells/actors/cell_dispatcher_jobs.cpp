@@ -86,6 +86,9 @@ caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) 
   if (!target.refusal && is_losing_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }
+  if (!target.refusal && target.entry->settings.durability != message.job->durability) {
+    target.refusal = refusal(Refusal::Kind::durability_differs, {spec.customer, spec.product}, 0);
+  }
   if (target.refusal) {
     options_.probe->refused(*target.refusal);
     return ReopenAnswered{nullptr, false, std::move(target.refusal)};

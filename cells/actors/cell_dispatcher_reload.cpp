@@ -2,6 +2,7 @@
 // cells that the routing names, which a start may need too. cells/model/reload.hpp has the states
 // of a reload; each has one function here that does what is due in it.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
@@ -12,7 +13,9 @@ struct CellDispatcherActor::Reload {
   Reconfigure order;
   caf::typed_response_promise<Reconfigured> promise;
   ReloadCourse course;
+  bool may_change_durability = false;
   std::map<std::string, std::uint64_t> needed;  ///< Unfinished jobs by the service they need.
+  std::map<CellKey, std::uint64_t> kept_otherwise;
   std::vector<ServiceClient> leaving;
 };
 
@@ -20,8 +23,11 @@ caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
   if (reload_ || shutting_down_)
     return caf::make_error(caf::sec::runtime_error, "a reload or a shutdown is in progress");
   auto promise = make_response_promise<Reconfigured>();
-  const ReloadCourse course{!order.services_removed.empty()};
-  reload_ = std::make_shared<Reload>(Reload{std::move(order), promise, course, {}, {}});
+  kept_in_memory_ = kept_in_memory_ || keeps_in_memory(*order.routing);
+  const bool changes_cells = kept_in_memory_ && order.routing->rules() != routing().rules();
+  const ReloadCourse course{changes_cells || !order.services_removed.empty()};
+  reload_ = std::make_shared<Reload>(
+      Reload{std::move(order), promise, course, changes_cells, {}, {}, {}});
   do_what_is_due();
   return promise;
 }
@@ -89,38 +95,87 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
-/// Whether the reload in progress would remove one of the job's services, but may itself still be
-/// refused. Until that is decided, the job is neither accepted nor refused.
+/// Whether the reload in progress would have such jobs kept otherwise than now.
+bool CellDispatcherActor::is_changing_durability_of(const JobSpec& spec) const {
+  if (!reload_ || !reload_->may_change_durability) return false;
+  const auto now = routing().find(spec.customer, spec.product);
+  return now && conflicting_rule(*reload_->order.routing, now->cell, spec.customer, spec.product,
+                                 now->rule->settings.durability) != nullptr;
+}
+
+/// Whether the reload in progress would remove one of the job's services or have the job kept
+/// otherwise, but may itself still be refused. Until that is decided, the job is neither accepted
+/// nor refused.
 bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
-  return is_losing_services_of(spec) && !reload_->course.is_decided();
+  if (!reload_ || reload_->course.is_decided()) return false;
+  return is_losing_services_of(spec) || is_changing_durability_of(spec);
 }
 
 void CellDispatcherActor::decided() {
   for (const auto& ask_again : std::exchange(undecided_, {})) ask_again();
 }
 
-/// From now on no job that needs these services is accepted. Jobs that were on their way to a
-/// dispatcher have reached the store by the time that dispatcher answers.
+/// From now on no job is accepted that needs these services or would be kept otherwise. Jobs that
+/// were on their way to a dispatcher have reached the store by the time that dispatcher answers.
 void CellDispatcherActor::await_insertions() {
   ask_every_cell([](const CellKey& key, const Entry&) { return DescribeCell{key}; });
 }
 
 void CellDispatcherActor::count_needs() {
+  if (reload_->order.services_removed.empty()) return find_conflicts();
   request(options_.store, caf::infinite, CountNeeds{reload_->order.services_removed})
       .then(
           [this](NeedsCounted& needs) {
             reload_->needed = std::move(needs.jobs);
-            advance(&ReloadCourse::needs_counted, !reload_->needed.empty());
+            find_conflicts();
           },
-          [this](caf::error& error) {
-            reload_->promise.deliver(std::move(error));
-            reload_ = nullptr;
-            decided();
-          });
+          [this](caf::error& error) { fail_counting(error); });
+}
+
+void CellDispatcherActor::fail_counting(caf::error& error) {
+  reload_->promise.deliver(std::move(error));
+  reload_ = nullptr;
+  decided();
+}
+
+/// Counts the open jobs that the new configuration would have kept otherwise. Each kind is listed
+/// in one piece: between two pages, a backlog could move from one that is still to be listed into
+/// one that has been.
+void CellDispatcherActor::find_conflicts() {
+  if (!reload_->may_change_durability) {
+    advance(&ReloadCourse::needs_counted, !reload_->needed.empty());
+    return;
+  }
+  const auto all = [](Durability kept) {
+    return ListBacklogs{std::nullopt, "", "", std::numeric_limits<std::uint32_t>::max(), kept};
+  };
+  const auto failed = [this](caf::error& error) { fail_counting(error); };
+  const auto memory_listed = [this](const BacklogsListed& listed) {
+    note_conflicts(listed, Durability::memory);
+    advance(&ReloadCourse::needs_counted,
+            !reload_->needed.empty() || !reload_->kept_otherwise.empty());
+  };
+  request(options_.store, caf::infinite, all(Durability::disk))
+      .then(
+          [this, all, failed, memory_listed](const BacklogsListed& listed) {
+            note_conflicts(listed, Durability::disk);
+            request(options_.store, caf::infinite, all(Durability::memory))
+                .then(memory_listed, failed);
+          },
+          failed);
+}
+
+void CellDispatcherActor::note_conflicts(const BacklogsListed& listed, Durability kept) {
+  for (std::size_t i = 0; i < listed.backlogs.size(); ++i) {
+    const auto& [cell, customer, product] = listed.backlogs[i];
+    const auto* rule = conflicting_rule(*reload_->order.routing, cell, customer, product, kept);
+    if (rule) reload_->kept_otherwise[template_key(*rule)] += listed.jobs[i];
+  }
 }
 
 void CellDispatcherActor::refuse_reload() {
-  reload_->promise.deliver(Reconfigured{std::move(reload_->needed), {}});
+  reload_->promise.deliver(
+      Reconfigured{std::move(reload_->needed), {}, std::move(reload_->kept_otherwise)});
   reload_ = nullptr;
   decided();
 }
@@ -187,7 +242,7 @@ void CellDispatcherActor::complete_reload() {
     demonitor(client.address());
     send_exit(client, caf::exit_reason::user_shutdown);
   }
-  reload_->promise.deliver(Reconfigured{{}, masked()});
+  reload_->promise.deliver(Reconfigured{{}, masked(), {}});
   reload_ = nullptr;
 }
 

@@ -67,7 +67,8 @@ struct EngineOptions {
   std::function<WallTime()> wall_clock;
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;
-  std::uint64_t seed = 1;  ///< For the jitter of retries.
+  std::uint64_t seed = 1;       ///< For the jitter of retries.
+  std::uint64_t id_offset = 0;  ///< Of JobIdSource.
   DispatchQueue::Limits window;
   StoreBatches batches;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
@@ -79,7 +80,10 @@ struct EngineOptions {
 /// Shared by all actors of one epoch; thread-safe.
 struct EngineContext {
   EngineContext(EngineOptions opts, std::uint64_t epoch, LeaseDesk lease_desk)
-      : options(std::move(opts)), desk(std::move(lease_desk)), leases(epoch) {}
+      : options(std::move(opts)),
+        desk(std::move(lease_desk)),
+        ids(options.id_offset),
+        leases(epoch) {}
 
   const EngineOptions options;
   const LeaseDesk desk;

@@ -95,7 +95,7 @@ void JobDispatcherActor::on_exit() {
 
 /// All other messages wait until the store has answered.
 void JobDispatcherActor::load_cell() {
-  request(store(), caf::infinite, LoadCell{key_})
+  request(store(), caf::infinite, LoadCell{key_, durability()})
       .await([this](CellLoaded& loaded) { cell_loaded(loaded); },
              [this](const caf::error& error) { quit(error); });
 }
@@ -234,7 +234,8 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
     held_ = true;
     return;
   }
-  const bool after_commit = service->settle > milliseconds{0};
+  const bool after_commit =
+      service->settle > milliseconds{0} && job->durability == Durability::disk;
   const SteadyTime deadline = after_commit ? SteadyTime::max() : at.steady + job->spec->timeout;
   const Lease lease = context_->leases.next();
   const JobWorker& worker = workers_.assign(lease);
@@ -368,7 +369,7 @@ void JobDispatcherActor::fetch_for(const std::string& lane, DispatchQueue& queue
   if (!wanted) return;
   request(store(), caf::infinite,
           FetchRunnable{key_, wanted->customer, wanted->after, wanted->customers_max,
-                        wanted->jobs_max, wanted->bytes_max, lane})
+                        wanted->jobs_max, wanted->bytes_max, lane, durability()})
       .then([this, lane](RunnableFetched& answer) { fetched(lane, answer); },
             [this, lane](const caf::error&) { queue_of(lane).fetch_failed(); });
 }

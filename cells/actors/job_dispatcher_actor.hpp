@@ -55,7 +55,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   IdleAnswered answer_idle();
   std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
   std::optional<Refusal> refuse_more(const Now& at);
-  void inserted(const JobPtr& job, const JobInserted& stored);
+  void inserted(const JobPtr& job, const JobInserted& stored, bool has_key);
+  Refusal refuse_memory(const MemoryFull& full, bool has_key);
   void added(const JobPtr& job, bool runnable);
   caf::result<CancelAnswered> cancel(JobId id);
   void begin_cancel(JobId id);
@@ -176,6 +177,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   Now now() { return read_clocks(*this, *context_); }
   const JobStore& store() const { return context_->options.store; }
+  Durability durability() const { return config_.settings.durability; }
   const Service* find_service(const Job& job) const;
   void count(const Job* before, const Job* after);
 

@@ -207,7 +207,7 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
   }
   auto promise = make_response_promise<GrantAnswered>();
   const auto owed = granting_.add(promise);
-  request(store(), caf::infinite, FlushStore{})
+  request(store(), caf::infinite, FlushStore{durability()})
       .then([this, leases, message, owed](const StoreFlushed&) { granted(leases, message, owed); },
             [this, owed](caf::error& error) { granting_.deliver(owed, std::move(error)); });
   dispatch(at);

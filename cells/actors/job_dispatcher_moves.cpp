@@ -62,7 +62,7 @@ caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message
 
 void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
   const auto limit = context_->options.batches.moved_jobs_max;
-  request(store(), caf::infinite, MoveJobs{backlog, between_cells, limit, false})
+  request(store(), caf::infinite, MoveJobs{backlog, between_cells, limit, false, durability()})
       .then([this, backlog](const JobsMoved& result) { released_some(backlog, result); },
             [this](const caf::error& error) { quit(error); });
 }
@@ -112,7 +112,7 @@ caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) 
 
 void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
   const auto limit = context_->options.batches.moved_jobs_max;
-  request(store(), caf::infinite, MoveJobs{from, key_, limit, true})
+  request(store(), caf::infinite, MoveJobs{from, key_, limit, true, durability()})
       .then([this, from](const JobsMoved& result) { took_over_some(from, result); },
             [this](const caf::error& error) { quit(error); });
 }

@@ -27,8 +27,10 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   note_due(*job);
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
-  request(store(), caf::infinite, InsertJob{job, std::move(idempotency)})
-      .then([this, job](const JobInserted& stored) { inserted(job, stored); },
+  const bool has_key = idempotency.has_value();
+  request(store(), caf::infinite,
+          InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max})
+      .then([this, job, has_key](const JobInserted& stored) { inserted(job, stored, has_key); },
             [this, job](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));
               not_inserted(*job);
@@ -51,6 +53,7 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
   if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, config_.settings.timeout_max)) {
     return refusal;
   }
+  if (auto refusal = refuse_in_batch(key_, request_in.batch, durability())) return refusal;
   return refuse_more(at);
 }
 
@@ -61,22 +64,33 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
                      finished_rate_.pace(at.steady), turned_away_);
 }
 
-void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored) {
+void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored, bool has_key) {
   auto promise = submitting_.extract(job->id).mapped();
   const auto& holder = stored.holder;
-  if (!holder.job) {
+  if (!holder.job && !stored.full) {
     submitted_rate_.count(now().steady);
     context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
     added(job, stored.runnable);
     return;
   }
-  if (holder.same_request) {
+  if (stored.full) {
+    promise.deliver(JobSubmitted{nullptr, refuse_memory(*stored.full, has_key), false});
+  } else if (holder.same_request) {
     promise.deliver(JobSubmitted{holder.job, std::nullopt, true});
   } else {
     promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});
   }
   not_inserted(*job);
+}
+
+/// With a key the refusal is not final: the cell dispatcher looks the key up first.
+Refusal JobDispatcherActor::refuse_memory(const MemoryFull& full, bool has_key) {
+  auto refusal =
+      cells::refuse_memory(key_, full.in_cell, full.limit, full.depth, counts_.unfinished(),
+                           finished_rate_.pace(now().steady), turned_away_);
+  if (!has_key) context_->options.probe->refused(refusal);
+  return refusal;
 }
 
 /// The store now has this job.

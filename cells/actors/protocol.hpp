@@ -103,7 +103,8 @@ struct ServiceEntry {
 };
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
-/// every waiting job is in the cell that the routing names. Refused during another reload.
+/// every waiting job is in the cell that the routing names. Refused during another reload, and if
+/// open jobs would have to be kept otherwise (durability.hpp).
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
@@ -114,6 +115,9 @@ struct Reconfigured {
   /// empty, nothing has changed.
   std::map<std::string, std::uint64_t> needed;
   std::vector<MaskedSize> masked;  ///< In order of their cells.
+  /// Configured cells, by the keys of their rules, that cannot keep jobs as the configuration says,
+  /// with the number of open jobs that are kept otherwise. Unless empty, nothing has changed.
+  std::map<CellKey, std::uint64_t> kept_otherwise{};
 };
 
 /// Report the status of every service.

@@ -10,6 +10,13 @@ namespace {
 constexpr double retry_after_unknown_s = 60;
 constexpr double retry_after_max_s = 3600;
 
+/// Until `jobs` more have ended.
+milliseconds wait_for(double jobs, double finished_per_s) {
+  const double wait_s = finished_per_s > 0 ? jobs / finished_per_s : retry_after_unknown_s;
+  return std::chrono::seconds{
+      static_cast<std::int64_t>(std::clamp(std::ceil(wait_s), 1.0, retry_after_max_s))};
+}
+
 }  // namespace
 
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
@@ -18,14 +25,22 @@ std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished
   if (unfinished < jobs_max) return std::nullopt;
   const auto surplus = static_cast<double>(unfinished - jobs_max + 1) +
                        static_cast<double>(turned_away.add(jobs_max));
-  const double wait_s = finished_per_s > 0 ? surplus / finished_per_s : retry_after_unknown_s;
+  return Refusal{Refusal::Kind::queue_full, cell, jobs_max, unfinished,
+                 wait_for(surplus, finished_per_s)};
+}
+
+Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
+                      std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away) {
+  const auto kind = in_cell ? Refusal::Kind::cell_bytes_full : Refusal::Kind::memory_full;
+  const auto ahead = turned_away.add(std::max<std::uint64_t>(unfinished, 1));
+  return {kind, cell, limit, depth, wait_for(static_cast<double>(ahead + 1), finished_per_s)};
+}
+
+std::optional<Refusal> refuse_in_batch(const CellKey& cell, BatchId batch, Durability durability) {
+  if (batch == 0 || durability == Durability::disk) return std::nullopt;
   Refusal refusal;
-  refusal.kind = Refusal::Kind::queue_full;
+  refusal.kind = Refusal::Kind::not_in_batches;
   refusal.cell = cell;
-  refusal.limit = jobs_max;
-  refusal.depth = unfinished;
-  refusal.retry_after = std::chrono::seconds{
-      static_cast<std::int64_t>(std::clamp(std::ceil(wait_s), 1.0, retry_after_max_s))};
   return refusal;
 }
 

@@ -35,6 +35,14 @@ std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished
                                    std::uint64_t jobs_max, double finished_per_s,
                                    TurnedAway& turned_away);
 
+/// Refuses a job in memory for lack of room there. retry_after is the time until one job of the
+/// cell has ended, and one more for each of those `turned_away` before it, of `unfinished` jobs.
+Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
+                      std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away);
+
+/// Refuses a job of a batch in a cell that keeps its jobs in memory.
+std::optional<Refusal> refuse_in_batch(const CellKey& cell, BatchId batch, Durability durability);
+
 /// Refuses a timeout above the cell's maximum.
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max);

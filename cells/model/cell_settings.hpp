@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cells/model/durability.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
@@ -26,6 +27,10 @@ struct CellSettings {
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
   milliseconds timeout_max{3600000};  ///< The longest that a job may set.
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
+  Durability durability = Durability::disk;
+  // Only for jobs in memory.
+  std::uint64_t memory_bytes_max = 64 << 20;  ///< Bounds all jobs of the cell, ended ones too.
+  bool keep_on_stop = false;  ///< A graceful shutdown keeps unfinished jobs for the next start.
   RetryPolicy retry;
 
   bool operator==(const CellSettings&) const = default;

@@ -49,7 +49,7 @@ void JobIdSource::start_after(JobId last) {
 }
 
 JobId JobIdSource::next(WallTime now, std::uint64_t count) {
-  const JobId earliest = first_job_id_at(now);
+  const JobId earliest = first_job_id_at(now) + offset_;
   JobId seen = last_.load();
   JobId first = 0;
   do {

@@ -62,7 +62,8 @@ bool Job::operator==(const Job& other) const {
          created_at == other.created_at && run_at == other.run_at &&
          expires_at == other.expires_at && started_at == other.started_at &&
          finished_at == other.finished_at && next_attempt_at == other.next_attempt_at &&
-         settle_until == other.settle_until && batch == other.batch;
+         settle_until == other.settle_until && batch == other.batch &&
+         durability == other.durability;
 }
 
 std::uint64_t JobCounts::unfinished() const {

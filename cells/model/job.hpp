@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cells/model/cell_key.hpp"
+#include "cells/model/durability.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/time.hpp"
 
@@ -161,6 +162,7 @@ struct Job {
   /// an ended job keeps its place.
   std::optional<WallTime> settle_until;
   BatchId batch = 0;  ///< The batch with which the job was submitted; 0: none.
+  Durability durability = Durability::disk;  ///< Never changes.
 
   bool operator==(const Job& other) const;
 };

@@ -15,9 +15,9 @@ void ReloadCourse::cell_answered() {
   if (--missing_ == 0) leave_cells();
 }
 
-void ReloadCourse::needs_counted(bool any_needed) {
+void ReloadCourse::needs_counted(bool any_found) {
   assert(state_ == ReloadState::counting);
-  state_ = any_needed ? ReloadState::refused : ReloadState::configuring;
+  state_ = any_found ? ReloadState::refused : ReloadState::configuring;
 }
 
 void ReloadCourse::jobs_moved() {

@@ -1,16 +1,17 @@
 // The course of a reload, as a state machine.
 //
-//     ┌─ begin, removes services          begin, removes none ─┐
+//     ┌─ begin, may be refused       begin, cannot be refused ─┐
 //     ▼                                                        ▼
-//  storing ──all cells answered──▶ counting ──none needed──▶ configuring
+//  storing ──all cells answered──▶ counting ──none found───▶ configuring
 //                                     │                        │ all cells answered
-//                              a service is needed             ▼
+//                               jobs are found                 ▼
 //                                     ▼                      moving ──jobs moved──▶ completed
 //                                  refused
 //
-// storing      Jobs that need a service about to be removed are no longer accepted; those already
-//              accepted are on their way to the store.
-// counting     The store counts the unfinished jobs that need such a service.
+// storing      Jobs that the new configuration has no place for are no longer accepted: they need a
+//              service about to be removed, or would have to be kept otherwise (durability.hpp).
+//              Those already accepted are on their way to the store.
+// counting     The store counts the unfinished jobs of this kind.
 // configuring  From here on, nothing can refuse the reload. Every cell takes on its new settings:
 //              then no dispatcher hands out a job that belongs to another cell.
 // moving       The backlogs in the store move to the cells that the routing names.
@@ -32,8 +33,8 @@ enum class ReloadState : std::uint8_t {
 
 class ReloadCourse {
  public:
-  explicit ReloadCourse(bool removes_services)
-      : state_(removes_services ? ReloadState::storing : ReloadState::configuring) {}
+  explicit ReloadCourse(bool may_be_refused)
+      : state_(may_be_refused ? ReloadState::storing : ReloadState::configuring) {}
 
   ReloadState state() const { return state_; }
 
@@ -44,7 +45,7 @@ class ReloadCourse {
   void cells_asked(std::size_t count);
   /// A cell has answered, or has closed instead.
   void cell_answered();
-  void needs_counted(bool any_needed);
+  void needs_counted(bool any_found);
   void jobs_moved();
 
  private:

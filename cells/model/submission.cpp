@@ -7,7 +7,8 @@ namespace cells {
 
 bool is_temporary(Refusal::Kind kind) {
   using enum Refusal::Kind;
-  return kind == queue_full || kind == too_many_cells || kind == shutting_down || kind == draining;
+  return kind == queue_full || kind == cell_bytes_full || kind == memory_full ||
+         kind == too_many_cells || kind == shutting_down || kind == draining;
 }
 
 Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,
@@ -25,6 +26,7 @@ Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& sett
   job.run_at = request.run_at.value_or(now + request.delay.value_or(milliseconds{0}));
   job.expires_at = request.expires_at;
   job.batch = request.batch;
+  job.durability = settings.durability;
   if (others_first) job.run_at = std::max(job.run_at, now);
   const bool due = job.run_at <= now && !others_first;
   job.state = due ? JobState::queued : JobState::scheduled;

@@ -50,14 +50,18 @@ struct JobRequest {
 /// Why a job was not accepted, or not reopened.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    no_cell,           ///< No cell matches the customer and product.
-    timeout_too_long,  ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
-    queue_full,        ///< The cell has `depth` unfinished jobs of `limit`.
-    too_many_cells,    ///< The template has `limit` instances.
-    shutting_down,     ///< celld is shutting down.
-    draining,          ///< The cell is draining.
-    service_removed,   ///< A reload has just removed a service that the job names.
-    key_reused,        ///< Another request of the customer has used the idempotency key.
+    no_cell,             ///< No cell matches the customer and product.
+    timeout_too_long,    ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
+    queue_full,          ///< The cell has `depth` unfinished jobs of `limit`.
+    too_many_cells,      ///< The template has `limit` instances.
+    shutting_down,       ///< celld is shutting down.
+    draining,            ///< The cell is draining.
+    service_removed,     ///< A reload has just removed a service that the job names.
+    key_reused,          ///< Another request of the customer has used the idempotency key.
+    cell_bytes_full,     ///< The cell's jobs in memory take `depth` bytes of `limit`.
+    memory_full,         ///< All jobs in memory take `depth` bytes of `limit`.
+    durability_differs,  ///< The ended job is not kept as its cell now keeps jobs.
+    not_in_batches,      ///< The cell keeps its jobs in memory; batches take only jobs on disk.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;

@@ -9,6 +9,12 @@
 // - Durability. An answer to a write is sent once the write survives what the store promises to
 //   survive. Writes that are waiting together may be committed together. An unanswered write is
 //   seen by the sender's later requests, and is durable once a later answer is.
+// - Kinds of jobs. A job is on disk or in memory (Job::durability). What this file says about the
+//   disk holds for jobs on disk. A crash forgets jobs in memory with their keys, and a write to
+//   them survives nothing, so its answer waits for no other. Requests about a whole cell name the
+//   kind of its jobs. The order of answers holds among requests about one kind, and between a
+//   request about one kind and a later one about both. Without a place for jobs in memory, a store
+//   keeps all jobs alike.
 // - One owner. All requests about a cell and its jobs come from one daemon, the owner of the cell,
 //   which StartEpoch makes the owner. Once it is answered, no write of an earlier owner takes
 //   effect.
@@ -68,6 +74,7 @@ struct ListBacklogs {
   std::string after_customer;
   std::string after_product;
   std::size_t limit = 1000;
+  std::optional<Durability> durability{};  ///< Only those of this kind.
 };
 struct StoredBacklog {
   CellKey cell;
@@ -78,6 +85,7 @@ struct StoredBacklog {
 };
 struct BacklogsListed {
   std::vector<StoredBacklog> backlogs;
+  std::vector<std::uint64_t> jobs{};  ///< How many such jobs each has.
 };
 
 /// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them:
@@ -89,6 +97,7 @@ struct MoveJobs {
   CellKey to;
   std::size_t limit = 1000;
   bool running_too = true;  ///< False: running jobs stay where they are.
+  Durability durability{};  ///< Of the jobs.
 };
 struct JobsMoved {
   std::size_t moved = 0;  ///< Below the limit: none is left to move.
@@ -110,6 +119,7 @@ struct ReleaseHolds {};
 /// Reads the state of a cell, for a dispatcher that starts.
 struct LoadCell {
   CellKey cell;
+  Durability durability{};  ///< Of its jobs.
 };
 struct CellLoaded {
   JobCounts counts;                  ///< Of unfinished jobs.
@@ -128,15 +138,27 @@ struct KeyHolder {
 };
 
 /// Adds a job that is scheduled (place 0) or queued (with its place), and counts it in its batch,
-/// if it has one. Adds nothing if another job of the customer holds the key.
+/// if it has one. Adds nothing if another job of the customer holds the key. For a job in memory,
+/// removes ended jobs in memory, the earliest end first, as far as that makes room, and adds
+/// nothing if the room does not suffice.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
+  std::uint64_t bytes_max = 0;  ///< For a job in memory: what all jobs of its cell may take there.
+};
+/// There is no room for a job in memory.
+struct MemoryFull {
+  bool in_cell = false;     ///< The bound of the cell's jobs; otherwise that of all jobs in memory.
+  std::uint64_t limit = 0;  ///< The bound, in bytes.
+  std::uint64_t depth = 0;  ///< Bytes in use.
+
+  bool operator==(const MemoryFull&) const = default;
 };
 struct JobInserted {
   JobId id = 0;
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
   KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
+  std::optional<MemoryFull> full{};  ///< If set, the new job was not added.
 };
 
 /// Finds the holder of a key, among uncommitted insertions too. Answered with a KeyHolder.
@@ -214,6 +236,7 @@ struct FetchRunnable {
   std::size_t jobs_max = 1;         ///< Per customer.
   std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always listed.
   std::string lane{};
+  Durability durability{};  ///< Of the jobs.
 };
 struct RunnableOfCustomer {
   std::string customer;
@@ -234,6 +257,7 @@ struct AdvanceDue {
   WallTime now;
   JobId first_place = 0;  ///< This place and the `limit - 1` after it must be unused.
   std::size_t limit = 256;
+  Durability durability{};  ///< Of the jobs.
 };
 struct DueAdvanced {
   std::vector<JobPtr> runnable;            ///< Jobs of this cell that became runnable.
@@ -310,7 +334,9 @@ struct SetCellOverride {
 struct CellOverrideSet {};
 
 /// Commits everything pending, claims included; answered once it is on disk.
-struct FlushStore {};
+struct FlushStore {
+  std::optional<Durability> durability{};  ///< Only what concerns jobs of this kind.
+};
 struct StoreFlushed {};
 
 // --- Reading, for the API --------------------------------------------------------------------

@@ -1,5 +1,7 @@
 #include "src/config/cell_setting.hpp"
 
+#include <algorithm>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -10,6 +12,7 @@ using cells::CellSettings;
 
 constexpr std::int64_t timeout_ms_max = 604'800'000;  // A week.
 constexpr std::int64_t backoff_ms_max = 86'400'000;   // A day.
+constexpr std::int64_t memory_bytes_max = std::int64_t{1} << 40;
 
 /// A whole number or a duration in milliseconds; `access` returns a reference to it.
 template <class Access>
@@ -36,6 +39,31 @@ CellSetting number(std::string_view name, std::int64_t min, std::int64_t max,
   return setting;
 }
 
+/// One of a few words. `put` takes a word; `word_of` returns that of the settings.
+template <class Put, class WordOf>
+CellSetting choice(std::string_view name, std::vector<std::string_view> words,
+                   std::string_view description, Put put, WordOf word_of) {
+  CellSetting setting;
+  setting.name = name;
+  setting.description = description;
+  setting.schema = {{"type", "string"}, {"enum", words}};
+  setting.read = [=](json::ObjectReader& reader, std::string_view member, CellSettings& settings) {
+    if (!reader.has(member)) return true;
+    const auto word = reader.string(member);
+    if (!word) return false;
+    if (std::find(words.begin(), words.end(), *word) == words.end()) {
+      std::string all;
+      for (const auto& each : words) all += (all.empty() ? "" : " or ") + json::quote(each);
+      reader.fault(member, "must be " + all);
+      return false;
+    }
+    put(settings, *word);
+    return true;
+  };
+  setting.show = [=](const CellSettings& settings) -> json::Value { return word_of(settings); };
+  return setting;
+}
+
 CellSetting bounded_by(std::string_view greater, CellSetting setting) {
   setting.at_most = greater;
   return setting;
@@ -55,6 +83,24 @@ std::vector<CellSetting> make_table() {
       number("queue.max_jobs", 1, 100'000'000,
              "the limit on unfinished jobs of the cell; beyond it, submissions get 429",
              [](auto& cell) -> auto& { return cell.jobs_max; }),
+      number(
+          "queue.max_bytes", 1 << 16, memory_bytes_max,
+          "with `\"durability\": \"memory\"`, the limit on the memory that jobs of the cell take, "
+          "ended ones included; beyond it, the oldest ended jobs are removed, then submissions "
+          "get 429",
+          [](auto& cell) -> auto& { return cell.memory_bytes_max; }),
+      choice(
+          "durability", {"disk", "memory"},
+          "where the jobs of the cell are kept; see [Jobs in memory](#jobs-in-memory)",
+          [](auto& cell, std::string_view word) {
+            cell.durability = *cells::parse_durability(word);
+          },
+          [](const auto& cell) { return to_string(cell.durability); }),
+      choice(
+          "on_stop", {"forget", "keep"},
+          "with `\"durability\": \"memory\"`, what a graceful shutdown does with unfinished jobs",
+          [](auto& cell, std::string_view word) { cell.keep_on_stop = word == "keep"; },
+          [](const auto& cell) { return cell.keep_on_stop ? "keep" : "forget"; }),
       number("retry.max_attempts", 1, 1000,
              "attempts at each step, unless the job sets its own limit",
              [](auto& cell) -> auto& { return cell.retry.max_attempts; }),
@@ -86,8 +132,7 @@ const std::vector<CellSetting>& cell_settings() {
 }
 
 const std::vector<std::string_view>& reserved_cell_settings() {
-  static const std::vector<std::string_view> names = {"pool.burst", "durability", "limits",
-                                                      "quotas", "weights"};
+  static const std::vector<std::string_view> names = {"pool.burst", "limits", "quotas", "weights"};
   return names;
 }
 

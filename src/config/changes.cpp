@@ -52,6 +52,7 @@ Changes compare(const Config& before, const Config& after) {
   const bool tls_comes_or_goes = old_tls.has_value() != new_tls.has_value();
   note(before.tokens != after.tokens, changes.settings, "/auth");
   note(old_tls != new_tls && !tls_comes_or_goes, changes.settings, "/listen/tls");
+  note(before.capacity != after.capacity, changes.settings, "/capacity");
   note(before.retention != after.retention, changes.settings, "/retention_ms");
   note(before.shutdown_grace != after.shutdown_grace, changes.settings, "/shutdown_grace_ms");
   auto& restart = changes.restart_required;

@@ -50,6 +50,8 @@ Config read_file(const json::Value& value, const ServiceKinds& kinds,
   if (auth != nullptr) config.tokens = read_tokens(*auth, names, faults);
   if (const json::Value* limits = reader.any("limits"))
     config.limits = read_limits(*limits, faults);
+  if (const json::Value* capacity = reader.any("capacity"))
+    config.capacity = read_capacity(*capacity, faults);
   reader.refuse_reserved({"schedules", "mappings"});
   reader.finish();
   return config;

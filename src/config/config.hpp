@@ -81,6 +81,13 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// What all jobs together may use.
+struct Capacity {
+  std::uint64_t memory_bytes_max = 256 << 20;  ///< By jobs in memory.
+
+  bool operator==(const Capacity&) const = default;
+};
+
 struct Store {
   std::string path = "celld.db";    ///< A relative path starts at the data directory.
   std::size_t recent_jobs = 32768;  ///< The newest jobs, which are indexed in memory.
@@ -107,6 +114,7 @@ struct Config {
   std::vector<cells::CellRule> cells;  ///< In file order, with `defaults` applied.
   std::vector<Token> tokens;           ///< In file order; empty: no token is required.
   Limits limits;
+  Capacity capacity;
   milliseconds retention{7 * 24 * 3'600'000LL};  ///< How long ended jobs are kept.
   milliseconds shutdown_grace{30000};
 };

@@ -23,6 +23,9 @@ std::vector<Token> read_tokens(const json::Value& auth, const std::set<std::stri
 /// limits.cpp: the member `limits`.
 Limits read_limits(const json::Value& limits, Faults& faults);
 
+/// capacity.cpp: the member `capacity`.
+Capacity read_capacity(const json::Value& capacity, Faults& faults);
+
 /// services.cpp: the member `services`.
 std::vector<Service> read_services(const json::Value& services, const ServiceKinds& kinds,
                                    const Environment& environment, Faults& faults);

@@ -70,6 +70,7 @@ std::string show(const Config& config) {
                     {"services", json::Value::object()},
                     {"cells", json::Value::array()},
                     {"limits", show(config.limits)},
+                    {"capacity", {{"memory_max_bytes", config.capacity.memory_bytes_max}}},
                     {"retention_ms", config.retention.count()},
                     {"shutdown_grace_ms", config.shutdown_grace.count()}};
   for (const auto& service : config.services) shown["services"][service.name] = show(service);

@@ -21,6 +21,10 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::draining, "cell_draining"},
     {Refusal::Kind::service_removed, "service_gone"},
     {Refusal::Kind::key_reused, "key_reused"},
+    {Refusal::Kind::cell_bytes_full, "cell_memory_full"},
+    {Refusal::Kind::memory_full, "memory_full"},
+    {Refusal::Kind::durability_differs, "durability_differs"},
+    {Refusal::Kind::not_in_batches, "not_in_batches"},
 }};
 
 /// The metric families that describe each cell.

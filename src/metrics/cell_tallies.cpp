@@ -15,11 +15,15 @@ bool is_of_a_cell(Refusal::Kind kind) {
     case Refusal::Kind::queue_full:
     case Refusal::Kind::draining:
     case Refusal::Kind::key_reused:
+    case Refusal::Kind::cell_bytes_full:
+    case Refusal::Kind::memory_full:
+    case Refusal::Kind::not_in_batches:
       return true;
     case Refusal::Kind::no_cell:
     case Refusal::Kind::too_many_cells:
     case Refusal::Kind::shutting_down:
     case Refusal::Kind::service_removed:
+    case Refusal::Kind::durability_differs:
       break;
   }
   return false;

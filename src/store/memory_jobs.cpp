@@ -75,7 +75,10 @@ BacklogsListed MemoryJobs::apply(const ListBacklogs& request) const {
     for (auto backlog = resumed ? open.upper_bound(after) : open.begin(); backlog != open.end();
          ++backlog) {
       if (listed.backlogs.size() >= request.limit) return listed;
+      const auto kept = jobs_.at(*backlog->second.begin()).job->durability;
+      if (request.durability && *request.durability != kept) continue;
       listed.backlogs.push_back({cell->first, backlog->first.first, backlog->first.second});
+      listed.jobs.push_back(backlog->second.size());
     }
   }
   return listed;
@@ -334,6 +337,13 @@ EndedPruned MemoryJobs::apply(const PruneEnded& request) {
   done.more = done.pruned > 0 && (done.pruned == request.limit || is_due());
   drop_deserted(request.before, request.limit);
   return done;
+}
+
+bool MemoryJobs::remove_ended(JobId id) {
+  const auto job = find(id);
+  if (!job || is_open(*job)) return false;
+  remove(id);
+  return true;
 }
 
 /// Only for a job that has ended and is in no line.

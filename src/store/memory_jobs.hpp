@@ -76,6 +76,9 @@ class MemoryJobs {
   /// Null if there is no such job.
   cells::JobPtr find(cells::JobId id) const;
 
+  /// Removes a job as PruneEnded does. False: there is no such job, or it is open.
+  bool remove_ended(cells::JobId id);
+
   /// Whether there is anything to commit besides claims.
   bool changed() const { return changed_; }
   /// The number of claims since the last `commit_to`.

@@ -16,6 +16,17 @@ MemoryDisk::MemoryDisk(StoreContent content, const ReadLimits& limits)
   for (const auto& [id, stored] : content_.jobs) note_place(stored.job, true);
 }
 
+StoreContent MemoryDisk::snapshot() const {
+  const std::lock_guard lock{mutex_};
+  return content_;
+}
+
+void MemoryDisk::fill(StoreContent content) {
+  const std::lock_guard lock{mutex_};
+  content_ = std::move(content);
+  for (const auto& [id, stored] : content_.jobs) note_place(stored.job, true);
+}
+
 void MemoryDisk::note_place(const JobPtr& job, bool stands) {
   if (!job || job->state != JobState::queued || job->place == 0) return;
   auto& places = queued_places_[job->cell];

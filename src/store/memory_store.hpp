@@ -1,6 +1,7 @@
 // The job store without a disk, for tests and the simulation. It commits in groups and delays
 // claims like the SQLite store, loses in a crash what was not committed, and fails on demand. Its
 // only clock is that of the actor system, and its answers depend only on the order of its messages.
+// (mixed_store.hpp keeps jobs in memory beside a disk.)
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,11 @@ class MemoryDisk {
   const std::map<cells::JobId, StoredJob>& jobs() const { return content_.jobs; }
   const StoreContent& content() const { return content_; }
   std::uint64_t commits() const { return commits_; }
+
+  /// A copy of `content`, also while the store is in use.
+  StoreContent snapshot() const;
+  /// Begins with this content instead of none. Only before the first store.
+  void fill(StoreContent content);
 
   /// For the store actor: commits the working state.
   void commit(MemoryJobs& working);

@@ -63,6 +63,7 @@ CellsLoaded SqliteJobs::apply(const LoadCells&) {
 
 BacklogsListed SqliteJobs::apply(const ListBacklogs& request) {
   BacklogsListed listed;
+  if (request.durability == Durability::memory) return listed;
   const RoutingKey after{request.after_customer, request.after_product};
   const auto& cells = backlogs_.cells();
   auto cell = request.after_cell ? cells.lower_bound(*request.after_cell) : cells.begin();
@@ -74,6 +75,7 @@ BacklogsListed SqliteJobs::apply(const ListBacklogs& request) {
       if (!backlog->second->open()) continue;
       if (listed.backlogs.size() >= request.limit) return listed;
       listed.backlogs.push_back({cell->first, backlog->first.customer, backlog->first.product});
+      listed.jobs.push_back(backlog->second->counts.unfinished() + backlog->second->settling);
     }
   }
   return listed;

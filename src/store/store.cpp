@@ -1,5 +1,6 @@
 #include "src/store/store.hpp"
 
+#include "src/store/mixed_store.hpp"
 #include "src/store/sqlite_store.hpp"
 
 namespace celld::store {
@@ -19,12 +20,14 @@ SqliteOptions sqlite_options(const config::Store& configured, const std::string&
 
 std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
                                                              const std::string& data_directory,
-                                                             StoreEvents events) {
+                                                             StoreEvents events,
+                                                             std::shared_ptr<SharedMemory> memory) {
   SqliteOptions options = sqlite_options(configured, data_directory);
   options.events = std::move(events);
   auto opened = SqliteStore::open(options);
   if (auto* error = std::get_if<std::string>(&opened)) return std::move(*error);
-  return std::make_unique<SqliteStore>(std::get<SqliteStore>(std::move(opened)));
+  auto on_disk = std::make_unique<SqliteStore>(std::get<SqliteStore>(std::move(opened)));
+  return std::make_unique<MixedStore>(std::move(on_disk), std::move(memory));
 }
 
 std::string compact_store(const config::Store& configured, const std::string& data_directory) {

@@ -38,7 +38,10 @@ struct StoreStatistics {
   std::uint64_t checkpoints = 0;  ///< Since the start.
   /// The sizes of the store's files, by what they hold ("database", "log").
   std::vector<std::pair<std::string, std::uint64_t>> file_bytes;
+  std::uint64_t job_memory_bytes = 0;  ///< What jobs in memory take.
 };
+
+struct SharedMemory;
 
 /// An open store that no other celld can open.
 class Store {
@@ -61,11 +64,12 @@ class Store {
   virtual std::string lock_path(std::string_view suffix) const = 0;
 };
 
-/// Opens the configured store. A relative path starts at `data_directory`. The string is an error
-/// in plain words.
+/// Opens the configured store, which has `memory` as the place of jobs in memory. A relative path
+/// starts at `data_directory`. The string is an error in plain words.
 std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
                                                              const std::string& data_directory,
-                                                             StoreEvents events);
+                                                             StoreEvents events,
+                                                             std::shared_ptr<SharedMemory> memory);
 
 /// Rewrites the store without the space that it no longer uses, if no celld has it open. Returns an
 /// error in plain words, or an empty text.

@@ -151,7 +151,8 @@ class GatewayActor : public Gateway::base {
   // --- Jobs ------------------------------------------------------------------------------------
 
   void post_job(PostJob& order) {
-    auto share = under_way_.admit(order.request.spec.parameters.size(), clock().now());
+    auto& under_way = order.spares_disk ? under_way_in_memory_ : under_way_;
+    auto share = under_way.admit(order.request.spec.parameters.size(), clock().now());
     if (!share) return order.responder.answer(to_response(store_behind()));
     ask<cells::JobSubmitted>(
         dispatcher_, cells::SubmitJob{std::move(order.request), order.refusal_if_new.has_value()},
@@ -462,7 +463,8 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
-  PendingSubmissions under_way_;
+  PendingSubmissions under_way_;            ///< Those that wait for the disk.
+  PendingSubmissions under_way_in_memory_;  ///< Those that do not.
   int reads_ = 0;
   std::deque<std::function<void()>> waiting_reads_;
   std::set<std::shared_ptr<JobPage>> pages_;  ///< Pages with more to send.

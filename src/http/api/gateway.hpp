@@ -38,6 +38,7 @@ struct PostJob {
   std::optional<std::chrono::seconds> wait;  ///< How long to wait for the job's end.
   http::Responder responder;
   std::optional<Problem> refusal_if_new{};  ///< The answer if no job has this key.
+  bool spares_disk = false;                 ///< As in Submission.
 };
 
 struct GetJob {

@@ -169,7 +169,7 @@ void append_job(std::string& out, const Job& job) {
   out += ",\"timeout_ms\":";
   append_integer(out, spec.timeout.count());
   append_string_member(out, ",\"on_failure\":", to_string(spec.on_failure));
-  out += ",\"durability\":\"disk\"";
+  append_string_member(out, ",\"durability\":", to_string(job.durability));
   append_times(out, job);
   out += job.cancel_requested ? ",\"cancel_requested\":true" : ",\"cancel_requested\":false";
   append_steps(out, job);

@@ -97,6 +97,9 @@ void append_quota(std::string& out, const LimitUse& quota) {
   out += ",\"product\":";
   json::append_quoted(out, quota.cell.product);
   out += "},\"limit\":" + std::to_string(quota.limit) + ",\"depth\":" + std::to_string(quota.depth);
+  if (quota.name.empty()) return;
+  out += ",\"quota\":";
+  json::append_quoted(out, quota.name);
 }
 
 std::string count_of_faults(std::string_view what, std::size_t count) {
@@ -108,9 +111,10 @@ std::string count_of_faults(std::string_view what, std::size_t count) {
 
 constexpr std::string_view unreadable = "The body cannot be read: ";
 
-Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string detail) {
+Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string_view name,
+                      std::string detail) {
   Problem problem{.kind = kind, .detail = std::move(detail)};
-  problem.quota = LimitUse{refusal.cell, refusal.limit, refusal.depth};
+  problem.quota = LimitUse{refusal.cell, refusal.limit, refusal.depth, name};
   problem.retry_after = refusal.retry_after;
   return problem;
 }
@@ -145,12 +149,12 @@ Problem problem_of(const cells::Refusal& refusal) {
       return invalid_request({{"/timeout_ms", "must be at most " + std::to_string(refusal.limit) +
                                                   ", the `timeout_max_ms` of the cell " + cell}});
     case Kind::queue_full:
-      return quota_problem(ProblemKind::queue_full, refusal,
+      return quota_problem(ProblemKind::queue_full, refusal, "queue.max_jobs",
                            "The cell " + cell + " has " + std::to_string(refusal.depth) +
                                " unfinished jobs; its limit is " + std::to_string(refusal.limit) +
                                ".");
     case Kind::too_many_cells:
-      return quota_problem(ProblemKind::too_many_cells, refusal,
+      return quota_problem(ProblemKind::too_many_cells, refusal, "",
                            "The template " + cell + " already has its limit of " +
                                std::to_string(refusal.limit) + " cells.");
     case Kind::shutting_down: {
@@ -173,6 +177,24 @@ Problem problem_of(const cells::Refusal& refusal) {
               .detail =
                   "The customer already used this idempotency key for a different request. Use a "
                   "new key for a new request."};
+    case Kind::cell_bytes_full:
+      return quota_problem(ProblemKind::queue_full, refusal, "queue.max_bytes",
+                           "The jobs of the cell " + cell + " take " +
+                               std::to_string(refusal.depth) + " bytes of memory; their limit is " +
+                               std::to_string(refusal.limit) + ".");
+    case Kind::memory_full:
+      return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
+                           "The jobs in memory take " + std::to_string(refusal.depth) +
+                               " bytes; their limit is " + std::to_string(refusal.limit) + ".");
+    case Kind::durability_differs:
+      return {.kind = ProblemKind::not_retryable,
+              .detail =
+                  "The job's cell has changed its `durability` since the job was submitted. Submit "
+                  "a new job."};
+    case Kind::not_in_batches:
+      return invalid_request({{"", "belongs to the cell " + cell +
+                                       ", which keeps its jobs in memory; a batch takes only jobs "
+                                       "on disk"}});
   }
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }

@@ -59,6 +59,7 @@ struct LimitUse {
   cells::CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
+  std::string_view name{};  ///< Its name in the API, such as "queue.max_jobs"; empty: it has none.
 };
 
 struct Problem {

@@ -239,7 +239,10 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
     problem = problem_of(cells::Refusal{});
   }
   if (problem && !request.idempotency) return std::move(*problem);
-  return Submission{std::move(request), std::move(problem)};
+  // With a key, the database is asked for an earlier job.
+  const bool spares_disk = route && !request.idempotency &&
+                           route->rule->settings.durability == cells::Durability::memory;
+  return Submission{std::move(request), std::move(problem), spares_disk};
 }
 
 bool is_traceparent(std::string_view text) {

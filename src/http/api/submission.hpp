@@ -37,6 +37,8 @@ struct Submission {
   /// Why the current configuration refuses the job. Set only with an idempotency key: a job that
   /// was accepted under the key by an earlier configuration takes precedence.
   std::optional<Problem> refusal_if_new{};
+  /// Whether the job is accepted without waiting for the disk.
+  bool spares_disk = false;
 };
 
 /// The submission in `body`, or a problem with all its faults. With an idempotency key, the

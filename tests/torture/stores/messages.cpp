@@ -18,34 +18,33 @@ concept OneOf = (std::same_as<std::remove_const_t<T>, Of> || ...);
 template <class T>
 auto fields(T& message) {
   if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, StoreFlushed, LoadCells,
-                      ReleaseHolds, FlushStore>) {
+                      ReleaseHolds>) {
     return std::tuple<>{};
-  } else if constexpr (OneOf<T, BacklogsListed, NeedsCounted, JobFound, OldestQueued, StartEpoch,
-                             LoadCell, ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds,
-                             FindBatch, BatchFound, BatchOpened, BatchClosed, CancelledMarked>) {
+  } else if constexpr (OneOf<T, NeedsCounted, JobFound, OldestQueued, StartEpoch, FlushStore,
+                             ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds, FindBatch,
+                             BatchFound, BatchOpened, BatchClosed, CancelledMarked>) {
     auto& [a] = message;
     return std::tie(a);
-  } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, JobsMoved, KeyHolder, JobRecorded,
-                             RunnableFetched, InsertJob, RecordJob, FindKeyHolder, Idempotency,
-                             SetCellOverride, CellOverride, ChangeLane, CloseBatch, MarkCancelled,
-                             BatchesListed, BatchOwner>) {
+  } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
+                             KeyHolder, JobRecorded, RunnableFetched, RecordJob, FindKeyHolder,
+                             Idempotency, SetCellOverride, CellOverride, ChangeLane, CloseBatch,
+                             MarkCancelled, BatchesListed, BatchOwner>) {
     auto& [a, b] = message;
     return std::tie(a, b);
-  } else if constexpr (OneOf<T, JobInserted, WaitingCancelled, EndedReopened, EndedPruned,
+  } else if constexpr (OneOf<T, InsertJob, MemoryFull, WaitingCancelled, EndedReopened, EndedPruned,
                              JobsListed, RunnableOfCustomer, CancelWaiting, PruneEnded,
                              StoredBacklog, OpenBatch>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
-  } else if constexpr (OneOf<T, ListBacklogs, MoveJobs, ReopenEnded, AdvanceDue, ListJobs,
-                             ListBatches>) {
+  } else if constexpr (OneOf<T, JobInserted, ReopenEnded, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, DueAdvanced, CellLoaded>) {
+  } else if constexpr (OneOf<T, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs, AdvanceDue>) {
     auto& [a, b, c, d, e] = message;
     return std::tie(a, b, c, d, e);
   } else if constexpr (OneOf<T, FetchRunnable>) {
-    auto& [a, b, c, d, e, f, g] = message;
-    return std::tie(a, b, c, d, e, f, g);
+    auto& [a, b, c, d, e, f, g, h] = message;
+    return std::tie(a, b, c, d, e, f, g, h);
   } else if constexpr (OneOf<T, Batch>) {
     auto& [a, b, c, d, e, f, g, h] = message;
     return std::tie(a, b, c, d, e, f, g, h);
@@ -106,7 +105,7 @@ std::string text_of(const T& value) {
     return "@" + std::to_string(value.time_since_epoch().count());
   } else if constexpr (OneOf<T, JobCounts>) {
     return text_of_list(value.by_state);
-  } else if constexpr (OneOf<T, JobState, CellState, Lease>) {
+  } else if constexpr (OneOf<T, JobState, CellState, Lease, Durability>) {
     return std::string{cells::to_string(value)};
   } else if constexpr (std::integral<T>) {
     return std::to_string(value);
@@ -180,6 +179,9 @@ bool alter_value(T& value) {
   } else if constexpr (OneOf<T, std::optional<Batch>>) {
     if (!value) return false;
     ++value->stored;
+  } else if constexpr (OneOf<T, std::optional<MemoryFull>>) {
+    if (!value) return false;
+    ++value->depth;
   } else if constexpr (OneOf<T, std::vector<JobPtr>, std::vector<RunnableOfCustomer>>) {
     return !value.empty() && alter_value(value.back());
   } else {

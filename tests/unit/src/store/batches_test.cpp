@@ -35,7 +35,7 @@ void insert_ended(Client& client, JobId id, JobState state, std::int64_t ended_m
 }  // namespace
 
 TEST_CASE("a batch counts its jobs by state through every change, also after a crash") {
-  with_each_store([](Client& client, StoreUnderTest& store) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest& store) {
     CHECK(client.ask(OpenBatch{batch_id, portal, at_ms(5)}).added);
     CHECK_FALSE(client.ask(OpenBatch{batch_id, {}, at_ms(6)}).added);
     CHECK(find(client).owner == portal);
@@ -70,7 +70,7 @@ TEST_CASE("a batch counts its jobs by state through every change, also after a c
 }
 
 TEST_CASE("a closed batch is finished when its last job has ended, until one is reopened") {
-  with_each_store([](Client& client, StoreUnderTest&) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});
     insert_ended(client, 1, JobState::failed, 300);
     CHECK_FALSE(finished_at(find(client)));
@@ -89,7 +89,7 @@ TEST_CASE("a closed batch is finished when its last job has ended, until one is 
 }
 
 TEST_CASE("a job that retention removes stays counted, and the batch goes with its last job") {
-  with_each_store([](Client& client, StoreUnderTest& store) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest& store) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});
     insert_ended(client, 1, JobState::succeeded, 100);
     insert_ended(client, 2, JobState::failed, 200);
@@ -108,7 +108,7 @@ TEST_CASE("a job that retention removes stays counted, and the batch goes with i
 }
 
 TEST_CASE("a batch without jobs is kept until retention reaches its end") {
-  with_each_store([](Client& client, StoreUnderTest&) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     for (const BatchId id : {1, 2, 3, 4}) client.ask(OpenBatch{id, portal, at_ms(5)});
     for (const BatchId id : {1, 2, 3})
       client.ask(CloseBatch{id, at_ms(100 * static_cast<int>(id))});
@@ -124,7 +124,7 @@ TEST_CASE("a batch without jobs is kept until retention reaches its end") {
 }
 
 TEST_CASE("an open batch whose jobs are all gone stays until it is closed") {
-  with_each_store([](Client& client, StoreUnderTest&) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});
     insert_ended(client, 1, JobState::succeeded, 100);
     client.ask(PruneEnded{at_ms(200), 10});
@@ -137,7 +137,7 @@ TEST_CASE("an open batch whose jobs are all gone stays until it is closed") {
 }
 
 TEST_CASE("a replayed submission keeps its first batch") {
-  with_each_store([](Client& client, StoreUnderTest&) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     const Idempotency key{"k", "digest"};
     client.ask(OpenBatch{1, portal, at_ms(5)});
     client.ask(OpenBatch{2, portal, at_ms(5)});
@@ -150,7 +150,7 @@ TEST_CASE("a replayed submission keeps its first batch") {
 }
 
 TEST_CASE("a start closes every open batch and remembers which are being cancelled") {
-  with_each_store([](Client& client, StoreUnderTest& store) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest& store) {
     for (const BatchId id : {1, 2, 3}) client.ask(OpenBatch{id, portal, at_ms(5)});
     CHECK(client.ask(MarkCancelled{2, true}).found);
     CHECK(client.ask(MarkCancelled{3, true}).found);
@@ -170,7 +170,7 @@ TEST_CASE("a start closes every open batch and remembers which are being cancell
 }
 
 TEST_CASE("batches are listed newest first, by pages and by owner") {
-  with_each_store([](Client& client, StoreUnderTest&) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     for (BatchId id = 1; id <= 7; ++id) {
       client.ask(OpenBatch{id, id % 2 == 0 ? portal : BatchOwner{}, at_ms(5)});
     }
@@ -198,7 +198,7 @@ TEST_CASE("batches are listed newest first, by pages and by owner") {
 
 TEST_CASE(
     "jobs are listed by batch, alone and with other filters, and by whether they have ended") {
-  with_each_store([](Client& client, StoreUnderTest& store) {
+  with_each_store_of_batches([](Client& client, StoreUnderTest& store) {
     client.ask(OpenBatch{1, portal, at_ms(5)});
     client.ask(OpenBatch{2, portal, at_ms(5)});
     for (JobId id = 1; id <= 30; ++id) {

@@ -1,14 +1,23 @@
 // Messages to a store and its reader. They have a file of their own, since each of them takes long
 // to compile.
 #include <chrono>
+#include <type_traits>
 
 #include "tests/unit/src/store/contract.hpp"
 
 namespace celld::store::test {
 namespace {
 
+template <class Request>
+Request adapted(Request request, cells::Durability durability) {
+  if constexpr (requires { request.durability = durability; }) request.durability = durability;
+  if constexpr (std::is_same_v<Request, cells::InsertJob>) request.bytes_max = 1 << 30;
+  return request;
+}
+
 template <class Answer, class Handle, class Request>
-Answer ask_actor(StoreUnderTest& under_test, const Handle& to, const Request& request) {
+Answer ask_actor(StoreUnderTest& under_test, const Handle& to, const Request& unadapted) {
+  const auto request = adapted(unadapted, under_test.durability());
   Answer answer;
   caf::scoped_actor self{under_test.system()};
   self->request(to, std::chrono::seconds{60}, request)
@@ -113,6 +122,10 @@ cells::BatchFound Client::ask(const cells::FindBatch& request) {
 
 cells::BatchesListed Client::ask(const cells::ListBatches& request) {
   return ask_actor<cells::BatchesListed>(under_test_, under_test_.reader(), request);
+}
+
+void Client::tell(const cells::InsertJob& message) {
+  caf::anon_send(under_test_.store(), adapted(message, under_test_.durability()));
 }
 
 void Client::tell(const cells::ClaimJob& message) {

@@ -4,6 +4,20 @@ namespace celld::store::test {
 
 using namespace cells;  // NOLINT: tests of the port.
 
+namespace {
+
+Durability sketched_durability = Durability::disk;
+
+}  // namespace
+
+SketchedDurability::SketchedDurability(Durability durability) {
+  sketched_durability = durability;
+}
+
+SketchedDurability::~SketchedDurability() {
+  sketched_durability = Durability::disk;
+}
+
 JobPtr sketch_job(const JobSketch& sketch) {
   JobSpec spec;
   spec.customer = sketch.customer;
@@ -28,6 +42,7 @@ JobPtr sketch_job(const JobSketch& sketch) {
   job.expires_at = sketch.expires_at;
   job.lane = sketch.lane;
   job.batch = sketch.batch;
+  job.durability = sketched_durability;
   return std::make_shared<const Job>(std::move(job));
 }
 

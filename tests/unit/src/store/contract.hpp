@@ -16,6 +16,8 @@ namespace celld::store::test {
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
+  /// Of the jobs that the tests give it.
+  virtual cells::Durability durability() const { return cells::Durability::disk; }
   virtual cells::JobStore store() const = 0;
   virtual cells::JobReader reader() const = 0;
   /// Kills the store, as a crash after the last commit would, and opens it again.
@@ -28,7 +30,8 @@ using MakeStore = std::function<std::unique_ptr<StoreUnderTest>()>;
 /// The kinds of store, each with its name.
 const std::vector<std::pair<std::string, MakeStore>>& store_kinds();
 
-/// Sends requests to a store and waits up to 60 s for each answer.
+/// Sends requests to a store and waits up to 60 s for each answer. Requests that name a kind of
+/// jobs name that of the store under test, and new jobs in memory always find room.
 class Client {
  public:
   explicit Client(StoreUnderTest& under_test) : under_test_(under_test) {}
@@ -58,6 +61,7 @@ class Client {
   cells::BatchFound ask(const cells::FindBatch& request);
   cells::BatchesListed ask(const cells::ListBatches& request);
 
+  void tell(const cells::InsertJob& message);
   void tell(const cells::ClaimJob& message);
   void tell(const cells::HoldJob& message);
   void tell(const cells::ChangeLane& message);
@@ -67,15 +71,33 @@ class Client {
   StoreUnderTest& under_test_;
 };
 
+/// While it lives, sketch_job makes jobs of this kind.
+class SketchedDurability {
+ public:
+  explicit SketchedDurability(cells::Durability durability);
+  ~SketchedDurability();
+  SketchedDurability(const SketchedDurability&) = delete;
+  SketchedDurability& operator=(const SketchedDurability&) = delete;
+};
+
 /// Runs `body` on an empty store of each kind.
 template <class Body>
 void with_each_store(Body body) {
   for (const auto& [name, make] : store_kinds()) {
     INFO("store: " << name);
     const auto under_test = make();
+    const SketchedDurability sketched{under_test->durability()};
     Client client{*under_test};
     body(client, *under_test);
   }
+}
+
+/// The same, for tests with batches, which no job in memory belongs to.
+template <class Body>
+void with_each_store_of_batches(Body body) {
+  with_each_store([&](Client& client, StoreUnderTest& under_test) {
+    if (under_test.durability() == cells::Durability::disk) body(client, under_test);
+  });
 }
 
 // --- Jobs to test with -------------------------------------------------------------------------

@@ -12,8 +12,8 @@ namespace {
 const CellKey shared{"*", "*"};
 
 /// Inserts without waiting for each answer.
-void insert_many(StoreUnderTest& under_test, Client& client, const std::vector<JobPtr>& jobs) {
-  for (const auto& job : jobs) caf::anon_send(under_test.store(), InsertJob{job});
+void insert_many(Client& client, const std::vector<JobPtr>& jobs) {
+  for (const auto& job : jobs) client.tell(InsertJob{job});
   client.ask(FlushStore{});
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a job that is moved or retried stays in its lane") {
 }
 
 TEST_CASE("customers are listed by name, a bounded number at a time") {
-  with_each_store([](Client& client, StoreUnderTest& under_test) {
+  with_each_store([](Client& client, StoreUnderTest&) {
     std::vector<JobPtr> jobs;
     std::vector<std::string> names;
     for (JobId id = 1; id <= 500; ++id) {
@@ -112,7 +112,7 @@ TEST_CASE("customers are listed by name, a bounded number at a time") {
       jobs.push_back(sketch_job(
           {.id = id, .entity = std::to_string(id), .customer = customer, .cell = shared}));
     }
-    insert_many(under_test, client, jobs);
+    insert_many(client, jobs);
     std::string after;
     for (bool complete = false; !complete;) {
       const auto fetched = client.ask(FetchRunnable{shared, after, true, 40, 10});
@@ -161,7 +161,7 @@ TEST_CASE("a fetch stops at its byte limit, but returns at least one job") {
 }
 
 TEST_CASE("a hundred thousand followers of one entity neither hide nor slow other jobs") {
-  with_each_store([](Client& client, StoreUnderTest& under_test) {
+  with_each_store([](Client& client, StoreUnderTest&) {
     std::vector<JobPtr> jobs;
     const auto head = sketch_job({.id = 1, .entity = "crowded", .cell = shared});
     jobs.push_back(head);
@@ -170,7 +170,7 @@ TEST_CASE("a hundred thousand followers of one entity neither hide nor slow othe
     }
     jobs.push_back(sketch_job({.id = 100'002, .entity = "other", .priority = 1, .cell = shared}));
     jobs.push_back(sketch_job({.id = 100'003, .customer = "bolt", .cell = shared}));
-    insert_many(under_test, client, jobs);
+    insert_many(client, jobs);
 
     const test::Stopwatch watch;
     auto current = head;

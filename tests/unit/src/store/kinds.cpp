@@ -1,5 +1,6 @@
 // The stores that the contract tests run on.
 #include "src/store/memory_store.hpp"
+#include "src/store/mixed_store.hpp"
 #include "tests/unit/src/store/contract.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
@@ -40,6 +41,45 @@ class MemoryUnderTest : public StoreUnderTest {
   cells::JobReader reader_;
 };
 
+/// Keeps jobs of one kind, the other store being in memory as well. A crash loses no job in memory,
+/// as if a shutdown had kept them.
+class MixedUnderTest : public StoreUnderTest {
+ public:
+  explicit MixedUnderTest(cells::Durability durability) : durability_(durability) { open(); }
+  ~MixedUnderTest() override { close(); }
+
+  cells::Durability durability() const override { return durability_; }
+  cells::JobStore store() const override { return store_; }
+  cells::JobReader reader() const override { return reader_; }
+  caf::actor_system& system() override { return *system_; }
+  void reopen() override {
+    close();
+    open();
+  }
+
+ private:
+  void open() {
+    system_ = std::make_unique<caf::actor_system>(config_);
+    store_ = spawn_mixed_store(*system_, memory_, spawn_memory_store(*system_, disk_));
+    reader_ = spawn_mixed_reader(*system_, memory_, spawn_memory_reader(*system_, disk_));
+  }
+  void close() {
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
+    store_ = nullptr;
+    reader_ = nullptr;
+    system_.reset();
+  }
+
+  const cells::Durability durability_;
+  std::shared_ptr<SharedMemory> memory_ = std::make_shared<SharedMemory>(1 << 30);
+  std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  cells::JobStore store_;
+  cells::JobReader reader_;
+};
+
 }  // namespace
 
 const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
@@ -52,6 +92,10 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
          options.pages = {.holds = 3, .generation_jobs = 3, .jobs_per_move = 1, .route_changes = 3};
          return std::make_unique<SqliteUnderTest>(options);
        }},
+      {"mixed, jobs on disk",
+       [] { return std::make_unique<MixedUnderTest>(cells::Durability::disk); }},
+      {"mixed, jobs in memory",
+       [] { return std::make_unique<MixedUnderTest>(cells::Durability::memory); }},
   };
   return kinds;
 }

@@ -214,7 +214,7 @@ TEST_CASE("an id in use is refused and changes nothing") {
     caf::scoped_actor self{under_test.system()};
     bool refused = false;
     self->request(under_test.store(), std::chrono::seconds{60},
-                  InsertJob{sketch_job({.id = 1, .entity = "other"})})
+                  InsertJob{sketch_job({.id = 1, .entity = "other"}), {}, 1 << 30})
         .receive([](const JobInserted&) {}, [&](const caf::error&) { refused = true; });
     CHECK(refused);
     CHECK(client.ask(FindJob{1}).job->spec->entity.id == "e");

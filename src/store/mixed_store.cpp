@@ -1,0 +1,428 @@
+#include "src/store/mixed_store.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace celld::store {
+
+using namespace cells;  // NOLINT: the whole file is about the port's messages.
+
+namespace {
+
+/// (Customer, idempotency key).
+using KeyName = std::pair<std::string, std::string>;
+
+/// Joins the answers of both stores, which order backlogs alike.
+BacklogsListed merge_backlogs(const BacklogsListed& one, const BacklogsListed& other,
+                              std::size_t limit) {
+  std::map<StoredBacklog, std::uint64_t> jobs;
+  for (const auto* listed : {&one, &other}) {
+    for (std::size_t i = 0; i < listed->backlogs.size(); ++i) {
+      jobs[listed->backlogs[i]] += listed->jobs[i];
+    }
+  }
+  BacklogsListed merged;
+  for (const auto& [backlog, count] : jobs) {
+    if (merged.backlogs.size() == limit) break;
+    merged.backlogs.push_back(backlog);
+    merged.jobs.push_back(count);
+  }
+  return merged;
+}
+
+EndedPruned merge_pruned(const EndedPruned& one, const EndedPruned& other) {
+  EndedPruned merged{one.pruned + other.pruned, one.more || other.more, one.reached};
+  if (other.more && !one.more) merged.reached = other.reached;
+  if (other.more && one.more) merged.reached = std::min(one.reached, other.reached);
+  return merged;
+}
+
+class MixedStoreActor final : public JobStore::base {
+ public:
+  MixedStoreActor(caf::actor_config& config, std::shared_ptr<SharedMemory> memory, JobStore other)
+      : JobStore::base(config),
+        memory_(std::move(memory)),
+        other_(std::move(other)),
+        jobs_(memory_->content.content()) {}
+
+  behavior_type make_behavior() override {
+    link_to(other_);
+    return {
+        [this](const StartEpoch& request) { return start_epoch(request); },
+        [this](const LoadCells& request) { return load_cells(request); },
+        [this](const ListBacklogs& request) { return list_backlogs(request); },
+        [this](const MoveJobs& request) { return by_kind<JobsMoved>(request.durability, request); },
+        [this](const CountNeeds& request) { return count_needs(request); },
+        [this](const ReleaseHolds& request) {
+          note(request);
+          send(other_, request);
+        },
+        [this](const LoadCell& request) {
+          return by_kind<CellLoaded>(request.durability, request);
+        },
+        [this](InsertJob& request) { return insert(request); },
+        [this](const FindKeyHolder& request) { return find_key_holder(request); },
+        [this](const ClaimJob& request) {
+          request.job->durability == Durability::memory ? note(request) : send(other_, request);
+        },
+        [this](const RecordJob& request) { return record(request); },
+        [this](const CancelWaiting& request) {
+          return by_kind<WaitingCancelled>(kind_of(request.id), request);
+        },
+        [this](const ReopenEnded& request) {
+          return by_kind<EndedReopened>(kind_of(request.id), request);
+        },
+        [this](const HoldJob& request) {
+          kind_of(request.id) == Durability::memory ? note(request) : send(other_, request);
+        },
+        [this](const ChangeLane& request) {
+          kind_of(request.id) == Durability::memory ? note(request) : send(other_, request);
+        },
+        [this](const FetchRunnable& request) {
+          return by_kind<RunnableFetched>(request.durability, request);
+        },
+        [this](const AdvanceDue& request) {
+          return by_kind<DueAdvanced>(request.durability, request);
+        },
+        [this](const PruneEnded& request) { return prune(request); },
+        [this](const OpenBatch& request) { return delegate(other_, request); },
+        [this](const CloseBatch& request) { return delegate(other_, request); },
+        [this](const MarkCancelled& request) { return delegate(other_, request); },
+        [this](const SetCellOverride& request) { return delegate(other_, request); },
+        [this](const FlushStore& request) {
+          return by_kind<StoreFlushed>(request.durability.value_or(Durability::disk), request);
+        },
+    };
+  }
+
+  void on_exit() override {
+    for (auto& [name, waiting] : std::exchange(claimed_keys_, {})) {
+      for (const auto& each : waiting) each.fail();
+    }
+    other_ = nullptr;
+  }
+
+ private:
+  // --- Jobs in memory --------------------------------------------------------------------------
+
+  template <class Answer, class Request>
+  caf::result<Answer> by_kind(Durability kind, const Request& request) {
+    if (kind == Durability::memory) return apply(request);
+    return delegate(other_, request);
+  }
+
+  Durability kind_of(JobId id) const {
+    return jobs_.find(id) ? Durability::memory : Durability::disk;
+  }
+
+  template <class Request>
+  auto apply(const Request& request) {
+    auto answer = jobs_.apply(request);
+    publish();
+    return answer;
+  }
+
+  template <class Request>
+  void note(const Request& request) {
+    jobs_.apply(request);
+    publish();
+  }
+
+  /// Shows the readers what has changed.
+  void publish() {
+    if (jobs_.changed() || jobs_.claims() != 0) memory_->content.commit(jobs_);
+  }
+
+  void remove(const std::vector<JobId>& ended) {
+    for (const auto id : ended) jobs_.remove_ended(id);
+    publish();
+  }
+
+  /// A job may grow with each attempt.
+  caf::result<JobRecorded> record(const RecordJob& request) {
+    if (request.job->durability == Durability::disk) return delegate(other_, request);
+    auto answer = apply(request);
+    remove(memory_->budget.excess(request.job->cell));
+    return answer;
+  }
+
+  // --- New jobs, and idempotency keys ----------------------------------------------------------
+  //
+  // A key belongs to one job of its customer, whatever its kind. A new job in memory claims its key
+  // while the other store is asked for a holder. Requests with a claimed key wait.
+
+  struct Waiting {
+    std::function<void()> go_on;
+    std::function<void()> fail;
+  };
+
+  caf::result<JobInserted> insert(InsertJob& request) {
+    const bool in_memory = request.job->durability == Durability::memory;
+    if (!request.idempotency) {
+      if (in_memory) return insert_now(request);
+      return delegate(other_, std::move(request));
+    }
+    const FindKeyHolder question{request.job->spec->customer, *request.idempotency};
+    if (is_claimed(question)) return wait_for_key<JobInserted>(question, request);
+    if (auto holder = jobs_.apply(question); holder.job) {
+      return JobInserted{request.job->id, false, std::move(holder), {}};
+    }
+    if (!in_memory) return delegate(other_, std::move(request));
+    auto promise = make_response_promise<JobInserted>();
+    claimed_keys_[name_of(question)];
+    this->request(other_, caf::infinite, question)
+        .then([this, request, question, promise](
+                  KeyHolder& holder) mutable { key_asked(request, question, holder, promise); },
+              [this, question, promise](caf::error& error) mutable {
+                promise.deliver(std::move(error));
+                release_key(question);
+              });
+    return promise;
+  }
+
+  void key_asked(const InsertJob& request, const FindKeyHolder& question, KeyHolder& holder,
+                 caf::typed_response_promise<JobInserted>& promise) {
+    if (holder.job) {
+      promise.deliver(JobInserted{request.job->id, false, std::move(holder), {}});
+    } else if (auto inserted = add(request)) {
+      promise.deliver(std::move(*inserted));
+    } else {
+      promise.deliver(id_in_use());
+    }
+    release_key(question);
+  }
+
+  caf::result<JobInserted> insert_now(const InsertJob& request) {
+    if (auto inserted = add(request)) return std::move(*inserted);
+    return id_in_use();
+  }
+
+  /// None if the id is in use.
+  std::optional<JobInserted> add(const InsertJob& request) {
+    auto room = memory_->budget.room_for(*request.job, request.bytes_max);
+    if (room.full) return JobInserted{request.job->id, false, {}, std::move(room.full)};
+    remove(room.to_remove);
+    return apply(request);
+  }
+
+  static caf::error id_in_use() {
+    return caf::make_error(caf::sec::invalid_argument, "the job id is in use");
+  }
+
+  caf::result<KeyHolder> find_key_holder(const FindKeyHolder& question) {
+    if (is_claimed(question)) return wait_for_key<KeyHolder>(question, question);
+    if (auto holder = jobs_.apply(question); holder.job) return holder;
+    return delegate(other_, question);
+  }
+
+  static KeyName name_of(const FindKeyHolder& question) {
+    return {question.customer, question.idempotency.key};
+  }
+  bool is_claimed(const FindKeyHolder& question) const {
+    return claimed_keys_.contains(name_of(question));
+  }
+
+  /// Asks this actor again once the claim of the key is decided.
+  template <class Answer, class Request>
+  caf::result<Answer> wait_for_key(const FindKeyHolder& question, const Request& request) {
+    auto promise = make_response_promise<Answer>();
+    const auto fail = [promise]() mutable {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    };
+    claimed_keys_.at(name_of(question))
+        .push_back(
+            {[this, request, promise] {
+               this->request(caf::actor_cast<JobStore>(this), caf::infinite, request)
+                   .then(
+                       [promise](Answer& answer) mutable { promise.deliver(std::move(answer)); },
+                       [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+             },
+             fail});
+    return promise;
+  }
+
+  void release_key(const FindKeyHolder& question) {
+    for (const auto& waiting : claimed_keys_.extract(name_of(question)).mapped()) waiting.go_on();
+  }
+
+  // --- Requests about jobs of both kinds -------------------------------------------------------
+
+  /// Asks the other store, and answers with what `merge` makes of its answer.
+  template <class Answer, class Request, class Merge>
+  caf::result<Answer> ask_other(const Request& request, Merge merge) {
+    auto promise = make_response_promise<Answer>();
+    this->request(other_, caf::infinite, request)
+        .then([promise, merge = std::move(merge)](
+                  Answer& answer) mutable { promise.deliver(merge(answer)); },
+              [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    return promise;
+  }
+
+  caf::result<EpochStarted> start_epoch(const StartEpoch& request) {
+    const auto last_id = apply(request).last_id;
+    return ask_other<EpochStarted>(request, [last_id](const EpochStarted& started) {
+      return EpochStarted{started.epoch, std::max(started.last_id, last_id)};
+    });
+  }
+
+  caf::result<CellsLoaded> load_cells(const LoadCells& request) {
+    return ask_other<CellsLoaded>(request, [ours = apply(request)](CellsLoaded& loaded) {
+      std::set<CellKey> keys{ours.with_jobs.begin(), ours.with_jobs.end()};
+      keys.insert(loaded.with_jobs.begin(), loaded.with_jobs.end());
+      loaded.with_jobs.assign(keys.begin(), keys.end());
+      return std::move(loaded);
+    });
+  }
+
+  caf::result<BacklogsListed> list_backlogs(const ListBacklogs& request) {
+    if (request.durability) return by_kind<BacklogsListed>(*request.durability, request);
+    return ask_other<BacklogsListed>(
+        request, [ours = apply(request), limit = request.limit](const BacklogsListed& listed) {
+          return merge_backlogs(ours, listed, limit);
+        });
+  }
+
+  caf::result<NeedsCounted> count_needs(const CountNeeds& request) {
+    return ask_other<NeedsCounted>(request,
+                                   [ours = memory_->content.read(request)](NeedsCounted& needs) {
+                                     for (const auto& [service, jobs] : ours.jobs)
+                                       needs.jobs[service] += jobs;
+                                     return std::move(needs);
+                                   });
+  }
+
+  caf::result<EndedPruned> prune(const PruneEnded& request) {
+    return ask_other<EndedPruned>(request, [ours = apply(request)](const EndedPruned& pruned) {
+      return merge_pruned(pruned, ours);
+    });
+  }
+
+  const std::shared_ptr<SharedMemory> memory_;
+  JobStore other_;
+  MemoryJobs jobs_;
+  /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
+  std::map<KeyName, std::vector<Waiting>> claimed_keys_;
+};
+
+// --- Reading ---------------------------------------------------------------------------------
+
+OldestQueued merge_oldest(const OldestQueued& one, const OldestQueued& other) {
+  OldestQueued merged;
+  std::transform(
+      one.places.begin(), one.places.end(), other.places.begin(), std::back_inserter(merged.places),
+      [](JobId a, JobId b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); });
+  return merged;
+}
+
+/// Asks the other reader, and answers with what `merge` makes of its answer.
+template <class Answer, class Request, class Merge>
+caf::result<Answer> ask_other(JobReader::pointer self, const JobReader& other,
+                              const Request& request, Merge merge) {
+  auto promise = self->make_response_promise<Answer>();
+  self->request(other, caf::infinite, request)
+      .then([promise, merge](const Answer& answer) mutable { promise.deliver(merge(answer)); },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+  return promise;
+}
+
+JobReader::behavior_type mixed_reader(JobReader::pointer self,
+                                      const std::shared_ptr<const SharedMemory>& memory,
+                                      const JobReader& other) {
+  self->link_to(other);
+  return {
+      [=](const FindJob& request) -> caf::result<JobFound> {
+        if (auto found = memory->content.read(request); found.job) return found;
+        return self->delegate(other, request);
+      },
+      [=](const ListJobs& request) -> caf::result<JobsListed> {
+        auto ours = memory->content.read(request);
+        if (ours.jobs.empty() && ours.next == 0) return self->delegate(other, request);
+        return ask_other<JobsListed>(self, other, request,
+                                     [ours = std::move(ours), request](const JobsListed& theirs) {
+                                       return merge_pages(ours, theirs, request);
+                                     });
+      },
+      [=](const FindBatch& request) { return self->delegate(other, request); },
+      [=](const ListBatches& request) { return self->delegate(other, request); },
+      [=](const FindOldestQueued& request) -> caf::result<OldestQueued> {
+        if (memory->budget.bytes() == 0) return self->delegate(other, request);
+        return ask_other<OldestQueued>(
+            self, other, request,
+            [ours = memory->content.read(request)](const OldestQueued& theirs) {
+              return merge_oldest(ours, theirs);
+            });
+      },
+  };
+}
+
+}  // namespace
+
+/// A page that its bounds cut short says nothing about the jobs below its `next`, so the merged
+/// page ends there too.
+JobsListed merge_pages(const JobsListed& one, const JobsListed& other, const ListJobs& request) {
+  JobsListed merged;
+  const auto& shorter = one.next > other.next ? one : other;
+  const JobId floor = shorter.next;
+  std::vector<JobPtr> jobs;
+  std::merge(one.jobs.begin(), one.jobs.end(), other.jobs.begin(), other.jobs.end(),
+             std::back_inserter(jobs),
+             [](const JobPtr& a, const JobPtr& b) { return a->id > b->id; });
+  std::size_t bytes = 0;
+  for (auto& job : jobs) {
+    if (job->id < floor) break;
+    if (merged.jobs.size() == request.limit || bytes > request.bytes_max) {
+      merged.next = merged.jobs.empty() ? job->id + 1 : merged.jobs.back()->id;
+      merged.full = true;
+      return merged;
+    }
+    bytes += approximate_bytes(*job);
+    merged.jobs.push_back(std::move(job));
+  }
+  merged.next = floor;
+  merged.full = floor != 0 && shorter.full;
+  return merged;
+}
+
+void SharedMemory::fill(StoreContent jobs) {
+  for (const auto& [id, stored] : jobs.jobs) budget.changed(nullptr, stored.job.get());
+  content.fill(std::move(jobs));
+}
+
+cells::JobStore MixedStore::spawn_writer(caf::actor_system& system) {
+  return spawn_mixed_store(system, memory_, other_->spawn_writer(system));
+}
+
+cells::JobReader MixedStore::spawn_reader(caf::actor_system& system) const {
+  return spawn_mixed_reader(system, memory_, other_->spawn_reader(system));
+}
+
+std::function<StoreStatistics()> MixedStore::statistics() const {
+  return [memory = memory_, others = other_->statistics()] {
+    auto statistics = others();
+    statistics.job_memory_bytes = memory->budget.bytes();
+    return statistics;
+  };
+}
+
+cells::JobStore spawn_mixed_store(caf::actor_system& system, std::shared_ptr<SharedMemory> memory,
+                                  cells::JobStore other) {
+  auto& content = memory->content;
+  content.on_commit = [budget = &memory->budget](const JobPtr& before, const Job& after) {
+    budget->changed(before.get(), &after);
+  };
+  content.on_prune = [budget = &memory->budget](const Job& job) { budget->changed(&job, nullptr); };
+  return system.spawn<MixedStoreActor>(std::move(memory), std::move(other));
+}
+
+cells::JobReader spawn_mixed_reader(caf::actor_system& system,
+                                    std::shared_ptr<const SharedMemory> memory,
+                                    cells::JobReader other) {
+  return system.spawn(mixed_reader, std::move(memory), std::move(other));
+}
+
+}  // namespace celld::store

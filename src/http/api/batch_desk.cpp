@@ -310,7 +310,8 @@ class BatchDeskActor final : public BatchDesk::base {
   }
 
   void submit_line(BatchId id, Reading& reading, GoodLine& line) {
-    auto& [job, refusal_if_new] = line.submission;
+    auto& job = line.submission.request;
+    auto& refusal_if_new = line.submission.refusal_if_new;
     job.batch = id;
     const auto bytes = job.spec.parameters.size();
     const auto number = reading.tally.begin(line.line);

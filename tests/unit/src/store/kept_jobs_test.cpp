@@ -1,0 +1,121 @@
+// The file in which a shutdown keeps jobs in memory.
+#include "src/store/kept_jobs.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/temporary_directory.hpp"
+
+using namespace cells;  // NOLINT: tests of the port's jobs.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+const auto keep_all = [](const Job&) { return true; };
+
+StoreContent content_of(MemoryJobs& jobs) {
+  StoreContent content;
+  jobs.commit_to(content);
+  return content;
+}
+
+StoreContent read_back(const std::string& path) {
+  auto read = read_kept_jobs(path);
+  if (const auto* error = std::get_if<std::string>(&read)) FAIL(*error);
+  return std::get<StoreContent>(std::move(read));
+}
+
+JobPtr in_memory(const JobPtr& job) {
+  return changed(job, [](Job& next) { next.durability = Durability::memory; });
+}
+
+}  // namespace
+
+TEST_CASE("kept jobs come back as they were, with their keys and lines") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  const auto waiting = in_memory(sketch_job({.id = 1, .labels = {{"ticket", "T-1"}}}));
+  const auto follower = in_memory(sketch_job({.id = 2}));
+  const auto leased = in_memory(sketch_job({.id = 3, .entity = "leased"}));
+  const auto scheduled =
+      in_memory(sketch_job({.id = 4, .entity = "later", .run_at = at_ms(90'000)}));
+  jobs.apply(InsertJob{waiting, Idempotency{"k", "digest"}});
+  for (const auto& job : {follower, leased, scheduled}) jobs.apply(InsertJob{job});
+  jobs.apply(ClaimJob{running(leased, {7, 1})});
+  const auto content = content_of(jobs);
+  REQUIRE(write_kept_jobs(path, content, keep_all).empty());
+  const auto kept = read_back(path);
+  REQUIRE(kept.jobs.size() == 4);
+  for (const auto& [id, stored] : content.jobs) {
+    CHECK(*kept.jobs.at(id).job == *stored.job);
+    CHECK(kept.jobs.at(id).marks == stored.marks);
+  }
+  CHECK(kept.key_holders == content.key_holders);
+  CHECK(kept.last_id == 4);
+  MemoryJobs again{kept};
+  CHECK(again.apply(LoadCell{acme_cell}).running.size() == 1);
+  CHECK(again.apply(FetchRunnable{acme_cell, "acme", false, 1, 9}).customers[0].jobs.size() == 1);
+}
+
+TEST_CASE("the head of a line stays its head, also behind a lower place") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  const auto head = in_memory(sketch_job({.id = 5}));
+  jobs.apply(InsertJob{head});
+  jobs.apply(ClaimJob{running(head, {7, 1})});
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 4}))});
+  REQUIRE(write_kept_jobs(path, content_of(jobs), keep_all).empty());
+  const auto kept = read_back(path);
+  CHECK(kept.jobs.at(5).marks.head);
+  CHECK_FALSE(kept.jobs.at(4).marks.head);
+}
+
+TEST_CASE("only open jobs that are to be kept are written") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  const auto done = in_memory(sketch_job({.id = 1, .entity = "a"}));
+  const auto keeps_entity = in_memory(sketch_job({.id = 2, .entity = "b"}));
+  jobs.apply(InsertJob{done});
+  jobs.apply(InsertJob{keeps_entity});
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 3, .entity = "c", .customer = "bolt"}))});
+  jobs.apply(RecordJob{{}, ended(done)});
+  jobs.apply(RecordJob{{}, changed(settling(keeps_entity, at_ms(9000)),
+                                   [](Job& job) { job.finished_at = at_ms(5000); })});
+  const auto content = content_of(jobs);
+  const auto of_acme = [](const Job& job) { return job.spec->customer == "acme"; };
+  REQUIRE(write_kept_jobs(path, content, of_acme).empty());
+  const auto kept = read_back(path);
+  REQUIRE(kept.jobs.size() == 1);
+  CHECK(kept.jobs.begin()->first == 2);
+}
+
+TEST_CASE("without jobs to keep there is no file, and removing it twice is no error") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  CHECK(write_kept_jobs(path, {}, keep_all).empty());
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(read_back(path).jobs.empty());
+  MemoryJobs jobs;
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 1}))});
+  REQUIRE(write_kept_jobs(path, content_of(jobs), keep_all).empty());
+  CHECK(remove_kept_jobs(path).empty());
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(remove_kept_jobs(path).empty());
+}
+
+TEST_CASE("a file that cannot be read or written is reported") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  std::ofstream{path} << std::string(4096, 'x');
+  const auto read = read_kept_jobs(path);
+  REQUIRE(std::holds_alternative<std::string>(read));
+  CHECK(std::get<std::string>(read).find(path) != std::string::npos);
+  MemoryJobs jobs;
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 1}))});
+  CHECK_FALSE(write_kept_jobs(path + "/below", content_of(jobs), keep_all).empty());
+}

@@ -1,0 +1,262 @@
+// What the mixed store adds to the contract: which store a request reaches, and how answers merge.
+#include "src/store/mixed_store.hpp"
+
+#include "tests/unit/src/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+constexpr std::uint64_t unbounded = std::uint64_t{1} << 40;
+const CellKey bolt_cell{"bolt", "*"};
+
+/// A mixed store over an in-memory one, which counts its commits.
+class Mixed : public StoreUnderTest {
+ public:
+  explicit Mixed(std::uint64_t bytes_max = unbounded)
+      : memory_(std::make_shared<SharedMemory>(bytes_max)),
+        system_(config_),
+        store_(spawn_mixed_store(system_, memory_, spawn_memory_store(system_, disk_))),
+        reader_(spawn_mixed_reader(system_, memory_, spawn_memory_reader(system_, disk_))) {}
+  ~Mixed() override {
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
+  }
+
+  JobStore store() const override { return store_; }
+  JobReader reader() const override { return reader_; }
+  caf::actor_system& system() override { return system_; }
+  void reopen() override { FAIL("not needed here"); }
+  const MemoryDisk& disk() const { return *disk_; }
+  const MemoryDisk& memory() const { return memory_->content; }
+  const MemoryBudget& budget() const { return memory_->budget; }
+
+ private:
+  std::shared_ptr<SharedMemory> memory_;
+  std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  JobStore store_;
+  JobReader reader_;
+};
+
+JobPtr in_memory(const JobSketch& sketch) {
+  return changed(sketch_job(sketch), [](Job& job) { job.durability = Durability::memory; });
+}
+
+/// Of a customer whose cell keeps jobs in memory.
+JobPtr bolt(JobId id) {
+  return in_memory({.id = id, .entity = std::to_string(id), .customer = "bolt", .cell = bolt_cell});
+}
+JobPtr acme(JobId id) {
+  return sketch_job({.id = id, .entity = std::to_string(id)});
+}
+
+InsertJob keyed(const JobPtr& job, const std::string& key, std::string digest = "d") {
+  return {job, Idempotency{key, std::move(digest)}, unbounded};
+}
+
+JobsListed page(std::initializer_list<JobId> ids, JobId next = 0, bool full = false) {
+  JobsListed listed{{}, next, full};
+  for (const auto id : ids) listed.jobs.push_back(acme(id));
+  return listed;
+}
+
+}  // namespace
+
+TEST_CASE("no request about a job in memory changes the other store") {
+  Mixed mixed;
+  Client client{mixed};
+  client.ask(InsertJob{acme(1), {}, 0});
+  const auto commits = mixed.disk().commits();
+  CHECK(client.ask(InsertJob{bolt(2), {}, unbounded}).runnable);
+  const auto run = running(bolt(2), {1, 1});
+  client.tell(ClaimJob{run});
+  CHECK(client.ask(RecordJob{{1, 1}, ended(run)}).applied);
+  CHECK(client.ask(FindJob{2}).job->state == JobState::succeeded);
+  CHECK(client.ask(FindJob{2}).job->durability == Durability::memory);
+  CHECK(client.ask(FindJob{1}).job->durability == Durability::disk);
+  CHECK(mixed.disk().commits() == commits);
+  CHECK(mixed.disk().jobs().size() == 1);
+  CHECK(mixed.memory().jobs().size() == 1);
+}
+
+TEST_CASE("requests by id reach the store that has the job") {
+  Mixed mixed;
+  Client client{mixed};
+  client.ask(InsertJob{acme(1), {}, 0});
+  client.ask(InsertJob{bolt(2), {}, unbounded});
+  CHECK(client.ask(CancelWaiting{1, acme_cell, at_ms(9)}).after);
+  CHECK(client.ask(CancelWaiting{2, bolt_cell, at_ms(9)}).after);
+  CHECK_FALSE(client.ask(CancelWaiting{3, bolt_cell, at_ms(9)}).before);
+  CHECK(client.ask(ReopenEnded{1, acme_cell, 11, at_ms(9)}).after);
+  CHECK(client.ask(ReopenEnded{2, bolt_cell, 12, at_ms(9)}).after);
+  CHECK(mixed.disk().jobs().at(1).job->state == JobState::queued);
+  CHECK(mixed.memory().jobs().at(2).job->state == JobState::queued);
+}
+
+TEST_CASE("what concerns both stores is merged") {
+  Mixed mixed;
+  Client client{mixed};
+  client.ask(InsertJob{acme(1), {}, 0});
+  client.ask(InsertJob{acme(2), {}, 0});
+  client.ask(InsertJob{bolt(3), {}, unbounded});
+  CHECK(client.ask(StartEpoch{}).last_id == 3);
+  CHECK(client.ask(LoadCells{}).with_jobs == std::vector<CellKey>{acme_cell, bolt_cell});
+  CHECK(client.ask(CountNeeds{{"dns"}}).jobs == std::map<std::string, std::uint64_t>{{"dns", 3}});
+  CHECK(client.ask(FindOldestQueued{{acme_cell, bolt_cell, {"x", "*"}}}).places == Ids{1, 3, 0});
+  const auto all = client.ask(ListBacklogs{});
+  CHECK(all.backlogs == std::vector<StoredBacklog>{{acme_cell, "acme", "dns"},
+                                                   {bolt_cell, "bolt", "dns"}});
+  CHECK(all.jobs == std::vector<std::uint64_t>{2, 1});
+  const auto first = client.ask(ListBacklogs{std::nullopt, "", "", 1});
+  CHECK(first.backlogs == std::vector<StoredBacklog>{{acme_cell, "acme", "dns"}});
+  CHECK(client.ask(ListBacklogs{acme_cell, "acme", "dns", 1}).backlogs ==
+        std::vector<StoredBacklog>{{bolt_cell, "bolt", "dns"}});
+}
+
+TEST_CASE("retention removes jobs of both kinds") {
+  Mixed mixed;
+  Client client{mixed};
+  for (const auto& job : {acme(1), bolt(2)}) {
+    client.ask(InsertJob{job, {}, unbounded});
+    client.ask(RecordJob{{}, ended(job)});
+  }
+  const auto pruned = client.ask(PruneEnded{at_ms(6000), 1});
+  CHECK(pruned.pruned == 2);
+  CHECK(pruned.more);
+  CHECK_FALSE(client.ask(PruneEnded{at_ms(6000), 1}).more);
+  CHECK(mixed.disk().jobs().empty());
+  CHECK(mixed.memory().jobs().empty());
+  CHECK(mixed.budget().bytes() == 0);
+}
+
+TEST_CASE("a page lists jobs of both kinds, newest first, and its cursor continues in both") {
+  Mixed mixed;
+  Client client{mixed};
+  for (JobId id = 1; id <= 9; ++id) {
+    client.ask(InsertJob{id % 3 == 0 ? bolt(id) : acme(id), {}, unbounded});
+  }
+  Ids seen;
+  JobId before = 0;
+  do {
+    const auto listed = client.ask(ListJobs{{}, before, 2});
+    CHECK(listed.jobs.size() <= 2);
+    for (const auto id : ids(listed.jobs)) seen.push_back(id);
+    before = listed.next;
+  } while (before != 0);
+  CHECK(seen == Ids{9, 8, 7, 6, 5, 4, 3, 2, 1});
+  JobFilter of_bolt;
+  of_bolt.customer = "bolt";
+  CHECK(ids(client.ask(ListJobs{of_bolt}).jobs) == Ids{9, 6, 3});
+}
+
+TEST_CASE("merged pages end where one of them stopped looking") {
+  const ListJobs request{{}, 0, 3};
+  const auto both = merge_pages(page({9, 4}), page({8}), request);
+  CHECK(ids(both.jobs) == Ids{9, 8, 4});
+  CHECK(both.next == 0);
+  const auto cut = merge_pages(page({9, 4}), page({8}, 7, false), request);
+  CHECK(ids(cut.jobs) == Ids{9, 8});
+  CHECK(cut.next == 7);
+  CHECK_FALSE(cut.full);
+  const auto later = merge_pages(page({9, 8, 7}, 7, true), page({6, 5, 4}, 4, true), request);
+  CHECK(ids(later.jobs) == Ids{9, 8, 7});
+  CHECK(later.next == 7);
+  CHECK(later.full);
+  const auto limited = merge_pages(page({9, 7}), page({8, 6}), request);
+  CHECK(ids(limited.jobs) == Ids{9, 8, 7});
+  CHECK(limited.next == 7);
+  CHECK(limited.full);
+  const auto small = merge_pages(page({9, 7}), page({8}), {{}, 0, 3, 1});
+  CHECK(ids(small.jobs) == Ids{9});
+  CHECK(small.next == 9);
+  CHECK(small.full);
+}
+
+TEST_CASE("an idempotency key belongs to one job of its customer, of either kind") {
+  Mixed mixed;
+  Client client{mixed};
+  const auto on_disk = sketch_job({.id = 1, .customer = "bolt", .product = "dns"});
+  client.ask(keyed(on_disk, "k"));
+  CHECK(client.ask(keyed(bolt(2), "k")).holder.job->id == 1);
+  CHECK(client.ask(keyed(bolt(2), "k")).holder.same_request);
+  CHECK_FALSE(client.ask(keyed(bolt(2), "k", "other")).holder.same_request);
+  CHECK_FALSE(client.ask(keyed(bolt(3), "m")).holder.job);
+  CHECK(client.ask(FindKeyHolder{"bolt", {"m", "d"}}).job->id == 3);
+  CHECK(client.ask(FindKeyHolder{"bolt", {"k", "d"}}).job->id == 1);
+  CHECK_FALSE(client.ask(FindKeyHolder{"acme", {"m", "d"}}).job);
+  const auto again = sketch_job({.id = 4, .customer = "bolt", .product = "dns"});
+  CHECK(client.ask(keyed(again, "m")).holder.job->id == 3);
+  CHECK(mixed.disk().jobs().size() == 1);
+  CHECK(mixed.memory().jobs().size() == 1);
+}
+
+TEST_CASE("of submissions with one key that arrive at once, one is accepted") {
+  Mixed mixed;
+  caf::scoped_actor self{mixed.system()};
+  const auto other_kind = sketch_job({.id = 2, .customer = "bolt", .product = "mail"});
+  std::vector<JobInserted> answers;
+  const auto take = [&](JobInserted& inserted) { answers.push_back(std::move(inserted)); };
+  const auto fail = [&](const caf::error& error) { FAIL(mixed.system().render(error)); };
+  const std::chrono::seconds patience{60};
+  auto first = self->request(mixed.store(), patience, keyed(bolt(1), "k"));
+  auto second = self->request(mixed.store(), patience, keyed(other_kind, "k"));
+  auto third = self->request(mixed.store(), patience, keyed(bolt(3), "k"));
+  auto look = self->request(mixed.store(), patience, FindKeyHolder{"bolt", {"k", "d"}});
+  first.receive(take, fail);
+  second.receive(take, fail);
+  third.receive(take, fail);
+  look.receive([](const KeyHolder& holder) { CHECK(holder.job->id == 1); }, fail);
+  CHECK_FALSE(answers[0].holder.job);
+  CHECK(answers[1].holder.job->id == 1);
+  CHECK(answers[2].holder.job->id == 1);
+  CHECK(mixed.disk().jobs().empty());
+  CHECK(mixed.memory().jobs().size() == 1);
+}
+
+TEST_CASE("a new job in memory pushes out what ended first, and is refused without room") {
+  Mixed mixed;
+  Client client{mixed};
+  const auto size = memory_bytes(*bolt(1));
+  const auto insert = [&](JobId id) { return client.ask(InsertJob{bolt(id), {}, 2 * size}); };
+  CHECK_FALSE(insert(1).full);
+  CHECK_FALSE(insert(2).full);
+  const auto full = insert(3).full;
+  REQUIRE(full);
+  CHECK(full->in_cell);
+  CHECK(full->limit == 2 * size);
+  CHECK(full->depth == 2 * size);
+  CHECK_FALSE(client.ask(FindJob{3}).job);
+  client.ask(RecordJob{{}, ended(bolt(2))});
+  CHECK_FALSE(insert(3).full);
+  CHECK_FALSE(client.ask(FindJob{2}).job);
+  CHECK(client.ask(FindJob{1}).job);
+}
+
+TEST_CASE("the bound of all jobs in memory holds over the cells") {
+  const auto size = memory_bytes(*bolt(1));
+  Mixed mixed{2 * size};
+  Client client{mixed};
+  client.ask(InsertJob{bolt(1), {}, unbounded});
+  client.ask(InsertJob{
+      in_memory({.id = 2, .entity = "2", .customer = "cast", .cell = {"cast", "*"}}), {}, unbounded});
+  const auto full = client.ask(InsertJob{bolt(3), {}, unbounded}).full;
+  REQUIRE(full);
+  CHECK_FALSE(full->in_cell);
+  CHECK(full->limit == 2 * size);
+  CHECK_FALSE(client.ask(InsertJob{acme(4), {}, 0}).full);
+}
+
+TEST_CASE("the mixed store ends when the other store ends") {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  const auto other = spawn_memory_store(system, std::make_shared<MemoryDisk>());
+  const auto store = spawn_mixed_store(system, std::make_shared<SharedMemory>(unbounded), other);
+  caf::scoped_actor self{system};
+  caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
+  self->wait_for(store);
+  SUCCEED("it has ended");
+}

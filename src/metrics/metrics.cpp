@@ -108,6 +108,8 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
           static_cast<double>(reading.store.checkpoints)),
       store_files(reading.store),
+      one(gauges("celld_job_memory_bytes", "Memory that jobs in memory take."),
+          static_cast<double>(reading.store.job_memory_bytes)),
   };
 }
 

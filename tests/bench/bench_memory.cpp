@@ -14,12 +14,14 @@ constexpr std::size_t connections = 64;
 
 struct Plan {
   std::size_t jobs = 100'000;
+  std::string durability = "disk";
 };
 
 void measure(const Plan& plan, const Arguments& arguments, Report& report) {
   const nlohmann::json provider = {{"type", "simulated"},
                                    {"latency_ms", {{"min", 60'000}, {"max", 60'000}}}};
-  const Daemon daemon{arguments.celld, arguments.directory, one_cell_config(provider, 1)};
+  const Daemon daemon{arguments.celld, arguments.directory,
+                      keep_jobs(one_cell_config(provider, 1), plan.durability)};
   const double idle_mb = daemon.resident_mb();
   const double idle_bytes = daemon.database_bytes();
   JobRequests jobs{service_name};
@@ -40,6 +42,8 @@ void measure(const Plan& plan, const Arguments& arguments, Report& report) {
   report.add("resident, idle", "MB", idle_mb);
   report.add("resident, " + std::to_string(plan.jobs) + " jobs queued", "MB", queued_mb);
   report.add("resident above idle", "MB", queued_mb - idle_mb);
+  report.add("resident per job", "B", (queued_mb - idle_mb) * (1 << 20) / count);
+  report.add("counted per job in memory", "B", daemon.metric("celld_job_memory_bytes") / count);
   report.add("database and WAL per job", "B", (daemon.database_bytes() - idle_bytes) / count);
   report.add("submissions, first tenth", "/s", first_rate);
   report.add("submissions, middle eight tenths", "/s", middle_rate);
@@ -56,6 +60,8 @@ int main(int argc, char** argv) {
       [&](CLI::App& app) {
         app.add_option("--jobs", plan.jobs, "jobs to queue")
             ->check(CLI::Range(std::size_t{10}, std::size_t{10'000'000}));
+        app.add_option("--durability", plan.durability, "how they are kept")
+            ->check(CLI::IsMember({"disk", "memory"}));
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
 }

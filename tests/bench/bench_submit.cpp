@@ -1,6 +1,7 @@
 // Durable single submissions, with and without the jobs running, and for comparison requests that
 // the same HTTP server answers without the store.
 #include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,14 @@ struct Plan {
   double seconds = 3;
   std::uint32_t pool_size = 16;
   bool no_run = false;
+  std::vector<std::string> durabilities{"disk"};
+};
+
+/// What one load came to, for the comparison of durabilities.
+struct Rates {
+  double submitted = 0;
+  double ended = 0;
+  double cpu_us = 0;
 };
 
 void add_load(Report& report, const std::string& name, const LoadResult& result) {
@@ -44,8 +53,8 @@ void measure_without_store(const Load& load, const std::string& place, Report& r
   report.add("refused POST /v1/jobs" + place, "/s", result.rate());
 }
 
-void measure_waiting(const Daemon& daemon, const Load& load, const std::string& place,
-                     Report& report) {
+Rates measure_waiting(const Daemon& daemon, const Load& load, const std::string& place,
+                      Report& report) {
   JobRequests jobs{service_name, an_hour_ms};
   const double cpu_before = daemon.cpu_seconds();
   const auto result = run_load(load, [&] { return jobs.next(); });
@@ -53,10 +62,11 @@ void measure_waiting(const Daemon& daemon, const Load& load, const std::string& 
   add_load(report, "submitted, not run" + place, result);
   report.add("CPU of celld per job, not run" + place, "us",
              cpu * 1e6 / static_cast<double>(result.requests));
+  return {result.rate(), 0, cpu * 1e6 / static_cast<double>(result.requests)};
 }
 
-void measure_running(const Daemon& daemon, const Load& load, const std::string& place,
-                     Report& report) {
+Rates measure_running(const Daemon& daemon, const Load& load, const std::string& place,
+                      Report& report) {
   JobRequests jobs{service_name};
   const double cpu_before = daemon.cpu_seconds();
   const auto result = run_load(load, [&] { return jobs.next(); });
@@ -67,25 +77,38 @@ void measure_running(const Daemon& daemon, const Load& load, const std::string& 
   report.add("last answer until all ended" + place, "ms", rest_seconds * 1000);
   report.add("jobs ended" + place, "/s", count / (result.seconds + rest_seconds));
   report.add("CPU of celld per job" + place, "us", cpu * 1e6 / count);
+  return {result.rate(), count / (result.seconds + rest_seconds), cpu * 1e6 / count};
+}
+
+Rates measure_one(const Plan& plan, const std::string& durability, std::size_t connections,
+                  const std::string& place, const Arguments& arguments, Report& report) {
+  const nlohmann::json provider = {{"type", "simulated"}, {"latency_ms", {{"min", 0}, {"max", 0}}}};
+  const Daemon daemon{arguments.celld, arguments.directory,
+                      keep_jobs(one_cell_config(provider, plan.pool_size), durability)};
+  Load load;
+  load.port = daemon.port();
+  load.connections = connections;
+  load.duration = std::chrono::microseconds(static_cast<std::int64_t>(plan.seconds * 1e6 / 3));
+  if (durability == plan.durabilities.front()) measure_without_store(load, place, report);
+  load.duration *= 3;
+  return plan.no_run ? measure_waiting(daemon, load, place, report)
+                     : measure_running(daemon, load, place, report);
 }
 
 void measure(const Plan& plan, const Arguments& arguments, Report& report) {
-  const nlohmann::json provider = {{"type", "simulated"}, {"latency_ms", {{"min", 0}, {"max", 0}}}};
   for (const auto connections : plan.connections) {
-    const Daemon daemon{arguments.celld, arguments.directory,
-                        one_cell_config(provider, plan.pool_size)};
-    const auto place = ", " + std::to_string(connections) + " connections";
-    Load load;
-    load.port = daemon.port();
-    load.connections = connections;
-    load.duration = std::chrono::microseconds(static_cast<std::int64_t>(plan.seconds * 1e6 / 3));
-    measure_without_store(load, place, report);
-    load.duration *= 3;
-    if (plan.no_run) {
-      measure_waiting(daemon, load, place, report);
-    } else {
-      measure_running(daemon, load, place, report);
+    const auto at = ", " + std::to_string(connections) + " connections";
+    std::map<std::string, Rates> rates;
+    for (const auto& durability : plan.durabilities) {
+      const auto place = plan.durabilities.size() > 1 ? at + ", " + durability : at;
+      rates[durability] = measure_one(plan, durability, connections, place, arguments, report);
     }
+    if (rates.size() < 2) continue;
+    const auto& disk = rates["disk"];
+    const auto& memory = rates["memory"];
+    report.add("submitted, memory / disk" + at, "", memory.submitted / disk.submitted);
+    if (!plan.no_run) report.add("ended, memory / disk" + at, "", memory.ended / disk.ended);
+    report.add("CPU per job, memory / disk" + at, "", memory.cpu_us / disk.cpu_us);
   }
 }
 
@@ -102,6 +125,9 @@ int main(int argc, char** argv) {
         app.add_option("--pool", plan.pool_size, "workers of the cell");
         app.add_flag("--no-run", plan.no_run,
                      "submit jobs that are due in an hour, to measure insertion alone");
+        app.add_option("--durability", plan.durabilities,
+                       "how jobs are kept; with both, their figures are compared")
+            ->check(CLI::IsMember({"disk", "memory"}));
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
 }

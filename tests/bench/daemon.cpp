@@ -162,6 +162,18 @@ double Daemon::io(const std::string& field) const {
   return field_of(contents("/proc/" + std::to_string(pid_) + "/io"), field);
 }
 
+double Daemon::metric(const std::string& name) const {
+  const auto socket = connect_to(port_);
+  send_whole(socket.get(), request_text("GET", "/metrics"));
+  MessageReader reader;
+  auto answer = reader.next();
+  while (!answer && reader.fill(socket.get())) answer = reader.next();
+  const std::string text{answer ? answer->body : ""};
+  const auto at = text.find("\n" + name + " ");
+  if (at == std::string::npos) throw std::runtime_error("celld has no metric " + name);
+  return std::stod(text.substr(at + name.size() + 2));
+}
+
 double Daemon::database_bytes() const {
   double bytes = 0;
   for (const char* name : {"celld.db", "celld.db-wal"}) {
@@ -199,6 +211,14 @@ nlohmann::json one_cell_config(const nlohmann::json& service, std::uint32_t pool
             {"queue", {{"max_jobs", 10'000'000}}}}},
           {"cells", {{{"customer", "*"}, {"product", "*"}}}},
           {"shutdown_grace_ms", 100}};
+}
+
+nlohmann::json keep_jobs(nlohmann::json config, const std::string& durability) {
+  constexpr std::int64_t unbounded = std::int64_t{1} << 36;
+  config["cells"][0]["durability"] = durability;
+  config["cells"][0]["queue"] = {{"max_bytes", unbounded}};
+  config["capacity"] = {{"memory_max_bytes", unbounded}};
+  return config;
 }
 
 Ticker::Ticker(std::int64_t interval_ms) : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {

@@ -36,6 +36,8 @@ class Daemon {
   double writing_calls() const;
   /// What those calls wrote.
   double bytes_written() const;
+  /// The value of a metric without labels.
+  double metric(const std::string& name) const;
   /// Size of the database and its write-ahead log.
   double database_bytes() const;
 
@@ -59,6 +61,10 @@ class Daemon {
 
 /// A configuration with one cell for all customers and products.
 nlohmann::json one_cell_config(const nlohmann::json& service, std::uint32_t pool_size);
+
+/// Such a configuration whose jobs are kept like this ("disk" or "memory"), without a bound on
+/// their memory.
+nlohmann::json keep_jobs(nlohmann::json config, const std::string& durability);
 
 /// The service of one_cell_config.
 constexpr const char* service_name = "provider";

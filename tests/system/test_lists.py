@@ -179,7 +179,7 @@ class Cells(EndToEnd):
                                                    "max_jobs")], [3, 1, 0, 2, 50])
         self.assertEqual((cell["state"], cell["overrides"]), ("active", {}))
         self.assertEqual(sorted(cell["rates"]), ["finished_per_s", "submitted_per_s"])
-        self.assertEqual(cell["quota"]["queue"], {"max_jobs": 50})
+        self.assertEqual(cell["quota"]["queue"]["max_jobs"], 50)
         gate.let_all()
         wait_until(lambda: self.cell("acme")["pool"]["ready"] == 2, "all jobs have run")
         cell = self.cell("acme")

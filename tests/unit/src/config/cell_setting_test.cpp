@@ -26,18 +26,23 @@ std::optional<cells::CellSettings> read(const CellSetting& setting, const json::
   return settings;
 }
 
+/// A value that a setting may have, other than its default.
+json::Value other_value(const CellSetting& setting) {
+  const auto& schema = setting.schema;
+  return schema.contains("enum") ? schema.at("enum").back() : schema.at("maximum");
+}
+
 }  // namespace
 
 TEST_CASE("every setting of a cell reads what it shows, and changes nothing else") {
   for (const auto& setting : cell_settings()) {
     INFO(setting.name);
-    const auto maximum = setting.schema.at("maximum").get<std::int64_t>();
-    const auto changed = read(setting, maximum);
+    const auto value = other_value(setting);
+    const auto changed = read(setting, value);
     REQUIRE(changed);
     for (const auto& other : cell_settings()) {
       const bool same = other.name == setting.name;
-      CHECK(other.show(*changed) ==
-            (same ? json::Value(maximum) : other.show(cells::CellSettings{})));
+      CHECK(other.show(*changed) == (same ? value : other.show(cells::CellSettings{})));
     }
   }
 }
@@ -45,13 +50,18 @@ TEST_CASE("every setting of a cell reads what it shows, and changes nothing else
 TEST_CASE("every setting of a cell keeps the bounds of its schema") {
   for (const auto& setting : cell_settings()) {
     INFO(setting.name);
+    CHECK_FALSE(read(setting, "text"));
+    CHECK_FALSE(read(setting, nullptr));
+    if (setting.schema.contains("enum")) {
+      for (const auto& word : setting.schema.at("enum")) CHECK(read(setting, word));
+      CHECK_FALSE(read(setting, 1));
+      continue;
+    }
     const auto minimum = setting.schema.at("minimum").get<std::int64_t>();
     const auto maximum = setting.schema.at("maximum").get<std::int64_t>();
     CHECK(read(setting, minimum));
     CHECK_FALSE(read(setting, minimum - 1));
     CHECK_FALSE(read(setting, maximum + 1));
-    CHECK_FALSE(read(setting, "text"));
-    CHECK_FALSE(read(setting, nullptr));
   }
 }
 
@@ -78,6 +88,7 @@ TEST_CASE("the table of a cell's settings is consistent") {
 TEST_CASE("the settings of a cell are shown as in the configuration file") {
   CHECK(config::show_cell_settings({}) ==
         R"({"pool":{"size":4},"timeout_ms":30000,"timeout_max_ms":3600000,)"
-        R"("queue":{"max_jobs":100000},)"
+        R"("queue":{"max_jobs":100000,"max_bytes":67108864},)"
+        R"("durability":"disk","on_stop":"forget",)"
         R"("retry":{"max_attempts":5,"backoff_ms":1000,"backoff_max_ms":60000}})");
 }

@@ -87,8 +87,10 @@ TEST_CASE("settings that a reload changes are listed by pointer") {
   after.listen.tls->key_path = "other.pem";
   after.retention = milliseconds(5000);
   after.shutdown_grace = milliseconds(1);
+  after.capacity.memory_bytes_max = 1 << 20;
   const auto changes = config::compare(a_config(), after);
-  CHECK(changes.settings == Names{"/auth", "/listen/tls", "/retention_ms", "/shutdown_grace_ms"});
+  CHECK(changes.settings ==
+        Names{"/auth", "/listen/tls", "/capacity", "/retention_ms", "/shutdown_grace_ms"});
   CHECK(changes.restart_required.empty());
 }
 

@@ -146,8 +146,10 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
       "web": {"type": "http", "url": "ftp://x", "headers": {"X-Key": "env:NO_SUCH"}, "zzz": 1}},
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
     "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
-              {"queue": {"max_jobs": "many"}}],
-    "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7}, "nonsense": null})");
+              {"queue": {"max_jobs": "many", "max_bytes": 65535}, "durability": "tape",
+               "on_stop": 1}],
+    "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7},
+    "capacity": {"memory_max_bytes": 65535, "running_max": 7}, "nonsense": null})");
   const std::string rule =
       "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` every "
       "client that can connect may do everything";
@@ -175,9 +177,14 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/cells/0/pool/burst", missing},
                {"/cells/1", "must be an object"},
                {"/cells/2/queue/max_jobs", "must be an integer from 1 to 100000000"},
+               {"/cells/2/queue/max_bytes", "must be an integer from 65536 to 1099511627776"},
+               {"/cells/2/durability", "must be \"disk\" or \"memory\""},
+               {"/cells/2/on_stop", "must be a string"},
                {"/retention_ms", "must be an integer from 1000 to 3155760000000"},
                {"/shutdown_grace_ms", "must be an integer from 0 to 3600000"},
                {"/limits/max_headers", "must be an integer from 8 to 1000"},
+               {"/capacity/memory_max_bytes", "must be an integer from 65536 to 1099511627776"},
+               {"/capacity/running_max", "is unknown"},
                {"/nonsense", "is unknown"}});
 }
 

@@ -51,7 +51,7 @@ constexpr std::string_view without_secrets = R"({
   "defaults": {"pool": {"size": 3}},
   "cells": [
     {"customer": "acme", "pool": {"size": 16}, "timeout_ms": 5000, "timeout_max_ms": 6000,
-     "queue": {"max_jobs": 10},
+     "queue": {"max_jobs": 10, "max_bytes": 70003}, "durability": "memory", "on_stop": "keep",
      "retry": {"max_attempts": 2, "backoff_ms": 3, "backoff_max_ms": 4}},
     {"product": "mail", "per": ["customer"]},
     {"product": "*", "customer": "*", "per": ["customer", "product"]}],
@@ -59,6 +59,7 @@ constexpr std::string_view without_secrets = R"({
              "max_body_bytes": 70000, "head_timeout_ms": 1001, "body_timeout_ms": 1002,
              "idle_timeout_ms": 1003, "write_timeout_ms": 1004, "max_connections": 100,
              "max_stream_backlog_bytes": 70001, "max_unsent_bytes": 70002},
+  "capacity": {"memory_max_bytes": 70004},
   "retention_ms": 12345, "shutdown_grace_ms": 54321})";
 
 }  // namespace
@@ -71,6 +72,9 @@ TEST_CASE("a configuration without literal secrets is shown completely") {
   CHECK(after.services == before.services);
   CHECK(after.cells == before.cells);
   CHECK(after.limits == before.limits);
+  CHECK(after.capacity == before.capacity);
+  CHECK(after.capacity.memory_bytes_max == 70'004);
+  CHECK(after.cells[0].settings.durability == cells::Durability::memory);
   CHECK(after.retention == before.retention);
   CHECK(after.shutdown_grace == before.shutdown_grace);
 }

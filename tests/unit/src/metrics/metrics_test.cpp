@@ -136,8 +136,8 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
 TEST_CASE("the daemon's readings and commits are exported") {
   Metrics metrics{{}, "1.2.3"};
   metrics.committed({3, std::chrono::microseconds{200}});
-  const auto text =
-      metrics.text({}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}}});
+  const auto text = metrics.text(
+      {}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}, 77}});
   for (const auto* line : {
            R"~(celld_build_info{version="1.2.3"} 1)~",
            "celld_ready 1",
@@ -147,6 +147,7 @@ TEST_CASE("the daemon's readings and commits are exported") {
            "celld_batches_reading 3",
            R"~(celld_batch_lines_total{outcome="accepted"} 6)~",
            "celld_store_checkpoints_total 4",
+           "celld_job_memory_bytes 77",
            R"~(celld_store_file_bytes{file="log"} 0)~",
            R"~(celld_store_commit_seconds_bucket{le="0.0001"} 0)~",
            R"~(celld_store_commit_seconds_bucket{le="0.00025"} 1)~",

@@ -84,8 +84,9 @@ TEST_CASE("only open jobs that are to be kept are written") {
   jobs.apply(InsertJob{keeps_entity});
   jobs.apply(InsertJob{in_memory(sketch_job({.id = 3, .entity = "c", .customer = "bolt"}))});
   jobs.apply(RecordJob{{}, ended(done)});
-  jobs.apply(RecordJob{{}, changed(settling(keeps_entity, at_ms(9000)),
-                                   [](Job& job) { job.finished_at = at_ms(5000); })});
+  jobs.apply(RecordJob{{}, changed(settling(keeps_entity, at_ms(9000)), [](Job& job) {
+                         job.finished_at = at_ms(5000);
+                       })});
   const auto content = content_of(jobs);
   const auto of_acme = [](const Job& job) { return job.spec->customer == "acme"; };
   REQUIRE(write_kept_jobs(path, content, of_acme).empty());

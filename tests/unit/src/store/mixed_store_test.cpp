@@ -108,8 +108,8 @@ TEST_CASE("what concerns both stores is merged") {
   CHECK(client.ask(CountNeeds{{"dns"}}).jobs == std::map<std::string, std::uint64_t>{{"dns", 3}});
   CHECK(client.ask(FindOldestQueued{{acme_cell, bolt_cell, {"x", "*"}}}).places == Ids{1, 3, 0});
   const auto all = client.ask(ListBacklogs{});
-  CHECK(all.backlogs == std::vector<StoredBacklog>{{acme_cell, "acme", "dns"},
-                                                   {bolt_cell, "bolt", "dns"}});
+  CHECK(all.backlogs ==
+        std::vector<StoredBacklog>{{acme_cell, "acme", "dns"}, {bolt_cell, "bolt", "dns"}});
   CHECK(all.jobs == std::vector<std::uint64_t>{2, 1});
   const auto first = client.ask(ListBacklogs{std::nullopt, "", "", 1});
   CHECK(first.backlogs == std::vector<StoredBacklog>{{acme_cell, "acme", "dns"}});
@@ -241,8 +241,10 @@ TEST_CASE("the bound of all jobs in memory holds over the cells") {
   Mixed mixed{2 * size};
   Client client{mixed};
   client.ask(InsertJob{bolt(1), {}, unbounded});
-  client.ask(InsertJob{
-      in_memory({.id = 2, .entity = "2", .customer = "cast", .cell = {"cast", "*"}}), {}, unbounded});
+  client.ask(
+      InsertJob{in_memory({.id = 2, .entity = "2", .customer = "cast", .cell = {"cast", "*"}}),
+                {},
+                unbounded});
   const auto full = client.ask(InsertJob{bolt(3), {}, unbounded}).full;
   REQUIRE(full);
   CHECK_FALSE(full->in_cell);

@@ -57,6 +57,32 @@ TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and a Re
   CHECK(body["cell"] == json::Value::parse(R"({"customer":"acme","product":"*"})"));
   CHECK(body["limit"] == 100);
   CHECK(body["depth"] == 100);
+  CHECK(body["quota"] == "queue.max_jobs");
+}
+
+TEST_CASE("a job in memory that finds no room is answered 429 with the limit's name") {
+  const auto quota_of = [](Refusal::Kind kind) {
+    const http::Response response =
+        to_response(problem_of({kind, {"acme", "*"}, 70000, 69000, milliseconds(1000)}));
+    CHECK(response.status == 429);
+    const json::Value body = body_of(response);
+    CHECK(body["limit"] == 70000);
+    CHECK(body["depth"] == 69000);
+    return body["quota"].get<std::string>();
+  };
+  CHECK(quota_of(Refusal::Kind::cell_bytes_full) == "queue.max_bytes");
+  CHECK(quota_of(Refusal::Kind::memory_full) == "capacity.memory_max_bytes");
+  const auto template_full = to_response(
+      problem_of({Refusal::Kind::too_many_cells, {"*", "*"}, 10, 10, milliseconds(1000)}));
+  CHECK_FALSE(body_of(template_full).contains("quota"));
+}
+
+TEST_CASE("a retry that would keep a job otherwise is a conflict, and a batch refuses the job") {
+  const auto differs = to_response(problem_of({Refusal::Kind::durability_differs, {}, 0, 0, {}}));
+  CHECK(differs.status == 409);
+  CHECK(body_of(differs)["type"] == "/problems/not-retryable");
+  const auto batch = to_response(problem_of({Refusal::Kind::not_in_batches, {}, 0, 0, {}}));
+  CHECK(batch.status == 422);
 }
 
 TEST_CASE("Retry-After is from one second to an hour") {

@@ -135,7 +135,8 @@ TEST_CASE("a cell is shown with every documented member") {
               "oldest_queued_ms": 350},
     "rates": {"submitted_per_s": 12.0, "finished_per_s": 0.333}, "state": "active",
     "quota": {"pool": {"size": 4}, "timeout_ms": 30000, "timeout_max_ms": 3600000,
-              "queue": {"max_jobs": 100000},
+              "queue": {"max_jobs": 100000, "max_bytes": 67108864}, "durability": "disk",
+              "on_stop": "forget",
               "retry": {"max_attempts": 5, "backoff_ms": 1000, "backoff_max_ms": 60000}},
     "overrides": {"pool.size": 8}})"));
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -26,6 +28,7 @@
 #include "src/daemon.hpp"
 #include "src/events.hpp"
 #include "src/exhaustion.hpp"
+#include "src/explain_command.hpp"
 #include "src/logs/log.hpp"
 #include "src/providers/command/supervise.hpp"
 #include "src/providers/kinds.hpp"
@@ -68,6 +71,7 @@ struct Arguments {
   std::string log_format;  ///< Empty: text on a terminal, else JSON.
   std::string log_level = "info";
   bool check = false;
+  std::string explain;  ///< The service whose requests to show; empty: none.
   bool compact = false;
   std::optional<service_manager::ListeningSocket> socket;  ///< Inherited; replaces `listen`.
 };
@@ -91,7 +95,11 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->envname("CELLD_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
-  app.add_flag("--check", arguments.check, "check the configuration and exit");
+  auto* check = app.add_flag("--check", arguments.check, "check the configuration and exit");
+  app.add_option("--explain", arguments.explain,
+                 "with --check: show the requests of this service for the job on standard input")
+      ->type_name("SERVICE")
+      ->needs(check);
   app.add_flag("--compact", arguments.compact,
                "return unused space of the database to the file system, and exit")
       ->excludes("--check");
@@ -318,6 +326,12 @@ int compact(const Arguments& arguments, const config::Config& configuration) {
   return exit_store;
 }
 
+/// Returns the exit code.
+int explain(const Arguments& arguments, const config::Config& configuration) {
+  const std::string job{std::istreambuf_iterator<char>(std::cin), {}};
+  return explain_job(configuration, arguments.explain, job) ? exit_stopped : exit_bad_configuration;
+}
+
 int run(const Arguments& arguments, const config::Config& configuration) {
   bound_free_memory();
   Events events;
@@ -350,9 +364,10 @@ int main(int argc, char** argv) {
     for (const auto& fault : *faults) print(arguments, fault);
     return exit_bad_configuration;
   }
-  if (arguments.check) return exit_stopped;
+  if (arguments.check && arguments.explain.empty()) return exit_stopped;
   try {
     const auto& configuration = std::get<config::Config>(read);
+    if (arguments.check) return explain(arguments, configuration);
     return arguments.compact ? compact(arguments, configuration) : run(arguments, configuration);
   } catch (const std::exception& error) {  // Before there was a log.
     std::fprintf(stderr, "celld: %s\n", error.what());

@@ -21,12 +21,11 @@ namespace {
 using CallProviderHandle =
     cells::Provider::extend<caf::reacts_to<ServiceCallEnded>, caf::reacts_to<ServiceCallGone>>;
 
-/// The outcome of a second call under one lease.
-cells::CallOutcome second_call() {
+cells::CallOutcome aborted(const char* message) {
   cells::CallOutcome outcome;
   outcome.kind = cells::CallOutcome::Kind::aborted;
   outcome.code = "cancelled";
-  outcome.message = "This lease already has a call.";
+  outcome.message = message;
   return outcome;
 }
 
@@ -65,13 +64,17 @@ class CallProvider : public CallProviderHandle::base {
     auto promise = make_response_promise<cells::CallEnded>();
     const auto lease = call.lease;
     if (!started_.emplace(lease, promise).second) {
-      promise.deliver(cells::CallEnded{lease, second_call()});
+      promise.deliver(cells::CallEnded{lease, aborted("This lease already has a call.")});
       return promise;
     }
-    calls_->start(call, [self = handle(), lease](ServiceCalls::Outcome outcome) {
-      caf::anon_send(self, ServiceCallEnded{lease, std::move(outcome)});
-    });
+    calls_->start(call, ended(lease));
     return promise;
+  }
+
+  ServiceCalls::Ended ended(const cells::Lease& lease) {
+    return [self = handle(), lease](ServiceCalls::Outcome outcome) {
+      caf::anon_send(self, ServiceCallEnded{lease, std::move(outcome)});
+    };
   }
 
   caf::result<cells::CallAborted> abort(const cells::Lease& lease) {
@@ -82,13 +85,19 @@ class CallProvider : public CallProviderHandle::base {
     return promise;
   }
 
-  void finish(const ServiceCallEnded& ended) {
-    const auto position = started_.find(ended.lease);
+  void finish(const ServiceCallEnded& message) {
+    const auto& lease = message.lease;
+    const auto position = started_.find(lease);
     if (position == started_.end()) return;
-    auto outcome = ended.outcome();  // First: if this throws, on_exit must still find the promise.
+    auto outcome = message.outcome();  // First: if this throws, on_exit must find the promise.
+    if (const auto* next = std::get_if<ServiceCalls::Next>(&outcome)) {
+      // Between two exchanges, the transport has no call that an abort could end.
+      if (!aborting_.contains(lease)) return next->start(ended(lease));
+      outcome = aborted("celld aborted the call.");
+    }
     auto promise = std::move(position->second);
     started_.erase(position);
-    promise.deliver(cells::CallEnded{ended.lease, std::move(outcome)});
+    promise.deliver(cells::CallEnded{lease, std::get<cells::CallOutcome>(std::move(outcome))});
   }
 
   CallProviderHandle handle() { return CallProviderHandle{this}; }

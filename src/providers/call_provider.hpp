@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <variant>
 
 #include "cells/model/time.hpp"
 #include "cells/ports/provider.hpp"
@@ -15,8 +16,15 @@ using WallClock = std::function<cells::WallTime()>;
 /// How the calls of one service are made.
 class ServiceCalls {
  public:
-  /// Computes the outcome of a call. The provider runs it, not the transport's thread.
-  using Outcome = std::function<cells::CallOutcome()>;
+  struct Next;
+  /// Computes the outcome of a call, or what the call does next. The provider runs it, not the
+  /// transport's thread.
+  using Outcome = std::function<std::variant<cells::CallOutcome, Next>()>;
+  using Ended = std::function<void(Outcome)>;
+  /// The call goes on, with another exchange under the same lease. `ended` is called once more.
+  struct Next {
+    std::function<void(Ended ended)> start;
+  };
 
   virtual ~ServiceCalls() = default;
 
@@ -24,7 +32,7 @@ class ServiceCalls {
   virtual void prepare() const {}
   /// Makes a call; `ended` is called once, from any thread. A second call under one lease ends
   /// `aborted`.
-  virtual void start(const cells::StartCall& call, std::function<void(Outcome)> ended) const = 0;
+  virtual void start(const cells::StartCall& call, Ended ended) const = 0;
 };
 
 /// The actor keeps only the pending requests. The transport keeps the calls, by lease, so that a

@@ -36,6 +36,8 @@ class OpenAborts {
     promises_.emplace(lease, std::move(promise));
   }
 
+  bool contains(const cells::Lease& lease) const { return promises_.contains(lease); }
+
   void confirm(const cells::Lease& lease) {
     const auto position = promises_.find(lease);
     if (position == promises_.end()) return;

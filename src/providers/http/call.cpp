@@ -125,10 +125,19 @@ bool HttpCall::set_request() {
   return set(easy_, CURLOPT_URL, request_.url.c_str()) &&
          set(easy_, CURLOPT_PROTOCOLS_STR, "http,https") &&
          set(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1)) &&
-         set(easy_, CURLOPT_POST, 1L) &&
+         set_content() && set(easy_, CURLOPT_HTTPHEADER, headers_);
+}
+
+// libcurl sends what it knows as a POST or a GET under any method.
+bool HttpCall::set_content() {
+  const auto& method = request_.method;
+  const bool has_body = method != "GET" && (method != "DELETE" || !request_.body.empty());
+  if (!has_body)
+    return set(easy_, CURLOPT_HTTPGET, 1L) && set(easy_, CURLOPT_CUSTOMREQUEST, method.c_str());
+  return set(easy_, CURLOPT_POST, 1L) &&
          set(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size())) &&
          set(easy_, CURLOPT_POSTFIELDS, request_.body.c_str()) &&
-         set(easy_, CURLOPT_HTTPHEADER, headers_);
+         set(easy_, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
 bool HttpCall::set_bounds(milliseconds remaining) {
@@ -145,6 +154,7 @@ bool HttpCall::set_bounds(milliseconds remaining) {
 
 bool HttpCall::set_policy() {
   return set(easy_, CURLOPT_NOSIGNAL, 1L) &&        //
+         set(easy_, CURLOPT_PATH_AS_IS, 1L) &&      //
          set(easy_, CURLOPT_FOLLOWLOCATION, 0L) &&  //
          set(easy_, CURLOPT_HTTP09_ALLOWED, 0L) &&  //
          set(easy_, CURLOPT_PROXY, "") &&           // Not even one from the environment.

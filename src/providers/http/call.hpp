@@ -43,6 +43,7 @@ class HttpCall {
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   bool set_request();
+  bool set_content();
   bool set_bounds(milliseconds remaining);
   bool set_policy();
   bool set_callbacks();

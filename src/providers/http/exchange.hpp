@@ -20,12 +20,13 @@ struct HttpLimits {
   std::size_t idle_connections_max = 64;  ///< Kept for reuse, per 256 calls in flight.
 };
 
-/// A POST.
 struct HttpRequest {
   std::string url;                   ///< http or https.
   std::vector<std::string> headers;  ///< Made by header_line().
   std::string body;
   milliseconds timeout{};  ///< For the whole call, from the moment it is queued.
+  /// GET, POST, PUT, PATCH or DELETE. A GET has no body; an empty body of a DELETE is none.
+  std::string method = "POST";
 };
 
 struct HttpResult {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/config/checks.hpp"
+#include "src/providers/http/mapping/read.hpp"
 #include "src/providers/http/provider.hpp"
 #include "src/providers/http/transport.hpp"
 
@@ -31,6 +32,11 @@ config::NamedSecrets read_headers(const json::Value& value, std::string pointer,
       headers.emplace_back(name, std::move(*secret));
   }
   return headers;
+}
+
+std::string with_mapping(std::string schema) {
+  constexpr std::string_view place = "MAPPING";
+  return schema.replace(schema.find(place), place.size(), mappings::mapping_schema());
 }
 
 std::string show_url(const std::string& url) {
@@ -62,8 +68,8 @@ class HttpKind final : public KindOf<HttpService> {
   bool settles() const override { return true; }
 
   std::string_view schema() const override {
-    return R"({
-  "description": "Posts each step to a URL.",
+    static const std::string text = with_mapping(R"({
+  "description": "Posts each step to a URL, or makes the requests of a mapping.",
   "type": "object",
   "required": ["type", "url"],
   "additionalProperties": false,
@@ -77,9 +83,11 @@ class HttpKind final : public KindOf<HttpService> {
       "propertyNames": {"pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"},
       "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
     },
+    "mapping": MAPPING,
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
   }
-})";
+})");
+    return text;
   }
 
   std::unique_ptr<Transport> make_transport(const TransportContext& context) const override {
@@ -98,12 +106,21 @@ class HttpKind final : public KindOf<HttpService> {
     }
     if (const json::Value* headers = reader.object("headers"))
       http.headers = read_headers(*headers, reader.pointer_of("headers"), environment, faults);
-    reader.refuse_reserved({"mapping", "mappings", "limits"});
+    if (const json::Value* mapping = reader.any("mapping")) {
+      http.mapping =
+          mappings::read_mapping(*mapping, reader.pointer_of("mapping"), environment, faults);
+      if (http.url.find('?') != std::string::npos)
+        reader.fault("url",
+                     "must not have a query beside `mapping`: put it into `query` of a request");
+    }
+    reader.refuse_reserved({"mappings", "limits"});
     return http;
   }
 
   json::Value show(const HttpService& http) const override {
-    return {{"url", show_url(http.url)}, {"headers", config::show_secrets(http.headers)}};
+    json::Value shown{{"url", show_url(http.url)}, {"headers", config::show_secrets(http.headers)}};
+    if (http.mapping) shown["mapping"] = http.mapping->shown;
+    return shown;
   }
 
   Faults check_machine(const HttpService&) const override { return {}; }

@@ -152,10 +152,7 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
   }
   if (status == 408 || status == 423 || status == 425 || status == 429 ||
       (status >= 500 && status < 600)) {
-    auto outcome = failure(status == 429 ? Kind::throttled : Kind::retryable, "provider_error",
-                           answered + ".");
-    if (result.retry_after) outcome.retry_after = parse_retry_after(*result.retry_after, now);
-    return outcome;
+    return retryable_answer(service, result, now);
   }
   if (status >= 400 && status < 500) return interpret_rejection(service, result);
   return invalid_response(service, "answered with HTTP status " + std::to_string(status) +
@@ -204,12 +201,52 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
 CallOutcome interpret(const std::string& service, const HttpResult& result, cells::WallTime now,
                       const std::vector<std::string>& secrets) {
   auto outcome = interpret_end(service, result, now);
+  blank(outcome, secrets);
+  return outcome;
+}
+
+void blank(CallOutcome& outcome, const std::vector<std::string>& secrets) {
   outcome.message = for_people(outcome.message, secrets);
   outcome.code = for_people(outcome.code, secrets);
   for (auto& message : outcome.messages) {
     message.text = for_people(message.text, secrets);
   }
+}
+
+CallOutcome failed_answer(const std::string& service, const HttpResult& result,
+                          cells::WallTime now) {
+  if (result.status < 200 || result.status >= 300) return interpret_status(service, result, now);
+  return invalid_answer(service, "answered with HTTP status " + std::to_string(result.status) +
+                                     ", which its mapping does not expect");
+}
+
+CallOutcome retryable_answer(const std::string& service, const HttpResult& result,
+                             cells::WallTime now) {
+  auto outcome =
+      failure(result.status == 429 ? Kind::throttled : Kind::retryable, "provider_error",
+              service + " answered with HTTP status " + std::to_string(result.status) + ".");
+  if (result.retry_after) outcome.retry_after = parse_retry_after(*result.retry_after, now);
   return outcome;
+}
+
+CallOutcome rejected_answer(const std::string& service, const HttpResult& result) {
+  return interpret_rejection(service, result);
+}
+
+CallOutcome invalid_answer(const std::string& service, const std::string& what) {
+  return invalid_response(service, what);
+}
+
+CallOutcome rejection(std::string message) {
+  return failure(Kind::rejected, "provider_rejected", std::move(message));
+}
+
+bool is_error_code(std::string_view text) {
+  return is_code(text);
+}
+
+std::string text_for_people(const std::string& text, const std::vector<std::string>& secrets) {
+  return for_people(text, secrets);
 }
 
 std::optional<milliseconds> parse_retry_after(std::string_view text, cells::WallTime now) {

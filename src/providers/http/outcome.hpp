@@ -36,6 +36,29 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 cells::CallOutcome interpret(const std::string& service, const HttpResult& result,
                              cells::WallTime now, const std::vector<std::string>& secrets = {});
 
+// --- Parts of interpret(), for answers that a mapping reads. They do not blank secrets.
+// -----------
+
+/// As interpret() says for an answer whose status is no success: also for a status 2xx, which is
+/// then `invalid_response`.
+cells::CallOutcome failed_answer(const std::string& service, const HttpResult& result,
+                                 cells::WallTime now);
+/// provider_error; throttled if the status is 429, otherwise retryable. Retry-After is honoured.
+cells::CallOutcome retryable_answer(const std::string& service, const HttpResult& result,
+                                    cells::WallTime now);
+/// Rejected: provider_rejected, or what a JSON body says.
+cells::CallOutcome rejected_answer(const std::string& service, const HttpResult& result);
+/// invalid_response, retryable. `what` continues the name of the service.
+cells::CallOutcome invalid_answer(const std::string& service, const std::string& what);
+/// Rejected before any call: provider_rejected.
+cells::CallOutcome rejection(std::string message);
+/// Whether a provider's own error code can be that of a job.
+bool is_error_code(std::string_view text);
+
+/// Blanks `secrets` in the code, the message and the messages, and cuts them to their limits.
+void blank(cells::CallOutcome& outcome, const std::vector<std::string>& secrets);
+std::string text_for_people(const std::string& text, const std::vector<std::string>& secrets);
+
 /// The wait that `Retry-After` asks for: seconds, or an HTTP date (0 when it has passed). Nothing
 /// when the text is neither.
 std::optional<milliseconds> parse_retry_after(std::string_view text, cells::WallTime now);

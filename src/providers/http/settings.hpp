@@ -1,16 +1,20 @@
 // The settings of an `http` service.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "src/config/secrets.hpp"
+#include "src/providers/http/mapping/mapping.hpp"
 
 namespace celld::providers {
 
-/// Posts each step to a URL; docs/api.md describes the exchange.
+/// Posts each step to a URL, as docs/api.md describes, or makes the requests of a mapping.
 struct HttpService {
   std::string url;
   config::NamedSecrets headers;
+  /// Its requests go to paths below `url`.
+  std::optional<mappings::Mapping> mapping{};
 
   bool operator==(const HttpService&) const = default;
 };

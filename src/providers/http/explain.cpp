@@ -1,0 +1,82 @@
+#include "src/providers/http/explain.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/config/secrets.hpp"
+#include "src/providers/http/document.hpp"
+#include "src/providers/http/mapped_call.hpp"
+#include "src/providers/http/mapping/request.hpp"
+
+namespace celld::providers {
+namespace {
+
+HttpService with_masked_headers(HttpService service) {
+  for (auto& [name, secret] : service.headers) secret.value = config::masked;
+  return service;
+}
+
+/// A header line for libcurl as it is sent; empty if it suppresses a header.
+std::string sent_line(std::string line) {
+  if (line.ends_with(';') && line.find(':') == std::string::npos)
+    line.back() = ':';
+  else if (line.ends_with(':'))
+    return "";
+  return line + "\n";
+}
+
+std::string show(const HttpRequest& request) {
+  std::string text = request.method + " " + request.url + "\n";
+  for (const auto& line : request.headers) text += sent_line(line);
+  if (!request.body.empty()) text += "\n" + request.body + "\n";
+  return text;
+}
+
+std::string stand_ins_of(const mappings::Request& request, std::size_t index,
+                         const mappings::Scope& scope) {
+  std::string text;
+  for (const auto& [name, path] : request.answer.properties) {
+    text += "# " + scope.stand_ins.at(name) + " stands for the property \"" + name +
+            "\", which the answer to request " + std::to_string(index + 1) + " sets.\n";
+  }
+  return text;
+}
+
+std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& name,
+                                                            const HttpService& service,
+                                                            const cells::Job& job) {
+  auto scope = scope_of(*service.mapping, job);
+  if (auto refusal = refusal_of(name, *service.mapping, job, scope))
+    return ExplainedRefusal{std::move(*refusal)};
+  scope.mask_secrets = true;
+  const auto masked = with_masked_headers(service);
+  const auto& requests = service.mapping->actions.at(job.spec->action);
+  if (requests.empty()) return Explanation{"# No request: the action succeeds at once.\n"};
+  Explanation explanation;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (i > 0) explanation.text += "\n";
+    if (requests.size() > 1) explanation.text += "# Request " + std::to_string(i + 1) + "\n";
+    auto rendered = mappings::render(requests[i], scope);
+    if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered))
+      return ExplainedRefusal{refusal->text};
+    explanation.text += show(mapped_request(
+        masked, job, std::get<mappings::Rendered>(std::move(rendered)), i, milliseconds{0}));
+    mappings::expect_properties(requests[i], i, scope);
+    if (i + 1 < requests.size()) explanation.text += stand_ins_of(requests[i], i, scope);
+  }
+  return explanation;
+}
+
+}  // namespace
+
+std::variant<Explanation, ExplainedRefusal> explain(const std::string& name,
+                                                    const HttpService& service,
+                                                    const cells::Job& job) {
+  if (service.mapping) return explain_mapping(name, service, job);
+  const cells::StartCall call{{}, std::make_shared<const cells::Job>(job), {}};
+  return Explanation{show(call_request(with_masked_headers(service), call))};
+}
+
+}  // namespace celld::providers

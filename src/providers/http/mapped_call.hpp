@@ -1,0 +1,38 @@
+// The requests of a mapping, made one after another for one attempt.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/providers/call_provider.hpp"
+#include "src/providers/http/call_queue.hpp"
+#include "src/providers/http/mapping/value.hpp"
+#include "src/providers/http/settings.hpp"
+
+namespace celld::providers {
+
+/// What every call of one service uses. Immutable.
+struct HttpServiceContext {
+  std::string name;
+  HttpService settings;
+  std::vector<std::string> secrets;  ///< To be blanked in texts.
+  std::shared_ptr<HttpCallQueue> calls;
+  WallClock wall_clock;
+};
+
+/// Makes the requests of the job's action. All of them share the timeout of the call. A job that
+/// the mapping cannot express is rejected before the first request. The call ends with the first
+/// request that fails, or succeeds with the properties and messages of all.
+void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
+                       const cells::StartCall& call, ServiceCalls::Ended ended);
+
+/// What expressions in the mapping refer to.
+mappings::Scope scope_of(const mappings::Mapping& mapping, const cells::Job& job);
+
+/// Nothing if the mapping can express the job. Otherwise a sentence.
+std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,
+                                      const cells::Job& job, const mappings::Scope& scope);
+
+}  // namespace celld::providers

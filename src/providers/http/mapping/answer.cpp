@@ -1,0 +1,163 @@
+#include "src/providers/http/mapping/answer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "src/providers/http/outcome.hpp"
+
+namespace celld::providers::mappings {
+namespace {
+
+using cells::CallOutcome;
+
+/// The document in the body; nothing if the body is none.
+std::optional<json::Document> parse_body(const HttpResult& result) {
+  auto parsed = json::parse(result.body);
+  if (auto* document = std::get_if<json::Document>(&parsed)) return std::move(*document);
+  return std::nullopt;
+}
+
+std::optional<Verdict> verdict_on(const AnswerRules& rules, int status) {
+  constexpr int statuses_per_class = 100;
+  for (const int key : {status, status / statuses_per_class}) {
+    const auto found = rules.verdicts.find(key);
+    if (found != rules.verdicts.end()) return found->second;
+  }
+  const bool names_done = std::any_of(rules.verdicts.begin(), rules.verdicts.end(),
+                                      [](auto& each) { return each.second == Verdict::done; });
+  const bool success = status / statuses_per_class == 2;
+  return success && !names_done ? std::optional(Verdict::done) : std::nullopt;
+}
+
+/// Whether a number at `path`, or below it, is out of range.
+bool has_number_fault(const json::Document& document, const Path& path) {
+  const std::string pointer = pointer_of(path);
+  return std::any_of(document.number_faults.begin(), document.number_faults.end(),
+                     [&](const json::Fault& fault) {
+                       return fault.pointer == pointer || fault.pointer.starts_with(pointer + "/");
+                     });
+}
+
+/// Takes the properties; returns what is wrong with them, if anything.
+std::optional<std::string> take_properties(const AnswerRules& rules, bool required,
+                                           const std::optional<json::Document>& document,
+                                           cells::Properties& properties) {
+  std::size_t bytes = 0;
+  for (const auto& [name, path] : rules.properties) {
+    const json::Value* value = document ? find(document->value, path) : nullptr;
+    if (value == nullptr) {
+      if (!required) continue;
+      if (!document) return "answered with a body that is not JSON";
+      return "answered without `" + pointer_of(path) + "`, the property `" + name + "`";
+    }
+    if (has_number_fault(*document, path))
+      return "answered with a number in its properties that is out of range";
+    auto text = json::dump(*value);
+    bytes += name.size() + text.size();
+    if (bytes > properties_bytes_max) return "answered with more than 256 KiB of properties";
+    properties.emplace(name, std::move(text));
+  }
+  return std::nullopt;
+}
+
+/// A text, or the texts of an array. Anything else says nothing.
+void take_messages(const json::Value& value, cells::Message message,
+                   std::vector<cells::Message>& messages) {
+  if (value.is_string()) {
+    message.text = value.get<std::string>();
+    if (!message.text.empty()) messages.push_back(std::move(message));
+  } else if (value.is_array()) {
+    for (const auto& each : value) {
+      if (each.is_string()) take_messages(each, message, messages);
+    }
+  }
+}
+
+std::vector<cells::Message> messages_of(const AnswerRules& rules, const std::string& service,
+                                        const std::optional<json::Document>& document,
+                                        cells::WallTime now,
+                                        const std::vector<std::string>& secrets) {
+  std::vector<cells::Message> messages;
+  for (const auto& [path, severity] : rules.messages) {
+    const json::Value* value = document ? find(document->value, path) : nullptr;
+    if (value == nullptr) continue;
+    take_messages(*value, {.time = now, .severity = severity, .service = service, .text = {}},
+                  messages);
+  }
+  if (messages.size() > messages_max) {  // Drops the oldest.
+    messages.erase(messages.begin(), messages.end() - static_cast<std::ptrdiff_t>(messages_max));
+  }
+  for (auto& message : messages) message.text = text_for_people(message.text, secrets);
+  return messages;
+}
+
+std::string text_at(const json::Value& document, const std::optional<Path>& path) {
+  const json::Value* value = path ? find(document, *path) : nullptr;
+  if (value == nullptr) return "";
+  if (value->is_string()) return value->get<std::string>();
+  return value->is_number_integer() ? json::dump(*value) : "";
+}
+
+/// Replaces what a failure says by what the answer says at `paths`.
+void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& outcome) {
+  const auto document = parse_body(result);
+  if (!document) return;
+  const bool rejected = outcome.kind == CallOutcome::Kind::rejected;
+  if (auto code = text_at(document->value, paths.code); rejected && is_error_code(code))
+    outcome.code = std::move(code);
+  const auto message = text_at(document->value, paths.message);
+  if (message.find_first_not_of(" \t\r\n") == std::string::npos) return;
+  if (rejected) {
+    outcome.message = message;
+  } else {
+    outcome.message.back() = ':';  // Instead of its full stop.
+    outcome.message += " " + message;
+  }
+}
+
+CallOutcome read_failure(const AnswerRules& rules, std::optional<Verdict> verdict,
+                         const std::string& service, const HttpResult& result,
+                         cells::WallTime now) {
+  CallOutcome outcome;
+  if (verdict == Verdict::retry) {
+    outcome = retryable_answer(service, result, now);
+  } else if (verdict == Verdict::reject) {
+    outcome = rejected_answer(service, result);
+  } else {
+    outcome = failed_answer(service, result, now);
+  }
+  if (rules.error) explain(*rules.error, result, outcome);
+  return outcome;
+}
+
+std::variant<Done, CallOutcome> read_success(const AnswerRules& rules, bool already,
+                                             const std::string& service, const HttpResult& result,
+                                             cells::WallTime now,
+                                             const std::vector<std::string>& secrets) {
+  Done done;
+  if (rules.properties.empty() && rules.messages.empty()) return done;
+  const auto document = parse_body(result);
+  if (auto wrong = take_properties(rules, !already, document, done.properties))
+    return invalid_answer(service, *wrong);
+  done.messages = messages_of(rules, service, document, now, secrets);
+  return done;
+}
+
+}  // namespace
+
+std::variant<Done, CallOutcome> read_answer(const AnswerRules& rules, const std::string& service,
+                                            const HttpResult& result, cells::WallTime now,
+                                            const std::vector<std::string>& secrets) {
+  if (result.end != HttpResult::End::answered) return interpret(service, result, now, secrets);
+  const auto verdict = verdict_on(rules, result.status);
+  if (verdict == Verdict::done || verdict == Verdict::already_done) {
+    return read_success(rules, verdict == Verdict::already_done, service, result, now, secrets);
+  }
+  auto outcome = read_failure(rules, verdict, service, result, now);
+  blank(outcome, secrets);
+  return outcome;
+}
+
+}  // namespace celld::providers::mappings

@@ -1,0 +1,29 @@
+// Reads the answer to a request of a mapping.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cells/ports/provider.hpp"
+#include "src/providers/http/exchange.hpp"
+#include "src/providers/http/mapping/mapping.hpp"
+
+namespace celld::providers::mappings {
+
+/// The request is done, whether now or before.
+struct Done {
+  cells::Properties properties;
+  std::vector<cells::Message> messages;
+};
+
+/// What the end of a request to `service` means: as interpret() says, except for what `rules` say
+/// otherwise. A status 2xx is only a success without `rules` for it if they name no status that is
+/// done. The body of a success is read only for what the rules take from it. A property that is
+/// done must be there; one that was done already need not.
+std::variant<Done, cells::CallOutcome> read_answer(const AnswerRules& rules,
+                                                   const std::string& service,
+                                                   const HttpResult& result, cells::WallTime now,
+                                                   const std::vector<std::string>& secrets);
+
+}  // namespace celld::providers::mappings

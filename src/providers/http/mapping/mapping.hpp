@@ -1,0 +1,81 @@
+// A mapping: the requests of each action, as templates, and the meaning of their answers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cells/model/job.hpp"
+#include "src/config/secrets.hpp"
+#include "src/json/json.hpp"
+#include "src/providers/http/mapping/path.hpp"
+#include "src/providers/http/mapping/template.hpp"
+
+namespace celld::providers::mappings {
+
+/// A JSON value in which texts are templates.
+struct Body {
+  using Members = std::vector<std::pair<std::string, Body>>;
+  using Elements = std::vector<Body>;
+  std::variant<json::Value, Template, Members, Elements> content;
+};
+
+using NamedTemplates = std::vector<std::pair<std::string, Template>>;
+
+/// What a status means.
+enum class Verdict : std::uint8_t {
+  done,
+  already_done,  ///< An earlier attempt, or somebody else, has done it. A success, too.
+  retry,
+  reject,
+};
+
+/// Where a failure says what is wrong.
+struct ErrorPaths {
+  std::optional<Path> code;
+  std::optional<Path> message;
+};
+
+/// The meaning of an answer.
+struct AnswerRules {
+  /// By status, or by the class of a status: 4 for "4xx". A status comes before its class.
+  std::map<int, Verdict> verdicts;
+  std::vector<std::pair<std::string, Path>> properties;
+  std::vector<std::pair<Path, cells::Severity>> messages;
+  /// Without it, a failure is read as that of a service without a mapping.
+  std::optional<ErrorPaths> error;
+};
+
+struct Request {
+  std::string method;
+  std::vector<Template> path;  ///< Segments; the literal text in them is percent-encoded.
+  NamedTemplates query;        ///< The literal text in the values is percent-encoded.
+  NamedTemplates headers;
+  NamedTemplates form;  ///< As `query`. Empty: there is no form.
+  std::optional<Body> body;
+  AnswerRules answer;
+};
+
+struct Mapping {
+  /// The requests of each action, in order. An action without requests succeeds at once.
+  std::map<std::string, std::vector<Request>> actions;
+  config::NamedSecrets secrets;
+  /// What to blank in texts beside the secrets: what filters and escapes make of them.
+  std::vector<std::string> derived_secrets;
+  /// As in the file, with `secrets` and literal headers and queries masked.
+  json::Value shown;
+  json::Value source;
+
+  bool operator==(const Mapping& other) const {
+    return source == other.source && secrets == other.secrets;
+  }
+};
+
+/// The values of the secrets by name.
+std::map<std::string, std::string> values_of(const config::NamedSecrets& secrets);
+
+}  // namespace celld::providers::mappings

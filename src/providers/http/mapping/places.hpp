@@ -1,0 +1,35 @@
+// Text for each place of a request: escaped for it, or refused.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "src/providers/http/mapping/value.hpp"
+
+namespace celld::providers::mappings {
+
+enum class Place : std::uint8_t {
+  path,    ///< Within one segment of the URL's path.
+  query,   ///< The value of a parameter, in the URL's query or in a form.
+  header,  ///< The value of a header.
+  json,    ///< Within a JSON string. JSON's own escapes are left to the writer of the document.
+};
+
+/// `text` escaped for its place. Refuses a text that the place cannot have: control characters in
+/// a path or a header; `.` and `..` as parts of a path, also behind a slash or a backslash, because
+/// a server may decode the path before it resolves it.
+std::variant<std::string, Refusal> escape(Place place, const std::string& text,
+                                          const std::string& name);
+
+/// All but letters, digits and `-._~` as %XX.
+std::string percent_encode(std::string_view text);
+
+/// The text of a template at its place. Nothing if it is to be left out: its only expression is
+/// `optional`, and there is no value.
+std::variant<std::optional<std::string>, Refusal> render_text(const Template& text, Place place,
+                                                              const Scope& scope);
+
+}  // namespace celld::providers::mappings

@@ -1,0 +1,37 @@
+// Makes the request of a mapping for one job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "src/providers/http/mapping/mapping.hpp"
+#include "src/providers/http/mapping/value.hpp"
+
+namespace celld::providers::mappings {
+
+/// A request as the mapping says; celld's own headers are added later.
+struct Rendered {
+  std::string method;
+  std::string target;  ///< Path and query, to be appended to the service's URL.
+  std::vector<std::pair<std::string, std::string>> headers;  ///< With Content-Type, if it has one.
+  std::optional<std::string> body;
+};
+
+/// The request, or why there is none for this job.
+std::variant<Rendered, Refusal> render(const Request& request, const Scope& scope);
+
+/// The refusal of the first request that the job cannot have, before any is made. What only an
+/// answer can say is taken for granted.
+struct RequestRefused {
+  std::size_t index;
+  Refusal refusal;
+};
+std::optional<RequestRefused> check_all(const std::vector<Request>& requests, Scope scope);
+
+/// Lets `scope` show a text for each property that the answer to the request of this index (from
+/// 0) will set.
+void expect_properties(const Request& request, std::size_t index, Scope& scope);
+
+}  // namespace celld::providers::mappings

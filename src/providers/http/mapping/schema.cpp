@@ -1,0 +1,145 @@
+// The JSON Schema of mappings.
+#include <string>
+
+#include "src/providers/http/mapping/read.hpp"
+
+namespace celld::providers::mappings {
+namespace {
+
+constexpr const char* whole_schema = R"json({
+  "description": "The requests of each action.",
+  "type": "object",
+  "required": ["actions"],
+  "additionalProperties": false,
+  "properties": {
+    "secrets": {
+      "description": "Values for templates. They may be env:NAME or file:PATH.",
+      "type": "object",
+      "maxProperties": 32,
+      "propertyNames": {"pattern": "^[A-Za-z0-9_-]{1,128}$"},
+      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
+    },
+    "error": ERROR,
+    "actions": {
+      "description": "One request, or several in order.",
+      "type": "object",
+      "minProperties": 1,
+      "maxProperties": 100,
+      "propertyNames": {"minLength": 1, "maxLength": 63},
+      "additionalProperties": {
+        "oneOf": [REQUEST, {"type": "array", "maxItems": 16, "items": REQUEST}]
+      }
+    }
+  }
+})json";
+
+constexpr const char* request_schema = R"json({
+  "type": "object",
+  "required": ["method", "path"],
+  "additionalProperties": false,
+  "properties": {
+    "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+    "path": {
+      "description": "A template, appended to the service's URL.",
+      "type": "string",
+      "pattern": "^($|/)",
+      "maxLength": 2048
+    },
+    "query": {
+      "description": "Templates by name.",
+      "type": "object",
+      "maxProperties": 64,
+      "propertyNames": {"minLength": 1, "maxLength": 128},
+      "additionalProperties": SCALAR
+    },
+    "headers": {
+      "description": "Templates by name.",
+      "type": "object",
+      "maxProperties": 32,
+      "propertyNames": {"pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"},
+      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 8192}
+    },
+    "body": {"description": "A JSON value, in which each string is a template."},
+    "form": {
+      "description": "Templates by name, sent as application/x-www-form-urlencoded.",
+      "type": "object",
+      "minProperties": 1,
+      "maxProperties": 64,
+      "propertyNames": {"minLength": 1, "maxLength": 128},
+      "additionalProperties": SCALAR
+    },
+    "answer": {
+      "description": "What the answer means.",
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "done": STATUSES,
+        "already_done": STATUSES,
+        "retry": STATUSES,
+        "reject": STATUSES,
+        "properties": {
+          "description": "JSON Pointers into the answer, by property.",
+          "type": "object",
+          "maxProperties": 64,
+          "propertyNames": {"pattern": "^[A-Za-z0-9_-]{1,128}$"},
+          "additionalProperties": POINTER
+        },
+        "messages": {
+          "description": "Severities, by JSON Pointer into the answer.",
+          "type": "object",
+          "maxProperties": 64,
+          "propertyNames": POINTER,
+          "additionalProperties": {"type": "string", "enum": ["info", "warning", "error"]}
+        },
+        "error": ERROR
+      }
+    }
+  }
+})json";
+
+constexpr const char* error_schema = R"json({
+  "description": "Where a failure has its code and its message.",
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {"code": POINTER, "message": POINTER}
+})json";
+
+constexpr const char* statuses_schema = R"json({
+  "type": "array",
+  "items": {
+    "oneOf": [
+      {"type": "integer", "minimum": 200, "maximum": 599},
+      {"type": "string", "pattern": "^[2-5]xx$"}
+    ]
+  }
+})json";
+
+constexpr const char* pointer_schema =
+    R"json({"type": "string", "pattern": "^(/([^/~]|~[01])*)*$", "maxLength": 8192})json";
+
+constexpr const char* scalar_schema =
+    R"json({"oneOf": [{"type": "string", "maxLength": 8192}, {"type": "number"}, {"type": "boolean"}]})json";
+
+void replace_all(std::string& text, std::string_view name, std::string_view by) {
+  for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + by.size()))
+    text.replace(at, name.size(), by);
+}
+
+std::string make_schema() {
+  std::string text = whole_schema;
+  replace_all(text, "REQUEST", request_schema);
+  replace_all(text, "ERROR", error_schema);
+  replace_all(text, "STATUSES", statuses_schema);
+  replace_all(text, "POINTER", pointer_schema);
+  replace_all(text, "SCALAR", scalar_schema);
+  return text;
+}
+
+}  // namespace
+
+std::string_view mapping_schema() {
+  static const std::string text = make_schema();
+  return text;
+}
+
+}  // namespace celld::providers::mappings

@@ -1,0 +1,199 @@
+#include "src/providers/http/mapping/template_check.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "src/config/checks.hpp"
+
+namespace celld::providers::mappings {
+namespace {
+
+const char* name_of(Place place) {
+  switch (place) {
+    case Place::path:
+      return "a path";
+    case Place::query:
+      return "a query or a form";
+    case Place::header:
+      return "a header";
+    case Place::json:
+      break;
+  }
+  return "a text";
+}
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+}
+
+/// What is wrong with literal text of a path; empty if nothing is.
+std::string path_text_fault(std::string_view text) {
+  static constexpr std::string_view marks = "-._~!$&'()*+,;=:@/%";
+  if (text.find('?') != std::string_view::npos) return "must not have a query: put it into `query`";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && marks.find(c) == std::string_view::npos)
+      return "must percent-encode everything but letters, digits and -._~!$&'()*+,;=:@";
+    if (c != '%') continue;
+    if (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2]))
+      return "must have two hexadecimal digits after each %";
+    if (config::lower_case(text.substr(i, 3)) == "%2e") return "must not percent-encode a dot";
+  }
+  return "";
+}
+
+/// The text of a segment without an expression; nothing if it has one.
+std::optional<std::string> literal_of(const Template& segment) {
+  if (segment.parts.empty()) return "";
+  if (segment.parts.size() > 1 || segment.whole() != nullptr) return std::nullopt;
+  return std::get<std::string>(segment.parts.front());
+}
+
+/// Splits at each slash of the literal text. `path` begins with one.
+std::vector<Template> split(Template path) {
+  std::vector<Template> segments;
+  for (auto& part : path.parts) {
+    const auto* literal = std::get_if<std::string>(&part);
+    if (literal == nullptr) {
+      segments.back().parts.push_back(std::move(part));
+      continue;
+    }
+    for (std::string_view rest = *literal; !rest.empty();) {
+      if (rest.front() == '/') {
+        segments.emplace_back();
+        rest.remove_prefix(1);
+        continue;
+      }
+      const auto text = rest.substr(0, rest.find('/'));
+      segments.back().parts.emplace_back(std::string(text));
+      rest.remove_prefix(text.size());
+    }
+  }
+  return segments;
+}
+
+std::string segments_fault(const std::vector<Template>& segments) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const auto literal = literal_of(segments[i]);
+    if (!literal) continue;
+    if (*literal == "." || *literal == "..") return "must not have the segment `" + *literal + "`";
+    if (literal->empty() && i + 1 < segments.size()) return "must not have an empty segment";
+  }
+  return "";
+}
+
+bool has_templates(const json::Value& value) {
+  if (value.is_string()) return has_braces(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return false;
+  for (const auto& [name, member] : value.items()) {
+    if (has_templates(member) || (value.is_object() && has_braces(name))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TemplateReader::TemplateReader(const config::NamedSecrets& secrets, Faults& faults)
+    : faults_(faults) {
+  scope_.secrets = values_of(secrets);
+  for (const auto& [name, secret] : secrets) names_.insert(name);
+}
+
+std::optional<Template> TemplateReader::read(const std::string& text, const std::string& pointer,
+                                             Place place) {
+  auto parsed = parse_template(text);
+  if (auto* fault = std::get_if<std::string>(&parsed)) {
+    refuse(pointer, std::move(*fault));
+    return std::nullopt;
+  }
+  auto& result = std::get<Template>(parsed);
+  bool valid = true;
+  for (auto& part : result.parts) {
+    if (const auto* expression = std::get_if<Expression>(&part)) {
+      valid = check(*expression, result.whole() != nullptr, pointer, place) && valid;
+    } else if (auto& literal = std::get<std::string>(part); place == Place::query) {
+      literal = percent_encode(literal);
+    }
+  }
+  return valid ? std::optional(std::move(result)) : std::nullopt;
+}
+
+std::vector<Template> TemplateReader::read_path(const std::string& text,
+                                                const std::string& pointer) {
+  if (text.empty()) return {};
+  auto path = read(text, pointer, Place::path);
+  if (!path) return {};
+  std::string fault = text.front() == '/' ? "" : "must begin with /";
+  for (const auto& part : path->parts) {
+    const auto* literal = std::get_if<std::string>(&part);
+    if (literal != nullptr && fault.empty()) fault = path_text_fault(*literal);
+  }
+  std::vector<Template> segments;
+  if (fault.empty()) {
+    segments = split(std::move(*path));
+    fault = segments_fault(segments);
+  }
+  if (!fault.empty()) refuse(pointer, std::move(fault));
+  return segments;
+}
+
+Body TemplateReader::read_body(const json::Value& value, const std::string& pointer) {
+  if (!has_templates(value)) return {value};
+  if (value.is_string()) {
+    return {read(value.get<std::string>(), pointer, Place::json).value_or(Template{})};
+  }
+  if (value.is_array()) {
+    Body::Elements elements;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      elements.push_back(read_body(value[i], json::pointer_to(pointer, i)));
+    return {std::move(elements)};
+  }
+  Body::Members members;
+  for (const auto& [name, member] : value.items()) {
+    const auto place = json::pointer_to(pointer, name);
+    if (has_braces(name)) refuse(place, "must not have a template in its name");
+    members.emplace_back(name, read_body(member, place));
+  }
+  return {std::move(members)};
+}
+
+bool TemplateReader::check(const Expression& expression, bool is_whole, const std::string& pointer,
+                           Place place) {
+  if (auto fault = name_fault(expression, names_); !fault.empty())
+    return refuse(pointer, std::move(fault));
+  if (expression.has(FilterKind::optional) && place == Place::path)
+    return refuse(pointer, "cannot leave out a part of a path: `optional` cannot stand here");
+  if (expression.has(FilterKind::optional) && !is_whole)
+    return refuse(pointer, "must have nothing beside an expression that is `optional`");
+  const bool keeps_json = place == Place::json && is_whole;
+  if (is_object(expression) && !keeps_json)
+    return refuse(pointer, "has the object `" + expression.name + "`, which cannot stand in " +
+                               name_of(place));
+  return !expression.is_secret() || check_secret(expression, pointer, place);
+}
+
+/// Secrets are known already, so what becomes of them is, too.
+bool TemplateReader::check_secret(const Expression& expression, const std::string& pointer,
+                                  Place place) {
+  auto evaluated = evaluate(expression, scope_);
+  if (const auto* refusal = std::get_if<Refusal>(&evaluated))
+    return refuse(pointer, "cannot be made: " + refusal->text);
+  auto text = text_of(std::get<Found>(evaluated).value, expression.name);
+  if (!std::holds_alternative<Refusal>(text)) {
+    derived_.insert(std::get<std::string>(text));
+    text = escape(place, std::get<std::string>(text), expression.name);
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&text))
+    return refuse(pointer, "cannot be made: " + refusal->text);
+  derived_.insert(std::get<std::string>(std::move(text)));
+  return true;
+}
+
+bool TemplateReader::refuse(const std::string& pointer, std::string detail) {
+  faults_.push_back({pointer, std::move(detail)});
+  return false;
+}
+
+}  // namespace celld::providers::mappings

@@ -1,0 +1,43 @@
+// Reads the templates of a mapping, and finds what cannot stand where it is.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/json/json.hpp"
+#include "src/providers/http/mapping/mapping.hpp"
+#include "src/providers/http/mapping/places.hpp"
+
+namespace celld::providers::mappings {
+
+/// The names and values that templates may use, and the faults found so far.
+class TemplateReader {
+ public:
+  using Faults = std::vector<json::Fault>;
+
+  TemplateReader(const config::NamedSecrets& secrets, Faults& faults);
+
+  /// The template at `pointer`; nothing after a fault.
+  std::optional<Template> read(const std::string& text, const std::string& pointer, Place place);
+  /// As read(), for a path: one template for each of its segments.
+  std::vector<Template> read_path(const std::string& text, const std::string& pointer);
+  Body read_body(const json::Value& value, const std::string& pointer);
+
+  /// What the templates make of secrets, to blank it in texts.
+  const std::set<std::string>& derived_secrets() const { return derived_; }
+
+ private:
+  bool check(const Expression& expression, bool is_whole, const std::string& pointer, Place place);
+  bool check_secret(const Expression& expression, const std::string& pointer, Place place);
+  bool refuse(const std::string& pointer, std::string detail);
+
+  std::set<std::string> names_;
+  Scope scope_;  ///< Of the secrets alone.
+  Faults& faults_;
+  std::set<std::string> derived_;
+};
+
+}  // namespace celld::providers::mappings

@@ -1,0 +1,282 @@
+// Calls of a mapped service, against a provider on raw sockets.
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/providers/http/provider.hpp"
+#include "src/providers/http/transport.hpp"
+#include "src/providers/transports.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/src/providers/call_fixture.hpp"
+#include "tests/unit/src/providers/http/mapping/fixture.hpp"
+#include "tests/unit/src/providers/http/misbehaving_provider.hpp"
+
+namespace celld::providers {
+namespace {
+
+using namespace std::chrono_literals;
+using cells::CallEnded;
+using cells::CallOutcome;
+using test::a_mapping;
+using test::Connection;
+using test::http_answer;
+using test::make_call;
+using test::make_job;
+using test::MisbehavingProvider;
+using Kind = CallOutcome::Kind;
+
+constexpr auto patience = 20s;
+
+struct Answer {
+  std::string status;
+  std::string body;
+};
+
+/// A server that gives these answers in order, and keeps what it was sent.
+class Scripted {
+ public:
+  explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
+
+  MisbehavingProvider::Script script() {
+    return [this](Connection& connection) {
+      while (auto request = connection.read_request()) {
+        const std::lock_guard lock(mutex_);
+        requests_.push_back(std::move(*request));
+        const std::size_t index = std::min(requests_.size(), answers_.size()) - 1;
+        connection.send(http_answer(answers_[index].status, answers_[index].body));
+      }
+    };
+  }
+
+  std::vector<test::SentRequest> requests() {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+
+ private:
+  const std::vector<Answer> answers_;
+  std::mutex mutex_;
+  std::vector<test::SentRequest> requests_;
+};
+
+std::string first_line(const test::SentRequest& request) {
+  return request.head.substr(0, request.head.find("\r\n"));
+}
+
+/// One mapped service at one server. The transport must be destroyed before the system.
+class Fixture {
+ public:
+  Fixture(MisbehavingProvider::Script script, const json::Value& mapping)
+      : server_(std::move(script)), system_(config_.set("scheduler.max-threads", 2)) {
+    HttpService service{
+        server_.url(), {{"X-Key", {"env:KEY", "s3cret/key+1"}}}, a_mapping(mapping)};
+    provider_ = spawn_http_provider(system_, "dns", std::move(service), transport_.calls(),
+                                    abort_through({aborts_of(transport_.calls())}), [] {
+                                      return cells::WallTime{milliseconds{1'795'214'576'000}};
+                                    });
+  }
+  ~Fixture() { caf::anon_send_exit(provider_, caf::exit_reason::kill); }
+
+  CallOutcome call(const cells::StartCall& call) {
+    CallOutcome outcome;
+    caf::scoped_actor self(system_);
+    self->request(provider_, patience, call)
+        .receive([&](CallEnded& ended) { outcome = std::move(ended.outcome); },
+                 [](const caf::error&) { FAIL("no answer"); });
+    return outcome;
+  }
+  CallOutcome call() { return call(make_call({1, 1}, make_job(1, {"dns"}))); }
+
+  caf::actor_system& system() { return system_; }
+  const cells::Provider& provider() { return provider_; }
+
+ private:
+  caf::actor_system_config config_;
+  MisbehavingProvider server_;
+  caf::actor_system system_;
+  HttpTransport transport_;
+  cells::Provider provider_;
+};
+
+const json::Value two_requests = json::Value::parse(R"({
+  "actions": {
+    "create": [
+      {"method": "POST", "path": "/zones", "body": {"name": "{{entity.id}}."},
+       "answer": {"done": [201], "properties": {"id": "/id"}, "messages": {"/note": "warning"}}},
+      {"method": "PATCH", "path": "/zones/{{properties.id}}", "query": {"by": "{{customer}}"},
+       "headers": {"X-Key": "{{job}}", "Accept": "text/json"}, "form": {"a": 1},
+       "answer": {"properties": {"serial": "/serial"}}}],
+    "check": {"method": "GET", "path": "", "answer": {"already_done": [404]}},
+    "delete": {"method": "DELETE", "path": "/zones/{{entity.id}}"},
+    "touch": {"method": "PUT", "path": "/"},
+    "nothing": []}})");
+
+cells::JobPtr with_action(const std::string& action) {
+  auto job = make_job(1, {"dns"});
+  auto spec = *job->spec;
+  spec.action = action;
+  job->spec = std::make_shared<const cells::JobSpec>(spec);
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("the requests of an action are made one after another") {
+  Scripted server(
+      {{"201 Created", R"({"id": "z/7", "note": "slow"})"}, {"200 OK", R"({"serial": 5})"}});
+  Fixture fixture(server.script(), two_requests);
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::succeeded);
+  CHECK(outcome.properties == cells::Properties{{"id", R"("z/7")"}, {"serial", "5"}});
+  REQUIRE(outcome.messages.size() == 1);
+  CHECK(outcome.messages[0].text == "slow");
+
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 2);
+  CHECK(first_line(sent[0]) == "POST /call/zones HTTP/1.1");
+  CHECK(sent[0].body == R"({"name":"example.com."})");
+  CHECK(sent[0].header("Content-Type") == "application/json");
+  CHECK(sent[0].header("Idempotency-Key") == "0000000000001.dns");
+  CHECK(sent[0].header("X-Key") == "s3cret/key+1");
+  CHECK(sent[0].header("Accept") == "application/json");
+  CHECK(first_line(sent[1]) == "PATCH /call/zones/z%2F7?by=acme HTTP/1.1");
+  CHECK(sent[1].body == "a=1");
+  CHECK(sent[1].header("Content-Type") == "application/x-www-form-urlencoded");
+  CHECK(sent[1].header("Idempotency-Key") == "0000000000001.dns:2");
+  CHECK(sent[1].header("X-Key") == "0000000000001");
+  CHECK(sent[1].header("Accept") == "text/json");
+}
+
+TEST_CASE("requests without a content have none") {
+  Scripted server({{"204 No Content", ""}});
+  Fixture fixture(server.script(), two_requests);
+  for (const char* action : {"check", "delete", "touch"}) {
+    CHECK(fixture.call(make_call({1, 1}, with_action(action))).kind == Kind::succeeded);
+  }
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 3);
+  CHECK(first_line(sent[0]) == "GET /call HTTP/1.1");
+  CHECK(sent[0].header("Content-Length").empty());
+  CHECK(first_line(sent[1]) == "DELETE /call/zones/example.com HTTP/1.1");
+  CHECK(sent[1].header("Content-Length").empty());
+  CHECK(first_line(sent[2]) == "PUT /call/ HTTP/1.1");
+  CHECK(sent[2].header("Content-Length") == "0");
+  for (const auto& request : sent) CHECK(request.header("Content-Type").empty());
+}
+
+TEST_CASE("an action without requests succeeds at once") {
+  Scripted server({{"500 Never", ""}});
+  Fixture fixture(server.script(), two_requests);
+  CHECK(fixture.call(make_call({1, 1}, with_action("nothing"))).kind == Kind::succeeded);
+  CHECK(server.requests().empty());
+}
+
+TEST_CASE("an action that the mapping does not have is rejected, and nothing is sent") {
+  Scripted server({{"200 OK", ""}});
+  Fixture fixture(server.script(), two_requests);
+  const auto outcome = fixture.call(make_call({1, 1}, with_action("explode")));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.code == "provider_rejected");
+  CHECK(outcome.message ==
+        R"(The mapping of dns has no action "explode"; it has "check", "create", "delete", )"
+        R"("nothing", "touch".)");
+  CHECK(server.requests().empty());
+}
+
+TEST_CASE("a job that a later request cannot express is rejected before the first") {
+  Scripted server({{"200 OK", ""}});
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "POST", "path": "/a"}, {"method": "POST", "path": "/{{parameters.b}}"}]}})"));
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.message == R"(Request 2 of the action "create" at dns cannot be made: )"
+                           "`parameters.b` is missing.");
+  CHECK(server.requests().empty());
+}
+
+TEST_CASE("an answer can make a later request impossible") {
+  Scripted server({{"201 Created", R"({"id": ".."})"}});
+  Fixture fixture(server.script(), two_requests);
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.message == R"(Request 2 of the action "create" at dns cannot be made: )"
+                           "`properties.id` has `.` or `..` as part of a path.");
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("the first request that fails ends the call") {
+  Scripted server({{"503 Busy", ""}});
+  Fixture fixture(server.script(), two_requests);
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::retryable);
+  CHECK(outcome.properties.empty());
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("what was done already is a success") {
+  Scripted server({{"404 Not Found", "<html>"}});
+  Fixture fixture(server.script(), two_requests);
+  CHECK(fixture.call(make_call({1, 1}, with_action("check"))).kind == Kind::succeeded);
+}
+
+TEST_CASE("a mapped service cannot leak a secret, nor what filters make of it") {
+  Scripted server({{"400 Bad Request", R"({"message": "bad czNjcmV0L2tleSsx s3cret%2Fkey%2B1"})"}});
+  Fixture fixture(server.script(), json::Value::parse(R"({
+    "secrets": {"key": "env:KEY"},
+    "actions": {"create": {"method": "POST", "path": "", "query": {"k": "{{secrets.key}}"},
+                           "headers": {"X": "{{secrets.key | base64}}"}}}})"));
+  CHECK(fixture.call().message == "bad *** ***");
+}
+
+TEST_CASE("all requests share the timeout of the call") {
+  std::promise<void> second;
+  int seen = 0;
+  Fixture fixture(
+      [&](Connection& connection) {
+        while (connection.read_request()) {
+          if (++seen == 2) {
+            second.set_value();
+            connection.wait_closed(10s);
+            return;
+          }
+          connection.send(http_answer("201 Created", R"({"id": 1})"));
+        }
+      },
+      two_requests);
+  const auto outcome = fixture.call(make_call({1, 1}, make_job(1, {"dns"}), 500ms));
+  CHECK(outcome.kind == Kind::unknown);
+  CHECK(outcome.code == "timeout");
+  CHECK(second.get_future().wait_for(0s) == std::future_status::ready);
+}
+
+TEST_CASE("an abort ends whichever request is being made") {
+  std::promise<void> second;
+  std::promise<bool> closed;
+  int seen = 0;
+  Fixture fixture(
+      [&](Connection& connection) {
+        while (connection.read_request()) {
+          if (++seen == 2) {
+            second.set_value();
+            closed.set_value(connection.wait_closed(10s));
+            return;
+          }
+          connection.send(http_answer("201 Created", R"({"id": 1})"));
+        }
+      },
+      two_requests);
+  caf::scoped_actor self(fixture.system());
+  auto call = self->request(fixture.provider(), patience, make_call({1, 1}, make_job(1, {"dns"})));
+  REQUIRE(second.get_future().wait_for(patience) == std::future_status::ready);
+  auto abort = self->request(fixture.provider(), patience, cells::AbortCall{{1, 1}});
+  call.receive([](const CallEnded& ended) { CHECK(ended.outcome.kind == Kind::aborted); },
+               [](const caf::error&) { FAIL("no answer"); });
+  abort.receive([](const cells::CallAborted&) {},
+                [](const caf::error&) { FAIL("no confirmation"); });
+  CHECK(closed.get_future().get());
+}
+
+}  // namespace celld::providers

@@ -1,0 +1,234 @@
+// Mappings in the configuration: all faults, each with its pointer.
+#include "src/providers/http/mapping/read.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/src/providers/http/mapping/fixture.hpp"
+
+namespace celld::providers::mappings {
+namespace {
+
+using test::a_mapping;
+using test::creating;
+using test::mapping_faults;
+
+/// "pointer: detail" of the only fault.
+std::string fault_of(const json::Value& mapping) {
+  const auto faults = mapping_faults(mapping);
+  if (faults.size() != 1) return std::to_string(faults.size()) + " faults";
+  return faults[0].pointer + ": " + faults[0].detail;
+}
+
+/// The fault of a request with these members beside a method and a path.
+std::string request_fault(const json::Value& members) {
+  json::Value request{{"method", "POST"}, {"path", "/x"}};
+  request.update(members);
+  auto fault = fault_of(creating(request));
+  const std::string common = "/m/actions/create";
+  return fault.starts_with(common) ? fault.substr(common.size()) : fault;
+}
+
+std::string path_fault(const std::string& path) {
+  return request_fault({{"path", path}});
+}
+
+}  // namespace
+
+TEST_CASE("an action has one request, several or none") {
+  const auto mapping = a_mapping(
+      {{"actions",
+        {{"one", {{"method", "GET"}, {"path", "/"}}},
+         {"two", {{{"method", "PUT"}, {"path", "/a"}}, {{"method", "PUT"}, {"path", "/b"}}}},
+         {"none", json::Value::array()}}}});
+  CHECK(mapping.actions.at("one").size() == 1);
+  CHECK(mapping.actions.at("two").size() == 2);
+  CHECK(mapping.actions.at("none").empty());
+}
+
+TEST_CASE("every fault of a mapping has its pointer") {
+  const auto faults =
+      mapping_faults({{"secrets", {{"a b", "x"}, {"gone", "env:GONE"}}},
+                      {"undo", 1},
+                      {"extra", 1},
+                      {"actions",
+                       {{"create", {{"method", "HEAD"}, {"path", "x"}, {"poll", 1}, {"bad", 1}}},
+                        {"delete", {{{"method", "PUT"}}, 7}}}}});
+  const auto has = [&](const std::string& pointer) {
+    return std::count_if(faults.begin(), faults.end(),
+                         [&](const auto& fault) { return fault.pointer == pointer; }) == 1;
+  };
+  for (const char* pointer :
+       {"/m/secrets/a b", "/m/secrets/gone", "/m/undo", "/m/extra", "/m/actions/create/method",
+        "/m/actions/create/path", "/m/actions/create/poll", "/m/actions/create/bad",
+        "/m/actions/delete/0/path", "/m/actions/delete/1"}) {
+    INFO(pointer);
+    CHECK(has(pointer));
+  }
+}
+
+TEST_CASE("a mapping has actions of bounded names and numbers") {
+  CHECK(fault_of(json::Value::object()) == "/m/actions: is required");
+  CHECK(fault_of({{"actions", json::Value::object()}}) ==
+        "/m/actions: must have at least one member");
+  CHECK(fault_of({{"actions", {{"", json::Value::array()}}}}) ==
+        "/m/actions/: must have a name of 1 to 63 bytes");
+  CHECK(fault_of({{"actions", {{std::string(64, 'a'), json::Value::array()}}}})
+            .ends_with("must have a name of 1 to 63 bytes"));
+  json::Value requests = json::Value::array();
+  for (int i = 0; i < 17; ++i) requests.push_back({{"method", "GET"}, {"path", ""}});
+  CHECK(fault_of({{"actions", {{"a", requests}}}}) ==
+        "/m/actions/a: must have at most 16 requests");
+}
+
+TEST_CASE("templates are checked where they stand") {
+  CHECK(request_fault({{"body", {{"a", {"x", "{{entity.name}}"}}}}})
+            .starts_with("/body/a/1: has the unknown name `entity.name`; names begin with"));
+  CHECK(request_fault({{"query", {{"q", "{{a"}}}}) == "/query/q: has `{{` without `}}`");
+  CHECK(request_fault({{"headers", {{"X-A", "{{secrets.none}}"}}}})
+            .starts_with("/headers/X-A: has the unknown secret `secrets.none`"));
+  CHECK(request_fault({{"headers", {{"X-A", "{{parameters}}"}}}}) ==
+        "/headers/X-A: has the object `parameters`, which cannot stand in a header");
+  CHECK(request_fault({{"query", {{"q", "{{entity}}"}}}}) ==
+        "/query/q: has the object `entity`, which cannot stand in a query or a form");
+  CHECK(request_fault({{"body", "a {{properties}}"}}) ==
+        "/body: has the object `properties`, which cannot stand in a text");
+  CHECK(mapping_faults(creating({{"method", "POST"},
+                                 {"path", ""},
+                                 {"query", {{"q", "{{entity | json}}"}}},
+                                 {"body", "{{entity}}"}}))
+            .empty());
+  CHECK(request_fault({{"body", {{"{{entity.id}}", 1}}}}) ==
+        "/body/{{entity.id}}: must not have a template in its name");
+  CHECK(request_fault({{"query", {{"{{entity.id}}", 1}}}}) ==
+        "/query/{{entity.id}}: must not have a template in its name");
+}
+
+TEST_CASE("only a whole value can be left out") {
+  CHECK(request_fault({{"path", "/{{entity.subtype | optional}}"}}) ==
+        "/path: cannot leave out a part of a path: `optional` cannot stand here");
+  CHECK(request_fault({{"body", "x {{entity.subtype | optional}}"}}) ==
+        "/body: must have nothing beside an expression that is `optional`");
+}
+
+TEST_CASE("a path stays below the service's URL") {
+  CHECK(path_fault("zones") == "/path: must begin with /");
+  CHECK(path_fault("{{entity.id}}") == "/path: must begin with /");
+  CHECK(path_fault("@evil.example/") == "/path: must begin with /");
+  CHECK(path_fault("//evil.example/") == "/path: must not have an empty segment");
+  CHECK(path_fault("/a//b") == "/path: must not have an empty segment");
+  CHECK(path_fault("/a/../b") == "/path: must not have the segment `..`");
+  CHECK(path_fault("/a/.") == "/path: must not have the segment `.`");
+  CHECK(path_fault("/%2e%2e/b") == "/path: must not percent-encode a dot");
+  CHECK(path_fault("/a?b=c") == "/path: must not have a query: put it into `query`");
+  CHECK(path_fault("/a#b").starts_with("/path: must percent-encode everything but"));
+  CHECK(path_fault("/a b").starts_with("/path: must percent-encode everything but"));
+  CHECK(path_fault("/a%2").starts_with("/path: must have two hexadecimal digits"));
+  CHECK(path_fault("/a%zz").starts_with("/path: must have two hexadecimal digits"));
+  CHECK(path_fault("/" + std::string(2048, 'a')).starts_with("/path: "));
+}
+
+TEST_CASE("headers are those that an operator may set") {
+  CHECK(request_fault({{"headers", {{"Host", "x"}}}}) ==
+        "/headers/Host: is a header that celld sets itself");
+  CHECK(request_fault({{"headers", {{"A b", "x"}}}}) == "/headers/A b: is not a header name");
+  CHECK(request_fault({{"headers", {{"X", "a\nb"}}}}).starts_with("/headers/X: must not contain"));
+  CHECK(request_fault({{"headers", {{"X", "a"}, {"x", "b"}}}}) ==
+        "/headers/x: is the same header as another one, spelled differently");
+  CHECK(request_fault({{"headers", {{"Content-Type", "a/b"}}}}) ==
+        "/headers/Content-Type: must not be there without `body` or `form`");
+}
+
+TEST_CASE("a request has one content at most, and a GET has none") {
+  CHECK(request_fault({{"body", 1}, {"form", {{"a", 1}}}}) ==
+        "/form: must not be combined with `body`");
+  CHECK(request_fault({{"method", "GET"}, {"body", 1}}) ==
+        "/body: must not be combined with the method GET");
+  CHECK(request_fault({{"method", "GET"}, {"form", {{"a", 1}}}}) ==
+        "/form: must not be combined with the method GET");
+  CHECK(request_fault({{"form", json::Value::object()}}) == "/form: must have at least one member");
+  CHECK(request_fault({{"form", {{"a", {1}}}}}) ==
+        "/form/a: must be a string, a number or a boolean");
+}
+
+TEST_CASE("an answer's rules are statuses and pointers") {
+  const auto answer_fault = [](const json::Value& answer) {
+    return request_fault({{"answer", answer}});
+  };
+  CHECK(answer_fault({{"done", {199}}}).starts_with("/answer/done/0: must be a status from 200"));
+  CHECK(answer_fault({{"retry", {600}}}).starts_with("/answer/retry/0: must be a status"));
+  CHECK(answer_fault({{"retry", {"6xx"}}}).starts_with("/answer/retry/0: must be a status"));
+  CHECK(answer_fault({{"retry", {"404"}}}).starts_with("/answer/retry/0: must be a status"));
+  CHECK(answer_fault({{"done", {200}}, {"reject", {409, 200}}}) ==
+        "/answer/reject/1: is a status that is named twice");
+  CHECK(answer_fault({{"properties", {{"id", "id"}}}}) ==
+        "/answer/properties/id: must be a JSON Pointer, such as /id");
+  CHECK(answer_fault({{"properties", {{"a.b", "/id"}}}}) ==
+        "/answer/properties/a.b: must have a name that matches [A-Za-z0-9_-]{1,128}");
+  CHECK(answer_fault({{"messages", {{"note", "info"}}}}) ==
+        "/answer/messages/note: must have a JSON Pointer as its name");
+  CHECK(answer_fault({{"messages", {{"/note", "loud"}}}}) ==
+        "/answer/messages/~1note: must be \"info\", \"warning\" or \"error\"");
+  CHECK(answer_fault({{"error", {{"code", "/~2"}}}}) ==
+        "/answer/error/code: must be a JSON Pointer, such as /id");
+  CHECK(answer_fault({{"error", {{"kode", "/a"}}}}) == "/answer/error/kode: is unknown");
+}
+
+TEST_CASE("an error of the mapping is that of each request without its own") {
+  const auto mapping = a_mapping(
+      {{"error", {{"message", "/reason"}}},
+       {"actions",
+        {{"a", {{"method", "GET"}, {"path", ""}}},
+         {"b", {{"method", "GET"}, {"path", ""}, {"answer", {{"error", {{"code", "/code"}}}}}}}}}});
+  CHECK(mapping.actions.at("a")[0].answer.error->message == Path{"reason"});
+  CHECK_FALSE(mapping.actions.at("b")[0].answer.error->message);
+  CHECK(mapping.actions.at("b")[0].answer.error->code == Path{"code"});
+}
+
+TEST_CASE("what becomes of a secret is known, and checked, when the mapping is read") {
+  const auto mapping =
+      a_mapping(creating({{"method", "POST"},
+                          {"path", "/"},
+                          {"query", {{"key", "{{secrets.key}}"}}},
+                          {"headers", {{"X", "Basic {{secrets.key | base64}}"}}}}));
+  CHECK(mapping.derived_secrets ==
+        std::vector<std::string>{"czNjcmV0L2tleSsx", "s3cret%2Fkey%2B1", "s3cret/key+1"});
+  const json::Value two_lines = {{"key", "env:LINES"}};
+  auto faulty =
+      creating({{"method", "POST"}, {"path", "/"}, {"headers", {{"X", "{{secrets.key}}"}}}});
+  faulty["secrets"] = two_lines;
+  CHECK(fault_of(faulty) ==
+        "/m/actions/create/headers/X: cannot be made: `secrets.key` has a control character");
+  auto numeric = creating({{"method", "POST"}, {"path", "/"}, {"body", "{{secrets.key|number}}"}});
+  CHECK(fault_of(numeric) ==
+        "/m/actions/create/body: cannot be made: `secrets.key` is not a number");
+}
+
+TEST_CASE("a mapping is shown without its secrets") {
+  const auto mapping =
+      a_mapping({{"secrets", {{"key", "env:KEY"}, {"literal", "hunter2"}}},
+                 {"actions",
+                  {{"create",
+                    {{"method", "POST"},
+                     {"path", "/"},
+                     {"query", {{"token", "hunter3"}, {"id", "{{entity.id}}"}}},
+                     {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}}});
+  const auto text = json::dump(mapping.shown);
+  CHECK(text.find("hunter") == std::string::npos);
+  CHECK(text.find("s3cret") == std::string::npos);
+  CHECK(mapping.shown["secrets"]["key"] == "env:KEY");
+  CHECK(mapping.shown["actions"]["create"]["query"]["id"] == "{{entity.id}}");
+  CHECK(mapping.shown["actions"]["create"]["headers"]["Y"] == "{{secrets.key}}");
+}
+
+TEST_CASE("mappings are equal if their text and their secrets are") {
+  const json::Value value = creating({{"method", "GET"}, {"path", "/"}});
+  const auto one = a_mapping(value);
+  auto other = a_mapping(value);
+  CHECK(one == other);
+  other.secrets[0].second.value = "changed";
+  CHECK_FALSE(one == other);
+  CHECK_FALSE(one == a_mapping(creating({{"method", "GET"}, {"path", ""}})));
+}
+
+}  // namespace celld::providers::mappings

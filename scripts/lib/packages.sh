@@ -17,6 +17,12 @@ test_packages=(
 # Test tools whose packages enable services when apt installs them: unpacked instead, each into its
 # directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.
 unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
+# Servers that tests start by themselves, whose packages enable services, too: unpacked with all that
+# they need. DIRECTORY=PROGRAM PACKAGE...
+unpacked_servers=(
+  "pdns-server=/usr/sbin/pdns_server pdns-server pdns-backend-sqlite3"
+  "postgresql=/usr/lib/postgresql/*/bin/postgres postgresql"
+)
 # The peers of scripts/bench --against. PEER=PACKAGE: their servers' packages enable services too, so
 # they are unpacked, each with the libraries that it needs.
 peer_packages=(
@@ -115,9 +121,30 @@ unpack_tools() {
   done
 }
 
-# dependencies PACKAGE: prints the package and all that the machine lacks of what it needs.
+# unpack_servers DIRECTORY: unpacks each of unpacked_servers that is missing into DIRECTORY/NAME. The
+# tests that need one that cannot be downloaded are not judged.
+unpack_servers() {
+  local server name program packages wanted
+  for server in "${unpacked_servers[@]}"; do
+    name=${server%%=*}
+    read -r program packages <<<"${server#*=}"
+    if compgen -G "$program" >/dev/null || [ -d "$1/$name" ]; then continue; fi
+    echo "$(basename "$0"): unpacking Debian's $packages into $1/$name; not installed" >&2
+    # The machine may have no package lists, or old ones.
+    # shellcheck disable=SC2086  # Several packages.
+    if wanted=$(dependencies $packages 2>/dev/null) ||
+      { as_root apt-get --quiet --quiet update >&2 && wanted=$(dependencies $packages); }; then
+      # shellcheck disable=SC2086
+      unpack_packages "$1/$name" $wanted
+    else
+      echo "$(basename "$0"): $packages cannot be found" >&2
+    fi
+  done
+}
+
+# dependencies PACKAGE...: prints the packages and all that the machine lacks of what they need.
 dependencies() {
-  apt-get --simulate --no-install-recommends --no-upgrade install "$1" |
+  apt-get --simulate --no-install-recommends --no-upgrade install "$@" |
     sed -n 's/^Inst \([^ ]*\) .*/\1/p'
 }
 
@@ -154,4 +181,5 @@ need_test_packages() {
   need_packages "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" \
     "${package_packages[@]}"
   unpack_tools "$root/build/tools"
+  unpack_servers "$root/build/tools"
 }

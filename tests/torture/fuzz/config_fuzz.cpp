@@ -38,6 +38,22 @@ bool in(std::int64_t value, std::int64_t min, std::int64_t max) {
   return value >= min && value <= max;
 }
 
+void check_mapping(const providers::mappings::Mapping& mapping, const std::string& url) {
+  must(url.find('?') == std::string::npos, "the URL of a mapping has no query");
+  must(in(static_cast<std::int64_t>(mapping.actions.size()), 1, 100), "a mapping has actions");
+  for (const auto& [action, requests] : mapping.actions) {
+    must(in(static_cast<std::int64_t>(action.size()), 1, 63), "an action has a name");
+    must(requests.size() <= 16, "an action has at most 16 requests");
+    for (const auto& request : requests) {
+      must(request.headers.size() <= 32 && request.query.size() <= 64 && request.form.size() <= 64,
+           "a request has bounded parts");
+      must(!request.body || request.form.empty(), "a request has one content at most");
+    }
+  }
+  must(json::dump(mapping.shown).find(secret) == std::string::npos || mapping.secrets.empty(),
+       "a mapping shows no secret");
+}
+
 void check_service(const config::Service& service) {
   must(config::is_name(service.name), "a service has a name");
   must(in(service.settle.count(), 0, 86'400'000), "a service settles within a day");
@@ -46,6 +62,7 @@ void check_service(const config::Service& service) {
     const auto& http = providers::KindOf<providers::HttpService>::get(*service.settings);
     must(config::url_fault(http.url).empty() && http.url.size() <= 2048, "a URL is valid");
     must(http.headers.size() <= 32, "a service has at most 32 headers");
+    if (http.mapping) check_mapping(*http.mapping, http.url);
     std::set<std::string> names;
     for (const auto& [name, value] : http.headers) {
       must(config::header_name_fault(name).empty(), "a header has a valid name");

@@ -1,6 +1,7 @@
 #include "src/providers/http/mapping/places.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace celld::providers::mappings {
@@ -17,14 +18,23 @@ bool has_control(std::string_view text, bool tab_allowed) {
   });
 }
 
-bool has_dot_part(std::string_view text) {
-  for (;;) {
-    const auto end = text.find_first_of("/\\");
-    const auto part = text.substr(0, end);
-    if (part == "." || part == "..") return true;
-    if (end == std::string_view::npos) return false;
-    text.remove_prefix(end + 1);
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/// Leaves what is not well-formed as it is.
+std::string percent_decode(std::string_view encoded) {
+  std::string text;
+  for (std::size_t i = 0; i < encoded.size(); ++i) {
+    const bool escape = encoded[i] == '%' && i + 2 < encoded.size() &&
+                        digit_of(encoded[i + 1]) >= 0 && digit_of(encoded[i + 2]) >= 0;
+    text += escape ? static_cast<char>(digit_of(encoded[i + 1]) * 16 + digit_of(encoded[i + 2]))
+                   : encoded[i];
+    if (escape) i += 2;
   }
+  return text;
 }
 
 /// The text of one expression at its place; nothing if it is missing and optional.
@@ -50,7 +60,8 @@ std::variant<std::string, Refusal> escape(Place place, const std::string& text,
                                           const std::string& name) {
   switch (place) {
     case Place::path:
-      if (has_dot_part(text)) return Refusal{"`" + name + "` has `.` or `..` as part of a path"};
+      if (has_dot_part(percent_encode(text)))
+        return Refusal{"`" + name + "` has `.` or `..` as part of a path"};
       if (has_control(text, false)) return Refusal{"`" + name + "` has a control character"};
       return percent_encode(text);
     case Place::query:
@@ -62,6 +73,17 @@ std::variant<std::string, Refusal> escape(Place place, const std::string& text,
       break;
   }
   return text;
+}
+
+bool has_dot_part(std::string_view encoded) {
+  const std::string text = percent_decode(encoded);
+  for (std::string_view rest = text;;) {
+    const auto end = rest.find_first_of("/\\");
+    const auto part = rest.substr(0, end);
+    if (part == "." || part == "..") return true;
+    if (end == std::string_view::npos) return false;
+    rest.remove_prefix(end + 1);
+  }
 }
 
 std::string percent_encode(std::string_view text) {

@@ -24,6 +24,10 @@ enum class Place : std::uint8_t {
 std::variant<std::string, Refusal> escape(Place place, const std::string& text,
                                           const std::string& name);
 
+/// Whether `.` or `..` stands alone, or between slashes or backslashes, once the text is
+/// percent-decoded.
+bool has_dot_part(std::string_view encoded);
+
 /// All but letters, digits and `-._~` as %XX.
 std::string percent_encode(std::string_view text);
 

@@ -22,7 +22,7 @@ std::variant<std::string, Refusal> render_path(const std::vector<Template>& segm
     const auto text = std::get<std::optional<std::string>>(std::move(rendered)).value_or("");
     const bool is_literal =
         segment.parts.empty() || (segment.parts.size() == 1 && segment.whole() == nullptr);
-    if (!is_literal && (text.empty() || text == "." || text == ".."))
+    if (!is_literal && (text.empty() || has_dot_part(text)))
       return Refusal{"a segment of the path would be `" + text + "`"};
     path += '/';
     path += text;

@@ -4,8 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "src/config/checks.hpp"
-
 namespace celld::providers::mappings {
 namespace {
 
@@ -39,7 +37,6 @@ std::string path_text_fault(std::string_view text) {
     if (c != '%') continue;
     if (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2]))
       return "must have two hexadecimal digits after each %";
-    if (config::lower_case(text.substr(i, 3)) == "%2e") return "must not percent-encode a dot";
   }
   return "";
 }
@@ -78,7 +75,7 @@ std::string segments_fault(const std::vector<Template>& segments) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const auto literal = literal_of(segments[i]);
     if (!literal) continue;
-    if (*literal == "." || *literal == "..") return "must not have the segment `" + *literal + "`";
+    if (has_dot_part(*literal)) return "must not have the segment `" + *literal + "`";
     if (literal->empty() && i + 1 < segments.size()) return "must not have an empty segment";
   }
   return "";

@@ -58,7 +58,7 @@ class Schema {
     static const std::set<std::string> known = {
         "minimum",  "maximum",       "minLength",   "maxLength",     "pattern",
         "minItems", "maxItems",      "uniqueItems", "items",         "prefixItems",
-        "required", "maxProperties", "properties",  "propertyNames", "additionalProperties"};
+        "required", "minProperties", "maxProperties", "properties",  "propertyNames", "additionalProperties"};
     for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
       if (keyword == note) return true;
     if (keyword == "$ref")
@@ -86,6 +86,7 @@ class Schema {
     if (type == "string") return value.is_string();
     if (type == "integer") return value.is_number_integer();
     if (type == "number") return value.is_number();
+    if (type == "boolean") return value.is_boolean();
     FAIL("type " << type);
     return false;
   }
@@ -137,6 +138,7 @@ class Schema {
       return std::all_of(argument.begin(), argument.end(), [&](const Value& name) {
         return value.contains(name.get<std::string>());
       });
+    if (keyword == "minProperties") return value.size() >= argument.get<std::size_t>();
     if (keyword == "maxProperties") return value.size() <= argument.get<std::size_t>();
     for (const auto& [name, member] : value.items()) {
       const bool named = schema.contains("properties") && schema["properties"].contains(name);
@@ -222,7 +224,8 @@ TEST_CASE("the schema and the parser agree on every change to every example") {
                                            "same customer and product",
                                            "that the cell leaves at",
                                            "has the same name as",
-                                           "is the same token as"};
+                                           "is the same token as",
+                                           "has the unknown secret"};
   for (const auto& path : files) {
     for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
       const auto outcome = config::parse_config(json::dump(changed), providers::service_kinds(),

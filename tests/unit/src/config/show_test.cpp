@@ -44,6 +44,18 @@ constexpr std::string_view without_secrets = R"({
   "services": {
     "dns": {"type": "http", "url": "http://h:9000/dns", "settle_ms": 7,
             "headers": {"X-A": "env:KEY", "X-B": "file:/run/key"}},
+    "rest": {"type": "http", "url": "http://h:9000/api", "headers": {}, "settle_ms": 0,
+             "mapping": {"secrets": {"key": "env:KEY"}, "error": {"code": "/c", "message": "/m"},
+                         "actions": {
+                           "create": [{"method": "PUT", "path": "/{{entity.id}}",
+                                       "query": {"q": "{{job}}"}, "body": {"a": [1, "{{job}}"]},
+                                       "headers": {"X": "{{secrets.key}}"},
+                                       "answer": {"done": [201, "3xx"], "already_done": [409],
+                                                  "retry": [404], "reject": ["5xx"],
+                                                  "properties": {"id": "/id"},
+                                                  "messages": {"/n": "info"},
+                                                  "error": {"code": "/d"}}}],
+                           "delete": {"method": "POST", "path": "", "form": {"a": true}}}}},
     "db": {"type": "command", "argv": ["/bin/sh", "-c", "true"], "settle_ms": 8,
            "env": {"PASSWORD": "file:/run/key"}},
     "demo": {"type": "simulated", "latency_ms": {"min": 1, "max": 20}, "failure_rate": 0.125,

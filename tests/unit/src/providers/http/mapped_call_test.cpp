@@ -38,7 +38,7 @@ struct Answer {
 /// A server that gives these answers in order, and keeps what it was sent.
 class Scripted {
  public:
-  explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
+  Scripted(std::initializer_list<Answer> answers) : answers_(answers) {}
 
   MisbehavingProvider::Script script() {
     return [this](Connection& connection) {
@@ -151,7 +151,7 @@ TEST_CASE("the requests of an action are made one after another") {
 }
 
 TEST_CASE("requests without a content have none") {
-  Scripted server({{"204 No Content", ""}});
+  Scripted server{{"204 No Content", ""}};
   Fixture fixture(server.script(), two_requests);
   for (const char* action : {"check", "delete", "touch"}) {
     CHECK(fixture.call(make_call({1, 1}, with_action(action))).kind == Kind::succeeded);
@@ -168,14 +168,14 @@ TEST_CASE("requests without a content have none") {
 }
 
 TEST_CASE("an action without requests succeeds at once") {
-  Scripted server({{"500 Never", ""}});
+  Scripted server{{"500 Never", ""}};
   Fixture fixture(server.script(), two_requests);
   CHECK(fixture.call(make_call({1, 1}, with_action("nothing"))).kind == Kind::succeeded);
   CHECK(server.requests().empty());
 }
 
 TEST_CASE("an action that the mapping does not have is rejected, and nothing is sent") {
-  Scripted server({{"200 OK", ""}});
+  Scripted server{{"200 OK", ""}};
   Fixture fixture(server.script(), two_requests);
   const auto outcome = fixture.call(make_call({1, 1}, with_action("explode")));
   CHECK(outcome.kind == Kind::rejected);
@@ -187,7 +187,7 @@ TEST_CASE("an action that the mapping does not have is rejected, and nothing is 
 }
 
 TEST_CASE("a job that a later request cannot express is rejected before the first") {
-  Scripted server({{"200 OK", ""}});
+  Scripted server{{"200 OK", ""}};
   Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
     {"method": "POST", "path": "/a"}, {"method": "POST", "path": "/{{parameters.b}}"}]}})"));
   const auto outcome = fixture.call();
@@ -198,7 +198,7 @@ TEST_CASE("a job that a later request cannot express is rejected before the firs
 }
 
 TEST_CASE("an answer can make a later request impossible") {
-  Scripted server({{"201 Created", R"({"id": ".."})"}});
+  Scripted server{{"201 Created", R"({"id": ".."})"}};
   Fixture fixture(server.script(), two_requests);
   const auto outcome = fixture.call();
   CHECK(outcome.kind == Kind::rejected);
@@ -208,7 +208,7 @@ TEST_CASE("an answer can make a later request impossible") {
 }
 
 TEST_CASE("the first request that fails ends the call") {
-  Scripted server({{"503 Busy", ""}});
+  Scripted server{{"503 Busy", ""}};
   Fixture fixture(server.script(), two_requests);
   const auto outcome = fixture.call();
   CHECK(outcome.kind == Kind::retryable);
@@ -217,13 +217,13 @@ TEST_CASE("the first request that fails ends the call") {
 }
 
 TEST_CASE("what was done already is a success") {
-  Scripted server({{"404 Not Found", "<html>"}});
+  Scripted server{{"404 Not Found", "<html>"}};
   Fixture fixture(server.script(), two_requests);
   CHECK(fixture.call(make_call({1, 1}, with_action("check"))).kind == Kind::succeeded);
 }
 
 TEST_CASE("a mapped service cannot leak a secret, nor what filters make of it") {
-  Scripted server({{"400 Bad Request", R"({"message": "bad czNjcmV0L2tleSsx s3cret%2Fkey%2B1"})"}});
+  Scripted server{{"400 Bad Request", R"({"message": "bad czNjcmV0L2tleSsx s3cret%2Fkey%2B1"})"}};
   Fixture fixture(server.script(), json::Value::parse(R"({
     "secrets": {"key": "env:KEY"},
     "actions": {"create": {"method": "POST", "path": "", "query": {"k": "{{secrets.key}}"},

@@ -119,7 +119,9 @@ TEST_CASE("a path stays below the service's URL") {
   CHECK(path_fault("/a//b") == "/path: must not have an empty segment");
   CHECK(path_fault("/a/../b") == "/path: must not have the segment `..`");
   CHECK(path_fault("/a/.") == "/path: must not have the segment `.`");
-  CHECK(path_fault("/%2e%2e/b") == "/path: must not percent-encode a dot");
+  CHECK(path_fault("/%2e%2E/b") == "/path: must not have the segment `%2e%2E`");
+  CHECK(path_fault("/a%2F../b") == "/path: must not have the segment `a%2F..`");
+  CHECK(path_fault("/..%5C") == "/path: must not have the segment `..%5C`");
   CHECK(path_fault("/a?b=c") == "/path: must not have a query: put it into `query`");
   CHECK(path_fault("/a#b").starts_with("/path: must percent-encode everything but"));
   CHECK(path_fault("/a b").starts_with("/path: must percent-encode everything but"));

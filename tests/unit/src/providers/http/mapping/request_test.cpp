@@ -61,6 +61,7 @@ TEST_CASE("no value makes a segment empty or a way up") {
   CHECK(path_refusal("/zones/{{parameters.empty}}/x") == "a segment of the path would be ``");
   CHECK(path_refusal("/zones/{{parameters.empty}}.") == "a segment of the path would be `.`");
   CHECK(path_refusal("/zones/.{{parameters.empty}}.") == "a segment of the path would be `..`");
+  CHECK(path_refusal("/a%2F.{{parameters.empty}}.") == "a segment of the path would be `a%2F..`");
   CHECK(path_refusal("/zones/{{parameters.dots}}") ==
         "`parameters.dots` has `.` or `..` as part of a path");
   CHECK(path_refusal("/zones/{{parameters.odd}}") == "`parameters.odd` has a control character");

@@ -1,0 +1,151 @@
+"""Debian's PowerDNS and PostgreSQL, each with a directory of its own and no service.
+
+scripts/test unpacks the packages that the machine does not have into build/tools. Without them, a
+test is skipped.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+from daemon import DEADLINE_S, wait_until
+from ports import free_port
+
+TOOLS = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "tools")
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+API_KEY = "key-of-the-test"
+POSTGRESQL_ROLE = "celld"
+
+
+def find(pattern, package):
+    """(path, environment) of a file that is installed or unpacked."""
+    for root in ("/", os.path.join(TOOLS, package)):
+        found = sorted(glob.glob(os.path.join(root, pattern)))
+        if found:
+            libraries = glob.glob(os.path.join(root, "usr/lib/*-linux-gnu"))
+            return found[-1], {} if root == "/" else {"LD_LIBRARY_PATH": ":".join(libraries)}
+    raise unittest.SkipTest(f"{pattern} is not there; scripts/test downloads {package}")
+
+
+def unprivileged():
+    """Options of subprocess for a server that refuses to run as root."""
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+class Server:
+    """A program in a scratch directory, which can be killed and started again."""
+
+    def __init__(self, test):
+        self.test = test
+        self.port = free_port()
+        self.process = None
+        # Not the test's own directory, which only root may enter.
+        self.directory = tempfile.mkdtemp(prefix="celld-server-")
+        test.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        test.addCleanup(self.kill)
+        if unprivileged():
+            shutil.chown(self.directory, "nobody")
+
+    def spawn(self, command, environment):
+        with open(os.path.join(self.directory, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                command, env={**os.environ, **environment}, cwd=self.directory, stdout=log,
+                stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, **unprivileged())
+        wait_until(self.serves, f"{command[0]} serves")
+
+    def serves(self):
+        if self.process.poll() is not None:
+            with open(os.path.join(self.directory, "log"), encoding="utf-8") as log:
+                raise AssertionError(f"the server ended:\n{log.read()}")
+        return self.answers()
+
+    def signal(self, number):
+        os.killpg(self.process.pid, number)
+
+    def kill(self):
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self.signal(signal.SIGKILL)
+        self.process.wait(DEADLINE_S)
+
+
+class PowerDns(Server):
+    """PowerDNS Authoritative with SQLite and its HTTP API."""
+
+    def __init__(self, test):
+        self.program, self.environment = find("usr/sbin/pdns_server", "pdns-server")
+        self.module, _ = find("usr/lib/*/pdns/libgsqlite3backend.so", "pdns-server")
+        schema, _ = find("usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql", "pdns-server")
+        super().__init__(test)
+        self.url = f"http://127.0.0.1:{self.port}/api/v1/servers/localhost"
+        self.database = os.path.join(self.directory, "pdns.sqlite3")
+        with open(schema, encoding="utf-8") as file:
+            subprocess.run(["sqlite3", self.database], stdin=file, check=True, **unprivileged())
+
+    def start(self):
+        self.spawn([
+            self.program, "--no-config", "--daemon=no", "--guardian=no", "--disable-syslog",
+            f"--module-dir={os.path.dirname(self.module)}", "--launch=gsqlite3",
+            f"--gsqlite3-database={self.database}", f"--socket-dir={self.directory}",
+            "--local-address=127.0.0.1", f"--local-port={free_port()}", "--api=yes",
+            f"--api-key={API_KEY}", "--webserver-address=127.0.0.1",
+            f"--webserver-port={self.port}"], self.environment)
+        return self
+
+    def ask(self, path):
+        request = urllib.request.Request(self.url + path, headers={"X-API-Key": API_KEY})
+        with DIRECT.open(request, timeout=DEADLINE_S) as response:
+            return json.load(response)
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.ask("") is not None
+        return False
+
+    def zones(self):
+        return {zone["name"]: zone["account"] for zone in self.ask("/zones")}
+
+
+class PostgreSql(Server):
+    def __init__(self, test):
+        postgres, self.environment = find("usr/lib/postgresql/*/bin/postgres", "postgresql")
+        self.programs = os.path.dirname(postgres)
+        super().__init__(test)
+        self.data = os.path.join(self.directory, "data")
+        subprocess.run(
+            [os.path.join(self.programs, "initdb"), "--pgdata", self.data, "--username=postgres",
+             "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"],
+            env={**os.environ, **self.environment}, cwd=self.directory, stdout=subprocess.DEVNULL,
+            check=True, **unprivileged())
+
+    def start(self):
+        self.spawn([os.path.join(self.programs, "postgres"), "-D", self.data, "-p", str(self.port),
+                    "-k", self.directory, "-h", "127.0.0.1"], self.environment)
+        return self
+
+    def query(self, sql):
+        """The lines of an answer; nothing if the server does not answer."""
+        ended = subprocess.run(
+            [os.path.join(self.programs, "psql"), "-XqAt", "-h", "127.0.0.1", "-p", str(self.port),
+             "-U", "postgres", "-c", sql], env={**os.environ, **self.environment},
+            capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        return ended.stdout.splitlines() if ended.returncode == 0 else None
+
+    def answers(self):
+        return self.query("SELECT 1") == ["1"]
+
+    def make_role(self):
+        assert self.query(f"CREATE ROLE {POSTGRESQL_ROLE} LOGIN CREATEDB") == []
+
+    def databases(self):
+        return set(self.query("SELECT datname FROM pg_database WHERE NOT datistemplate "
+                              "AND datname <> 'postgres'"))

@@ -195,6 +195,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
       break;
     }
   }
+  seek_wanted();
   settle_lanes();
   fetch();
 }
@@ -353,7 +354,6 @@ void JobDispatcherActor::offer(const JobPtr& job) {
     report_left(*job);
   } else if (!in_hand(job->id)) {
     queue_of(job->lane).offer(job);
-    seek_wanted(*job);
   }
 }
 

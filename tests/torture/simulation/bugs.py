@@ -270,6 +270,47 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("  seek_wanted();\n", "  if (!BUG) seek_wanted();\n"),),
     ),
+    # --- Batches ---------------------------------------------------------------------------------
+    Bug(
+        "line-unstored", ("line-stored",),
+        "a batch acknowledges a line whose submission has failed",
+        "src/http/api/batch_desk.cpp",
+        (("              settle(id, number, bytes, Outcome::refused,\n"
+          "                     std::make_unique<Problem>(store_unavailable()));\n",
+          "              settle(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
+          "                     std::make_unique<Problem>(store_unavailable()));\n"),),
+    ),
+    Bug(
+        "hasty-line", ("line-stored",),
+        "a batch counts a line before its job is on disk",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  submitting_.emplace(id, promise);\n",
+          "  submitting_.emplace(id, promise);\n"
+          "  if (BUG && job->batch != 0) promise.deliver(JobSubmitted{job, std::nullopt, false});\n"),),
+    ),
+    Bug(
+        "gate-open", ("batch-end",),
+        "a batch ends at its first refused line although a line behind it was accepted",
+        "src/http/api/batch_tally.cpp",
+        (("    if (taken == 0 && line.outcome == Outcome::refused) {\n",
+          "    if ((taken == 0 || BUG) && line.outcome == Outcome::refused) {\n"),),
+    ),
+    Bug(
+        "turned-away-silently", ("batch-end",),
+        "a line with a used key that finds no room ends its batch without a word",
+        "cells/model/submission.cpp",
+        (("  request.idempotency ? request.gate->hold(refusal) : request.gate->close();\n",
+          "  request.idempotency && !BUG ? request.gate->hold(refusal) : request.gate->close();\n"),),
+    ),
+    Bug(
+        "scheduled-uncounted", ("batch-counts",),
+        "a batch does not count its jobs that are not due yet",
+        "src/store/memory_jobs.cpp",
+        (("  if (auto* batch = touch_batch(job->batch)) add_job(*batch, *job);\n",
+          "  if (auto* batch = BUG && job->state == JobState::scheduled ? nullptr\n"
+          "                                                             : touch_batch(job->batch)) {\n"
+          "    add_job(*batch, *job);\n  }\n"),),
+    ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
         "lost-checkpoint", ("checkpoint",),
@@ -666,7 +707,7 @@ BUGS = (
     ),
     # --- Idempotency keys ------------------------------------------------------------------------
     Bug(
-        "forgotten-key", ("one-job-per-key",),
+        "forgotten-key", ("one-job-per-key", "line-once"),
         "the store forgets the key of a job when the job ends",
         "src/store/memory_jobs.cpp",
         (("  if (stored.job) remove_from_indexes(stored);\n",

@@ -55,7 +55,7 @@ ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan
 
 Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
                const Configuration& configuration, std::uint64_t incarnation, SteadyTime start,
-               const std::shared_ptr<Workers>& workers)
+               const std::shared_ptr<Workers>& workers, const std::shared_ptr<Producers>& producers)
     : world_(world),
       system_(configure(config_)),
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
@@ -65,7 +65,8 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
-  store_ = options.store.address();
+  const JobStore store = options.store;
+  store_ = store.address();
   options.wall_clock = [world] { return world->now_wall; };
   options.routing = routing;
   for (const auto& name : configuration.services) {
@@ -91,6 +92,12 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   client_ = spawn_client(system_, world, dispatcher, retention, plan.batches.listed_cells_max,
                          client_state_);
   if (workers) workers_ = spawn_workers(system_, world, dispatcher, workers, client_state_);
+  if (producers) {
+    const auto reader = celld::store::spawn_memory_reader(system_, world->disk);
+    reader_ = reader.address();
+    producers_ =
+        spawn_producers(system_, world, {dispatcher, reader, store}, producers, client_state_);
+  }
 }
 
 Daemon::~Daemon() {
@@ -104,6 +111,8 @@ Daemon::~Daemon() {
     kill_first(dispatcher_);
     kill_first(client_.address());
     if (workers_) kill_first(workers_.address());
+    if (producers_) kill_first(producers_.address());
+    kill_first(reader_);
     for (const auto& [role, actors] : world_->actors) {
       for (const auto& actor : actors) kill_first(actor.address);
     }
@@ -126,6 +135,14 @@ void Daemon::audit() {
 
 void Daemon::stop_workers() {
   if (workers_) caf::anon_send(workers_, WorkersStop{});
+}
+
+void Daemon::stop_producers() {
+  if (producers_) caf::anon_send(producers_, ProducersStop{});
+}
+
+void Daemon::end_batches() {
+  if (producers_) caf::anon_send(producers_, EndBatches{});
 }
 
 caf::actor_system_config& Daemon::configure(caf::actor_system_config& config) {

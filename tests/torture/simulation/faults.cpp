@@ -27,7 +27,9 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "starvation",
                                                              "outside",
                                                              "silent-worker",
-                                                             "stale-report"};
+                                                             "stale-report",
+                                                             "batches",
+                                                             "broken-batch"};
 
 }  // namespace
 

@@ -39,8 +39,10 @@ enum class Fault : std::uint8_t {
   outside,           ///< Workers outside the daemon lease the jobs of some services.
   silent_worker,     ///< A worker outside stalls, vanishes, or hangs up before its answer.
   stale_report,      ///< A worker outside repeats reports, changes them, or makes up leases.
+  batches,           ///< Clients send batches.
+  broken_batch,      ///< The connection of a batch breaks, or its answer is lost.
 };
-inline constexpr std::size_t fault_count = 23;
+inline constexpr std::size_t fault_count = 25;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

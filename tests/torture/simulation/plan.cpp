@@ -13,6 +13,9 @@ constexpr std::uint64_t entities_many = 40;  ///< Enough for more runnable jobs 
 constexpr std::uint64_t crowd_rarity = 25;
 constexpr std::uint64_t outside_rarity = 3;
 constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
+constexpr std::uint64_t batches_rarity = 4;
+constexpr std::uint64_t producers_max = 3;
+constexpr std::uint64_t lines_max = 25;
 
 /// Longer than any run, so that an actor that relies on the go-ahead tick stalls.
 constexpr milliseconds go_ahead_never = std::chrono::hours{1};
@@ -54,6 +57,34 @@ void draw_workers(Plan& plan, Dice& dice) {
     if (i > 0 && dice.one_in(4)) worker.customer = customers[dice.below(plan.customers)];
     worker.leases_max = dice.one_in(2) ? 1 : 1 + dice.below(4);
     plan.workers.push_back(std::move(worker));
+  }
+}
+
+/// Two lines of all batches are never alike.
+ProducerPlan draw_producer(const Plan& plan, std::size_t number, Dice& dice) {
+  ProducerPlan producer;
+  producer.has_keys = !dice.one_in(4);
+  const std::uint64_t count = 1 + dice.below(lines_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    JobRequest line = draw_request(plan, dice, WallTime{});
+    const std::string name = std::to_string(number) + "." + std::to_string(i);
+    line.expires_at.reset();
+    line.spec.parameters = "{\"line\":\"" + name + "\"}";
+    line.idempotency.reset();
+    if (producer.has_keys) line.idempotency = Idempotency{"line " + name, name};
+    producer.lines.push_back(std::move(line));
+    if (dice.one_in(15)) producer.broken.insert(i);
+  }
+  return producer;
+}
+
+/// One seed in four has batches.
+void draw_producers(Plan& plan, Dice& dice) {
+  if (!dice.one_in(batches_rarity)) plan.without.insert(Fault::batches);
+  if (dice.one_in(3)) plan.without.insert(Fault::broken_batch);
+  const std::uint64_t count = 1 + dice.below(producers_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    plan.producers.push_back(draw_producer(plan, i, dice));
   }
 }
 
@@ -105,7 +136,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 
 }  // namespace
 
-Plan draw_plan(Dice& dice, Dice& outside, const Caps& caps) {
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -126,9 +157,11 @@ Plan draw_plan(Dice& dice, Dice& outside, const Caps& caps) {
   plan.batches = draw_batches(dice);
   if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
   draw_workers(plan, outside);
+  draw_producers(plan, batches);
 
   plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
+  if (plan.without.contains(Fault::batches)) plan.producers.clear();
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
   plan.jobs = std::min(plan.jobs, caps.jobs_max);
   plan.fault_events = std::min(plan.fault_events, caps.fault_events_max);

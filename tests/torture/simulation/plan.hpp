@@ -46,6 +46,13 @@ struct WorkerPlan {
   std::size_t leases_max = 1;             ///< That it asks for at once.
 };
 
+/// A client that sends a batch.
+struct ProducerPlan {
+  std::vector<JobRequest> lines;
+  std::set<std::size_t> broken;  ///< Lines that the API cannot read.
+  bool has_keys = false;         ///< Each line has an idempotency key.
+};
+
 struct Plan {
   std::set<Fault> without;  ///< Faults that do not happen in this run.
   std::uint64_t jobs = 0;
@@ -67,10 +74,12 @@ struct Plan {
   std::map<std::string, milliseconds> call_times;
   std::set<std::string> pulled;     ///< Services that workers outside serve; reloads change them.
   std::vector<WorkerPlan> workers;  ///< Outside the daemon.
+  std::vector<ProducerPlan> producers;
 };
 
-/// `outside` decides about workers outside alone, so that seeds without them keep their course.
-Plan draw_plan(Dice& dice, Dice& outside, const Caps& caps);
+/// `outside` and `batches` decide about workers outside and about batches alone, so that seeds
+/// without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

@@ -44,6 +44,20 @@ Fault draw_moment(Dice& dice) {
   return Fault::crash;
 }
 
+std::shared_ptr<Producers> producers_of(const Plan& plan) {
+  auto producers = std::make_shared<Producers>();
+  for (const auto& planned : plan.producers) {
+    Producer producer;
+    producer.name = "producer " + std::to_string(producers->each.size());
+    producer.has_keys = planned.has_keys;
+    for (std::size_t i = 0; i < planned.lines.size(); ++i) {
+      producer.lines.push_back({planned.lines[i], !planned.broken.contains(i)});
+    }
+    producers->each.push_back(std::move(producer));
+  }
+  return producers;
+}
+
 /// Drives one run.
 class Driver {
  public:
@@ -54,11 +68,13 @@ class Driver {
         clockwork_(world_) {
     Dice dice{seed_of(seed, Stream::plan)};
     Dice outside{~seed_of(seed, Stream::plan)};
-    plan_ = draw_plan(dice, outside, caps);
+    Dice batches{~seed_of(seed, Stream::workload)};
+    plan_ = draw_plan(dice, outside, batches, caps);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
       for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
     }
+    if (!plan_.producers.empty()) producers_ = producers_of(plan_);
     configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
     world_->settle = plan_.settle;
@@ -94,7 +110,8 @@ class Driver {
   bool jobs_left() const { return submitted_ < plan_.jobs; }
 
   void start_daemon() {
-    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady(), workers_);
+    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady(), workers_,
+                    producers_);
     clockwork_.update_time(*daemon_);
     daemon_->audit();
     over_in_.reset();
@@ -122,6 +139,7 @@ class Driver {
     world_->gentle = true;
     world_->commit_fails = world_->operation_fails = false;
     if (is_ending()) restart();
+    daemon_->stop_producers();
     await_reload();
     reload(full_configuration(plan_));
     await_reload();
@@ -317,6 +335,7 @@ class Driver {
     const milliseconds grace{faults_.below(3000)};
     world_->note("shut down for " + std::to_string(grace.count()) + " ms");
     const SteadyTime latest = clockwork_.steady() + grace + shutdown_allowance;
+    daemon_->end_batches();
     daemon_->send_client(ClientShutDown{grace});
     stopping_ = true;
     const auto incarnation = incarnation_;
@@ -383,7 +402,8 @@ class Driver {
   Plan plan_;
   Configuration configuration_;
   Configuration reloading_;
-  std::shared_ptr<Workers> workers_;  ///< Null: there are none.
+  std::shared_ptr<Workers> workers_;      ///< Null: there are none.
+  std::shared_ptr<Producers> producers_;  ///< The same.
   std::optional<Daemon> daemon_;
   bool stopping_ = false;
   std::optional<std::int64_t> over_in_;  ///< Steps until a failing daemon ends.

@@ -287,6 +287,7 @@ void World::daemon_crashed() {
   changes_pending_.clear();
   changed_at_.clear();
   pending_.clear();
+  batch_requests_.clear();
   disturbed_at_.clear();
   provider_killed_at_.clear();
   idle_since_.clear();
@@ -436,6 +437,7 @@ void World::check_all_ended() {
                    when(job));
     }
   }
+  check_batches();
   for (const auto& [cell, leases] : live_) {
     if (!leases.empty())
       violated(Check::lease_returned, to_string(cell) + " keeps a lease without a running job");

@@ -138,6 +138,19 @@ struct PendingRequest {
   std::set<CellKey> cells{};  ///< To which the routing may have sent it.
   std::set<std::uint64_t> jobs_limits{};  ///< Possible values of jobs_max of these cells.
   bool is_repeated = false;               ///< A job held the idempotency key of the same request.
+  BatchId batch = 0;
+};
+
+/// The answer to a batch, as its sender reads it.
+struct BatchReport {
+  BatchId id = 0;
+  SteadyTime asked{};
+  std::vector<std::string> lines;  ///< The parameters of each line that was sent.
+  std::uint64_t accepted = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t rejected_count = 0;
+  std::set<std::size_t> rejected;  ///< Counted from 1, as in the report.
+  std::optional<std::size_t> stopped_at{};
 };
 
 /// Outlives crashes of the simulated daemon. Like the whole simulation, it is single-threaded.
@@ -195,6 +208,11 @@ class World : public EngineProbe {
   /// The request was answered with an error: it may or may not have had an effect.
   void request_failed(std::uint64_t number);
   void has_shut_down();
+
+  // --- Reports of the clients that send batches ------------------------------------------------
+  /// Instead of submission_answered. `is_closed`: the batch takes no more lines.
+  void line_answered(std::uint64_t number, const JobSubmitted& answer, bool is_closed);
+  void batch_answered(const BatchReport& report);
 
   // --- Reports of the workers outside ----------------------------------------------------------
   void leases_asked(const RequestLeases& request);
@@ -310,6 +328,14 @@ class World : public EngineProbe {
   std::vector<const Routing*> possible_routings() const;
   std::size_t jobs_at_most(const CellKey& cell, SteadyTime since) const;
   std::size_t jobs_at_least(const CellKey& cell, SteadyTime since) const;
+  void submission_decided(const PendingRequest& request, const PendingRequest& reasons,
+                          const JobSubmitted& answer);
+  static void add_reasons(PendingRequest& batch, const PendingRequest& line);
+  void line_stored(const Job& job);
+  bool is_made(const std::string& line) const;
+  bool is_in_batch(const std::string& line, BatchId batch) const;
+  void check_batch_row(const BatchReport& report, bool is_certain);
+  void check_batches();
   void judge_refusal(const PendingRequest& request, const Refusal& refusal);
   void check_retry_after(const PendingRequest& request, const Refusal& refusal);
   void accepted(const PendingRequest& request, const Job& job, bool replayed);
@@ -402,6 +428,8 @@ class World : public EngineProbe {
   /// From (customer, key) to (job that holds the key, digest of its request).
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::map<std::uint64_t, PendingRequest> pending_;
+  std::map<BatchId, PendingRequest> batch_requests_;  ///< The reasons of all its lines together.
+  std::map<std::string, std::set<JobId>> line_jobs_;  ///< By parameters: jobs of batches.
   std::uint64_t requests_ = 0;
   std::uint64_t submissions_answered_ = 0;
   std::uint64_t submissions_refused_ = 0;

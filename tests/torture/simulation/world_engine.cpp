@@ -316,7 +316,10 @@ void World::committed(const JobPtr& before, const Job& after) {
   } else {
     not_before_.erase(after.id);
   }
-  if (!before) return check_routing(after);
+  if (!before) {
+    if (after.batch != 0) line_stored(after);
+    return check_routing(after);
+  }
   note_attempt_written(after);
   note_retry_written(*before, after);
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {

@@ -227,12 +227,19 @@ std::uint64_t World::submission_asked(const JobRequest& request) {
   PendingRequest pending;
   pending.spec = std::make_shared<const JobSpec>(request.spec);
   pending.idempotency = request.idempotency;
+  pending.batch = request.batch;
   pending.is_repeated = request.idempotency && digest_under(pending) == request.idempotency->digest;
   return add_request(std::move(pending));
 }
 
 void World::submission_answered(std::uint64_t number, const JobSubmitted& answer) {
   const PendingRequest request = finish_request(number);
+  submission_decided(request, request, answer);
+}
+
+/// `reasons`: why it may have been refused.
+void World::submission_decided(const PendingRequest& request, const PendingRequest& reasons,
+                               const JobSubmitted& answer) {
   submissions_answered_ += 1;
   if (!answer.job || answer.replayed) note_turned_away();
   if (answer.job) {
@@ -244,7 +251,7 @@ void World::submission_answered(std::uint64_t number, const JobSubmitted& answer
     violated(Check::refusal, "a submission is refused without a word");
     return;
   }
-  judge_refusal(request, *answer.refusal);
+  judge_refusal(reasons, *answer.refusal);
   submissions_refused_ += 1;
   if (request.is_repeated && digest_under(request) == request.idempotency->digest) {
     violated(Check::one_job_per_key,

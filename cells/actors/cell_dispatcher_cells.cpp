@@ -113,7 +113,8 @@ caf::result<ServicesListed> CellDispatcherActor::list_services(
   for (const auto& [name, service] : *services_) {
     if (only && *only != name) continue;
     if (!service.client) {  // Unless the lease desk has figures.
-      listing->listed.services.emplace(name, ServiceStatus{.leases = LeaseTraffic{}});
+      listing->listed.services.emplace(
+          name, ServiceStatus{.leases = LeaseTraffic{}, .protection = service.protection});
       continue;
     }
     listing->missing += 1;
@@ -130,7 +131,9 @@ caf::result<ServicesListed> CellDispatcherActor::list_services(
           [listing, counted](const LeasesDescribed& described) {
             for (const auto& [name, status] : described.services) {
               const auto found = listing->listed.services.find(name);
-              if (found != listing->listed.services.end()) found->second = status;
+              if (found == listing->listed.services.end() || !found->second.leases) continue;
+              const auto protection = std::exchange(found->second, status).protection;
+              found->second.protection = protection;
             }
             counted();
           },

@@ -13,8 +13,7 @@ void PermitDesk::clear() {
   cells_.clear();
 }
 
-// --- What changes the number of permits
-// ------------------------------------------------------------
+// --- What changes the number of permits ----------------------------------------------------------
 
 void PermitDesk::change(const Protection& protection, const std::vector<Lease>& calling) {
   const bool was_protected = guard_.protects();
@@ -36,6 +35,12 @@ void PermitDesk::over(const PermitOver& message) {
   hand_out();
 }
 
+void PermitDesk::call_began(const Lease& lease) {
+  if (!guard_.protects() || guard_.has(lease)) return;
+  guard_.count(lease);
+  without_permit_.insert(lease);
+}
+
 void PermitDesk::call_ended(const Lease& lease) {
   if (without_permit_.erase(lease) == 0) return;
   guard_.release(lease);
@@ -53,8 +58,7 @@ void PermitDesk::tick(SteadyTime armed) {
   hand_out();
 }
 
-// --- What changes the demand
-// -----------------------------------------------------------------------
+// --- What changes the demand ---------------------------------------------------------------------
 
 void PermitDesk::filled(const LaneFilled& message) {
   cells_[message.key] = message.cell;
@@ -80,8 +84,7 @@ void PermitDesk::offered(const SlotOffered& message) {
   hand_out();
 }
 
-// --- Handing out
-// -----------------------------------------------------------------------------------
+// --- Handing out ---------------------------------------------------------------------------------
 
 void PermitDesk::hand_out() {
   if (!asking_) {
@@ -144,8 +147,7 @@ void PermitDesk::arm() {
   owner_.delayed_send(&owner_, *at - now, Tick{*at});
 }
 
-// --- Reporting
-// -------------------------------------------------------------------------------------
+// --- Reporting -----------------------------------------------------------------------------------
 
 void PermitDesk::describe(ServiceStatus& status) const {
   const Now now = clocks_();

@@ -31,7 +31,9 @@ class PermitDesk {
   void emptied(const CellKey& cell);
   void offered(const SlotOffered& message);
   void over(const PermitOver& message);
-  /// The call of a lease has ended.
+  /// The call of a lease begins, or has ended. A dispatcher that does not know yet that the service
+  /// is protected begins calls without a permit; these count, too.
+  void call_began(const Lease& lease);
   void call_ended(const Lease& lease);
   /// Closes the circuit, and ends a pause.
   void reset();
@@ -64,7 +66,7 @@ class PermitDesk {
   std::optional<LeaseMatching::Request> offer_;
   bool asking_ = false;  ///< A cell has been asked, and has not answered.
   std::uint64_t last_request_ = 0;
-  std::set<Lease> without_permit_;  ///< Calls that began before the service was protected.
+  std::set<Lease> without_permit_;  ///< Calls that began without one.
   std::optional<SteadyTime> armed_;
 };
 

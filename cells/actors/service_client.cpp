@@ -118,6 +118,7 @@ class ServiceClientActor : public ServiceClient::base {
     const auto provider = providers_.begin();
     provider->calls += 1;
     calls_.emplace(lease, Call{provider, promise});
+    permits_.call_began(lease);
     request(provider->handle, caf::infinite, std::move(message))
         .then(
             [this](CallEnded& ended) {

@@ -24,7 +24,6 @@ void ServiceGuard::change(const Protection& protection) {
   }
   if (!protection.circuit) {
     circuit_.reset();
-    paused_until_.reset();
   } else if (circuit_) {
     circuit_->change(*protection.circuit);
   } else {
@@ -32,6 +31,7 @@ void ServiceGuard::change(const Protection& protection) {
   }
   protection_ = protection;
   if (protects()) return;
+  paused_until_.reset();
   out_.clear();
   probes_.clear();
 }
@@ -65,10 +65,11 @@ void ServiceGuard::take(const Lease& lease, bool is_probe, SteadyTime now) {
 }
 
 void ServiceGuard::ended(const Lease& lease, const ProviderSign& sign, const Now& now) {
-  if (!circuit_ || !out_.contains(lease)) return;
-  circuit_->ended(sign.call, probes_.contains(lease), sign.what, now);
+  if (!out_.contains(lease)) return;
+  if (circuit_) circuit_->ended(sign.call, probes_.contains(lease), sign.what, now);
   if (!sign.pause) return;
-  const auto until = now.steady + std::min(*sign.pause, protection_.circuit->hold_max);
+  const auto longest = protection_.circuit.value_or(CircuitPolicy{}).hold_max;
+  const auto until = now.steady + std::min(*sign.pause, longest);
   paused_until_ = std::max(paused_until_.value_or(until), until);
 }
 

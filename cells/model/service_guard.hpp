@@ -39,8 +39,9 @@ class ServiceGuard {
   bool probes(SteadyTime now) const;
   /// The lease has a permit.
   void take(const Lease& lease, bool is_probe, SteadyTime now);
-  /// A call that began without a permit, before the service was protected, counts as one.
+  /// A call that began without a permit counts as one that has a permit.
   void count(const Lease& lease) { out_.insert(lease); }
+  bool has(const Lease& lease) const { return out_.contains(lease); }
   /// The attempt of the lease is over. A lease without a permit is ignored.
   void release(const Lease& lease) {
     out_.erase(lease);

@@ -448,7 +448,8 @@ class RunningDaemon final : public Daemon {
   }
 
   cells::ServiceEntry entry_of(const config::Service& service) {
-    if (!service.settings->kind().makes_calls()) return {nullptr, service.settle, service.protection};
+    if (!service.settings->kind().makes_calls())
+      return {nullptr, service.settle, service.protection};
     return {
         [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
         service.settle, service.protection};

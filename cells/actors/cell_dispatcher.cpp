@@ -87,8 +87,19 @@ void CellDispatcherActor::begin() {
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
+    limit_leases();
     find_misplaced(all_backlogs());
   });
+}
+
+void CellDispatcherActor::limit_leases() {
+  ChangeLimits change;
+  for (const auto& [name, service] : *services_) {
+    if (!service.client && service.protection.is_any()) {
+      change.services.emplace(name, service.protection.limits);
+    }
+  }
+  send(context_->desk, std::move(change));
 }
 
 ListBacklogs CellDispatcherActor::all_backlogs() const {

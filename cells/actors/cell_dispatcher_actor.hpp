@@ -48,6 +48,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   template <class Reply, class Ask, class Then>
   void ask_first(Ask ask, Then then);
   void begin();
+  void limit_leases();
   ListBacklogs all_backlogs() const;
   std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
   void find_misplaced(const ListBacklogs& ask);

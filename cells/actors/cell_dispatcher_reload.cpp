@@ -209,6 +209,7 @@ void CellDispatcherActor::change_services() {
     }
   }
   services_ = std::move(services);
+  limit_leases();
   caf::anon_send(options_.store, ReleaseHolds{});
 }
 

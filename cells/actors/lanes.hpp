@@ -103,6 +103,11 @@ struct LeasesListed {
   bool more = false;  ///< Others follow.
 };
 
+/// From now on, these pull services have limits, and no others.
+struct ChangeLimits {
+  std::map<std::string, ServiceLimits> services;
+};
+
 /// Report the status of the pull services that have granted a lease, or are asked for one.
 struct DescribeLeases {};
 struct LeasesDescribed {
@@ -186,6 +191,7 @@ CELLS_MESSAGE(FindLease)
 CELLS_MESSAGE(LeaseFound)
 CELLS_MESSAGE(ListLeases)
 CELLS_MESSAGE(LeasesListed)
+CELLS_MESSAGE(ChangeLimits)
 CELLS_MESSAGE(DescribeLeases)
 CELLS_MESSAGE(LeasesDescribed)
 CELLS_MESSAGE(GrantLeases)

@@ -576,7 +576,11 @@ using LeaseDesk = caf::typed_actor<
     caf::replies_to<DescribeLeases>::with<LeasesDescribed>,
     /// From a dispatcher.
     caf::reacts_to<LaneFilled>, caf::reacts_to<LaneEmptied>, caf::reacts_to<SlotOffered>,
-    caf::reacts_to<LeaseKept>, caf::reacts_to<LeaseOver>>;
+    caf::reacts_to<LeaseKept>, caf::reacts_to<LeaseOver>,
+    /// Holds from the next lease on.
+    caf::reacts_to<ChangeLimits>,
+    /// Matches the requests that waited for a limit.
+    caf::reacts_to<Tick>>;
 
 /// Knows the routing, starts cells, and routes each job to its cell. One per daemon.
 using CellDispatcher = caf::typed_actor<

@@ -19,9 +19,9 @@ struct ServiceLimits {
 };
 
 struct CircuitPolicy {
-  std::uint32_t failures = 5;     ///< In a row, after which the circuit opens.
-  milliseconds window{30'000};    ///< They count only if they lie within this time.
-  milliseconds open{10'000};      ///< How long it then lets no call begin.
+  std::uint32_t failures = 5;   ///< In a row, after which the circuit opens.
+  milliseconds window{30'000};  ///< They count only if they lie within this time.
+  milliseconds open{10'000};    ///< How long it then lets no call begin.
   /// The longest pause that a provider may ask for; that of this default without a circuit breaker.
   milliseconds hold_max{60'000};
 

@@ -113,8 +113,8 @@ struct LeaseMetrics {
 
 /// The metric families that describe each protected service.
 struct ProtectionMetrics {
-  MetricFamily calls =
-      gauges("celld_service_calls", "Calls in flight, by service with limits or a circuit breaker.");
+  MetricFamily calls = gauges("celld_service_calls",
+                              "Calls in flight, by service with limits or a circuit breaker.");
   MetricFamily waiting = gauges("celld_service_jobs_waiting",
                                 "Jobs in memory that wait for a permit to call the service.");
   MetricFamily blocked =
@@ -174,10 +174,10 @@ std::vector<MetricFamily> cell_families(const CellSurvey& survey,
   for (const auto& [service, status] : survey.pull_services) leases.fill(service, status);
   ProtectionMetrics protection;
   for (const auto& [service, status] : survey.protected_services) protection.fill(service, status);
-  return {std::move(state.jobs),         std::move(state.jobs_max),  std::move(state.oldest),
-          std::move(state.workers),      std::move(state.target),    cells_by_state(survey),
-          std::move(events.submissions), std::move(events.refusals), std::move(events.finished),
-          std::move(events.expiries),    std::move(leases.out),      std::move(leases.waiting),
+  return {std::move(state.jobs),         std::move(state.jobs_max),   std::move(state.oldest),
+          std::move(state.workers),      std::move(state.target),     cells_by_state(survey),
+          std::move(events.submissions), std::move(events.refusals),  std::move(events.finished),
+          std::move(events.expiries),    std::move(leases.out),       std::move(leases.waiting),
           std::move(leases.granted),     std::move(protection.calls), std::move(protection.waiting),
           std::move(protection.blocked)};
 }

@@ -133,9 +133,7 @@ class GatewayActor : public Gateway::base {
         [this](const PutPool& order) { put_pool(order); },
         [this](const PostCellState& order) { post_cell_state(order); },
         [this](const GetServices& order) { get_services(order); },
-        [this](const GetService& order) {
-          ask_service(cells::ListServices{order.service}, order);
-        },
+        [this](const GetService& order) { ask_service(cells::ListServices{order.service}, order); },
         [this](const PostServiceReset& order) {
           ask_service(cells::ResetService{order.service}, order);
         },

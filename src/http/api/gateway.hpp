@@ -141,7 +141,8 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
     caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
-    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<CheckWaiters>,
+    caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

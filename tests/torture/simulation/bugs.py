@@ -235,7 +235,7 @@ BUGS = (
     Bug(
         "slot-withheld", ("idle-worker",),
         "a slot that no worker outside takes stays reserved",
-        "cells/actors/job_dispatcher_leases.cpp",
+        "cells/actors/job_dispatcher_lanes.cpp",
         (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
     ),
     Bug(
@@ -260,7 +260,7 @@ BUGS = (
     Bug(
         "unseen-change", ("idle-worker",),
         "a job that moves to another lane while a fetch for that lane is under way is forgotten",
-        "cells/actors/job_dispatcher_leases.cpp",
+        "cells/actors/job_dispatcher_lanes.cpp",
         (("  moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n",
           "  if (!BUG) moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n"),),
     ),
@@ -341,9 +341,9 @@ BUGS = (
         "one-attempt-more", ("attempts-max",),
         "a job that may have four attempts has five",
         "cells/model/job_machine.cpp",
-        (("  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;\n",
+        (("  const bool last = counted(end) && attempts >= job.spec->max_attempts;\n",
           "  const bool more = BUG && job.spec->max_attempts == 4;\n"
-          "  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts + (more ? "
+          "  const bool last = counted(end) && attempts >= job.spec->max_attempts + (more ? "
           "1 : 0);\n"),),
     ),
     Bug(
@@ -373,8 +373,8 @@ BUGS = (
         "a success with properties is treated as an invalid answer if its job was cancelled before "
         "and reopened",
         "cells/actors/job_dispatcher.cpp",
-        (("  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n",
-          "  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n"
+        (("  end.report = report;\n",
+          "  end.report = report;\n"
           "  if (BUG && live.job->steps[live.job->step].attempts > 2 &&\n"
           "      end.kind == AttemptEnd::Kind::succeeded) {\n"
           "    end.kind = AttemptEnd::Kind::retryable;\n"
@@ -409,8 +409,8 @@ BUGS = (
         "hasty-start", ("early-start",),
         "a job with a delay starts 10 ms too early",
         "cells/actors/job_dispatcher_time.cpp",
-        (("AdvanceDue{key_, at.wall, place, limit})\n",
-          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, limit})\n"),),
+        (("AdvanceDue{key_, at.wall, place, limit, durability()})\n",
+          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, limit, durability()})\n"),),
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -628,10 +628,10 @@ BUGS = (
         "come-back-never", ("retry-after",),
         "a full queue answers with a Retry-After of an hour",
         "cells/model/admission.cpp",
-        (("  const double wait_s = finished_per_s > 0 ? surplus / finished_per_s : "
+        (("  const double wait_s = finished_per_s > 0 ? jobs / finished_per_s : "
           "retry_after_unknown_s;\n",
           "  const double wait_s = BUG ? retry_after_max_s\n"
-          "                        : finished_per_s > 0 ? surplus / finished_per_s : "
+          "                        : finished_per_s > 0 ? jobs / finished_per_s : "
           "retry_after_unknown_s;\n"),),
     ),
     Bug(

@@ -116,15 +116,17 @@ bool reports_failure(AttemptEnd::Kind kind) {
          kind == Kind::unknown;
 }
 
-bool counted(AttemptEnd::Kind kind) {
+bool counted(const AttemptEnd& end) {
   using Kind = AttemptEnd::Kind;
-  return kind != Kind::throttled && kind != Kind::interrupted && kind != Kind::handed_back;
+  if (end.is_probe && (end.kind == Kind::retryable || end.kind == Kind::unknown)) return false;
+  return end.kind != Kind::throttled && end.kind != Kind::interrupted &&
+         end.kind != Kind::handed_back;
 }
 
 void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
-  if (counted(end.kind)) job.interruptions = 0;
+  if (counted(end)) job.interruptions = 0;
   const std::uint32_t attempts = job.steps[job.step].attempts;
-  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;
+  const bool last = counted(end) && attempts >= job.spec->max_attempts;
   if (last || end.kind == AttemptEnd::Kind::rejected) {
     fail_step(job, end, now);
     return;
@@ -233,7 +235,7 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
     end.message = "the properties of the job would exceed 256 KiB";
   }
   Step& step = next.steps[next.step];
-  if (!counted(end.kind)) step.attempts -= 1;
+  if (!counted(end)) step.attempts -= 1;
   step.worker.clear();
   step.report = end.report;
 

@@ -52,6 +52,7 @@ struct AttemptEnd {
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;
   std::optional<StepReport> report;  ///< Set if a worker outside reported the end.
+  bool is_probe = false;             ///< If it failed, it is not counted.
 };
 
 /// The job, running under `lease`. It must be queued or retrying, and have a step left. `worker` is

@@ -91,7 +91,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   struct Out {
     LeaseOut lease;
     CellKey key;
-    Cell cell;
+    LaneHolder cell;
   };
 
   static const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
@@ -128,7 +128,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   void send_ask(const std::string& service, const LeaseMatching::Ask& ask) {
     const Request& waiting = requests_.at(ask.request);
     const RequestLeases& asked = waiting.asked;
-    const Cell cell = cells_.at(ask.cell);
+    const LaneHolder cell = cells_.at(ask.cell);
     count_asked(service, ask.count);
     request(cell, caf::infinite,
             GrantLeases{service, asked.worker, asked.customer, ask.count,
@@ -142,7 +142,7 @@ class LeaseDeskActor : public LeaseDesk::base {
               });
   }
 
-  void answered(const std::string& service, const LeaseMatching::Ask& ask, const Cell& cell,
+  void answered(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell,
                 const GrantAnswered& answer) {
     auto& [asked, promise, got, bytes] = requests_.at(ask.request);
     traffic_[service].granted += answer.leases.size();
@@ -367,7 +367,7 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   std::map<std::string, LeaseMatching> matchings_;  ///< By service.
   std::map<std::uint64_t, Request> requests_;
-  std::map<CellKey, Cell> cells_;           ///< Those that a matching remembers.
+  std::map<CellKey, LaneHolder> cells_;     ///< Those that a matching remembers.
   std::map<std::string, Traffic> traffic_;  ///< By service, of all that have leased a job.
   std::map<std::string, Limited> limited_;
   std::map<Lease, Out> out_;

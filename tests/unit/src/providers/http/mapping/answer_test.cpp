@@ -51,7 +51,7 @@ TEST_CASE("without rules, a status means what it means without a mapping") {
   CHECK(failure(nothing, 404).kind == Kind::rejected);
   CHECK(failure(nothing, 503, "", "7").retry_after == cells::milliseconds(7000));
   CHECK(failure(nothing, 429).kind == Kind::throttled);
-  CHECK(failure(nothing, 401).kind == Kind::retryable);
+  CHECK(failure(nothing, 401).kind == Kind::unauthorized);
   CHECK(failure(nothing, 302).code == "invalid_response");
   CHECK(failure(nothing, 400, R"({"code": "too-bad", "detail": "no"})").code == "too-bad");
 }

@@ -163,6 +163,9 @@ TEST_CASE("a failure says what the answer says") {
   CHECK(failure(rules, 400, R"({"errors": [{"code": "a b", "text": " "}]})").code ==
         "provider_rejected");
   CHECK(failure(rules, 400, "<html>").message == "dns refused the request with HTTP status 400.");
+  const auto elsewhere = failure(rules, 400, R"({"code": "no", "message": "not here"})");
+  CHECK(elsewhere.code == "provider_rejected");
+  CHECK(elsewhere.message == "dns refused the request with HTTP status 400.");
 }
 
 TEST_CASE("an end without an answer is not for the mapping to read") {

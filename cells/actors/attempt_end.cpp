@@ -18,6 +18,8 @@ AttemptEnd::Kind kind_of(CallOutcome::Kind kind, bool has_circuit) {
       return AttemptEnd::Kind::throttled;
     case CallOutcome::Kind::unauthorized:
       return has_circuit ? AttemptEnd::Kind::throttled : AttemptEnd::Kind::retryable;
+    case CallOutcome::Kind::pending:
+      return AttemptEnd::Kind::pending;
     case CallOutcome::Kind::unknown:
     case CallOutcome::Kind::aborted:
       break;
@@ -79,6 +81,7 @@ AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spe
   end.properties = std::move(outcome.properties);
   end.messages = std::move(outcome.messages);
   end.retry_after = outcome.retry_after;
+  end.operation = std::move(outcome.operation);
   return end;
 }
 
@@ -87,6 +90,7 @@ ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause) {
   switch (outcome.kind) {
     case CallOutcome::Kind::succeeded:
     case CallOutcome::Kind::rejected:
+    case CallOutcome::Kind::pending:
       sign.call = CallSign::alive;
       return sign;
     case CallOutcome::Kind::unauthorized:

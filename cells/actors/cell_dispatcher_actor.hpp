@@ -80,7 +80,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   // Jobs.
   caf::result<JobSubmitted> submit(SubmitJob& message);
   void refuse_unless_held(const FindKeyHolder& question, std::optional<Refusal> refusal,
-                          std::uint64_t owed);
+                          const std::shared_ptr<BatchGate>& gate, std::uint64_t owed);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_between_cells(const JobPtr& job);
   caf::result<ReopenAnswered> reopen_job(ReopenJob& message);

@@ -18,15 +18,15 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
   if (message.only_replay) {
     auto promise = make_response_promise<JobSubmitted>();
-    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt,
+    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt, nullptr,
                        owed_.add(promise));
     return promise;
   }
   if (is_undecided(spec)) return ask_when_decided<JobSubmitted>(std::move(message));
-  const auto& gate = message.request.gate;
+  const auto gate = message.request.gate;
   if (gate && gate->is_closed()) return JobSubmitted{};
   auto target = enter_cell(spec.customer, spec.product);
-  if (gate && target.refusal && is_temporary(target.refusal->kind)) gate->close();
+  if (target.refusal) close_gate(message.request, *target.refusal);
   if (!target.refusal && !takes_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }
@@ -41,12 +41,12 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const auto owed = owed_.add(promise);
   const FindKeyHolder question{spec.customer, *message.request.idempotency};
   if (target.refusal) {
-    refuse_unless_held(question, std::move(target.refusal), owed);
+    refuse_unless_held(question, std::move(target.refusal), gate, owed);
     return promise;
   }
-  put(*target.entry, std::move(message), owed, [this, question, owed](JobSubmitted& answer) {
+  put(*target.entry, std::move(message), owed, [this, question, gate, owed](JobSubmitted& answer) {
     if (answer.refusal) {
-      refuse_unless_held(question, std::move(answer.refusal), owed);
+      refuse_unless_held(question, std::move(answer.refusal), gate, owed);
     } else {
       owed_.deliver(owed, std::move(answer));
     }
@@ -54,12 +54,18 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-/// Without a refusal, the sender only asked for a replay, and refuses the job itself.
+/// Without a refusal, the sender only asked for a replay, and refuses the job itself. The gate of a
+/// batch, if there is one, was held for the refusal.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
-                                             std::optional<Refusal> refusal, std::uint64_t owed) {
+                                             std::optional<Refusal> refusal,
+                                             const std::shared_ptr<BatchGate>& gate,
+                                             std::uint64_t owed) {
+  const bool is_gate_held = gate && refusal && is_temporary(refusal->kind);
   request(options_.store, caf::infinite, question)
       .then(
-          [this, owed, refusal = std::move(refusal)](KeyHolder& holder) mutable {
+          [this, owed, gate, is_gate_held,
+           refusal = std::move(refusal)](KeyHolder& holder) mutable {
+            if (is_gate_held) holder.job ? gate->release() : gate->close();
             if (holder.job && holder.same_request) {
               owed_.deliver(owed, JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {

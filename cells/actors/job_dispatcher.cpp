@@ -197,6 +197,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
       break;
     }
   }
+  seek_wanted();
   settle_lanes();
   fetch();
 }
@@ -362,7 +363,6 @@ void JobDispatcherActor::offer(const JobPtr& job) {
     report_left(*job);
   } else if (!in_hand(job->id)) {
     queue_of(job->lane).offer(job);
-    seek_wanted(*job);
   }
 }
 

@@ -122,8 +122,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::string lane_of(const Job& job) const;
   DispatchQueue& queue_of(const std::string& lane);
   Lane& lane(const std::string& name);
-  static void expect_more(Lane& lane);
-  void seek_wanted(const Job& job);
+  void seek_wanted();
   void remove_from_queue(const Job& job);
   void change_lane(const JobPtr& job);
   void refresh_lanes();

@@ -45,27 +45,6 @@ JobDispatcherActor::Lane& JobDispatcherActor::lane(const std::string& name) {
   return lanes_.try_emplace(name, context_->options.window, kind_of(name)).first->second;
 }
 
-/// The store may have jobs for the lane that were never offered. The window may be full of jobs
-/// that no waiting worker may have.
-void JobDispatcherActor::expect_more(Lane& lane) {
-  lane.queue.expect_more();
-  for (const auto& customer : lane.wanted) {
-    if (customer != anybody) lane.queue.expect_more_of(customer);
-  }
-}
-
-/// The job has become runnable: fetches it if a worker waits for the jobs of its customer alone and
-/// the window had no room for it.
-void JobDispatcherActor::seek_wanted(const Job& job) {
-  const auto found = lanes_.find(job.lane);
-  if (found == lanes_.end()) return;
-  auto& queue = found->second.queue;
-  const auto& customer = job.spec->customer;
-  if (found->second.wanted.contains(customer) && !queue.has(customer)) {
-    queue.expect_more_of(customer);
-  }
-}
-
 void JobDispatcherActor::remove_from_queue(const Job& job) {
   if (job.lane.empty()) {
     queue_.remove(job);
@@ -79,17 +58,16 @@ void JobDispatcherActor::change_lane(const JobPtr& job) {
   auto moved = std::make_shared<Job>(*job);
   moved->lane = lane_of(*job);
   send(store(), ChangeLane{job->id, moved->lane});
-  // A fetch that is under way does not see the change.
-  moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));
+  queue_of(moved->lane).expect_more();  // A fetch that is under way does not see the change.
   offer(std::move(moved));
 }
 
 /// The store may have jobs in lanes that this actor does not know.
 void JobDispatcherActor::refresh_lanes() {
-  request(store(), caf::infinite, LoadCell{key_})
+  request(store(), caf::infinite, LoadCell{key_, durability()})
       .then(
           [this](const CellLoaded& loaded) {
-            for (const auto& name : loaded.lanes) expect_more(lane(name));
+            for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
             dispatch(now());
           },
           [](const caf::error&) {});
@@ -129,6 +107,16 @@ void JobDispatcherActor::empty_foreign_lanes() {
       lane.queue.ended(job->spec->customer, microseconds{0});
       if (!in_hand(job->id)) change_lane(job);
     }
+  }
+}
+
+/// A slot is free: a worker that waits for the jobs of one customer alone takes it, even if a
+/// window is full of the jobs of others.
+void JobDispatcherActor::seek_wanted() {
+  if (!may_start() || !has_free_slot()) return;
+  for (auto& [name, lane] : lanes_) {
+    if (lane.queue.empty() || lane.wanted.contains(anybody)) continue;
+    for (const auto& customer : lane.wanted) lane.queue.seek(customer);
   }
 }
 

@@ -19,7 +19,7 @@ void JobDispatcherActor::change_terms(ConfigureCell& message) {
   if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
   idle_reported_ = false;
   queue_.expect_more();
-  for (auto& [name, lane] : lanes_) expect_more(lane);
+  for (auto& [name, lane] : lanes_) lane.queue.expect_more();
   change_desks();
   refresh_lanes();
   const Now at = now();

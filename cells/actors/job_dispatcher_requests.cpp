@@ -11,8 +11,10 @@ namespace cells {
 caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   if (request_in.gate && request_in.gate->is_closed()) return JobSubmitted{};
   const Now at = now();
-  if (auto refusal = refuse(request_in, at)) {
-    if (request_in.gate && is_temporary(refusal->kind)) request_in.gate->close();
+  auto refusal = request_in.gate ? request_in.gate->held_for() : std::nullopt;
+  if (!refusal) refusal = refuse(request_in, at);
+  if (refusal) {
+    close_gate(request_in, *refusal);
     // With a key the refusal is not final: the cell dispatcher looks the key up first.
     if (!request_in.idempotency) context_->options.probe->refused(*refusal);
     return JobSubmitted{nullptr, std::move(refusal)};

@@ -1,10 +1,18 @@
 #include "cells/model/dispatch_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cells {
 
 void DispatchQueue::expect_more() {
+  begin_sweep();
+  doubt_all();
+  fetch_missed_ = fetch_.has_value();
+}
+
+/// There are customers outside the window that have jobs.
+void DispatchQueue::begin_sweep() {
   if (!sweeping_) {
     sweeping_ = true;
     sweep_after_.clear();
@@ -12,20 +20,42 @@ void DispatchQueue::expect_more() {
   sweep_missed_ = true;  // The current sweep may already have passed these jobs.
 }
 
-void DispatchQueue::expect_more_of(const std::string& name) {
+/// No customer is known any more to have all its jobs in the window, or to have none.
+void DispatchQueue::doubt_all() {
+  absent_.clear();
+  for (auto& [name, customer] : customers_) {
+    if (customer.jobs.empty()) {
+      customer.evicted = true;
+    } else {
+      customer.complete = false;
+    }
+  }
+}
+
+void DispatchQueue::seek(const std::string& name) {
+  if (!may_hide_jobs(name)) return;
   Customer& customer = this->customer(name);
   customer.evicted = false;
   customer.complete = false;
+  customer.sought = true;
   request_fetch(customer);
+}
+
+/// Whether the window has no job of this customer, although the store may have one.
+bool DispatchQueue::may_hide_jobs(const std::string& name) const {
+  const Customer* found = find(name);
+  if (!found) return sweeping_ && !absent_.contains(name);
+  return found->jobs.empty() && !found->sought && (found->evicted || !found->complete);
 }
 
 void DispatchQueue::offer(JobPtr job) {
   const std::string& name = job->spec->customer;
   const Customer* found = find(name);
   const bool known = found && !found->evicted;
+  if (!known) absent_.erase(name);
   if (!known && sweeping_ && name > sweep_after_) return;  // The sweep will reach it.
   if (!known && (full() || (sweeping_ && sweep_missed_))) {
-    expect_more();
+    begin_sweep();
     return;
   }
   Customer& customer = this->customer(name);
@@ -62,8 +92,7 @@ JobPtr DispatchQueue::take() {
 JobPtr DispatchQueue::take_of(const std::string& name) {
   Customer* found = find(name);
   if (found && !found->jobs.empty()) return take_first(*found);
-  if (!found && !sweeping_) return nullptr;  // The window has every customer.
-  if (!found || found->evicted || !found->complete) expect_more_of(name);
+  seek(name);
   return nullptr;
 }
 
@@ -142,7 +171,7 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
     Customer* customer = find(name);
     if (!customer || !customer->wants_fetch) continue;
     customer->wants_fetch = false;
-    if (bytes_ >= limits_.bytes_max) {  // No room: the sweep brings it back.
+    if (bytes_ >= limits_.bytes_max && !customer->sought) {  // The sweep brings it back.
       evict(*customer);
       continue;
     }
@@ -177,20 +206,35 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
     customer.complete = all;
     if (!customer.jobs.empty()) turns_.join(customer);
     if (!customer.complete && customer.jobs.empty()) request_fetch(customer);
+    if (customer.complete || !customer.jobs.empty()) found_out(customer);
     leave_if_idle(customer);
   }
-  if (!sweep) return;
-  if (!customers.empty()) sweep_after_ = customers.back().customer;
-  if (complete) {
-    sweep_after_.clear();
-    if (!sweep_missed_) sweeping_ = false;
+  if (sweep) swept(customers, complete);
+  if (std::exchange(fetch_missed_, false)) doubt_all();
+}
+
+/// Ends the search for jobs of this customer.
+void DispatchQueue::found_out(Customer& customer) {
+  if (std::exchange(customer.sought, false) && customer.jobs.empty() && sweeping_) {
+    absent_.insert(customer.name);
   }
+}
+
+/// The sweep has brought these customers; after them, it is complete or continues.
+void DispatchQueue::swept(const std::vector<Fetched>& customers, bool complete) {
+  if (!customers.empty()) sweep_after_ = customers.back().customer;
+  if (!complete) return;
+  sweep_after_.clear();
+  if (sweep_missed_) return;
+  sweeping_ = false;
+  absent_.clear();
 }
 
 void DispatchQueue::fetch_failed() {
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  fetch_missed_ = false;
   Customer* customer = find(asked.customer);
   if (!is_sweep(asked) && customer) request_fetch(*customer);
 }
@@ -233,7 +277,8 @@ void DispatchQueue::evict(Customer& customer) {
   customer.evicted = true;
   customer.wants_fetch = false;
   customer.complete = true;
-  expect_more();
+  absent_.erase(customer.name);
+  begin_sweep();
   leave_if_idle(customer);
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,9 @@ class DispatchQueue {
   /// The store may have runnable jobs that were never offered: begin a sweep.
   void expect_more();
 
-  /// As expect_more, but for this customer alone, and even if the window is full of others.
-  void expect_more_of(const std::string& customer);
+  /// A worker waits for a job of this customer alone: fetches one if the window has none and the
+  /// store may have one, even if the window is full of others.
+  void seek(const std::string& customer);
 
   /// The job has become runnable.
   void offer(JobPtr job);
@@ -67,8 +69,7 @@ class DispatchQueue {
   /// The customer whose job `take` would return; null when the window is empty.
   const std::string* next_customer();
 
-  /// As `take`, but the first job of this customer. When the window has none and the store may have
-  /// one, it is fetched.
+  /// As `take`, but the first job of this customer; seeks one when the window has none.
   JobPtr take_of(const std::string& customer);
   /// Whether the window has a job of this customer.
   bool has(const std::string& customer) const;
@@ -111,9 +112,15 @@ class DispatchQueue {
     bool complete = true;      ///< `jobs` has every runnable job of this customer.
     bool wants_fetch = false;  ///< Is in `to_fetch_`.
     bool evicted = false;      ///< Out of the window until the sweep brings it back.
+    bool sought = false;       ///< Has a job in the window soon, however full it is.
   };
 
   static bool is_sweep(const Fetch& asked);
+  void begin_sweep();
+  void doubt_all();
+  bool may_hide_jobs(const std::string& name) const;
+  void found_out(Customer& customer);
+  void swept(const std::vector<Fetched>& customers, bool complete);
   bool full() const;
   std::size_t jobs_per_customer() const;
   Customer* find(const std::string& name);
@@ -133,10 +140,12 @@ class DispatchQueue {
   std::deque<std::string> to_fetch_;  ///< Customers whose next jobs are to be fetched.
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
-  std::optional<Fetch> fetch_;  ///< Sent, and not yet answered.
-  bool sweeping_ = false;       ///< There may be customers outside the window.
-  bool sweep_missed_ = false;   ///< The current sweep may have skipped some of them.
-  std::string sweep_after_;     ///< The sweep continues after this name; empty: at the start.
+  std::optional<Fetch> fetch_;    ///< Sent, and not yet answered.
+  bool fetch_missed_ = false;     ///< Its answer may lack jobs that the store has by now.
+  bool sweeping_ = false;         ///< There may be customers outside the window.
+  bool sweep_missed_ = false;     ///< The current sweep may have skipped some of them.
+  std::string sweep_after_;       ///< The sweep continues after this name; empty: at the start.
+  std::set<std::string> absent_;  ///< Customers outside the window, sought and found without jobs.
 };
 
 }  // namespace cells

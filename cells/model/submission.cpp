@@ -11,6 +11,26 @@ bool is_temporary(Refusal::Kind kind) {
          kind == too_many_cells || kind == shutting_down || kind == draining;
 }
 
+void BatchGate::hold(const Refusal& refusal) {
+  const std::lock_guard lock{mutex_};
+  if (++holds_ == 1) refusal_ = refusal;
+}
+
+void BatchGate::release() {
+  const std::lock_guard lock{mutex_};
+  holds_ -= 1;
+}
+
+std::optional<Refusal> BatchGate::held_for() const {
+  const std::lock_guard lock{mutex_};
+  return holds_ > 0 ? std::optional{refusal_} : std::nullopt;
+}
+
+void close_gate(const JobRequest& request, const Refusal& refusal) {
+  if (!request.gate || !is_temporary(refusal.kind)) return;
+  request.idempotency ? request.gate->hold(refusal) : request.gate->close();
+}
+
 Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,
                WallTime now, bool others_first) {
   JobSpec spec = std::move(request.spec);

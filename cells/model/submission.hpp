@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -23,17 +25,7 @@ struct Idempotency {
   bool operator==(const Idempotency&) const = default;
 };
 
-/// Whether a batch still takes jobs. The first job that is refused for lack of room closes the
-/// gate, and so refuses the later ones, even if there is room for them by then: a batch ends at one
-/// line. Thread-safe.
-class BatchGate {
- public:
-  void close() { closed_.store(true, std::memory_order_relaxed); }
-  bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> closed_{false};
-};
+class BatchGate;
 
 /// A job as submitted. The settings of its cell supply what it leaves open.
 struct JobRequest {
@@ -73,6 +65,32 @@ struct Refusal {
 /// Whether a refusal is for lack of room or of a daemon that takes jobs, so that the same request
 /// may succeed later.
 bool is_temporary(Refusal::Kind kind);
+
+/// Whether a batch still takes jobs. The first job that is refused for lack of room closes the
+/// gate, and so refuses the later ones, even if there is room for them by then: a batch ends at one
+/// line. Thread-safe.
+class BatchGate {
+ public:
+  void close() { closed_.store(true, std::memory_order_relaxed); }
+  bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
+
+  /// A job is refused for lack of room, but may have been accepted before, under its idempotency
+  /// key. Until `release` or `close`, the later jobs are refused alike.
+  void hold(const Refusal& refusal);
+  /// It was accepted before, or is refused for another reason.
+  void release();
+  /// The refusal that the gate is held for.
+  std::optional<Refusal> held_for() const;
+
+ private:
+  std::atomic<bool> closed_{false};
+  mutable std::mutex mutex_;
+  std::size_t holds_ = 0;
+  Refusal refusal_;
+};
+
+/// Holds or closes the gate of a job, if it has one, unless another job may yet be accepted.
+void close_gate(const JobRequest& request, const Refusal& refusal);
 
 /// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.
 /// With `others_first`, jobs that fell due earlier have no places yet: the job is then scheduled

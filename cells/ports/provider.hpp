@@ -24,6 +24,7 @@ struct CallOutcome {
     unauthorized,
     unknown,  ///< Timeout or broken connection: the provider may still be acting.
     aborted,  ///< Ended by AbortCall before an answer arrived; the provider may still be acting.
+    pending,  ///< The provider has begun an operation; call again after `retry_after`.
   };
   Kind kind = Kind::unknown;
   std::string code;     ///< One of the API's codes, or the provider's own; empty on success.
@@ -32,6 +33,8 @@ struct CallOutcome {
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;  ///< As requested by the provider.
   bool pauses_service = false;  ///< The provider wants no call at all before `retry_after`.
+  /// What to keep as Step::operation, unless the step ends now; nothing: what it has.
+  std::optional<std::string> operation{};
 };
 
 /// Make the call for the job's current step. The idempotency key sent to the provider is the same

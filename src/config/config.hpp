@@ -100,9 +100,9 @@ struct Service {
   std::string name;
   /// How long the entity is kept after an attempt with an unknown outcome.
   milliseconds settle{0};
-  cells::Protection protection;
   /// Null only after a fault.
   std::shared_ptr<const ServiceSettings> settings;
+  cells::Protection protection{};
 
   bool operator==(const Service& other) const {
     return name == other.name && settle == other.settle && protection == other.protection &&

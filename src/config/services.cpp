@@ -58,8 +58,7 @@ cells::CircuitPolicy read_circuit(const json::Value& value, std::string pointer,
 
 Service read_service(const std::string& name, const json::Value& value, std::string pointer,
                      const ServiceKinds& kinds, const Environment& environment, Faults& faults) {
-  Service service;
-  service.name = name;
+  Service service{.name = name, .settings = nullptr};
   json::ObjectReader reader(value, std::move(pointer), faults);
   if (reader.is_object() && !is_name(name))
     faults.push_back(

@@ -261,15 +261,14 @@ BUGS = (
         "unseen-change", ("idle-worker",),
         "a job that moves to another lane while a fetch for that lane is under way is forgotten",
         "cells/actors/job_dispatcher_lanes.cpp",
-        (("  moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n",
-          "  if (!BUG) moved->lane.empty() ? queue_.expect_more() : expect_more(lane(moved->lane));\n"),),
+        (("  queue_of(moved->lane).expect_more();", "  if (!BUG) queue_of(moved->lane).expect_more();"),),
     ),
     Bug(
         "hidden-customer", ("idle-lease",),
         "a worker that waits for the jobs of one customer alone gets none while the window is full "
         "of the jobs of others",
         "cells/actors/job_dispatcher.cpp",
-        (("    seek_wanted(*job);\n", "    if (!BUG) seek_wanted(*job);\n"),),
+        (("  seek_wanted();\n", "  if (!BUG) seek_wanted();\n"),),
     ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
@@ -409,8 +408,8 @@ BUGS = (
         "hasty-start", ("early-start",),
         "a job with a delay starts 10 ms too early",
         "cells/actors/job_dispatcher_time.cpp",
-        (("AdvanceDue{key_, at.wall, place, limit, durability()})\n",
-          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, limit, durability()})\n"),),
+        (("AdvanceDue{key_, at.wall, place, ",
+          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, "),),
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -628,11 +627,9 @@ BUGS = (
         "come-back-never", ("retry-after",),
         "a full queue answers with a Retry-After of an hour",
         "cells/model/admission.cpp",
-        (("  const double wait_s = finished_per_s > 0 ? jobs / finished_per_s : "
-          "retry_after_unknown_s;\n",
-          "  const double wait_s = BUG ? retry_after_max_s\n"
-          "                        : finished_per_s > 0 ? jobs / finished_per_s : "
-          "retry_after_unknown_s;\n"),),
+        (("  const double wait_s = finished_per_s > 0 ? ",
+          "  const double wait_s = BUG                  ? retry_after_max_s\n"
+          "                        : finished_per_s > 0 ? "),),
     ),
     Bug(
         "late-admission", ("late-admission",),

@@ -118,6 +118,7 @@ void Fixture::start() {
   options.wall_clock = [this] { return wall; };
   options.batches = batches_;
   options.instances_max = instances_max_;
+  options.window = window_;
   CellRule rule;
   rule.per_customer = per_customer_;
   rule.settings.pool_size = pool_size_;

@@ -105,6 +105,7 @@ class Fixture {
   void configure(std::vector<CellRule> rules) { rules_ = std::move(rules); }
   void limit_batches(const StoreBatches& batches) { batches_ = batches; }
   void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
+  void limit_window(const DispatchQueue::Limits& window) { window_ = window; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -209,6 +210,7 @@ class Fixture {
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
   StoreBatches batches_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
+  DispatchQueue::Limits window_;
   std::optional<std::vector<CellRule>> rules_;
   std::uint64_t lease_requests_ = 0;
   caf::actor_system_config config_;

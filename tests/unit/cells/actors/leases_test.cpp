@@ -400,6 +400,62 @@ TEST_CASE("a worker for one customer gets jobs of that customer alone") {
   CHECK(engine.lease("host-2", 10).size() == 2);
 }
 
+TEST_CASE("a worker for one customer gets its jobs although the window is full of others'") {
+  Fixture engine{2};
+  engine.limit_window(GENERATE(DispatchQueue::Limits{1, 4, 4 << 20},  // Full of customers,
+                               DispatchQueue::Limits{8, 2, 4 << 20},  // of jobs,
+                               DispatchQueue::Limits{8, 64, 1}));     // of bytes.
+  engine.crash_and_restart();
+  for (int n = 0; n < 6; ++n) engine.submit(pulled(engine, std::to_string(n), "flood"));
+  SECTION("those that come while it waits") {
+    engine.wait_for_lease("host-1", 1, "acme");
+    const JobId job = engine.submit(pulled(engine, "a"));
+    CHECK(jobs_of(engine.granted()) == Ids{job});
+  }
+  SECTION("those that were there before") {
+    const JobId job = engine.submit(pulled(engine, "a"));
+    engine.wait_for_lease("host-1", 1, "acme");
+    CHECK(jobs_of(engine.granted()) == Ids{job});
+  }
+  SECTION("those that another cell had") {
+    CellRule rule;
+    rule.settings.pool_size = 2;
+    CellRule own;
+    own.customer = "acme";
+    own.settings.pool_size = 1;
+    engine.reconfigure({rule, own});
+    const JobId first = engine.submit(pulled(engine, "a"));
+    const JobId second = engine.submit(pulled(engine, "b"));
+    CHECK(jobs_of(engine.lease("host-2", 1, "acme")) == Ids{first});
+    engine.wait_for_lease("host-1", 1, "acme");
+    CHECK(engine.granted().empty());
+    engine.reconfigure({rule});
+    CHECK(jobs_of(engine.granted()) == Ids{second});
+  }
+}
+
+TEST_CASE("a worker for one customer gets a job that left the window while no slot was free") {
+  Fixture engine{1};
+  engine.limit_window({1, 4, 4 << 20});
+  engine.crash_and_restart();
+  const JobId inside = engine.submit("inside");
+  for (int n = 0; n < 6; ++n) engine.submit(pulled(engine, std::to_string(n)));
+  for (int n = 0; n < 6; ++n) engine.submit(pulled(engine, std::to_string(n), "flood"));
+  engine.wait_for_lease("host-1", 1, "acme");
+  engine.wait_for_lease("host-2");
+  engine.succeed(inside);
+  std::size_t of_acme = 0;
+  for (auto leases = engine.granted(); !leases.empty(); leases = engine.granted()) {
+    for (const auto& lease : leases) {
+      of_acme += lease.job->spec->customer == "acme" ? 1 : 0;
+      CHECK(engine.end_lease(lease.job->lease, success));
+    }
+  }
+  CHECK(of_acme >= 1);
+  CHECK(engine.leases_out().empty());
+  CHECK(engine.service("vm").leases->requests_waiting == 0);
+}
+
 TEST_CASE("cells take turns at a pull service") {
   Fixture engine{8, true};
   Ids a, b;
@@ -451,6 +507,28 @@ TEST_CASE("a reload changes who works for a service") {
   CHECK(engine.state(job) == JobState::succeeded);
   CHECK(engine.calls->pending.empty());
   CHECK(jobs_of(engine.lease("host-1")) == Ids{next});
+}
+
+TEST_CASE("a job that changes its lane during a fetch runs, whatever the order of messages") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed " << seed);
+    Fixture engine{4};
+    engine.limit_window({2, 4, 4 << 20});
+    engine.crash_and_restart();
+    Ids jobs;
+    for (int n = 0; n < 8; ++n) {
+      jobs.push_back(engine.submit(pulled(engine, std::to_string(n), n < 6 ? "acme" : "other")));
+    }
+    CellRule rule;
+    rule.settings.pool_size = 4;
+    caf::anon_send(engine.engine(), RequestLeases{1000, "vm", "host-1", std::nullopt, 3, false});
+    engine.pull_services = {};
+    engine.reconfigure({rule}, {"vm"}, {}, [&] { engine.settle_in_any_order(seed); });
+    while (!engine.calls->pending.empty()) engine.succeed(engine.calls->pending[0].call.job->id);
+    for (const auto& lease : engine.leases_out()) engine.end_lease(lease.job->lease, success);
+    while (!engine.calls->pending.empty()) engine.succeed(engine.calls->pending[0].call.job->id);
+    for (const JobId job : jobs) REQUIRE(engine.state(job) == JobState::succeeded);
+  }
 }
 
 TEST_CASE("a start finds jobs in the lane of a service that is no longer pulled") {

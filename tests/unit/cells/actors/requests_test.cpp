@@ -92,6 +92,46 @@ TEST_CASE("once a job of a batch finds no room, no later job of the batch is acc
   CHECK(engine.try_to_submit(engine.request("f")).job);
 }
 
+TEST_CASE("a batch that is sent again passes the jobs that it made before, and ends behind them") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    INFO("seed " << seed);
+    Fixture engine;
+    engine.limit_jobs(3);
+    engine.crash_and_restart();
+    const auto gate = std::make_shared<BatchGate>();
+    const auto line = [&](int number) {
+      auto request = engine.request(std::to_string(number));
+      request.batch = 7;
+      request.idempotency = Idempotency{std::to_string(number), "d"};
+      return request;
+    };
+    for (const int number : {1, 2, 3}) engine.try_to_submit(line(number));
+    for (const int number : {1, 2, 3, 4, 5, 6}) {
+      auto request = line(number);
+      request.gate = gate;
+      engine.self()->send(engine.engine(), SubmitJob{std::move(request)});
+    }
+    if (seed % 2 == 1) {  // There is room again, at some moment.
+      const auto& call = engine.calls->pending[0];
+      caf::anon_send(call.provider,
+                     EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    }
+    engine.settle_in_any_order(seed);
+    std::set<std::string> made;
+    std::size_t replayed = 0;
+    while (engine.self()->has_next_message()) {
+      engine.self()->receive([&](const JobSubmitted& answer) {
+        if (answer.replayed) ++replayed;
+        if (answer.job && !answer.replayed) made.insert(answer.job->spec->entity.id);
+      });
+    }
+    CHECK(replayed == 3);
+    const bool in_order = made.empty() || made == std::set<std::string>{"4"};
+    CHECK(in_order);
+    CHECK(gate->is_closed());
+  }
+}
+
 TEST_CASE("a job that is refused for good does not end its batch") {
   Fixture engine;
   engine.try_to_submit(keyed(engine, "a"));

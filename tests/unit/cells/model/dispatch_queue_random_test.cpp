@@ -71,6 +71,8 @@ class Cell {
       default:
         if (roll(20) == 0) expire_one();
         if (roll(50) == 0) queue_.expect_more();
+        if (roll(10) == 0) queue_.seek(random_customer());
+        if (roll(50) == 0) insert_unseen();
     }
     ask();
   }
@@ -101,6 +103,17 @@ class Cell {
     }
   }
 
+  /// A customer that is sought has a job in the window if it has one at all.
+  void check_found() {
+    const auto customer = random_customer();
+    REQUIRE(settle());
+    queue_.seek(customer);
+    REQUIRE(settle());
+    REQUIRE(queue_.has(customer) == (store_.best_of(customer) != nullptr));
+    queue_.seek(customer);
+    REQUIRE_FALSE(queue_.next_fetch());
+  }
+
   /// Hands out and ends every job.
   void take_all() {
     for (int i = 0; i < 100'000 && !(store_.empty() && in_hand_.empty() && quiet()); ++i) {
@@ -122,10 +135,19 @@ class Cell {
   bool quiet() const { return to_store_.empty() && to_dispatcher_.empty(); }
   bool in_hand(JobId id) const { return in_hand_.contains(id); }
 
+  std::string random_customer() { return {static_cast<char>('a' + roll(7))}; }
+
   JobPtr fresh_job() {
     created_ += 1;
-    const std::string customer(1, static_cast<char>('a' + roll(7)));
-    return job_of(customer, created_, static_cast<int>(1 + roll(3)));
+    return job_of(random_customer(), created_, static_cast<int>(1 + roll(3)));
+  }
+
+  /// A job that is never offered, and comes last of its customer's.
+  void insert_unseen() {
+    if (created_ >= jobs_max_) return;
+    created_ += 1;
+    insert_now(job_of(random_customer(), created_, 1));
+    queue_.expect_more();
   }
 
   void insert_now(const JobPtr& job) { store_.insert(job); }
@@ -200,8 +222,7 @@ class Cell {
 
   /// A waiting job expires.
   void expire_one() {
-    const std::string customer(1, static_cast<char>('a' + roll(7)));
-    const JobPtr job = store_.best_of(customer);
+    const JobPtr job = store_.best_of(random_customer());
     if (!job || in_hand(job->id) || !quiet()) return;
     queue_.remove(*job);
     in_hand_.insert(job->id);
@@ -230,6 +251,7 @@ void run_cells(Limits limits) {
     for (int i = 0; i < 1500; ++i) {
       cell.step();
       if (i % 50 == 0) cell.check_not_idle();
+      if (i % 50 == 25) cell.check_found();
     }
     cell.take_all();
     cell.check_all_finished();

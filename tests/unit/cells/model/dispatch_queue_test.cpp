@@ -371,7 +371,7 @@ TEST_CASE("a customer that a worker waits for is fetched although the window is 
   queue.offer(job_of("acme", 1));
   queue.offer(job_of("bolt", 2));
   CHECK_FALSE(queue.has("bolt"));
-  queue.expect_more_of("bolt");
+  queue.seek("bolt");
   const auto fetch = queue.next_fetch();
   REQUIRE(fetch);
   CHECK(fetch->customer == "bolt");
@@ -379,4 +379,64 @@ TEST_CASE("a customer that a worker waits for is fetched although the window is 
   queue.fetched({{"bolt", {job_of("bolt", 2)}, true}}, true, [](JobId) { return false; });
   CHECK(queue.has("bolt"));
   CHECK(queue.take_of("bolt")->id == 2);
+}
+
+TEST_CASE("a customer that a worker waits for is fetched although the window is out of bytes") {
+  FedQueue fed({8, 64, 1});
+  fed.offer(job_of("acme", 1));
+  fed.offer(job_of("bolt", 2));
+  REQUIRE_FALSE(fed.queue.has("bolt"));
+  fed.queue.seek("bolt");
+  REQUIRE(fed.feed());
+  CHECK(fed.queue.take_of("bolt")->id == 2);
+}
+
+TEST_CASE("a customer that was sought and has no job is not fetched again until it may have one") {
+  FedQueue fed({1, 4, 4 << 20});
+  fed.offer(job_of("acme", 1));
+  fed.offer(job_of("bolt", 2));
+  const auto fetches = [&](const std::string& customer) {
+    fed.queue.seek(customer);
+    const auto fetch = fed.queue.next_fetch();
+    if (fetch) fed.queue.fetched(fed.store.fetch(*fetch).customers, true, none_in_hand);
+    return fetch && fetch->customer == customer;
+  };
+  CHECK(fetches("acre"));
+  CHECK_FALSE(fetches("acre"));
+  SECTION("a job is offered") {
+    fed.store.insert(job_of("acre", 3));
+    fed.queue.offer(job_of("acre", 3));
+    CHECK(fetches("acre"));
+    CHECK(fed.queue.take_of("acre")->id == 3);
+  }
+  SECTION("the store may have more") {
+    fed.store.insert(job_of("acre", 3));
+    fed.queue.expect_more();
+    CHECK(fetches("acre"));
+    CHECK(fed.queue.take_of("acre")->id == 3);
+  }
+}
+
+TEST_CASE("a customer is sought again if the store came to have more jobs during the fetch") {
+  FedQueue fed({1, 4, 4 << 20});
+  fed.offer(job_of("acme", 1));
+  fed.offer(job_of("bolt", 2));
+  fed.queue.seek("acre");
+  REQUIRE(fed.queue.next_fetch()->customer == "acre");
+  fed.store.insert(job_of("acre", 3));
+  fed.queue.expect_more();
+  fed.queue.fetched({}, true, none_in_hand);
+  fed.queue.seek("acre");
+  REQUIRE(fed.feed());
+  CHECK(fed.queue.has("acre"));
+}
+
+TEST_CASE("a customer that left the window after its turn can be sought") {
+  FedQueue fed({1, 4, 4 << 20});
+  for (JobId id = 1; id <= 3; ++id) fed.offer(job_of("acme", id));
+  fed.offer(job_of("bolt", 4));
+  while (fed.queue.has("acme")) fed.take();
+  fed.queue.seek("acme");
+  REQUIRE(fed.feed());
+  CHECK(fed.queue.has("acme"));
 }

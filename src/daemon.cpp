@@ -448,10 +448,11 @@ class RunningDaemon final : public Daemon {
   }
 
   cells::ServiceEntry entry_of(const config::Service& service) {
-    if (!service.settings->kind().makes_calls()) return {nullptr, service.settle};
+    if (!service.settings->kind().makes_calls())
+      return {nullptr, service.settle, service.protection};
     return {
         [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
-        service.settle};
+        service.settle, service.protection};
   }
 
   /// Ends the scraper first, because it reads parts that are about to be destroyed.

@@ -6,7 +6,7 @@
 namespace cells {
 namespace {
 
-AttemptEnd::Kind kind_of(CallOutcome::Kind kind) {
+AttemptEnd::Kind kind_of(CallOutcome::Kind kind, bool has_circuit) {
   switch (kind) {
     case CallOutcome::Kind::succeeded:
       return AttemptEnd::Kind::succeeded;
@@ -16,6 +16,10 @@ AttemptEnd::Kind kind_of(CallOutcome::Kind kind) {
       return AttemptEnd::Kind::retryable;
     case CallOutcome::Kind::throttled:
       return AttemptEnd::Kind::throttled;
+    case CallOutcome::Kind::unauthorized:
+      return has_circuit ? AttemptEnd::Kind::throttled : AttemptEnd::Kind::retryable;
+    case CallOutcome::Kind::pending:
+      return AttemptEnd::Kind::pending;
     case CallOutcome::Kind::unknown:
     case CallOutcome::Kind::aborted:
       break;
@@ -67,16 +71,46 @@ AbortCause cause_of(const CallOutcome& outcome, AbortCause asked) {
   return timed_out && asked == AbortCause::none ? AbortCause::timeout : asked;
 }
 
-AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec) {
+AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec,
+                       bool has_circuit) {
   if (outcome.kind == CallOutcome::Kind::aborted) return aborted(cause, spec);
   AttemptEnd end;
-  end.kind = kind_of(outcome.kind);
+  end.kind = kind_of(outcome.kind, has_circuit);
   end.code = std::move(outcome.code);
   end.message = std::move(outcome.message);
   end.properties = std::move(outcome.properties);
   end.messages = std::move(outcome.messages);
   end.retry_after = outcome.retry_after;
+  end.operation = std::move(outcome.operation);
   return end;
+}
+
+ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause) {
+  ProviderSign sign;
+  switch (outcome.kind) {
+    case CallOutcome::Kind::succeeded:
+    case CallOutcome::Kind::rejected:
+    case CallOutcome::Kind::pending:
+      sign.call = CallSign::alive;
+      return sign;
+    case CallOutcome::Kind::unauthorized:
+      sign.call = CallSign::refusing;
+      break;
+    case CallOutcome::Kind::throttled:
+      break;
+    case CallOutcome::Kind::retryable:
+    case CallOutcome::Kind::unknown:
+      sign.call = CallSign::failing;
+      break;
+    case CallOutcome::Kind::aborted:
+      if (cause != AbortCause::timeout) return sign;
+      sign.call = CallSign::failing;
+      sign.what = "a call did not end in time";
+      return sign;
+  }
+  sign.what = outcome.message;
+  if (outcome.pauses_service) sign.pause = outcome.retry_after;
+  return sign;
 }
 
 }  // namespace cells

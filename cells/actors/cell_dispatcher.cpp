@@ -30,7 +30,10 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ResizePool& message) { return resize(message); },
       [this](const ChangeCellState& message) { return change_state(message); },
       [this](Reconfigure& message) { return reconfigure(message); },
-      [this](const ListServices&) { return list_services(); },
+      [this](const ListServices& message) { return list_services(message.only, {}); },
+      [this](const ResetService& message) {
+        return list_services(message.service, DescribeService{true});
+      },
       [this](RequestLeases& message) { return delegate(context_->desk, std::move(message)); },
       [this](WithdrawRequests& message) { send(context_->desk, std::move(message)); },
       [this](ReturnLeases& message) { send(context_->desk, std::move(message)); },
@@ -84,8 +87,19 @@ void CellDispatcherActor::begin() {
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
+    limit_leases();
     find_misplaced(all_backlogs());
   });
+}
+
+void CellDispatcherActor::limit_leases() {
+  ChangeLimits change;
+  for (const auto& [name, service] : *services_) {
+    if (!service.client && service.protection.is_any()) {
+      change.services.emplace(name, service.protection.limits);
+    }
+  }
+  send(context_->desk, std::move(change));
 }
 
 ListBacklogs CellDispatcherActor::all_backlogs() const {
@@ -136,10 +150,10 @@ void CellDispatcherActor::start_service(const std::string& name, const ServiceEn
                                         Services& services) {
   ServiceClient client;
   if (entry.start_provider) {
-    client = spawn_service_client(system(), name, entry, options_.probe);
+    client = spawn_service_client(system(), name, entry, options_.probe, options_.wall_clock);
     monitor(client);
   }
-  services.emplace(name, Service{client, entry.settle});
+  services.emplace(name, Service{client, entry.settle, entry.protection});
 }
 
 void CellDispatcherActor::start_instance(const CellKey& key) {

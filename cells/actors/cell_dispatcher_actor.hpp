@@ -48,6 +48,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   template <class Reply, class Ask, class Then>
   void ask_first(Ask ask, Then then);
   void begin();
+  void limit_leases();
   ListBacklogs all_backlogs() const;
   std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
   void find_misplaced(const ListBacklogs& ask);
@@ -101,7 +102,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<CellsListed> list(const ListCells& message);
   void gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering);
   void gathered(Gathering& gathering);
-  caf::result<ServicesListed> list_services();
+  caf::result<ServicesListed> list_services(const std::optional<std::string>& only,
+                                            const DescribeService& describe);
   caf::result<CellDescribed> resize(const ResizePool& message);
   caf::result<CellDescribed> resize_template(const CellKey& key, const CellOverride& change);
   caf::result<CellDescribed> change_state(const ChangeCellState& message);

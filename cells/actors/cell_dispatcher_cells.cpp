@@ -98,24 +98,27 @@ void CellDispatcherActor::gathered(Gathering& gathering) {
   owed_.deliver(gathering.owed, std::move(listed));
 }
 
-/// Omits a service whose client has just ended.
-caf::result<ServicesListed> CellDispatcherActor::list_services() {
+/// All services, or the one that is named. Omits a service whose client has just ended.
+caf::result<ServicesListed> CellDispatcherActor::list_services(
+    const std::optional<std::string>& only, const DescribeService& describe) {
   struct Listing {
     ServicesListed listed;
-    std::size_t missing;
+    std::size_t missing = 2;
   };
   auto promise = make_response_promise<ServicesListed>();
-  auto listing = std::make_shared<Listing>(Listing{{}, services_->size() + 2});
+  auto listing = std::make_shared<Listing>();
   const auto counted = [this, listing, owed = owed_.add(promise)] {
     if (--listing->missing == 0) owed_.deliver(owed, std::move(listing->listed));
   };
   for (const auto& [name, service] : *services_) {
+    if (only && *only != name) continue;
     if (!service.client) {  // Unless the lease desk has figures.
-      listing->listed.services.emplace(name, ServiceStatus{.leases = LeaseTraffic{}});
-      counted();
+      listing->listed.services.emplace(
+          name, ServiceStatus{.leases = LeaseTraffic{}, .protection = service.protection});
       continue;
     }
-    request(service.client, caf::infinite, DescribeService{})
+    listing->missing += 1;
+    request(service.client, caf::infinite, describe)
         .then(
             [listing, counted, name = name](const ServiceDescribed& described) {
               listing->listed.services.emplace(name, described.status);
@@ -128,7 +131,9 @@ caf::result<ServicesListed> CellDispatcherActor::list_services() {
           [listing, counted](const LeasesDescribed& described) {
             for (const auto& [name, status] : described.services) {
               const auto found = listing->listed.services.find(name);
-              if (found != listing->listed.services.end()) found->second = status;
+              if (found == listing->listed.services.end() || !found->second.leases) continue;
+              const auto protection = std::exchange(found->second, status).protection;
+              found->second.protection = protection;
             }
             counted();
           },

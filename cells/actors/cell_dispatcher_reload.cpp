@@ -197,6 +197,7 @@ void CellDispatcherActor::change_services() {
     }
     Service& service = found->second;
     service.settle = entry.settle;
+    service.protection = entry.protection;
     if (service.client && entry.start_provider) {
       caf::anon_send(service.client, ReplaceProvider{entry});
     } else if (service.client) {  // Workers outside take over; calls that have begun go on.
@@ -208,6 +209,7 @@ void CellDispatcherActor::change_services() {
     }
   }
   services_ = std::move(services);
+  limit_leases();
   caf::anon_send(options_.store, ReleaseHolds{});
 }
 

@@ -64,6 +64,8 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const HandBack&) { return hand_back(); },
       [this](const AskIdle&) { return answer_idle(); },
       [this](const GrantLeases& message) { return grant(message); },
+      [this](const GrantPermits& message) { return take_permits(message); },
+      [this](const DescribeLane& message) { return describe_lane(message.service); },
       [this](const DeclineSlot& message) { decline_slot(message.service); },
       [this](const ReturnLeases& message) { return_leases(message.leases); },
       [this](const HoldLease& message) { return hold(message); },
@@ -203,7 +205,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
 void JobDispatcherActor::start_inside(const Now& at) {
   if (!lanes_.empty()) inside_served_ = ++served_;
   const JobPtr job = queue_.take();
-  if (can_start(job, queue_, at)) hand_out(job, at);
+  if (can_start(job, queue_, at)) hand_out(job, queue_, false, at);
 }
 
 /// Whether this job, which was just taken from the queue, may start. Deals with one that may not:
@@ -227,13 +229,15 @@ bool JobDispatcherActor::starts_jobs() const {
   return !stopping_ && !config_.leaving;
 }
 
-void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
+/// Hands the job to a worker that is ready. None: its service is not configured.
+std::optional<Lease> JobDispatcherActor::hand_out(const JobPtr& job, DispatchQueue& queue,
+                                                  bool probe, const Now& at) {
   const Service* service = find_service(*job);
   if (!service) {
-    queue_.ended(job->spec->customer, microseconds{0});
+    queue.ended(job->spec->customer, microseconds{0});
     send(store(), HoldJob{job->id});
     held_ = true;
-    return;
+    return std::nullopt;
   }
   const bool after_commit =
       service->settle > milliseconds{0} && job->durability == Durability::disk;
@@ -243,9 +247,11 @@ void JobDispatcherActor::hand_out(const JobPtr& job, const Now& at) {
   LiveLease entry;
   entry.deadline = deadline;
   entry.worker = worker->id();
+  entry.probe = probe;
   const JobPtr running = lease_out(job, lease, std::move(entry), "", at);
   send(worker, RunJob{lease, running, running->spec->timeout, service->client, after_commit});
   arm(at);
+  return lease;
 }
 
 /// Makes the job run under the lease, for a worker inside or for one outside that has this name.
@@ -278,10 +284,13 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   const Now at = now();
   const LiveLease live = leases_.remove(lease);
   workers_.release(live.worker);
-  charge(live, at);
   const auto cause = cause_of(outcome, live.abort);
-  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);
+  charge(live, sign_of(outcome, cause), at);
+  const Service* service = find_service(*live.job);
+  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec,
+                         service && service->protection.circuit);
   end.report = report;
+  end.is_probe = live.probe;
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
   auto after =

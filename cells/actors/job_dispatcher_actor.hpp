@@ -1,7 +1,8 @@
 // The state and the methods of a job dispatcher, for its source files: job_dispatcher.cpp has
 // workers, leases and dispatching, job_dispatcher_requests.cpp the requests of clients,
 // job_dispatcher_time.cpp deadlines and due times, job_dispatcher_moves.cpp moves between cells,
-// job_dispatcher_leases.cpp lanes and the leases of workers outside.
+// job_dispatcher_lanes.cpp lanes and permits, job_dispatcher_leases.cpp the leases of workers
+// outside.
 #pragma once
 
 #include <map>
@@ -83,11 +84,11 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool has_free_slot() const { return leases_.size() + reserved_ < running_max_; }
   void start_inside(const Now& at);
   bool can_start(const JobPtr& job, DispatchQueue& queue, const Now& at);
-  void hand_out(const JobPtr& job, const Now& at);
+  std::optional<Lease> hand_out(const JobPtr& job, DispatchQueue& queue, bool probe, const Now& at);
   JobPtr lease_out(const JobPtr& job, Lease lease, LiveLease entry, const std::string& worker,
                    const Now& at);
   void completed(Lease lease, CallOutcome& outcome, std::optional<StepReport> report = {});
-  void charge(const LiveLease& live, const Now& at);
+  void charge(const LiveLease& live, ProviderSign sign, const Now& at);
   RetryInputs retry_inputs(const LiveLease& live);
   void record(const JobPtr& before, const JobPtr& after);
   void store_failed();
@@ -99,39 +100,54 @@ class JobDispatcherActor : public JobDispatcher::base {
   void fetch_for(const std::string& lane, DispatchQueue& queue);
   void fetched(const std::string& lane, RunnableFetched& answer);
 
-  // Lanes, and workers outside.
-  struct PullLane {
-    explicit PullLane(const DispatchQueue::Limits& limits) : queue(limits) {}
+  // Lanes.
+  enum class LaneKind : std::uint8_t {
+    none,     ///< The service has no lane of its own.
+    leases,   ///< Workers outside lease its jobs.
+    permits,  ///< Its jobs need a permit.
+  };
+  struct Lane {
+    Lane(const DispatchQueue::Limits& limits, LaneKind of) : queue(limits), kind(of) {}
 
     DispatchQueue queue;
+    LaneKind kind;
     bool reported = false;  ///< The desk knows that the lane has work.
-    /// Whose jobs workers wait for although there is no slot or no job; "": anybody's.
+    /// Whose jobs the desk would take although there is no slot or no job; "": anybody's.
     std::set<std::string> wanted;
     std::uint32_t reserved = 0;  ///< Slots that were offered to the desk.
     std::uint64_t served = 0;    ///< Orders the lanes by when a slot went to them last.
   };
-  using Lanes = std::map<std::string, PullLane>;
-  bool is_pull(const std::string& service) const;
+  using Lanes = std::map<std::string, Lane>;
+  LaneKind kind_of(const std::string& service) const;
   std::string lane_of(const Job& job) const;
   DispatchQueue& queue_of(const std::string& lane);
-  PullLane& lane(const std::string& name);
+  Lane& lane(const std::string& name);
   void seek_wanted();
   void remove_from_queue(const Job& job);
   void change_lane(const JobPtr& job);
   void refresh_lanes();
+  template <class Message>
+  void tell_desk(LaneKind kind, Message message);
+  void leave_desk(const std::string& name, Lane& lane);
+  void change_desks();
   void empty_foreign_lanes();
   void settle_lanes();
-  static std::optional<std::string> candidate(PullLane& lane);
+  std::optional<std::string> candidate(Lane& lane) const;
   Lanes::value_type* first_wanting_lane();
   bool goes_before_inside(Lanes::value_type& lane);
   void offer_slot(Lanes::value_type& lane);
-  void free_reserved(PullLane& lane);
-  caf::result<GrantAnswered> grant(const GrantLeases& message);
-  JobPtr take_for(PullLane& lane, const GrantLeases& message, const Now& at);
-  std::size_t available(const PullLane& lane) const;
-  LaneState lane_state(PullLane& lane, const GrantLeases& message);
-  void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
+  void free_reserved(Lane& lane);
   void decline_slot(const std::string& service);
+  LaneState lane_state(Lane& lane, const std::optional<std::string>& customer);
+  bool can_take(const Lane& lane) const;
+  std::size_t available(const Lane& lane) const;
+  PermitsTaken take_permits(const GrantPermits& message);
+  LaneDescribed describe_lane(const std::string& service) const;
+
+  // Workers outside.
+  caf::result<GrantAnswered> grant(const GrantLeases& message);
+  JobPtr take_for(Lane& lane, const GrantLeases& message, const Now& at);
+  void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
   void return_leases(const std::vector<Lease>& returned);
   LeaseHeld hold(const HoldLease& message);
   void keep_progress(Lease lease);
@@ -187,8 +203,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellState state_;
   Cell cell_;
 
-  DispatchQueue queue_;         ///< The lane of workers inside.
-  Lanes lanes_;                 ///< Those of pull services that have work.
+  DispatchQueue queue_;         ///< The lane of jobs that need neither lease nor permit.
+  Lanes lanes_;                 ///< The others that have work.
   SlotShares shares_;           ///< Kept while there are such lanes.
   std::uint32_t reserved_ = 0;  ///< In all lanes.
   std::uint64_t served_ = 0;    ///< Slots given away while there were such lanes.

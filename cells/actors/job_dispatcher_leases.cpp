@@ -1,177 +1,17 @@
-// Lanes, and the leases of workers outside.
-//
-// The runnable jobs of a cell are in lanes: one for the workers inside, and one for each pull
-// service. The lease desk asks this dispatcher for jobs of a lane. Inside and outside share the
-// slots of the cell; when several lanes want a free slot, the customer that has had the least of
-// the cell goes first (SlotShares).
+// The leases of workers outside.
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
 
 namespace cells {
-namespace {
-
-/// The most slots of one lane that are offered and not answered.
-constexpr std::uint32_t offers_max = 64;
-
-const std::string anybody;
-
-}  // namespace
-
-// --- Lanes ---------------------------------------------------------------------------------------
-
-bool JobDispatcherActor::is_pull(const std::string& service) const {
-  const auto found = config_.services->find(service);
-  return found != config_.services->end() && !found->second.client;
-}
-
-/// Where the job belongs. An ended job stays where it was.
-std::string JobDispatcherActor::lane_of(const Job& job) const {
-  if (job.step >= job.spec->services.size()) return job.lane;
-  const auto& service = job.spec->services[job.step];
-  return is_pull(service) ? service : "";
-}
-
-DispatchQueue& JobDispatcherActor::queue_of(const std::string& name) {
-  return name.empty() ? queue_ : lane(name).queue;
-}
-
-JobDispatcherActor::PullLane& JobDispatcherActor::lane(const std::string& name) {
-  return lanes_.try_emplace(name, context_->options.window).first->second;
-}
-
-void JobDispatcherActor::remove_from_queue(const Job& job) {
-  if (job.lane.empty()) {
-    queue_.remove(job);
-  } else if (const auto found = lanes_.find(job.lane); found != lanes_.end()) {
-    found->second.queue.remove(job);
-  }
-}
-
-/// A reload has changed the kind of the job's service.
-void JobDispatcherActor::change_lane(const JobPtr& job) {
-  auto moved = std::make_shared<Job>(*job);
-  moved->lane = lane_of(*job);
-  send(store(), ChangeLane{job->id, moved->lane});
-  queue_of(moved->lane).expect_more();  // A fetch that is under way does not see the change.
-  offer(std::move(moved));
-}
-
-/// The store may have jobs in lanes that this actor does not know.
-void JobDispatcherActor::refresh_lanes() {
-  request(store(), caf::infinite, LoadCell{key_, durability()})
-      .then(
-          [this](const CellLoaded& loaded) {
-            for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
-            dispatch(now());
-          },
-          [](const caf::error&) {});
-}
-
-/// Jobs in the lane of a service that is no longer pulled belong in another lane.
-void JobDispatcherActor::empty_foreign_lanes() {
-  for (auto& [name, lane] : lanes_) {
-    if (is_pull(name)) continue;
-    while (const JobPtr job = lane.queue.take()) {
-      lane.queue.ended(job->spec->customer, microseconds{0});
-      if (!in_hand(job->id)) change_lane(job);
-    }
-  }
-}
-
-/// A slot is free: a worker that waits for the jobs of one customer alone takes it, even if a
-/// window is full of the jobs of others.
-void JobDispatcherActor::seek_wanted() {
-  if (!may_start() || !has_free_slot()) return;
-  for (auto& [name, lane] : lanes_) {
-    if (lane.queue.empty() || lane.wanted.contains(anybody)) continue;
-    for (const auto& customer : lane.wanted) lane.queue.seek(customer);
-  }
-}
-
-/// Tells the desk which lanes have work, and forgets lanes without any.
-void JobDispatcherActor::settle_lanes() {
-  for (auto it = lanes_.begin(); it != lanes_.end();) {
-    auto& [name, lane] = *it;
-    if (!lane.reported && may_start() && !lane.queue.empty() && is_pull(name)) {
-      lane.reported = true;
-      send(context_->desk, LaneFilled{name, key_, cell_, available(lane)});
-    }
-    if (!lane.queue.is_done() || lane.reserved > 0) {
-      ++it;
-      continue;
-    }
-    if (lane.reported) send(context_->desk, LaneEmptied{name, key_});
-    it = lanes_.erase(it);
-  }
-}
-
-// --- Slots ---------------------------------------------------------------------------------------
-
-/// The customer whose job a worker that waits would get; none if no worker waits for this lane.
-std::optional<std::string> JobDispatcherActor::candidate(PullLane& lane) {
-  if (lane.reserved >= std::min<std::size_t>(lane.queue.size(), offers_max)) return std::nullopt;
-  if (lane.wanted.contains(anybody)) return *lane.queue.next_customer();
-  if (lane.reserved > 0) return std::nullopt;
-  for (const auto& customer : lane.wanted) {
-    if (lane.queue.has(customer)) return customer;
-  }
-  return std::nullopt;
-}
-
-/// Of the lanes that want a slot, the one to have it; null: none does.
-JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() {
-  Lanes::value_type* first = nullptr;
-  std::tuple<std::int64_t, std::uint64_t> least;
-  for (auto& each : lanes_) {
-    const auto customer = candidate(each.second);
-    if (!customer) continue;
-    const std::tuple rank{shares_.start_us(*customer), each.second.served};
-    if (first && least <= rank) continue;
-    first = &each;
-    least = rank;
-  }
-  return first;
-}
-
-/// Whether a lane that wants a slot has it before the lane of workers inside, which has a job.
-bool JobDispatcherActor::goes_before_inside(Lanes::value_type& lane) {
-  const std::tuple outside{shares_.start_us(*candidate(lane.second)), lane.second.served};
-  return outside < std::tuple{shares_.start_us(*queue_.next_customer()), inside_served_};
-}
-
-void JobDispatcherActor::offer_slot(Lanes::value_type& chosen) {
-  auto& [name, lane] = chosen;
-  SlotOffered offer{name, key_, cell_, std::nullopt};
-  if (!lane.wanted.contains(anybody)) offer.customer = candidate(lane);
-  lane.reserved += 1;
-  reserved_ += 1;
-  lane.served = ++served_;
-  send(context_->desk, std::move(offer));
-}
-
-void JobDispatcherActor::free_reserved(PullLane& lane) {
-  if (lane.reserved == 0) return;
-  lane.reserved -= 1;
-  reserved_ -= 1;
-}
-
-void JobDispatcherActor::decline_slot(const std::string& service) {
-  const auto found = lanes_.find(service);
-  if (found == lanes_.end()) return;
-  free_reserved(found->second);
-  found->second.wanted.clear();
-  dispatch(now());
-}
 
 // --- Granting ------------------------------------------------------------------------------------
 
 caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message) {
   const auto found = lanes_.find(message.service);
-  if (found == lanes_.end()) return GrantAnswered{};
-  PullLane& lane = found->second;
+  if (found == lanes_.end() || found->second.kind != LaneKind::leases) return GrantAnswered{};
+  Lane& lane = found->second;
   const Now at = now();
   free_reserved(lane);
   std::vector<Lease> leases;
@@ -188,7 +28,7 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
     lane.served = ++served_;
   }
   if (leases.empty()) {
-    const auto state = lane_state(lane, message);
+    const auto state = lane_state(lane, message.customer);
     dispatch(at);
     arm(at);
     return GrantAnswered{{}, state, 0};
@@ -204,30 +44,11 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
 }
 
 /// The next job that may start, taken from the lane; null if there is none.
-JobPtr JobDispatcherActor::take_for(PullLane& lane, const GrantLeases& message, const Now& at) {
+JobPtr JobDispatcherActor::take_for(Lane& lane, const GrantLeases& message, const Now& at) {
   for (;;) {
     JobPtr job = message.customer ? lane.queue.take_of(*message.customer) : lane.queue.take();
     if (!job || can_start(job, lane.queue, at)) return job;
   }
-}
-
-/// How many jobs of the lane could be leased now.
-std::size_t JobDispatcherActor::available(const PullLane& lane) const {
-  const std::size_t taken = leases_.size() + reserved_;
-  return std::min(lane.queue.size(), running_max_ - std::min<std::size_t>(running_max_, taken));
-}
-
-/// What the desk is to know about the lane after it asked for leases.
-LaneState JobDispatcherActor::lane_state(PullLane& lane, const GrantLeases& message) {
-  if (!may_start() || lane.queue.empty()) {
-    lane.reported = false;
-    return LaneState::empty;
-  }
-  lane.reported = true;
-  const bool has_job = !message.customer || lane.queue.has(*message.customer);
-  if (has_job && has_free_slot()) return LaneState::more;
-  lane.wanted.insert(message.customer.value_or(anybody));
-  return LaneState::busy;
 }
 
 /// The leases are on disk. One whose job was cancelled meanwhile is over.
@@ -243,7 +64,7 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
   }
   const auto found = lanes_.find(message.service);
   if (found != lanes_.end()) {
-    answer.lane = lane_state(found->second, message);
+    answer.lane = lane_state(found->second, message.customer);
     answer.available = available(found->second);
   }
   granting_.deliver(owed, std::move(answer));
@@ -367,19 +188,6 @@ void JobDispatcherActor::end_outside(Lease lease, AbortCause cause) {
   CallOutcome outcome;
   outcome.kind = CallOutcome::Kind::aborted;
   completed(lease, outcome);
-}
-
-/// The service time of an attempt counts in each lane of the cell.
-void JobDispatcherActor::charge(const LiveLease& live, const Now& at) {
-  const auto& customer = live.job->spec->customer;
-  const auto& own = live.job->lane;
-  const microseconds ran = at.steady - live.handed_out_at;
-  own.empty() ? queue_.ended(customer, ran) : queue_.owe(customer, ran);
-  for (auto& [name, lane] : lanes_) {
-    name == own ? lane.queue.ended(customer, ran) : lane.queue.owe(customer, ran);
-  }
-  if (shares_.size() > 0) shares_.end(customer, ran);
-  if (live.outside) send(context_->desk, LeaseOver{live.job->lease, ran});
 }
 
 }  // namespace cells

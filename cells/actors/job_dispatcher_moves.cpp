@@ -20,6 +20,7 @@ void JobDispatcherActor::change_terms(ConfigureCell& message) {
   idle_reported_ = false;
   queue_.expect_more();
   for (auto& [name, lane] : lanes_) lane.queue.expect_more();
+  change_desks();
   refresh_lanes();
   const Now at = now();
   dispatch(at);

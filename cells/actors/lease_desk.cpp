@@ -9,6 +9,7 @@
 
 #include "cells/model/lease_matching.hpp"
 #include "cells/model/rate_meter.hpp"
+#include "cells/model/service_guard.hpp"
 
 namespace cells {
 namespace {
@@ -55,6 +56,8 @@ class LeaseDeskActor : public LeaseDesk::base {
         [this](const SlotOffered& message) { offered(message); },
         [this](const LeaseKept& message) { keep(message); },
         [this](const LeaseOver& message) { over(message); },
+        [this](const ChangeLimits& message) { change_limits(message); },
+        [this](const Tick& message) { tick(message.at); },
     };
   }
 
@@ -79,10 +82,16 @@ class LeaseDeskActor : public LeaseDesk::base {
     std::uint64_t granted = 0;
     RateMeter ended;
   };
+  /// A service with limits.
+  struct Limited {
+    ServiceGuard guard;
+    std::size_t asked = 0;  ///< Leases asked for and not answered; the guard does not know them.
+    std::optional<SteadyTime> armed{};
+  };
   struct Out {
     LeaseOut lease;
     CellKey key;
-    Cell cell;
+    LaneHolder cell;
   };
 
   static const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
@@ -110,30 +119,34 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   void match(const std::string& service) {
     auto& matching = matchings_[service];
-    while (const auto ask = matching.next_ask()) send_ask(service, *ask);
+    while (const auto ask = matching.next_ask(permits(service))) send_ask(service, *ask);
     finish(matching);
+    arm(service);
     forget(service);
   }
 
   void send_ask(const std::string& service, const LeaseMatching::Ask& ask) {
     const Request& waiting = requests_.at(ask.request);
     const RequestLeases& asked = waiting.asked;
-    const Cell cell = cells_.at(ask.cell);
+    const LaneHolder cell = cells_.at(ask.cell);
+    count_asked(service, ask.count);
     request(cell, caf::infinite,
             GrantLeases{service, asked.worker, asked.customer, ask.count,
                         answer_bytes_max - waiting.bytes})
         .then([this, service, ask,
                cell](const GrantAnswered& answer) { answered(service, ask, cell, answer); },
               [this, service, ask](const caf::error&) {
+                take_permits(service, ask.count, {});
                 matchings_[service].lost(ask);
                 match(service);
               });
   }
 
-  void answered(const std::string& service, const LeaseMatching::Ask& ask, const Cell& cell,
+  void answered(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell,
                 const GrantAnswered& answer) {
     auto& [asked, promise, got, bytes] = requests_.at(ask.request);
     traffic_[service].granted += answer.leases.size();
+    take_permits(service, ask.count, answer.leases);
     for (const auto& lease : answer.leases) {
       note_out({lease, ask.cell, cell});
       got.leases.push_back(lease);
@@ -148,7 +161,8 @@ class LeaseDeskActor : public LeaseDesk::base {
   void offered(const SlotOffered& message) {
     cells_[message.key] = message.cell;
     auto& matching = matchings_[message.service];
-    if (const auto ask = matching.offered(message.key, message.customer)) {
+    if (const auto ask =
+            matching.offered(message.key, message.customer, permits(message.service))) {
       send_ask(message.service, *ask);
     } else {
       send(message.cell, DeclineSlot{message.service});
@@ -176,6 +190,74 @@ class LeaseDeskActor : public LeaseDesk::base {
     if (!needed) cells_.erase(key);
   }
 
+  // --- Limits ----------------------------------------------------------------------------------
+
+  void change_limits(const ChangeLimits& message) {
+    std::erase_if(limited_,
+                  [&](const auto& each) { return !message.services.contains(each.first); });
+    for (const auto& [service, limits] : message.services) {
+      const auto [found, added] =
+          limited_.try_emplace(service, Limited{ServiceGuard{{limits, std::nullopt}}});
+      if (added) {
+        count_out(service, found->second.guard);
+      } else {
+        found->second.guard.change({limits, std::nullopt});
+      }
+    }
+    std::vector<std::string> services;
+    for (const auto& [service, matching] : matchings_) services.push_back(service);
+    for (const auto& service : services) match(service);
+  }
+
+  void count_out(const std::string& service, ServiceGuard& guard) const {
+    for (const auto& [lease, out] : out_) {
+      if (service_of(*out.lease.job) == service) guard.count(lease);
+    }
+  }
+
+  std::size_t permits(const std::string& service) {
+    const auto found = limited_.find(service);
+    if (found == limited_.end()) return LeaseMatching::unlimited;
+    const auto& [guard, asked, armed] = found->second;
+    const std::size_t available = guard.available(now());
+    return available - std::min(available, asked);
+  }
+
+  void count_asked(const std::string& service, std::size_t count) {
+    const auto found = limited_.find(service);
+    if (found != limited_.end()) found->second.asked += count;
+  }
+
+  /// A cell has answered: of the leases that it was asked for, it granted these.
+  void take_permits(const std::string& service, std::size_t asked,
+                    const std::vector<LeaseOut>& granted) {
+    const auto found = limited_.find(service);
+    if (found == limited_.end()) return;
+    found->second.asked -= std::min(found->second.asked, asked);
+    for (const auto& lease : granted) found->second.guard.take(lease.job->lease, false, now());
+  }
+
+  /// One timer for each service, for when time alone brings permits.
+  void arm(const std::string& service) {
+    const auto found = limited_.find(service);
+    if (found == limited_.end() || matchings_[service].waiting() == 0) return;
+    const auto at = found->second.guard.next_change(now());
+    auto& armed = found->second.armed;
+    if (!at || (armed && *armed <= *at)) return;
+    armed = at;
+    delayed_send(this, *at - now(), Tick{*at});
+  }
+
+  void tick(SteadyTime at) {
+    std::vector<std::string> due;
+    for (auto& [service, limited] : limited_) {
+      if (limited.armed != at) continue;
+      limited.armed.reset();
+      due.push_back(service);
+    }
+    for (const auto& service : due) match(service);
+  }
+
   // --- Leases that are out -----------------------------------------------------------------------
 
   void note_out(Out out) {
@@ -187,7 +269,11 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   void keep(const LeaseKept& message) {
     const bool is_new = !out_.contains(message.lease.job->lease);
-    if (is_new) matchings_[service_of(*message.lease.job)].note_lease(message.key);
+    const auto& service = service_of(*message.lease.job);
+    if (is_new) matchings_[service].note_lease(message.key);
+    if (const auto found = limited_.find(service); found != limited_.end()) {
+      found->second.guard.count(message.lease.job->lease);
+    }
     note_out({message.lease, message.key, message.cell});
   }
 
@@ -200,6 +286,9 @@ class LeaseDeskActor : public LeaseDesk::base {
     out_.erase(found);
     auto& traffic = traffic_[service_of(*job)];
     traffic.out -= 1;
+    if (const auto limited = limited_.find(service_of(*job)); limited != limited_.end()) {
+      limited->second.guard.release(message.lease);
+    }
     traffic.ended.count(now());
     matchings_[service_of(*job)].ended(key, message.ran);
     match(service_of(*job));
@@ -278,8 +367,9 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   std::map<std::string, LeaseMatching> matchings_;  ///< By service.
   std::map<std::uint64_t, Request> requests_;
-  std::map<CellKey, Cell> cells_;           ///< Those that a matching remembers.
+  std::map<CellKey, LaneHolder> cells_;     ///< Those that a matching remembers.
   std::map<std::string, Traffic> traffic_;  ///< By service, of all that have leased a job.
+  std::map<std::string, Limited> limited_;
   std::map<Lease, Out> out_;
   std::set<std::pair<std::string, Lease>> by_worker_;
 };

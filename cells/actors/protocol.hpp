@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "cells/actors/lanes.hpp"
 #include "cells/model/cell_key.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
-#include "cells/model/lease_matching.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
@@ -100,6 +100,7 @@ struct ServiceEntry {
   /// Null: workers outside the daemon lease the service's jobs.
   std::function<Provider(caf::actor_system&)> start_provider;
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
+  Protection protection{};
 };
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
@@ -120,94 +121,18 @@ struct Reconfigured {
   std::map<CellKey, std::uint64_t> kept_otherwise{};
 };
 
-/// Report the status of every service.
-struct ListServices {};
+/// Report the status of every service, or of one.
+struct ListServices {
+  std::optional<std::string> only{};
+};
 struct ServicesListed {
   std::map<std::string, ServiceStatus> services;
 };
 
-// Leases of workers outside the daemon. A worker that pulls the jobs of a service asks for leases,
-// and reports how each ended. Its leases are live across restarts.
-
-/// A lease that a worker outside has. `job` is running under it; the step names the worker.
-struct LeaseOut {
-  JobPtr job;
-  SteadyTime deadline{};  ///< Its job's expiry included.
-};
-
-/// Lease up to `max` jobs of this service to this worker: now, or as soon as there is one, until
-/// the request is withdrawn. Answered once the leases are on disk; with none when it is withdrawn.
-struct RequestLeases {
-  std::uint64_t request = 0;  ///< Chosen by the sender, unique, ascending.
+/// Let calls to this service begin again, whatever its circuit breaker and its provider said.
+/// Answered with its status; without one if there is no such service.
+struct ResetService {
   std::string service;
-  std::string worker;
-  std::optional<std::string> customer;  ///< Only jobs of this customer.
-  std::size_t max = 1;
-  bool wait = true;  ///< False: answer at once when there is no job now.
-};
-struct LeasesGranted {
-  std::vector<LeaseOut> leases;
-};
-
-/// Nobody waits for the answers to these requests any more.
-struct WithdrawRequests {
-  std::vector<std::uint64_t> requests;
-};
-
-/// These leases never reached their worker: their jobs are queued again, the attempt not counted.
-struct ReturnLeases {
-  std::vector<Lease> leases;
-};
-
-/// The worker still works: its deadline moves to now plus the timeout of the step, unless the
-/// lease is to be given up.
-struct HoldLease {
-  Lease lease;
-  JobPtr job;  ///< A recent version, if the lease is not known to be out; else null.
-  std::optional<double> progress;
-  std::string message;  ///< Empty: none.
-};
-struct LeaseHeld {
-  std::optional<LeaseOut> lease;  ///< None: the lease is not live, or not known.
-  bool cancel = false;            ///< The job is to be cancelled: give up.
-};
-
-/// The worker has ended its attempt. Answered once the end is on disk.
-struct EndLease {
-  Lease lease;
-  JobPtr job;  ///< As in HoldLease.
-  CallOutcome outcome;
-};
-struct LeaseEnded {
-  bool accepted = false;  ///< False: the lease is not live, or not known.
-};
-
-/// Finds a lease that is out. None: it is not known to be.
-struct FindLease {
-  Lease lease;
-};
-struct LeaseFound {
-  std::optional<LeaseOut> lease;
-};
-
-/// List leases that are out, in ascending order. Every member that is set must match.
-struct ListLeases {
-  std::optional<std::string> worker{};
-  std::optional<std::string> service{};
-  std::optional<std::set<std::string>> services{};  ///< One of these.
-  std::optional<std::string> customer{};
-  Lease after{};  ///< Only leases after this one.
-  std::size_t limit = 50;
-};
-struct LeasesListed {
-  std::vector<LeaseOut> leases;
-  bool more = false;  ///< Others follow.
-};
-
-/// Report the status of the pull services that have granted a lease, or are asked for one.
-struct DescribeLeases {};
-struct LeasesDescribed {
-  std::map<std::string, ServiceStatus> services;
 };
 
 /// From now on, keep ended jobs and their idempotency keys for this long.
@@ -257,20 +182,7 @@ CELLS_MESSAGE(Reconfigure)
 CELLS_MESSAGE(Reconfigured)
 CELLS_MESSAGE(ListServices)
 CELLS_MESSAGE(ServicesListed)
-CELLS_MESSAGE(RequestLeases)
-CELLS_MESSAGE(LeasesGranted)
-CELLS_MESSAGE(WithdrawRequests)
-CELLS_MESSAGE(ReturnLeases)
-CELLS_MESSAGE(HoldLease)
-CELLS_MESSAGE(LeaseHeld)
-CELLS_MESSAGE(EndLease)
-CELLS_MESSAGE(LeaseEnded)
-CELLS_MESSAGE(FindLease)
-CELLS_MESSAGE(LeaseFound)
-CELLS_MESSAGE(ListLeases)
-CELLS_MESSAGE(LeasesListed)
-CELLS_MESSAGE(DescribeLeases)
-CELLS_MESSAGE(LeasesDescribed)
+CELLS_MESSAGE(ResetService)
 CELLS_MESSAGE(KeepEnded)
 CELLS_MESSAGE(ShutDown)
 CELLS_MESSAGE(ShutdownCompleted)
@@ -350,7 +262,9 @@ struct ReplaceProvider {
 };
 
 /// Report the status of one service.
-struct DescribeService {};
+struct DescribeService {
+  bool reset = false;  ///< First close its circuit, and end a pause.
+};
 struct ServiceDescribed {
   ServiceStatus status;
 };
@@ -387,40 +301,6 @@ struct QueueIdle {};
 /// This cell has been idle for that long.
 struct CellIdle {
   CellKey cell;
-};
-
-// --- Between the lease desk and the dispatchers ------------------------------------------------
-//
-// A dispatcher reports that a lane has work when the lane becomes non-empty, and the desk remembers
-// that. When workers wait, the desk asks such a dispatcher to grant leases. A dispatcher without a
-// free slot answers `busy`, and offers a slot once it has one; offered slots stay reserved until
-// the desk has asked for a lease or declined.
-
-/// Lease up to `count` jobs of this service to this worker. Answered once the leases are on disk,
-/// or at once when there are none.
-struct GrantLeases {
-  std::string service;
-  std::string worker;
-  std::optional<std::string> customer;
-  std::size_t count = 1;
-  std::size_t bytes_max = 8 << 20;  ///< Sum of approximate_bytes; one job is always leased.
-};
-struct GrantAnswered {
-  std::vector<LeaseOut> leases;
-  LaneState lane = LaneState::empty;
-  std::size_t available = 0;  ///< How many more it could grant at once.
-};
-
-/// Nobody waits for leases of this service: free the slot that was offered, and offer no other
-/// until GrantLeases.
-struct DeclineSlot {
-  std::string service;
-};
-
-/// This lease is no longer live: the worker outside held it for so long.
-struct LeaseOver {
-  Lease lease;
-  microseconds ran{};
 };
 
 // --- Between a dispatcher and its workers ------------------------------------------------------
@@ -462,10 +342,6 @@ struct Tick {
 
 }  // namespace cells
 
-CELLS_MESSAGE(GrantLeases)
-CELLS_MESSAGE(GrantAnswered)
-CELLS_MESSAGE(DeclineSlot)
-CELLS_MESSAGE(LeaseOver)
 CELLS_MESSAGE(ReleaseJobs)
 CELLS_MESSAGE(JobsReleased)
 CELLS_MESSAGE(TakeOver)
@@ -539,18 +415,25 @@ CELLS_MESSAGE(IdleWithdrawn)
 
 namespace cells {
 
-/// Makes the calls of one service through its provider, and replaces a provider that dies. One per
-/// service, shared by all cells.
+/// Makes the calls of one service through its provider, and replaces a provider that dies. Hands
+/// out the permits for the calls of a protected service; cells take turns. One per service, shared
+/// by all cells.
 using ServiceClient = Provider::extend<
     /// Starts the new provider. The old provider finishes its calls, then ends.
     caf::reacts_to<ReplaceProvider>,
     /// Reports the current figures.
-    caf::replies_to<DescribeService>::with<ServiceDescribed>>;
+    caf::replies_to<DescribeService>::with<ServiceDescribed>,
+    /// From a dispatcher.
+    caf::reacts_to<LaneFilled>, caf::reacts_to<LaneEmptied>, caf::reacts_to<SlotOffered>,
+    caf::reacts_to<PermitOver>,
+    /// Hands out the permits that there are now.
+    caf::reacts_to<Tick>>;
 
 /// A service as dispatchers use it.
 struct Service {
   ServiceClient client;    ///< Null: workers outside lease the service's jobs.
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
+  Protection protection{};
   /// Of a service that workers inside served before a reload: aborts calls that it began then.
   ServiceClient former{};
 };
@@ -616,6 +499,10 @@ using JobDispatcher = caf::typed_actor<
     caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// Hands out jobs to a worker outside, within the limit of the cell.
     caf::replies_to<GrantLeases>::with<GrantAnswered>,
+    /// Hands out jobs to workers inside, within the limit of the cell.
+    caf::replies_to<GrantPermits>::with<PermitsTaken>,
+    /// Counts the jobs in the lane.
+    caf::replies_to<DescribeLane>::with<LaneDescribed>,
     /// Frees the slot that was offered.
     caf::reacts_to<DeclineSlot>,
     /// Queues the jobs of these leases again.
@@ -638,7 +525,7 @@ using JobWorkerPool = caf::typed_actor<
     caf::replies_to<KillWorkers>::with<WorkersKilled>>;
 
 /// Joins a dispatcher and a pool under the same settings, and restarts either when it dies.
-using Cell = caf::typed_actor<
+using Cell = LaneHolder::extend<
     /// Forwarded to the dispatcher.
     caf::replies_to<SubmitJob>::with<JobSubmitted>,
     /// Forwarded to the dispatcher.
@@ -657,10 +544,6 @@ using Cell = caf::typed_actor<
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<TakeOver>::with<TakenOver>,
-    // For workers outside. Forwarded to the dispatcher.
-    caf::replies_to<GrantLeases>::with<GrantAnswered>, caf::reacts_to<DeclineSlot>,
-    caf::reacts_to<ReturnLeases>, caf::replies_to<HoldLease>::with<LeaseHeld>,
-    caf::replies_to<EndLease>::with<LeaseEnded>,
     /// From the dispatcher; forwarded to the cell dispatcher.
     caf::reacts_to<JobsLeft>,
     /// Starts no further job, and stops the pool. Answers once the last worker has left.
@@ -671,44 +554,6 @@ using Cell = caf::typed_actor<
     caf::replies_to<AskIdle>::with<IdleAnswered>,
     /// From the dispatcher; reported to the cell dispatcher as CellIdle.
     caf::reacts_to<QueueIdle>>;
-
-/// A lane of this cell was empty, and now has work.
-struct LaneFilled {
-  std::string service;
-  CellKey key;
-  Cell cell;
-  std::size_t available = 0;  ///< How many leases it could grant at once.
-};
-
-/// A lane of this cell that was reported as filled has no work.
-struct LaneEmptied {
-  std::string service;
-  CellKey key;
-};
-
-/// This cell has reserved a slot for this lane: answer with GrantLeases or DeclineSlot.
-struct SlotOffered {
-  std::string service;
-  CellKey key;
-  Cell cell;
-  std::optional<std::string> customer;  ///< Only a job of this customer can have it.
-};
-
-/// This lease of the cell is out, since before the cell's dispatcher started.
-struct LeaseKept {
-  LeaseOut lease;
-  CellKey key;
-  Cell cell;
-};
-
-}  // namespace cells
-
-CELLS_MESSAGE(LaneFilled)
-CELLS_MESSAGE(LaneEmptied)
-CELLS_MESSAGE(SlotOffered)
-CELLS_MESSAGE(LeaseKept)
-
-namespace cells {
 
 /// Brings workers outside together with the cells that have work for them, and knows which leases
 /// are out. Decides which cell is asked first: cells take turns at each service. One per daemon.
@@ -731,7 +576,11 @@ using LeaseDesk = caf::typed_actor<
     caf::replies_to<DescribeLeases>::with<LeasesDescribed>,
     /// From a dispatcher.
     caf::reacts_to<LaneFilled>, caf::reacts_to<LaneEmptied>, caf::reacts_to<SlotOffered>,
-    caf::reacts_to<LeaseKept>, caf::reacts_to<LeaseOver>>;
+    caf::reacts_to<LeaseKept>, caf::reacts_to<LeaseOver>,
+    /// Holds from the next lease on.
+    caf::reacts_to<ChangeLimits>,
+    /// Matches the requests that waited for a limit.
+    caf::reacts_to<Tick>>;
 
 /// Knows the routing, starts cells, and routes each job to its cell. One per daemon.
 using CellDispatcher = caf::typed_actor<
@@ -753,6 +602,8 @@ using CellDispatcher = caf::typed_actor<
     caf::replies_to<Reconfigure>::with<Reconfigured>,
     /// Asks the client of each service.
     caf::replies_to<ListServices>::with<ServicesListed>,
+    /// Forwarded to the client of the service.
+    caf::replies_to<ResetService>::with<ServicesListed>,
     // For workers outside. Forwarded to the lease desk; with a job, to the cell of the job.
     caf::replies_to<RequestLeases>::with<LeasesGranted>, caf::reacts_to<WithdrawRequests>,
     caf::reacts_to<ReturnLeases>, caf::replies_to<HoldLease>::with<LeaseHeld>,

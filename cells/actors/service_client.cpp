@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cells/actors/owed_answers.hpp"
+#include "cells/actors/permit_desk.hpp"
 #include "cells/model/rate_meter.hpp"
 
 namespace cells {
@@ -20,11 +21,13 @@ constexpr std::size_t aborted_max = 10'000;
 class ServiceClientActor : public ServiceClient::base {
  public:
   ServiceClientActor(caf::actor_config& config, std::string name, ServiceEntry entry,
-                     std::shared_ptr<EngineProbe> probe)
+                     std::shared_ptr<EngineProbe> probe, std::function<WallTime()> wall_clock)
       : ServiceClient::base(config),
         name_(std::move(name)),
         entry_(std::move(entry)),
-        probe_(std::move(probe)) {
+        probe_(std::move(probe)),
+        wall_clock_(std::move(wall_clock)),
+        permits_(*this, name_, entry_.protection, [this] { return now(); }) {
     set_down_handler([this](caf::down_msg& down) { provider_down(down.source); });
   }
 
@@ -34,14 +37,13 @@ class ServiceClientActor : public ServiceClient::base {
     return {
         [this](StartCall& call) { return begin(call); },
         [this](const AbortCall& call) { return abort(call); },
-        [this](ReplaceProvider& message) {
-          entry_ = std::move(message.entry);
-          start();
-          retire_unused();
-        },
-        [this](const DescribeService&) {
-          return ServiceDescribed{{calls_.size(), ended_rate_.per_second(now())}};
-        },
+        [this](ReplaceProvider& message) { replace(std::move(message.entry)); },
+        [this](const DescribeService& message) { return describe(message); },
+        [this](const LaneFilled& message) { permits_.filled(message); },
+        [this](const LaneEmptied& message) { permits_.emptied(message.key); },
+        [this](const SlotOffered& message) { permits_.offered(message); },
+        [this](const PermitOver& message) { permits_.over(message); },
+        [this](const Tick& message) { permits_.tick(message.at); },
     };
   }
 
@@ -55,6 +57,7 @@ class ServiceClientActor : public ServiceClient::base {
     }
     calls_.clear();
     aborting_.fail();
+    permits_.clear();
   }
 
  private:
@@ -69,8 +72,32 @@ class ServiceClientActor : public ServiceClient::base {
     caf::typed_response_promise<CallEnded> promise;
   };
 
-  SteadyTime now() {
-    return SteadyTime{std::chrono::duration_cast<microseconds>(clock().now().time_since_epoch())};
+  Now now() {
+    const auto steady = clock().now().time_since_epoch();
+    return {SteadyTime{std::chrono::duration_cast<microseconds>(steady)}, wall_clock_()};
+  }
+
+  void replace(ServiceEntry entry) {
+    entry_ = std::move(entry);
+    start();
+    retire_unused();
+    std::vector<Lease> calling;
+    for (const auto& [lease, call] : calls_) calling.push_back(lease);
+    permits_.change(entry_.protection, calling);
+  }
+
+  caf::result<ServiceDescribed> describe(const DescribeService& message) {
+    if (message.reset) permits_.reset();
+    ServiceStatus status;
+    status.in_flight = calls_.size();
+    status.ended_per_s = ended_rate_.per_second(now().steady);
+    permits_.describe(status);
+    auto promise = make_response_promise<ServiceDescribed>();
+    permits_.count_waiting([status, promise](std::uint64_t waiting) mutable {
+      status.waiting = waiting;
+      promise.deliver(ServiceDescribed{std::move(status)});
+    });
+    return promise;
   }
 
   void start() {
@@ -91,6 +118,7 @@ class ServiceClientActor : public ServiceClient::base {
     const auto provider = providers_.begin();
     provider->calls += 1;
     calls_.emplace(lease, Call{provider, promise});
+    permits_.call_began(lease);
     request(provider->handle, caf::infinite, std::move(message))
         .then(
             [this](CallEnded& ended) {
@@ -109,7 +137,8 @@ class ServiceClientActor : public ServiceClient::base {
     if (!ended) return;
     Call& call = ended.mapped();
     call.provider->calls -= 1;
-    ended_rate_.count(now());
+    ended_rate_.count(now().steady);
+    permits_.call_ended(lease);
     deliver(call.promise);
     retire_unused();
   }
@@ -175,6 +204,8 @@ class ServiceClientActor : public ServiceClient::base {
   std::string name_;
   ServiceEntry entry_;
   std::shared_ptr<EngineProbe> probe_;
+  std::function<WallTime()> wall_clock_;
+  PermitDesk permits_;
   Providers providers_;
   std::map<Lease, Call> calls_;
   std::set<Lease> aborted_;  ///< No call may begin under these.
@@ -185,8 +216,10 @@ class ServiceClientActor : public ServiceClient::base {
 }  // namespace
 
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
-                                   std::shared_ptr<EngineProbe> probe) {
-  return system.spawn<ServiceClientActor>(std::move(name), std::move(entry), std::move(probe));
+                                   std::shared_ptr<EngineProbe> probe,
+                                   std::function<WallTime()> wall_clock) {
+  return system.spawn<ServiceClientActor>(std::move(name), std::move(entry), std::move(probe),
+                                          std::move(wall_clock));
 }
 
 }  // namespace cells

@@ -1,6 +1,8 @@
 // The engine's side of a configured service.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "cells/actors/engine_context.hpp"
@@ -10,6 +12,7 @@ namespace cells {
 /// Starts the client of one service, for all cells. The client keeps a provider running: it
 /// replaces one that dies, and answers that provider's calls with an error.
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
-                                   std::shared_ptr<EngineProbe> probe);
+                                   std::shared_ptr<EngineProbe> probe,
+                                   std::function<WallTime()> wall_clock);
 
 }  // namespace cells

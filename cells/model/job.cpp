@@ -87,6 +87,7 @@ JobCounts& JobCounts::operator-=(const JobCounts& other) {
 std::size_t approximate_bytes(const Job& job) {
   std::size_t bytes = 512 + job.steps.size() * sizeof(Step);
   if (job.spec) bytes += job.spec->parameters.size();
+  for (const auto& step : job.steps) bytes += step.operation.size();
   for (const auto& [name, value] : job.properties) bytes += name.size() + value.size() + 64;
   for (const auto& message : job.messages) bytes += message.text.size() + 64;
   return bytes;

@@ -34,7 +34,8 @@ inline constexpr std::size_t job_state_count = 8;
 
 enum class StepState : std::uint8_t {
   waiting,      ///< Not tried yet.
-  running,      ///< An attempt is under way.
+  running,      ///< An attempt is under way. If the job is `retrying`, the attempt waits for the
+                ///< provider's operation without a lease.
   retrying,     ///< An attempt failed; another follows.
   succeeded,    ///< Checkpointed; never runs again.
   failed,       ///< No further attempt.
@@ -111,6 +112,9 @@ struct Step {
   std::string worker{};  ///< Running: the worker outside that has the lease; empty: one inside has.
   /// Set if a worker outside ended the latest attempt by a report.
   std::optional<StepReport> report{};
+  /// An operation that the provider has begun, in the words of the kind of provider: later calls go
+  /// on with it instead of beginning another one. Empty: none.
+  std::string operation{};
 
   bool operator==(const Step&) const = default;
 };

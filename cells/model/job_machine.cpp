@@ -67,6 +67,11 @@ void close_step(Job& job, WallTime now) {
   step.finished_at = now;
 }
 
+/// Whether the job waits for an operation that its attempt has begun.
+bool awaits_operation(const Job& job) {
+  return job.state == JobState::retrying && job.steps[job.step].state == StepState::running;
+}
+
 void fail_step(Job& job, AttemptEnd& end, WallTime now) {
   close_step(job, now);
   fail(job, {std::move(end.code), std::move(end.message), service_of(job)}, now);
@@ -76,6 +81,7 @@ void succeed_step(Job& job, WallTime now) {
   Step& step = job.steps[job.step];
   step.state = StepState::succeeded;
   step.finished_at = now;
+  step.operation.clear();
   job.step += 1;
   job.interruptions = 0;
   if (job.step == job.steps.size()) {
@@ -116,15 +122,17 @@ bool reports_failure(AttemptEnd::Kind kind) {
          kind == Kind::unknown;
 }
 
-bool counted(AttemptEnd::Kind kind) {
+bool counted(const AttemptEnd& end) {
   using Kind = AttemptEnd::Kind;
-  return kind != Kind::throttled && kind != Kind::interrupted && kind != Kind::handed_back;
+  if (end.is_probe && (end.kind == Kind::retryable || end.kind == Kind::unknown)) return false;
+  return end.kind != Kind::throttled && end.kind != Kind::interrupted &&
+         end.kind != Kind::handed_back;
 }
 
 void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
-  if (counted(end.kind)) job.interruptions = 0;
+  if (counted(end)) job.interruptions = 0;
   const std::uint32_t attempts = job.steps[job.step].attempts;
-  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;
+  const bool last = counted(end) && attempts >= job.spec->max_attempts;
   if (last || end.kind == AttemptEnd::Kind::rejected) {
     fail_step(job, end, now);
     return;
@@ -152,9 +160,17 @@ void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
 Job stop_waiting(const Job& job, WallTime now) {
   assert(!is_ended(job.state) && job.state != JobState::running && job.step < job.steps.size());
   Job next = job;
-  if (next.steps[next.step].state == StepState::retrying) close_step(next, now);
+  const bool tried = next.steps[next.step].state == StepState::retrying;
+  if (tried || awaits_operation(job)) close_step(next, now);
   if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
   return next;
+}
+
+/// The attempt goes on after a while. A later call under another lease is part of it.
+void await_operation(Job& job, const AttemptEnd& end, WallTime now) {
+  job.interruptions = 0;
+  job.state = JobState::retrying;
+  job.next_attempt_at = now + end.retry_after.value_or(milliseconds{0});
 }
 
 void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
@@ -181,6 +197,9 @@ void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime n
     case Kind::cancelled:
       fail_step(next, end, now);
       break;
+    case Kind::pending:
+      await_operation(next, end, now);
+      break;
     case Kind::rejected:
     case Kind::retryable:
     case Kind::throttled:
@@ -195,6 +214,7 @@ void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime n
 Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker) {
   assert(job.state == JobState::queued || job.state == JobState::retrying);
   assert(job.step < job.steps.size());
+  const bool goes_on = awaits_operation(job);
   Job next = job;
   next.state = JobState::running;
   next.lease = lease;
@@ -203,7 +223,7 @@ Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker)
   if (!next.started_at) next.started_at = now;
   Step& step = next.steps[next.step];
   step.state = StepState::running;
-  step.attempts += 1;
+  if (!goes_on) step.attempts += 1;
   step.worker = std::move(worker);
   step.report.reset();
   step.progress.reset();
@@ -233,9 +253,11 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
     end.message = "the properties of the job would exceed 256 KiB";
   }
   Step& step = next.steps[next.step];
-  if (!counted(end.kind)) step.attempts -= 1;
+  if (!counted(end)) step.attempts -= 1;
   step.worker.clear();
   step.report = end.report;
+  if (end.operation) step.operation = std::move(*end.operation);
+  if (end.kind == Kind::rejected) step.operation.clear();
 
   const bool unknown = outcome_unknown(end.kind);
   if (next.cancel_requested) {
@@ -283,6 +305,7 @@ Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now) {
   for (std::size_t i = next.step; i < next.steps.size(); ++i) {
     Step fresh;
     fresh.report = next.steps[i].report;  // A worker may repeat its report.
+    fresh.operation = std::move(next.steps[i].operation);
     next.steps[i] = std::move(fresh);
   }
   if (next.step == next.steps.size()) {

@@ -12,6 +12,9 @@
 //                   succeeded                                    ▼  handed out
 //                                                         failed (expired)
 //
+// An attempt whose provider has begun an operation (AttemptEnd::Kind::pending) goes on after the
+// job was retrying for a while: its step stays running, and keeps the operation until it ends.
+//
 // On request, a scheduled, queued or retrying job is cancelled at once, and a running one when its
 // attempt ends. A failed or cancelled job can be reopened: it is queued again.
 #pragma once
@@ -44,6 +47,7 @@ struct AttemptEnd {
     cancelled,    ///< Aborted because the job is to be cancelled; outcome unknown.
     interrupted,  ///< Cut short by a crash in celld; not counted, but three in a row fail the job.
     handed_back,  ///< Cut short by a shutdown; not counted.
+    pending,      ///< Goes on after `retry_after`, with `operation`.
   };
   Kind kind = Kind::unknown;
   std::string code;
@@ -52,6 +56,8 @@ struct AttemptEnd {
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;
   std::optional<StepReport> report;  ///< Set if a worker outside reported the end.
+  bool is_probe = false;             ///< If it failed, it is not counted.
+  std::optional<std::string> operation{};  ///< Replaces Step::operation, unless the step ends.
 };
 
 /// The job, running under `lease`. It must be queued or retrying, and have a step left. `worker` is

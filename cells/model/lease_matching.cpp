@@ -126,13 +126,16 @@ void LeaseMatching::ended(const CellKey& key, microseconds service_time) {
 
 // --- Matching ------------------------------------------------------------------------------------
 
-std::optional<LeaseMatching::Ask> LeaseMatching::offered(
-    const CellKey& key, const std::optional<std::string>& customer) {
+std::optional<LeaseMatching::Ask> LeaseMatching::offered(const CellKey& key,
+                                                         const std::optional<std::string>& customer,
+                                                         std::size_t permits) {
   Cell& offering = cell(key);
   offering.has_work = true;
   const auto bound = customer ? idle_bound_.find(*customer) : idle_bound_.end();
-  if (bound != idle_bound_.end()) return ask(requests_.at(*bound->second.begin()), offering);
-  if (!idle_.empty()) return ask(requests_.at(*idle_.begin()), offering);
+  if (permits > 0 && bound != idle_bound_.end()) {
+    return ask(requests_.at(*bound->second.begin()), offering, permits);
+  }
+  if (permits > 0 && !idle_.empty()) return ask(requests_.at(*idle_.begin()), offering, permits);
   offering.wanted.clear();
   try_again(offering);
   offering.available = std::max<std::size_t>(offering.available, 1);
@@ -140,16 +143,16 @@ std::optional<LeaseMatching::Ask> LeaseMatching::offered(
   return std::nullopt;
 }
 
-std::optional<LeaseMatching::Ask> LeaseMatching::next_ask() {
-  if (!idle_.empty()) {
+std::optional<LeaseMatching::Ask> LeaseMatching::next_ask(std::size_t permits) {
+  if (permits > 0 && !idle_.empty()) {
     if (auto* next = static_cast<Cell*>(turns_.next())) {
-      return ask(requests_.at(*idle_.begin()), *next);
+      return ask(requests_.at(*idle_.begin()), *next, permits);
     }
   }
-  while (!to_try_.empty()) {
+  while (permits > 0 && !to_try_.empty()) {
     const auto requests = idle_bound_.find(*to_try_.begin());
     Cell* next = requests == idle_bound_.end() ? nullptr : cell_for(requests->first);
-    if (next) return ask(requests_.at(*requests->second.begin()), *next);
+    if (next) return ask(requests_.at(*requests->second.begin()), *next, permits);
     to_try_.erase(to_try_.begin());
   }
   finish_impatient();
@@ -168,10 +171,10 @@ LeaseMatching::Cell* LeaseMatching::cell_for(const std::string& customer) {
   return nullptr;
 }
 
-LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell) {
+LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t permits) {
   unready(request);
   request.asking = true;
-  const Ask made{cell.key, request.number, request.max - request.granted};
+  const Ask made{cell.key, request.number, std::min(request.max - request.granted, permits)};
   for (std::size_t n = 0; n < made.count; ++n) turns_.charge(cell);
   turns_.pass(cell);
   cell.available -= std::min(cell.available, made.count);

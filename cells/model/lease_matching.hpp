@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,6 +27,8 @@ enum class LaneState : std::uint8_t {
 /// passes the answer on. Not thread-safe.
 class LeaseMatching {
  public:
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
   struct Request {
     std::uint64_t number = 0;             ///< Unique; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
@@ -49,11 +52,12 @@ class LeaseMatching {
   void filled(const CellKey& cell, std::size_t available);
   void emptied(const CellKey& cell);
   /// The cell has reserved a slot, for this customer if one is named. Returns the request that is
-  /// to have it; nothing: decline it.
-  std::optional<Ask> offered(const CellKey& cell, const std::optional<std::string>& customer);
+  /// to have it; nothing: decline it. Asks for at most `permits` leases.
+  std::optional<Ask> offered(const CellKey& cell, const std::optional<std::string>& customer,
+                             std::size_t permits = unlimited);
 
-  /// The next cell to be asked; nothing while there is none.
-  std::optional<Ask> next_ask();
+  /// The next cell to be asked, for at most `permits` leases; nothing while there is none.
+  std::optional<Ask> next_ask(std::size_t permits = unlimited);
   /// The answer of the cell: how many leases it granted, and how many more it could grant.
   void answered(const Ask& ask, std::size_t granted, LaneState lane, std::size_t available);
   /// The request takes no more than it has.
@@ -92,7 +96,7 @@ class LeaseMatching {
   void settle(Cell& cell);
   void try_again(const Cell& cell);
   Cell& take_back(const Ask& ask, std::size_t granted);
-  Ask ask(Waiting& request, Cell& cell);
+  Ask ask(Waiting& request, Cell& cell, std::size_t permits);
   Cell* cell_for(const std::string& customer);
   void ready(Waiting& request);
   void unready(const Waiting& request);

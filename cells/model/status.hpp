@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cells/model/cell_key.hpp"
 #include "cells/model/cell_settings.hpp"
+#include "cells/model/circuit_breaker.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/protection.hpp"
 
 namespace cells {
 
@@ -68,6 +71,13 @@ struct ServiceStatus {
   std::uint64_t in_flight = 0;  ///< Calls that have begun and not ended; leases that are out.
   double ended_per_s = 0;       ///< Calls or leases, whatever their outcome.
   std::optional<LeaseTraffic> leases{};  ///< Only of a pull service.
+  Protection protection{};
+  /// Jobs of a protected service that wait for a permit, as far as they are in memory.
+  std::uint64_t waiting = 0;
+  CircuitState circuit = CircuitState::closed;
+  std::optional<WallTime> circuit_since{};  ///< None: it has never changed.
+  std::string circuit_why{};                ///< Why it is not closed.
+  std::optional<WallTime> paused_until{};   ///< Its provider asked for a pause.
 };
 
 }  // namespace cells

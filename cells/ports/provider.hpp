@@ -19,8 +19,12 @@ struct CallOutcome {
     rejected,   ///< The provider refused; another attempt would not help.
     retryable,  ///< A temporary failure or an invalid answer; the provider is no longer acting.
     throttled,  ///< As retryable, but the attempt is not counted (HTTP 429).
-    unknown,    ///< Timeout or broken connection: the provider may still be acting.
-    aborted,    ///< Ended by AbortCall before an answer arrived; the provider may still be acting.
+    /// As retryable: the provider does not accept celld's credentials (HTTP 401, 403). The attempt
+    /// is not counted if the service has a circuit breaker, which opens.
+    unauthorized,
+    unknown,  ///< Timeout or broken connection: the provider may still be acting.
+    aborted,  ///< Ended by AbortCall before an answer arrived; the provider may still be acting.
+    pending,  ///< The provider has begun an operation; call again after `retry_after`.
   };
   Kind kind = Kind::unknown;
   std::string code;     ///< One of the API's codes, or the provider's own; empty on success.
@@ -28,6 +32,9 @@ struct CallOutcome {
   Properties properties;
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;  ///< As requested by the provider.
+  bool pauses_service = false;  ///< The provider wants no call at all before `retry_after`.
+  /// What to keep as Step::operation, unless the step ends now; nothing: what it has.
+  std::optional<std::string> operation{};
 };
 
 /// Make the call for the job's current step. The idempotency key sent to the provider is the same

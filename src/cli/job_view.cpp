@@ -126,22 +126,6 @@ std::string object_text(const json::Value& job, std::string_view name) {
   return object.is_object() && !object.empty() ? json::dump(object) : "";
 }
 
-using Line = std::pair<std::string, TableCell>;
-
-/// One line per name and value; omits empty values.
-std::string list_text(const std::vector<Line>& lines, const TableLook& look) {
-  constexpr std::size_t name_width = 12;
-  std::string text;
-  for (const auto& [name, value] : lines) {
-    std::string shown = cleaned(value.text);
-    if (shown.empty()) continue;
-    if (look.width > name_width) shown = fitted(shown, look.width - name_width);
-    text += name + std::string(name_width - name.size(), ' ');
-    text += (look.colour ? toned(shown, value.tone) : shown) + '\n';
-  }
-  return text;
-}
-
 std::string facts_text(const json::Value& job, WallTime now, const TableLook& look) {
   const bool waits = !time_at(job, {"started_at"});
   return list_text({{"job", {text_at(job, {"id"})}},

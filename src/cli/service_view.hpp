@@ -19,4 +19,7 @@ class ServiceTable {
   Table table_;
 };
 
+/// Everything about one service, one line each.
+std::string service_details(const json::Value& service, const TableLook& look);
+
 }  // namespace celld::cli

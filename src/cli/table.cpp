@@ -98,4 +98,18 @@ std::string Table::line(const std::vector<TableCell>& row, const std::vector<std
   return out + '\n';
 }
 
+std::string list_text(const std::vector<std::pair<std::string, TableCell>>& lines,
+                      const TableLook& look) {
+  constexpr std::size_t name_width = 12;
+  std::string text;
+  for (const auto& [name, value] : lines) {
+    std::string shown = cleaned(value.text);
+    if (shown.empty()) continue;
+    if (look.width > name_width) shown = fitted(shown, look.width - name_width);
+    text += name + std::string(name_width - name.size(), ' ');
+    text += (look.colour ? toned(shown, value.tone) : shown) + '\n';
+  }
+  return text;
+}
+
 }  // namespace celld::cli

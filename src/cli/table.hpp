@@ -52,4 +52,8 @@ class Table {
   std::vector<std::vector<TableCell>> rows_;
 };
 
+/// One line per name and value; omits empty values. A name has less than twelve characters.
+std::string list_text(const std::vector<std::pair<std::string, TableCell>>& lines,
+                      const TableLook& look);
+
 }  // namespace celld::cli

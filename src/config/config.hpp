@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cells/model/cell_settings.hpp"
+#include "cells/model/protection.hpp"
 #include "cells/model/time.hpp"
 #include "src/config/service_kind.hpp"
 #include "src/json/json.hpp"
@@ -101,9 +102,11 @@ struct Service {
   milliseconds settle{0};
   /// Null only after a fault.
   std::shared_ptr<const ServiceSettings> settings;
+  cells::Protection protection{};
 
   bool operator==(const Service& other) const {
-    return name == other.name && settle == other.settle && settings->equals(*other.settings);
+    return name == other.name && settle == other.settle && protection == other.protection &&
+           settings->equals(*other.settings);
   }
 };
 

@@ -29,8 +29,8 @@ class ServiceSettings {
   virtual std::vector<json::Fault> check_machine() const = 0;
 };
 
-/// How a kind of provider reads the services of its type. The members that every service has,
-/// `type` and `settle_ms`, are read elsewhere.
+/// How a kind of provider reads the services of its type. The members that do not depend on the
+/// kind (`type`, `settle_ms`, `limits` and `circuit`) are read elsewhere.
 class ServiceKind {
  public:
   virtual ~ServiceKind() = default;

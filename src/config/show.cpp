@@ -7,11 +7,29 @@
 namespace celld::config {
 namespace {
 
+json::Value show(const cells::ServiceLimits& limits) {
+  json::Value shown = json::Value::object();
+  if (limits.concurrency) shown["concurrency"] = *limits.concurrency;
+  if (!limits.rate_per_s) return shown;
+  shown["rate_per_s"] = *limits.rate_per_s;
+  shown["burst"] = limits.burst;
+  return shown;
+}
+
+json::Value show(const cells::CircuitPolicy& circuit) {
+  return {{"failures", circuit.failures},
+          {"window_ms", circuit.window.count()},
+          {"open_ms", circuit.open.count()},
+          {"hold_max_ms", circuit.hold_max.count()}};
+}
+
 json::Value show(const Service& service) {
   const ServiceKind& kind = service.settings->kind();
   json::Value shown = service.settings->show();
   shown["type"] = kind.type();
   if (kind.settles()) shown["settle_ms"] = service.settle.count();
+  shown["limits"] = show(service.protection.limits);
+  if (service.protection.circuit) shown["circuit"] = show(*service.protection.circuit);
   return shown;
 }
 

@@ -111,6 +111,25 @@ struct LeaseMetrics {
   }
 };
 
+/// The metric families that describe each protected service.
+struct ProtectionMetrics {
+  MetricFamily calls = gauges("celld_service_calls",
+                              "Calls in flight, by service with limits or a circuit breaker.");
+  MetricFamily waiting = gauges("celld_service_jobs_waiting",
+                                "Jobs in memory that wait for a permit to call the service.");
+  MetricFamily blocked =
+      gauges("celld_service_blocked",
+             "1 while a circuit that is not closed, or a pause that the provider asked for, holds "
+             "back the calls of the service.");
+
+  void fill(std::string_view service, const cells::ServiceStatus& status) {
+    const bool holds = status.circuit != cells::CircuitState::closed || status.paused_until;
+    add(calls, {{"service", service}}, static_cast<double>(status.in_flight));
+    add(waiting, {{"service", service}}, static_cast<double>(status.waiting));
+    add(blocked, {{"service", service}}, holds ? 1 : 0);
+  }
+};
+
 }  // namespace
 
 CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
@@ -133,7 +152,11 @@ void CellSurvey::add(const cells::CellStatus& status, CellTallies& tallies) {
 
 void CellSurvey::add(const std::map<std::string, cells::ServiceStatus>& services) {
   for (const auto& [name, status] : services) {
-    if (status.leases) pull_services.emplace(name, status);
+    if (status.leases) {
+      pull_services.emplace(name, status);
+    } else if (status.protection.is_any()) {
+      protected_services.emplace(name, status);
+    }
   }
 }
 
@@ -149,11 +172,14 @@ std::vector<MetricFamily> cell_families(const CellSurvey& survey,
   events.fill(others_label, others_label, tallies.others, false);
   LeaseMetrics leases;
   for (const auto& [service, status] : survey.pull_services) leases.fill(service, status);
-  return {std::move(state.jobs),         std::move(state.jobs_max),  std::move(state.oldest),
-          std::move(state.workers),      std::move(state.target),    cells_by_state(survey),
-          std::move(events.submissions), std::move(events.refusals), std::move(events.finished),
-          std::move(events.expiries),    std::move(leases.out),      std::move(leases.waiting),
-          std::move(leases.granted)};
+  ProtectionMetrics protection;
+  for (const auto& [service, status] : survey.protected_services) protection.fill(service, status);
+  return {std::move(state.jobs),         std::move(state.jobs_max),   std::move(state.oldest),
+          std::move(state.workers),      std::move(state.target),     cells_by_state(survey),
+          std::move(events.submissions), std::move(events.refusals),  std::move(events.finished),
+          std::move(events.expiries),    std::move(leases.out),       std::move(leases.waiting),
+          std::move(leases.granted),     std::move(protection.calls), std::move(protection.waiting),
+          std::move(protection.blocked)};
 }
 
 }  // namespace celld::metrics

@@ -1,4 +1,4 @@
-// The state of all cells and pull services at one moment, with a bounded number of labels.
+// The state of all cells and services at one moment, with a bounded number of labels.
 #pragma once
 
 #include <array>
@@ -32,14 +32,15 @@ struct CellSurvey {
   CellGauges others;
   std::array<std::size_t, 3> cells_by_state{};  ///< By CellState.
   std::map<std::string, cells::ServiceStatus> pull_services;
+  std::map<std::string, cells::ServiceStatus> protected_services;
 
   /// Adds a cell to its own entry if it has a label, else to the others. Ignores templates.
   void add(const cells::CellStatus& status, CellTallies& tallies);
-  /// Keeps the pull services among these.
+  /// Keeps the pull services and the protected services among these.
   void add(const std::map<std::string, cells::ServiceStatus>& services);
 };
 
-/// The metric families of all cells and pull services.
+/// The metric families of all cells, pull services and protected services.
 std::vector<prometheus::MetricFamily> cell_families(const CellSurvey& survey,
                                                     const CellTallies::Snapshot& tallies);
 

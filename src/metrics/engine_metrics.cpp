@@ -9,9 +9,9 @@ using cells::AbortCause;
 using cells::AttemptEnd;
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
-constexpr std::array<std::string_view, 10> outcomes = {
-    "succeeded", "rejected", "retryable", "throttled",   "unknown",
-    "timeout",   "expired",  "cancelled", "interrupted", "handed_back"};
+constexpr std::array<std::string_view, 11> outcomes = {
+    "succeeded", "rejected",  "retryable",   "throttled",   "unknown", "timeout",
+    "expired",   "cancelled", "interrupted", "handed_back", "pending"};
 
 Buckets wait_buckets() {
   return {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200, 43'200};
@@ -47,6 +47,8 @@ std::string_view outcome_of(AttemptEnd::Kind kind, AbortCause cause) {
       return "interrupted";
     case AttemptEnd::Kind::handed_back:
       return "handed_back";
+    case AttemptEnd::Kind::pending:
+      return "pending";
   }
   return "unknown";
 }

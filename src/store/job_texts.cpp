@@ -94,6 +94,7 @@ std::string steps_text(const std::vector<Step>& steps) {
     append_member(text, "finished_at", step.finished_at);
     if (step.progress) append_member(text, "progress", *step.progress);
     if (!step.worker.empty()) append_member(text, "worker", std::string_view{step.worker});
+    if (!step.operation.empty()) append_member(text, "operation", std::string_view{step.operation});
     if (step.report) {
       append_member(text, "report", step.report->succeeded ? "complete" : "fail");
       append_member(text, "lease_epoch", static_cast<std::int64_t>(step.report->lease.epoch));
@@ -293,6 +294,7 @@ std::vector<Step> read_steps(std::string_view text, std::size_t count) {
     steps[i].progress = members.number("progress");
     steps[i].worker = members.optional_string("worker").value_or("");
     steps[i].report = read_report(members);
+    steps[i].operation = members.optional_string("operation").value_or("");
   }
   return steps;
 }

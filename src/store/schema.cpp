@@ -286,8 +286,12 @@ SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cell
 FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
 )sql";
 
+// A step in `steps` may have an `operation`, which an older celld would forget.
+constexpr const char* version_7 = "";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5, version_6};
+constexpr std::array migrations{version_1, version_2, version_3, version_4,
+                                version_5, version_6, version_7};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -121,6 +121,9 @@ class Schemas:
     def _maxitems(self, limit, schema):
         return self._limit("array", len, lambda v, m: v > m, "a length of at most")(limit, schema)
 
+    def _minproperties(self, limit, schema):
+        return self._limit("object", len, lambda v, m: v < m, "a size of at least")(limit, schema)
+
     def _maxproperties(self, limit, schema):
         return self._limit("object", len, lambda v, m: v > m, "a size of at most")(limit, schema)
 

@@ -37,6 +37,8 @@ ENDPOINTS = [
     ("POST", "/v1/admin/cells/acme/*/drain", "admin"),
     ("POST", "/v1/admin/cells/acme/*/resume", "admin"),
     ("GET", "/v1/services", "read"),
+    ("GET", "/v1/services/dns", "read"),
+    ("POST", "/v1/admin/services/dns/reset", "admin"),
     ("GET", "/v1/admin/config", "admin"),
     ("POST", "/v1/admin/reload", "admin"),
     ("GET", "/v1/admin/backup", "admin"),

@@ -264,6 +264,16 @@ void get_services(const Call& call) {
   call.send(GetServices{call.api.settings->get(), call.responder});
 }
 
+void get_service(const Call& call) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(GetService{call.request.captures[0], call.api.settings->get(), call.responder});
+}
+
+void reset_service(const Call& call) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(PostServiceReset{call.request.captures[0], call.api.settings->get(), call.responder});
+}
+
 void get_config(const Call& call) {
   if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
   call.responder.answer(json_response(call.api.settings->get()->shown));
@@ -474,6 +484,8 @@ void add_endpoints(http::Server& server, const Api& api) {
   add.of_worker("GET", "/v1/leases", Scope::work, get_leases);
   add.of_all("GET", "/v1/admin/leases", Scope::admin, get_all_leases);
   add.of_all("GET", "/v1/services", Scope::read, get_services);
+  add.of_all("GET", "/v1/services/{}", Scope::read, get_service);
+  add.of_all("POST", "/v1/admin/services/{}/reset", Scope::admin, reset_service);
   add.of_all("GET", "/v1/admin/config", Scope::admin, get_config);
   add.of_all("POST", "/v1/admin/reload", Scope::admin, post_reload);
   add.of_all("GET", "/v1/admin/backup", Scope::admin, get_backup);

@@ -133,6 +133,10 @@ class GatewayActor : public Gateway::base {
         [this](const PutPool& order) { put_pool(order); },
         [this](const PostCellState& order) { post_cell_state(order); },
         [this](const GetServices& order) { get_services(order); },
+        [this](const GetService& order) { ask_service(cells::ListServices{order.service}, order); },
+        [this](const PostServiceReset& order) {
+          ask_service(cells::ResetService{order.service}, order);
+        },
         [this](const CheckWaiters&) { check_waiters(); },
         [this](const PieceTaken& event) { piece_taken(event.page.lock()); },
     };
@@ -358,6 +362,23 @@ class GatewayActor : public Gateway::base {
         [order](const cells::ServicesListed& reply) {
           order.responder.answer(
               json_response(200, service_list_json(reply.services, order.settings->service_types)));
+        });
+  }
+
+  /// Answers with the status of the service that `order` names.
+  template <class Question, class Order>
+  void ask_service(Question question, const Order& order) {
+    ask<cells::ServicesListed>(
+        dispatcher_, std::move(question), order.responder,
+        [order](const cells::ServicesListed& reply) {
+          const auto status = reply.services.find(order.service);
+          const auto& types = order.settings->service_types;
+          const auto type = types.find(order.service);
+          if (status == reply.services.end() || type == types.end()) {
+            return order.responder.answer(to_response(not_found("There is no such service.")));
+          }
+          order.responder.answer(
+              json_response(200, service_json(order.service, type->second, status->second)));
         });
   }
 

@@ -91,6 +91,19 @@ struct GetServices {
   http::Responder responder;
 };
 
+struct GetService {
+  std::string service;
+  std::shared_ptr<const Settings> settings;
+  http::Responder responder;
+};
+
+/// Closes the service's circuit, and ends a pause that its provider asked for.
+struct PostServiceReset {
+  std::string service;
+  std::shared_ptr<const Settings> settings;
+  http::Responder responder;
+};
+
 // --- To itself -------------------------------------------------------------------------------
 
 /// Answer the waiters whose deadline has passed, and forget disconnected clients.
@@ -114,6 +127,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetServices)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetService)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostServiceReset)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PieceTaken)
 
@@ -126,7 +141,8 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
     caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
-    caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<CheckWaiters>,
+    caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -2,25 +2,56 @@
 
 #include <cmath>
 
+#include "src/http/api/time_text.hpp"
 #include "src/json/json.hpp"
 
 namespace celld::api {
+namespace {
 
-/// `limits`, `waiting` and `circuit` are constants: services have no limits and no circuit breaker
-/// yet.
+json::Value limits_of(const cells::ServiceLimits& limits) {
+  json::Value shown = json::Value::object();
+  if (limits.concurrency) shown["concurrency"] = *limits.concurrency;
+  if (!limits.rate_per_s) return shown;
+  shown["rate_per_s"] = *limits.rate_per_s;
+  shown["burst"] = limits.burst;
+  return shown;
+}
+
+json::Value time_or_null(const std::optional<cells::WallTime>& time) {
+  return time ? json::Value(format_time(*time)) : json::Value();
+}
+
+json::Value circuit_of(const cells::ServiceStatus& status) {
+  return {{"state", cells::to_string(status.circuit)},
+          {"since", time_or_null(status.circuit_since)},
+          {"why", status.circuit_why.empty() ? json::Value() : json::Value(status.circuit_why)}};
+}
+
+json::Value service(const std::string& name, const std::string& type,
+                    const cells::ServiceStatus& status) {
+  return {{"service", name},
+          {"type", type},
+          {"limits", limits_of(status.protection.limits)},
+          {"in_flight", status.in_flight},
+          {"waiting", status.waiting},
+          {"rates", {{"ended_per_s", std::round(status.ended_per_s * 1000) / 1000}}},
+          {"circuit", circuit_of(status)},
+          {"held_until", time_or_null(status.paused_until)}};
+}
+
+}  // namespace
+
+std::string service_json(const std::string& name, const std::string& type,
+                         const cells::ServiceStatus& status) {
+  return json::dump(service(name, type, status));
+}
+
 std::string service_list_json(const std::map<std::string, cells::ServiceStatus>& services,
                               const std::map<std::string, std::string>& types) {
   json::Value items = json::Value::array();
   for (const auto& [name, status] : services) {
     const auto type = types.find(name);
-    if (type == types.end()) continue;
-    items.push_back({{"service", name},
-                     {"type", type->second},
-                     {"limits", json::Value::object()},
-                     {"in_flight", status.in_flight},
-                     {"waiting", 0},
-                     {"rates", {{"ended_per_s", std::round(status.ended_per_s * 1000) / 1000}}},
-                     {"circuit", {{"state", "closed"}, {"since", nullptr}, {"why", nullptr}}}});
+    if (type != types.end()) items.push_back(service(name, type->second, status));
   }
   return json::dump({{"items", std::move(items)}, {"next_cursor", nullptr}});
 }

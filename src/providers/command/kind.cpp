@@ -131,6 +131,8 @@ class CommandKind final : public KindOf<CommandService> {
       "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
       "additionalProperties": {"type": "string", "maxLength": 16384}
     },
+    "limits": {"$ref": "#/$defs/service_limits"},
+    "circuit": {"$ref": "#/$defs/circuit"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
   }
 })";
@@ -149,7 +151,7 @@ class CommandKind final : public KindOf<CommandService> {
       command.arguments = read_arguments(*argv, reader.pointer_of("argv"), faults);
     if (const json::Value* env = reader.object("env"))
       command.environment = read_variables(*env, reader.pointer_of("env"), environment, faults);
-    reader.refuse_reserved({"mapping", "mappings", "limits"});
+    reader.refuse_reserved({"mapping", "mappings"});
     return command;
   }
 

@@ -84,6 +84,8 @@ class HttpKind final : public KindOf<HttpService> {
       "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
     },
     "mapping": MAPPING,
+    "limits": {"$ref": "#/$defs/service_limits"},
+    "circuit": {"$ref": "#/$defs/circuit"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
   }
 })");
@@ -113,7 +115,7 @@ class HttpKind final : public KindOf<HttpService> {
         reader.fault("url",
                      "must not have a query beside `mapping`: put it into `query` of a request");
     }
-    reader.refuse_reserved({"mappings", "limits"});
+    reader.refuse_reserved({"mappings"});
     return http;
   }
 

@@ -38,7 +38,7 @@ std::string unknown_action(const std::string& service, const mappings::Mapping& 
          quoted_actions(mapping) + ".";
 }
 
-/// "No request was made: request 2 of "create" at dns cannot be made, because …"
+/// Request 2 of the action "create" at dns cannot be made: `properties.id` is missing.
 std::string unmade_request(const std::string& service, const std::string& action,
                            const Requests& requests, std::size_t index,
                            const mappings::Refusal& refusal) {

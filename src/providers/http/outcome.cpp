@@ -147,7 +147,7 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
   const auto answered = service + " answered with HTTP status " + std::to_string(status);
   if (status >= 200 && status < 300) return interpret_success(service, result, now);
   if (status == 401 || status == 403) {
-    return failure(Kind::retryable, "provider_error",
+    return failure(Kind::unauthorized, "provider_error",
                    answered + ": it does not accept celld's credentials.");
   }
   if (status == 408 || status == 423 || status == 425 || status == 429 ||
@@ -226,6 +226,7 @@ CallOutcome retryable_answer(const std::string& service, const HttpResult& resul
       failure(result.status == 429 ? Kind::throttled : Kind::retryable, "provider_error",
               service + " answered with HTTP status " + std::to_string(result.status) + ".");
   if (result.retry_after) outcome.retry_after = parse_retry_after(*result.retry_after, now);
+  outcome.pauses_service = outcome.retry_after && (result.status == 429 || result.status == 503);
   return outcome;
 }
 

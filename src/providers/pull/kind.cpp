@@ -17,6 +17,7 @@ class PullKind final : public KindOf<PullService> {
   "additionalProperties": false,
   "properties": {
     "type": {"const": "pull"},
+    "limits": {"$ref": "#/$defs/service_limits"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
   }
 })";
@@ -27,9 +28,8 @@ class PullKind final : public KindOf<PullService> {
   }
 
  private:
-  PullService read_settings(json::ObjectReader& reader, const config::Environment&,
+  PullService read_settings(json::ObjectReader&, const config::Environment&,
                             Faults&) const override {
-    reader.refuse_reserved({"limits"});
     return {};
   }
 

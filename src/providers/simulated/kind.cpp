@@ -70,7 +70,9 @@ class SimulatedKind final : public KindOf<SimulatedService> {
       "maximum": 1,
       "default": 0
     },
-    "seed": {"type": "integer", "minimum": 0, "maximum": 9223372036854775807, "default": 0}
+    "seed": {"type": "integer", "minimum": 0, "maximum": 9223372036854775807, "default": 0},
+    "limits": {"$ref": "#/$defs/service_limits"},
+    "circuit": {"$ref": "#/$defs/circuit"}
   }
 })";
   }
@@ -88,7 +90,6 @@ class SimulatedKind final : public KindOf<SimulatedService> {
     if (const auto rate = reader.number("failure_rate", 0, 1)) simulated.failure_rate = *rate;
     if (const auto seed = reader.integer("seed", 0, INT64_MAX))
       simulated.seed = static_cast<std::uint64_t>(*seed);
-    reader.refuse_reserved({"limits"});
     return simulated;
   }
 

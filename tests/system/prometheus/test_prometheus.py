@@ -185,7 +185,7 @@ class Scraped(EndToEnd):
         super().setUp()
         config = a_config(self.provider, cells=[{"customer": "acme", "queue": {"max_jobs": 3}},
                                                 {"product": "mail", "per": ["customer"]}, {}])
-        config["services"] |= {"demo": {"type": "simulated"}, "vm": {"type": "pull"}}
+        config["services"] |= {"demo": {"type": "simulated", "circuit": {}}, "vm": {"type": "pull"}}
         self.config = config
         self.start(config)
 

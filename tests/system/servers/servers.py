@@ -22,7 +22,8 @@ from ports import free_port
 TOOLS = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "tools")
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 API_KEY = "key-of-the-test"
-POSTGRESQL_ROLE = "celld"
+PASSWORD = "password-of-the-test"
+MAKE_ROLE = f"CREATE ROLE celld LOGIN CREATEDB PASSWORD '{PASSWORD}'"
 
 
 def find(pattern, package):
@@ -86,23 +87,34 @@ class PowerDns(Server):
         self.module, _ = find("usr/lib/*/pdns/libgsqlite3backend.so", "pdns-server")
         schema, _ = find("usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql", "pdns-server")
         super().__init__(test)
+        self.key = API_KEY
         self.url = f"http://127.0.0.1:{self.port}/api/v1/servers/localhost"
         self.database = os.path.join(self.directory, "pdns.sqlite3")
         with open(schema, encoding="utf-8") as file:
             subprocess.run(["sqlite3", self.database], stdin=file, check=True, **unprivileged())
 
+    def settings(self):
+        return f"""\
+launch=gsqlite3
+gsqlite3-database={self.database}
+api=yes
+api-key={self.key}
+webserver-address=127.0.0.1
+webserver-port={self.port}
+"""
+
     def start(self):
+        with open(os.path.join(self.directory, "pdns.conf"), "w", encoding="utf-8") as file:
+            file.write(self.settings())
         self.spawn([
-            self.program, "--no-config", "--daemon=no", "--guardian=no", "--disable-syslog",
-            f"--module-dir={os.path.dirname(self.module)}", "--launch=gsqlite3",
-            f"--gsqlite3-database={self.database}", f"--socket-dir={self.directory}",
-            "--local-address=127.0.0.1", f"--local-port={free_port()}", "--api=yes",
-            f"--api-key={API_KEY}", "--webserver-address=127.0.0.1",
-            f"--webserver-port={self.port}"], self.environment)
+            self.program, f"--config-dir={self.directory}", "--daemon=no", "--guardian=no",
+            "--disable-syslog", f"--module-dir={os.path.dirname(self.module)}",
+            f"--socket-dir={self.directory}", "--local-address=127.0.0.1",
+            f"--local-port={free_port()}"], self.environment)
         return self
 
     def ask(self, path):
-        request = urllib.request.Request(self.url + path, headers={"X-API-Key": API_KEY})
+        request = urllib.request.Request(self.url + path, headers={"X-API-Key": self.key})
         with DIRECT.open(request, timeout=DEADLINE_S) as response:
             return json.load(response)
 
@@ -123,7 +135,7 @@ class PostgreSql(Server):
         self.data = os.path.join(self.directory, "data")
         subprocess.run(
             [os.path.join(self.programs, "initdb"), "--pgdata", self.data, "--username=postgres",
-             "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"],
+             "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "--encoding=UTF8", "--locale=C"],
             env={**os.environ, **self.environment}, cwd=self.directory, stdout=subprocess.DEVNULL,
             check=True, **unprivileged())
 
@@ -135,16 +147,16 @@ class PostgreSql(Server):
     def query(self, sql):
         """The lines of an answer; nothing if the server does not answer."""
         ended = subprocess.run(
-            [os.path.join(self.programs, "psql"), "-XqAt", "-h", "127.0.0.1", "-p", str(self.port),
-             "-U", "postgres", "-c", sql], env={**os.environ, **self.environment},
+            [os.path.join(self.programs, "psql"), "-XqAt", "-h", self.directory, "-p",
+             str(self.port), "-U", "postgres", "-c", sql], env={**os.environ, **self.environment},
             capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         return ended.stdout.splitlines() if ended.returncode == 0 else None
 
     def answers(self):
         return self.query("SELECT 1") == ["1"]
 
-    def make_role(self):
-        assert self.query(f"CREATE ROLE {POSTGRESQL_ROLE} LOGIN CREATEDB") == []
+    def make_role(self, sql=MAKE_ROLE):
+        assert self.query(sql) == []
 
     def databases(self):
         return set(self.query("SELECT datname FROM pg_database WHERE NOT datistemplate "

@@ -6,7 +6,7 @@ import os
 import signal
 
 from daemon import EndToEnd, wait_until
-from servers import API_KEY, PostgreSql, PowerDns
+from servers import API_KEY, PASSWORD, PostgreSql, PowerDns
 
 ROOT = os.environ.get("CELLD_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 EXAMPLES = os.path.join(ROOT, "config", "examples")
@@ -19,7 +19,7 @@ def a_job(action, domain="Example.com"):
 
 
 class PowerDnsAndPostgreSql(EndToEnd):
-    variables = {"PDNS_API_KEY": API_KEY, "PGPASSWORD": "not-asked-for"}
+    variables = {"PDNS_API_KEY": API_KEY, "PGPASSWORD": PASSWORD}
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
-// A template, a value and an answer. An input is a template, a newline, a value, a newline, a status,
-// a space, and a body. The value is JSON, or else a text.
+// A template, a value and an answer. An input is a template, a newline, a value, a newline, a
+// status, a space, and a body. The value is JSON, or else a text.
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -150,21 +150,20 @@ void check_words(const std::string& text) {
 }
 
 void check_answer(const Input& input) {
-  static const auto mapping = mapping_of(
-      {{"answer",
-        {{"already_done", {409, "3xx"}},
-         {"retry", {404}},
-         {"properties", {{"id", "/id"}, {"first", "/list/0"}, {"all", ""}}},
-         {"messages", {{"/notes", "warning"}, {"/list/1", "info"}}},
-         {"error", {{"code", "/error/code"}, {"message", "/error/0"}}}}}});
+  static const auto mapping =
+      mapping_of({{"answer",
+                   {{"already_done", {409, "3xx"}},
+                    {"retry", {404}},
+                    {"properties", {{"id", "/id"}, {"first", "/list/0"}, {"all", ""}}},
+                    {"messages", {{"/notes", "warning"}, {"/list/1", "info"}}},
+                    {"error", {{"code", "/error/code"}, {"message", "/error/0"}}}}}});
   HttpResult result;
   result.end = HttpResult::End::answered;
   const std::string_view answer = input.answer;
   std::from_chars(answer.data(), answer.data() + answer.size(), result.status);
   result.body = answer.substr(std::min(answer.find(' ') + 1, answer.size()));
   auto read = read_answer(mapping->actions.at("create")[0].answer, "dns", result, now, {secret});
-  const bool success =
-      result.status / 100 == 2 || result.status / 100 == 3 || result.status == 409;
+  const bool success = result.status / 100 == 2 || result.status / 100 == 3 || result.status == 409;
   if (const auto* done = std::get_if<Done>(&read)) {
     must(success, "only what the mapping says is done");
     must(done->messages.size() <= providers::messages_max, "there are at most 100 messages");
@@ -177,7 +176,8 @@ void check_answer(const Input& input) {
       bytes += name.size() + text.size();
     }
     must(bytes <= providers::properties_bytes_max, "properties have at most 256 KiB");
-    must(result.status / 100 != 2 || done->properties.size() == 3, "what is done has its properties");
+    must(result.status / 100 != 2 || done->properties.size() == 3,
+         "what is done has its properties");
     return;
   }
   const auto& failure = std::get<CallOutcome>(read);

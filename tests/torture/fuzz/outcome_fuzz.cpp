@@ -33,8 +33,8 @@ HttpResult result_of(std::string_view input) {
 bool is_allowed(Kind kind, int status) {
   if (status >= 200 && status < 300) return kind == Kind::succeeded || kind == Kind::retryable;
   if (status == 429) return kind == Kind::throttled;
-  if (status == 401 || status == 403 || status == 408 || status == 423 || status == 425)
-    return kind == Kind::retryable;
+  if (status == 401 || status == 403) return kind == Kind::unauthorized;
+  if (status == 408 || status == 423 || status == 425) return kind == Kind::retryable;
   if (status >= 400 && status < 500) return kind == Kind::rejected;
   return kind == Kind::retryable;
 }

@@ -235,7 +235,7 @@ BUGS = (
     Bug(
         "slot-withheld", ("idle-worker",),
         "a slot that no worker outside takes stays reserved",
-        "cells/actors/job_dispatcher_leases.cpp",
+        "cells/actors/job_dispatcher_lanes.cpp",
         (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
     ),
     Bug(
@@ -260,7 +260,7 @@ BUGS = (
     Bug(
         "unseen-change", ("idle-worker",),
         "a job that moves to another lane while a fetch for that lane is under way is forgotten",
-        "cells/actors/job_dispatcher_leases.cpp",
+        "cells/actors/job_dispatcher_lanes.cpp",
         (("  queue_of(moved->lane).expect_more();", "  if (!BUG) queue_of(moved->lane).expect_more();"),),
     ),
     Bug(
@@ -381,9 +381,9 @@ BUGS = (
         "one-attempt-more", ("attempts-max",),
         "a job that may have four attempts has five",
         "cells/model/job_machine.cpp",
-        (("  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts;\n",
+        (("  const bool last = counted(end) && attempts >= job.spec->max_attempts;\n",
           "  const bool more = BUG && job.spec->max_attempts == 4;\n"
-          "  const bool last = counted(end.kind) && attempts >= job.spec->max_attempts + (more ? "
+          "  const bool last = counted(end) && attempts >= job.spec->max_attempts + (more ? "
           "1 : 0);\n"),),
     ),
     Bug(
@@ -413,8 +413,8 @@ BUGS = (
         "a success with properties is treated as an invalid answer if its job was cancelled before "
         "and reopened",
         "cells/actors/job_dispatcher.cpp",
-        (("  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n",
-          "  auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec);\n"
+        (("  end.report = report;\n",
+          "  end.report = report;\n"
           "  if (BUG && live.job->steps[live.job->step].attempts > 2 &&\n"
           "      end.kind == AttemptEnd::Kind::succeeded) {\n"
           "    end.kind = AttemptEnd::Kind::retryable;\n"

@@ -100,7 +100,7 @@ std::string text_at(const json::Value& document, const std::optional<Path>& path
   return value->is_number_integer() ? json::dump(*value) : "";
 }
 
-/// Replaces what a failure says by what the answer says at `paths`.
+/// Lets a failure say what the answer says at `paths`.
 void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& outcome) {
   const auto document = parse_body(result);
   if (!document) return;
@@ -117,18 +117,21 @@ void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& out
   }
 }
 
-CallOutcome read_failure(const AnswerRules& rules, std::optional<Verdict> verdict,
-                         const std::string& service, const HttpResult& result,
-                         cells::WallTime now) {
-  CallOutcome outcome;
-  if (verdict == Verdict::retry) {
-    outcome = retryable_answer(service, result, now);
-  } else if (verdict == Verdict::reject) {
-    outcome = rejected_answer(service, result);
-  } else {
-    outcome = failed_answer(service, result, now);
-  }
-  if (rules.error) explain(*rules.error, result, outcome);
+CallOutcome read_failure(std::optional<Verdict> verdict, const std::string& service,
+                         const HttpResult& result, cells::WallTime now) {
+  if (verdict == Verdict::retry) return retryable_answer(service, result, now);
+  if (verdict == Verdict::reject) return rejected_answer(service, result);
+  return failed_answer(service, result, now);
+}
+
+/// As above, with what the answer says at the paths of `rules`, and nothing else that it says.
+CallOutcome read_explained_failure(const AnswerRules& rules, std::optional<Verdict> verdict,
+                                   const std::string& service, const HttpResult& result,
+                                   cells::WallTime now) {
+  if (!rules.error) return read_failure(verdict, service, result, now);
+  const HttpResult without_body{result.end, result.status, "", result.retry_after, ""};
+  auto outcome = read_failure(verdict, service, without_body, now);
+  explain(*rules.error, result, outcome);
   return outcome;
 }
 
@@ -155,7 +158,7 @@ std::variant<Done, CallOutcome> read_answer(const AnswerRules& rules, const std:
   if (verdict == Verdict::done || verdict == Verdict::already_done) {
     return read_success(rules, verdict == Verdict::already_done, service, result, now, secrets);
   }
-  auto outcome = read_failure(rules, verdict, service, result, now);
+  auto outcome = read_explained_failure(rules, verdict, service, result, now);
   blank(outcome, secrets);
   return outcome;
 }

@@ -29,7 +29,7 @@ using NamedTemplates = std::vector<std::pair<std::string, Template>>;
 /// What a status means.
 enum class Verdict : std::uint8_t {
   done,
-  already_done,  ///< An earlier attempt, or somebody else, has done it. A success, too.
+  already_done,  ///< An earlier attempt, or another client, has done it. A success, too.
   retry,
   reject,
 };

@@ -73,9 +73,12 @@ class ExpressionReader {
   bool read_operand(Expression& expression) {
     skip_blanks();
     if (rest_.starts_with('\'')) {
+      const auto start = rest_;
       auto text = read_text();
-      if (text) expression.constant = std::move(*text);
-      return text.has_value();
+      if (!text) return false;
+      expression.constant = std::move(*text);
+      expression.name = start.substr(0, start.size() - rest_.size());
+      return true;
     }
     const bool is_pointer = rest_.starts_with('/');
     expression.name = is_pointer ? read_pointer() : read_word();
@@ -201,6 +204,11 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether the value at `path` is always an object.
+bool names_object(const Path& path) {
+  return path.size() == 1 && is_one_of(path.front(), {"entity", "parameters", "properties"});
+}
+
 }  // namespace
 
 bool Expression::has(FilterKind kind) const {
@@ -234,7 +242,7 @@ bool has_braces(std::string_view text) {
 
 std::string name_fault(const Expression& expression, const std::set<std::string>& secrets) {
   const Path& path = expression.path;
-  if (path.empty()) return expression.name.empty() ? "" : "must not use the whole document";
+  if (path.empty()) return "";  // A constant.
   const std::string& root = path.front();
   if (is_one_of(root, {"parameters", "properties"})) return "";
   if (root == "secrets") {
@@ -254,10 +262,24 @@ std::string name_fault(const Expression& expression, const std::set<std::string>
          "entity.subtype, entity.id, service, parameters, properties or secrets";
 }
 
+std::string filter_fault(const Expression& expression) {
+  const bool is_whole_object = names_object(expression.path);
+  const bool can_be_array =
+      !expression.path.empty() && is_one_of(expression.path.front(), {"parameters", "properties"});
+  for (const auto& filter : expression.filters) {
+    if (filter.kind == FilterKind::json) return "";  // A text from here on.
+    const bool changes_nothing =
+        filter.kind == FilterKind::default_value || filter.kind == FilterKind::optional;
+    if (is_whole_object && !changes_nothing)
+      return "has the object `" + expression.name + "`, to which only the filter json applies";
+    if (filter.kind == FilterKind::join && !can_be_array)
+      return "has the filter join behind `" + expression.name + "`, which is never an array";
+  }
+  return "";
+}
+
 bool is_object(const Expression& expression) {
-  return expression.path.size() == 1 &&
-         is_one_of(expression.path.front(), {"entity", "parameters", "properties"}) &&
-         !expression.has(FilterKind::json);
+  return names_object(expression.path) && !expression.has(FilterKind::json);
 }
 
 }  // namespace celld::providers::mappings

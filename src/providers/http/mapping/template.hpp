@@ -37,7 +37,7 @@ struct Expression {
   Path path;             ///< From the root of the document; empty for a constant.
   json::Value constant;  ///< A text.
   std::vector<Filter> filters;
-  std::string name;  ///< The path as it is written.
+  std::string name;  ///< The path or the constant as it is written.
 
   bool has(FilterKind kind) const;
   bool is_secret() const { return !path.empty() && path.front() == "secrets"; }
@@ -61,6 +61,10 @@ bool has_braces(std::string_view text);
 
 /// What is wrong with the name in `expression`; empty if the job's document may have such a value.
 std::string name_fault(const Expression& expression, const std::set<std::string>& secrets);
+
+/// What is wrong with the filters in `expression`; empty if they fit at least some values that it
+/// can have.
+std::string filter_fault(const Expression& expression);
 
 /// Whether the value is always an object, which has no text.
 bool is_object(const Expression& expression);

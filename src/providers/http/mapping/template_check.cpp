@@ -164,28 +164,42 @@ bool TemplateReader::check(const Expression& expression, bool is_whole, const st
     return refuse(pointer, "cannot leave out a part of a path: `optional` cannot stand here");
   if (expression.has(FilterKind::optional) && !is_whole)
     return refuse(pointer, "must have nothing beside an expression that is `optional`");
+  if (auto fault = filter_fault(expression); !fault.empty())
+    return refuse(pointer, std::move(fault));
   const bool keeps_json = place == Place::json && is_whole;
   if (is_object(expression) && !keeps_json)
     return refuse(pointer, "has the object `" + expression.name + "`, which cannot stand in " +
                                name_of(place));
-  return !expression.is_secret() || check_secret(expression, pointer, place);
+  return check_without_job(expression, keeps_json, pointer, place);
 }
 
-/// Secrets are known already, so what becomes of them is, too.
-bool TemplateReader::check_secret(const Expression& expression, const std::string& pointer,
-                                  Place place) {
+/// Secrets, constants and defaults are known already, so what becomes of them is, too.
+bool TemplateReader::check_without_job(const Expression& expression, bool keeps_json,
+                                       const std::string& pointer, Place place) {
   auto evaluated = evaluate(expression, scope_);
   if (const auto* refusal = std::get_if<Refusal>(&evaluated))
     return refuse(pointer, "cannot be made: " + refusal->text);
-  auto text = text_of(std::get<Found>(evaluated).value, expression.name);
+  const auto* found = std::get_if<Found>(&evaluated);
+  if (found == nullptr) return true;  // The job decides.
+  const bool may_be_null = keeps_json || expression.has(FilterKind::optional);
+  if (found->value.is_null() && may_be_null) return true;
+  auto text = text_of(found->value, expression.name);
   if (!std::holds_alternative<Refusal>(text)) {
-    derived_.insert(std::get<std::string>(text));
+    if (expression.is_secret()) derived_.insert(std::get<std::string>(text));
     text = escape(place, std::get<std::string>(text), expression.name);
   }
   if (const auto* refusal = std::get_if<Refusal>(&text))
     return refuse(pointer, "cannot be made: " + refusal->text);
-  derived_.insert(std::get<std::string>(std::move(text)));
+  if (expression.is_secret()) derive(std::get<std::string>(text), place);
   return true;
+}
+
+/// A provider may quote the text of a body.
+void TemplateReader::derive(const std::string& escaped, Place place) {
+  derived_.insert(escaped);
+  if (place != Place::json) return;
+  const std::string quoted = json::quote(escaped);
+  derived_.insert(quoted.substr(1, quoted.size() - 2));
 }
 
 bool TemplateReader::refuse(const std::string& pointer, std::string detail) {

@@ -31,11 +31,13 @@ class TemplateReader {
 
  private:
   bool check(const Expression& expression, bool is_whole, const std::string& pointer, Place place);
-  bool check_secret(const Expression& expression, const std::string& pointer, Place place);
+  bool check_without_job(const Expression& expression, bool keeps_json, const std::string& pointer,
+                         Place place);
+  void derive(const std::string& escaped, Place place);
   bool refuse(const std::string& pointer, std::string detail);
 
   std::set<std::string> names_;
-  Scope scope_;  ///< Of the secrets alone.
+  Scope scope_;  ///< Of the secrets, without a job.
   Faults& faults_;
   std::set<std::string> derived_;
 };

@@ -72,7 +72,8 @@ TEST_CASE("a call that arrives after its abort was confirmed is not made") {
     };
     return system.spawn(counting, &calls);
   };
-  const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder);
+  const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder,
+                                           [] { return WallTime{}; });
   const auto failed = [](const caf::error&) { FAIL("no answer"); };
   const Lease late{1, 7};
   auto aborted = engine.self()->request(client, caf::infinite, AbortCall{late});

@@ -136,11 +136,13 @@ void Fixture::start() {
 }
 
 ServiceEntry Fixture::service_entry(const std::string& name) const {
-  if (pull_services.contains(name)) return {nullptr, settle_time};
+  const auto found = protection.find(name);
+  const Protection protected_by = found == protection.end() ? Protection{} : found->second;
+  if (pull_services.contains(name)) return {nullptr, settle_time, protected_by};
   return {[calls = calls](caf::actor_system& system) {
             return Provider{system.spawn(manual_provider, calls)};
           },
-          settle_time};
+          settle_time, protected_by};
 }
 
 /// Sends exits that overtake everything else in a mailbox, until no actor is left.
@@ -263,6 +265,10 @@ CellStatus Fixture::cell(const CellKey& key) {
 
 ServiceStatus Fixture::service(const std::string& name) {
   return ask<ServicesListed>(ListServices{}).services.at(name);
+}
+
+ServiceStatus Fixture::reset_service(const std::string& name) {
+  return ask<ServicesListed>(ResetService{name}).services.at(name);
 }
 
 std::vector<LeaseOut> Fixture::lease(const std::string& worker, std::size_t max,

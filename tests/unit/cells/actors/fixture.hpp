@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -157,6 +158,8 @@ class Fixture {
   ServiceStatus service(const std::string& name);
   /// The kinds of these services from the next start or reload on.
   std::set<std::string> pull_services{"vm"};
+  std::map<std::string, Protection> protection;  ///< By service, from the next start or reload on.
+  ServiceStatus reset_service(const std::string& name);
 
   /// The call in flight for a job; null if there is none.
   PendingCall* call_of(JobId id);

@@ -77,6 +77,35 @@ TEST_CASE("a request takes leases of several cells, and ends with what it has") 
   CHECK(matching.take_finished() == Numbers{1});
 }
 
+TEST_CASE("a limit bounds what a cell is asked for") {
+  LeaseMatching matching;
+  matching.filled(a, 5);
+  matching.add(request(1, 5));
+  CHECK_FALSE(matching.next_ask(0));
+  CHECK(matching.waiting() == 1);
+  const auto ask = matching.next_ask(2);
+  CHECK(ask == Ask{a, 1, 2});
+  matching.answered(*ask, 2, LaneState::more, 3);
+  CHECK_FALSE(matching.next_ask(0));
+  CHECK(matching.take_finished() == Numbers{1});  // It ends with what it has.
+}
+
+TEST_CASE("a slot that is offered while a limit is reached is declined, and asked for later") {
+  LeaseMatching matching;
+  matching.add(request(1));
+  CHECK_FALSE(matching.offered(a, std::nullopt, 0));
+  CHECK_FALSE(matching.next_ask(0));
+  CHECK(matching.next_ask(1) == Ask{a, 1, 1});
+}
+
+TEST_CASE("a request that does not wait ends when a limit is reached") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.add(request(1, 1, false));
+  CHECK_FALSE(matching.next_ask(0));
+  CHECK(matching.take_finished() == Numbers{1});
+}
+
 TEST_CASE("a request that is filled asks for no more") {
   LeaseMatching matching;
   matching.filled(a, 9);

@@ -58,3 +58,36 @@ TEST_CASE("the table has one line per service") {
         "SERVICE  TYPE  IN FLIGHT  WAITING  OUT/S  CIRCUIT\n"
         "dns      http         12        3   11.2  closed\n");
 }
+
+TEST_CASE("the details of a service say why no call begins") {
+  CHECK(service_details(json::Value::parse(R"({"service":"dns","type":"http",
+      "limits":{"concurrency":8,"rate_per_s":2.5,"burst":40},"in_flight":0,"waiting":120,
+      "rates":{"ended_per_s":0},
+      "circuit":{"state":"open","since":"2026-11-23T18:55:00.672Z","why":"5 failures in a row"},
+      "held_until":"2026-11-23T18:56:00.672Z"})"),
+                        {}) ==
+        "service     dns\n"
+        "type        http\n"
+        "limits      8 at a time, 2.5 a second, 40 at once after a pause\n"
+        "in flight   0\n"
+        "waiting     120\n"
+        "ended/s     0.0\n"
+        "circuit     open\n"
+        "since       2026-11-23T18:55:00.672Z\n"
+        "why         5 failures in a row\n"
+        "held until  2026-11-23T18:56:00.672Z\n");
+}
+
+TEST_CASE("the details of a service without protection are short") {
+  CHECK(service_details(json::Value::parse(R"({"service":"dns","type":"http","limits":{},
+      "in_flight":1,"waiting":0,"rates":{"ended_per_s":2},
+      "circuit":{"state":"closed","since":null,"why":null},"held_until":null})"),
+                        {}) ==
+        "service     dns\n"
+        "type        http\n"
+        "limits      none\n"
+        "in flight   1\n"
+        "waiting     0\n"
+        "ended/s     2.0\n"
+        "circuit     closed\n");
+}

@@ -269,6 +269,47 @@ TEST_CASE("a service has a type, and the members of its type") {
                {"/services/s/seed", "must be an integer from 0 to 9223372036854775807"}});
 }
 
+TEST_CASE("limits and a circuit are read as configured") {
+  const Config config = good(R"({"cells": [{}], "services": {
+    "a": {"type": "http", "url": "http://h", "circuit": {},
+          "limits": {"concurrency": 8, "rate_per_s": 0.5, "burst": 40}},
+    "b": {"type": "simulated", "limits": {"rate_per_s": 20},
+          "circuit": {"failures": 2, "window_ms": 3, "open_ms": 4, "hold_max_ms": 0}},
+    "c": {"type": "pull", "limits": {"concurrency": 1}},
+    "d": {"type": "command", "argv": ["/bin/true"], "limits": {}}}})");
+  const auto& [a, b, c, d] = std::tie(config.services[0].protection, config.services[1].protection,
+                                      config.services[2].protection, config.services[3].protection);
+  CHECK(a == cells::Protection{{8, 0.5, 40}, cells::CircuitPolicy{}});
+  CHECK(b == cells::Protection{
+                 {std::nullopt, 20, 1},
+                 cells::CircuitPolicy{2, milliseconds(3), milliseconds(4), milliseconds(0)}});
+  CHECK(c == cells::Protection{{1, std::nullopt, 1}, std::nullopt});
+  CHECK_FALSE(d.is_any());
+}
+
+TEST_CASE("each fault of limits and of a circuit has its pointer") {
+  CHECK(bad_service(R"({"type":"simulated","limits":3,"circuit":[]})") ==
+        Faults{{"/services/s/limits", "must be an object"},
+               {"/services/s/circuit", "must be an object"}});
+  CHECK(bad_service(R"({"type":"simulated",
+                    "limits":{"concurrency":0,"rate_per_s":0,"burst":0,"rate":1}})") ==
+        Faults{{"/services/s/limits/concurrency", "must be an integer from 1 to 100000"},
+               {"/services/s/limits/rate_per_s", "must be a number from 0.001 to 1000000"},
+               {"/services/s/limits/burst", "must be an integer from 1 to 1000000"},
+               {"/services/s/limits/rate", "is unknown"}});
+  CHECK(bad_service(R"({"type":"pull","limits":{"burst":3}})") ==
+        Faults{{"/services/s/limits/burst", "must not be set without `rate_per_s`"}});
+  CHECK(bad_service(R"({"type":"simulated","circuit":
+                    {"failures":0,"window_ms":0,"open_ms":0,"hold_max_ms":-1,"hold_ms":1}})") ==
+        Faults{{"/services/s/circuit/failures", "must be an integer from 1 to 1000"},
+               {"/services/s/circuit/window_ms", "must be an integer from 1 to 86400000"},
+               {"/services/s/circuit/open_ms", "must be an integer from 1 to 86400000"},
+               {"/services/s/circuit/hold_max_ms", "must be an integer from 0 to 86400000"},
+               {"/services/s/circuit/hold_ms", "is unknown"}});
+  CHECK(bad_service(R"({"type":"pull","circuit":{}})") ==
+        Faults{{"/services/s/circuit", "is unknown"}});
+}
+
 TEST_CASE("a command is read as configured") {
   const Config config = good(R"({"services": {"db": {"type": "command",
     "argv": ["/usr/local/bin/make-db", "--fast", ""], "settle_ms": 7,

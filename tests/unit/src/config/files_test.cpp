@@ -56,9 +56,10 @@ class Schema {
   bool holds(const Value& schema, const std::string& keyword, const Value& argument,
              const Value& value) const {
     static const std::set<std::string> known = {
-        "minimum",  "maximum",       "minLength",   "maxLength",     "pattern",
-        "minItems", "maxItems",      "uniqueItems", "items",         "prefixItems",
-        "required", "minProperties", "maxProperties", "properties",  "propertyNames", "additionalProperties"};
+        "minimum",       "maximum",     "minLength",     "maxLength",
+        "pattern",       "minItems",    "maxItems",      "uniqueItems",
+        "items",         "prefixItems", "required",      "minProperties",
+        "maxProperties", "properties",  "propertyNames", "additionalProperties"};
     for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
       if (keyword == note) return true;
     if (keyword == "$ref")

@@ -43,7 +43,10 @@ constexpr std::string_view without_secrets = R"({
   "store": {"type": "sqlite", "path": "jobs.db"},
   "services": {
     "dns": {"type": "http", "url": "http://h:9000/dns", "settle_ms": 7,
-            "headers": {"X-A": "env:KEY", "X-B": "file:/run/key"}},
+            "headers": {"X-A": "env:KEY", "X-B": "file:/run/key"},
+            "limits": {"concurrency": 9, "rate_per_s": 2.5, "burst": 11},
+            "circuit": {"failures": 12, "window_ms": 13, "open_ms": 14, "hold_max_ms": 15}},
+    "vm": {"type": "pull", "limits": {"rate_per_s": 1000}},
     "rest": {"type": "http", "url": "http://h:9000/api", "headers": {}, "settle_ms": 0,
              "mapping": {"secrets": {"key": "env:KEY"}, "error": {"code": "/c", "message": "/m"},
                          "actions": {

@@ -17,10 +17,15 @@ using namespace celld::metrics;
 
 namespace {
 
-/// One service of each kind.
-cells::ServicesListed two_services() {
+/// One service of each kind: without protection, protected, pulled.
+cells::ServicesListed three_services() {
   cells::ServicesListed listed;
   listed.services["dns"].in_flight = 7;
+  auto& limited = listed.services["mail"];
+  limited.protection.limits.concurrency = 9;
+  limited.in_flight = 8;
+  limited.waiting = 6;
+  limited.circuit = cells::CircuitState::half_open;
   auto& pulled = listed.services["vm"];
   pulled.in_flight = 3;
   pulled.leases = cells::LeaseTraffic{2, 5};
@@ -37,7 +42,7 @@ caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
             held->push_back(promise);
             return promise;
           },
-          [](const cells::ListServices&) { return two_services(); }};
+          [](const cells::ListServices&) { return three_services(); }};
 }
 
 constexpr std::size_t cell_count = 10;
@@ -61,7 +66,7 @@ caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
             }
             return listed;
           },
-          [](const cells::ListServices&) { return two_services(); }};
+          [](const cells::ListServices&) { return three_services(); }};
 }
 
 /// Every oldest job has waited for two seconds.
@@ -154,4 +159,14 @@ TEST_CASE("a survey covers the leases of pull services, and of no others") {
   CHECK(text.find("celld_lease_requests_waiting{service=\"vm\"} 2\n") != text.npos);
   CHECK(text.find("celld_leases_granted_total{service=\"vm\"} 5\n") != text.npos);
   CHECK(text.find("celld_leases_out{service=\"dns\"}") == text.npos);
+}
+
+TEST_CASE("a survey covers the calls of protected services, and of no others") {
+  const Scraped scraped{dispatcher_of_ten_cells};
+  const std::string text = scraped.text();
+  CHECK(text.find("celld_service_calls{service=\"mail\"} 8\n") != text.npos);
+  CHECK(text.find("celld_service_jobs_waiting{service=\"mail\"} 6\n") != text.npos);
+  CHECK(text.find("celld_service_blocked{service=\"mail\"} 1\n") != text.npos);
+  CHECK(text.find("celld_service_calls{service=\"dns\"}") == text.npos);
+  CHECK(text.find("celld_service_calls{service=\"vm\"}") == text.npos);
 }

@@ -50,6 +50,9 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       [=](const cells::ListServices& message) {
         return play<cells::ServicesListed>(script->list_services, message);
       },
+      [=](const cells::ResetService& message) {
+        return play<cells::ServicesListed>(script->reset_service, message);
+      },
       [=](const cells::RequestLeases& message) -> caf::result<cells::LeasesGranted> {
         const std::lock_guard lock{script_mutex};
         if (message.wait) {

@@ -23,6 +23,7 @@ struct Script {
   std::function<cells::CellDescribed(const cells::ResizePool&)> resize;
   std::function<cells::CellDescribed(const cells::ChangeCellState&)> change_state;
   std::function<cells::ServicesListed(const cells::ListServices&)> list_services;
+  std::function<cells::ServicesListed(const cells::ResetService&)> reset_service;
   std::function<cells::LeasesGranted(const cells::RequestLeases&)> request_leases;
   std::function<cells::LeaseHeld(const cells::HoldLease&)> hold_lease;
   std::function<cells::LeaseEnded(const cells::EndLease&)> end_lease;

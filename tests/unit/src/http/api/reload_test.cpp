@@ -111,7 +111,8 @@ TEST_CASE("the services are listed with the engine's figures") {
   CHECK(answer.status == 200);
   CHECK(answer.body == json::Value::parse(R"({"items": [
       {"service": "dns", "type": "http", "limits": {}, "in_flight": 3, "waiting": 0,
-       "rates": {"ended_per_s": 1.235}, "circuit": {"state": "closed", "since": null, "why": null}}
+       "rates": {"ended_per_s": 1.235}, "circuit": {"state": "closed", "since": null, "why": null},
+       "held_until": null}
       ], "next_cursor": null})"));
   CHECK(get(daemon, "/v1/services?limit=1").status == 422);
 }
@@ -119,4 +120,66 @@ TEST_CASE("the services are listed with the engine's figures") {
 TEST_CASE("a list of services is a 503 if the engine fails") {
   Daemon daemon;
   CHECK(get(daemon, "/v1/services").status == 503);
+}
+
+namespace {
+
+cells::ServicesListed protected_dns() {
+  cells::ServiceStatus status;
+  status.protection.limits = {8, 2.5, 40};
+  status.in_flight = 1;
+  status.waiting = 120;
+  status.circuit = cells::CircuitState::half_open;
+  status.circuit_since = cells::WallTime{std::chrono::seconds(1)};
+  status.circuit_why = "it failed";
+  status.paused_until = cells::WallTime{std::chrono::seconds(2)};
+  return {{{"dns", status}}};
+}
+
+}  // namespace
+
+TEST_CASE("a service is shown with its limits and its circuit") {
+  Daemon daemon;
+  std::optional<std::string> asked;
+  daemon.script->list_services = [&](const cells::ListServices& message) {
+    asked = message.only;
+    return protected_dns();
+  };
+  const Answer answer = get(daemon, "/v1/services/dns");
+  CHECK(asked == "dns");
+  CHECK(answer.status == 200);
+  CHECK(answer.body == json::Value::parse(R"({"service": "dns", "type": "http",
+       "limits": {"concurrency": 8, "rate_per_s": 2.5, "burst": 40}, "in_flight": 1,
+       "waiting": 120, "rates": {"ended_per_s": 0.0},
+       "circuit": {"state": "half_open", "since": "1970-01-01T00:00:01.000Z", "why": "it failed"},
+       "held_until": "1970-01-01T00:00:02.000Z"})"));
+  CHECK(get(daemon, "/v1/services/dns?x=1").status == 422);
+}
+
+TEST_CASE("a service that is not configured, or whose client is not there, is not found") {
+  Daemon daemon;
+  daemon.script->list_services = [](const cells::ListServices&) {
+    cells::ServicesListed listed;
+    listed.services["gone"] = {};
+    return listed;
+  };
+  CHECK(get(daemon, "/v1/services/gone").status == 404);
+  CHECK(get(daemon, "/v1/services/dns").status == 404);
+}
+
+TEST_CASE("a service is reset") {
+  Daemon daemon;
+  std::string reset;
+  daemon.script->reset_service = [&](const cells::ResetService& message) {
+    reset = message.service;
+    return protected_dns();
+  };
+  const std::string path = "/v1/admin/services/dns/reset";
+  const Answer answer = post(daemon, "", {}, "application/json", path);
+  CHECK(answer.status == 200);
+  CHECK(answer.body["service"] == "dns");
+  CHECK(reset == "dns");
+  reset.clear();
+  CHECK(post(daemon, R"({"x":1})", {}, "application/json", path).status == 422);
+  CHECK(reset.empty());
 }

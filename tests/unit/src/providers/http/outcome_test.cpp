@@ -123,9 +123,20 @@ TEST_CASE("429 is throttled") {
   CHECK(outcome_of(429).retry_after == std::nullopt);
 }
 
-TEST_CASE("401 and 403 are retried, and the message names the credentials") {
+TEST_CASE("a pause of the whole service is asked for by 429 and 503 with Retry-After alone") {
+  for (const int status : {429, 503}) {
+    CHECK(outcome_of(status, "", "3").pauses_service);
+    CHECK_FALSE(outcome_of(status).pauses_service);
+    CHECK_FALSE(outcome_of(status, "", "soon").pauses_service);
+  }
+  for (const int status : {200, 400, 401, 408, 423, 425, 500, 502, 504}) {
+    CHECK_FALSE(outcome_of(status, "", "3").pauses_service);
+  }
+}
+
+TEST_CASE("401 and 403 say that celld is not accepted, and the message names the credentials") {
   const auto outcome = outcome_of(GENERATE(401, 403), R"({"message": "bad key s3cret"})");
-  CHECK(outcome.kind == Kind::retryable);
+  CHECK(outcome.kind == Kind::unauthorized);
   CHECK(outcome.code == "provider_error");
   CHECK(outcome.message.find("credentials") != std::string::npos);
   CHECK(outcome.message.find("s3cret") == std::string::npos);

@@ -51,7 +51,7 @@ TEST_CASE("without rules, a status means what it means without a mapping") {
   CHECK(failure(nothing, 404).kind == Kind::rejected);
   CHECK(failure(nothing, 503, "", "7").retry_after == cells::milliseconds(7000));
   CHECK(failure(nothing, 429).kind == Kind::throttled);
-  CHECK(failure(nothing, 401).kind == Kind::retryable);
+  CHECK(failure(nothing, 401).kind == Kind::unauthorized);
   CHECK(failure(nothing, 302).code == "invalid_response");
   CHECK(failure(nothing, 400, R"({"code": "too-bad", "detail": "no"})").code == "too-bad");
 }
@@ -163,6 +163,9 @@ TEST_CASE("a failure says what the answer says") {
   CHECK(failure(rules, 400, R"({"errors": [{"code": "a b", "text": " "}]})").code ==
         "provider_rejected");
   CHECK(failure(rules, 400, "<html>").message == "dns refused the request with HTTP status 400.");
+  const auto elsewhere = failure(rules, 400, R"({"code": "no", "message": "not here"})");
+  CHECK(elsewhere.code == "provider_rejected");
+  CHECK(elsewhere.message == "dns refused the request with HTTP status 400.");
 }
 
 TEST_CASE("an end without an answer is not for the mapping to read") {

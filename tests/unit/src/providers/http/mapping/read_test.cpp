@@ -104,6 +104,37 @@ TEST_CASE("templates are checked where they stand") {
         "/query/{{entity.id}}: must not have a template in its name");
 }
 
+TEST_CASE("a filter is refused where it fits no value") {
+  CHECK(request_fault({{"body", "{{parameters | lower}}"}}) ==
+        "/body: has the object `parameters`, to which only the filter json applies");
+  CHECK(request_fault({{"query", {{"q", "{{entity | lower | json}}"}}}}) ==
+        "/query/q: has the object `entity`, to which only the filter json applies");
+  CHECK(request_fault({{"body", "{{entity.id | join ','}}"}}) ==
+        "/body: has the filter join behind `entity.id`, which is never an array");
+  CHECK(mapping_faults(creating({{"method", "POST"},
+                                 {"path", "/{{parameters.list | join ','}}"},
+                                 {"query", {{"q", "{{parameters | json | lower}}"}}},
+                                 {"body", "{{properties | default 1}}"}}))
+            .empty());
+}
+
+TEST_CASE("a constant or a default is refused where it cannot stand") {
+  CHECK(path_fault("/a/{{'..'}}") ==
+        "/path: cannot be made: `'..'` has `.` or `..` as part of a path");
+  CHECK(path_fault("/{{parameters.a | default '..'}}") ==
+        "/path: cannot be made: `parameters.a` has `.` or `..` as part of a path");
+  CHECK(request_fault({{"query", {{"q", "{{parameters.a | default null}}"}}}}) ==
+        "/query/q: cannot be made: `parameters.a` is null, not a text, a number or a boolean");
+  CHECK(request_fault({{"body", "{{'x' | number}}"}}) ==
+        "/body: cannot be made: `'x'` is not a number");
+  CHECK(
+      mapping_faults(creating({{"method", "POST"},
+                               {"path", "/{{parameters.a | default 1}}"},
+                               {"query", {{"q", "{{parameters.a | default null | optional}}"}}},
+                               {"body", {"{{parameters.a | default null}}", "{{'1' | number}}"}}}))
+          .empty());
+}
+
 TEST_CASE("only a whole value can be left out") {
   CHECK(request_fault({{"path", "/{{entity.subtype | optional}}"}}) ==
         "/path: cannot leave out a part of a path: `optional` cannot stand here");
@@ -195,6 +226,9 @@ TEST_CASE("what becomes of a secret is known, and checked, when the mapping is r
                           {"headers", {{"X", "Basic {{secrets.key | base64}}"}}}}));
   CHECK(mapping.derived_secrets ==
         std::vector<std::string>{"czNjcmV0L2tleSsx", "s3cret%2Fkey%2B1", "s3cret/key+1"});
+  CHECK(a_mapping(creating({{"method", "POST"}, {"path", "/"}, {"body", "{{secrets.key | json}}"}}))
+            .derived_secrets ==
+        std::vector<std::string>{R"("s3cret/key+1")", R"(\"s3cret/key+1\")"});
   const json::Value two_lines = {{"key", "env:LINES"}};
   auto faulty =
       creating({{"method", "POST"}, {"path", "/"}, {"headers", {{"X", "{{secrets.key}}"}}}});

@@ -1,0 +1,274 @@
+// Lanes, and the permits of protected services.
+//
+// The runnable jobs of a cell are in lanes: one for those that may start as soon as a worker inside
+// is ready, one for each pull service, and one for each protected service. A desk asks this
+// dispatcher for jobs of the other lanes (lanes.hpp). All lanes share the slots of the cell; when
+// several want a free slot, the customer that has had the least of the cell goes first
+// (SlotShares).
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "cells/actors/job_dispatcher_actor.hpp"
+
+namespace cells {
+namespace {
+
+/// The most slots of one lane that are offered and not answered.
+constexpr std::uint32_t offers_max = 64;
+
+const std::string anybody;
+
+}  // namespace
+
+// --- Lanes ---------------------------------------------------------------------------------------
+
+JobDispatcherActor::LaneKind JobDispatcherActor::kind_of(const std::string& service) const {
+  const auto found = config_.services->find(service);
+  if (found == config_.services->end()) return LaneKind::none;
+  if (!found->second.client) return LaneKind::leases;
+  return found->second.protection.is_any() ? LaneKind::permits : LaneKind::none;
+}
+
+/// Where the job belongs. An ended job stays where it was.
+std::string JobDispatcherActor::lane_of(const Job& job) const {
+  if (job.step >= job.spec->services.size()) return job.lane;
+  const auto& service = job.spec->services[job.step];
+  return kind_of(service) == LaneKind::none ? "" : service;
+}
+
+DispatchQueue& JobDispatcherActor::queue_of(const std::string& name) {
+  return name.empty() ? queue_ : lane(name).queue;
+}
+
+JobDispatcherActor::Lane& JobDispatcherActor::lane(const std::string& name) {
+  return lanes_.try_emplace(name, context_->options.window, kind_of(name)).first->second;
+}
+
+void JobDispatcherActor::remove_from_queue(const Job& job) {
+  if (job.lane.empty()) {
+    queue_.remove(job);
+  } else if (const auto found = lanes_.find(job.lane); found != lanes_.end()) {
+    found->second.queue.remove(job);
+  }
+}
+
+/// A reload has changed the kind of the job's service.
+void JobDispatcherActor::change_lane(const JobPtr& job) {
+  auto moved = std::make_shared<Job>(*job);
+  moved->lane = lane_of(*job);
+  send(store(), ChangeLane{job->id, moved->lane});
+  queue_of(moved->lane).expect_more();  // A fetch that is under way does not see the change.
+  offer(std::move(moved));
+}
+
+/// The store may have jobs in lanes that this actor does not know.
+void JobDispatcherActor::refresh_lanes() {
+  request(store(), caf::infinite, LoadCell{key_, durability()})
+      .then(
+          [this](const CellLoaded& loaded) {
+            for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
+            dispatch(now());
+          },
+          [](const caf::error&) {});
+}
+
+template <class Message>
+void JobDispatcherActor::tell_desk(LaneKind kind, Message message) {
+  if (kind == LaneKind::leases) return send(context_->desk, std::move(message));
+  const auto found = config_.services->find(message.service);
+  if (found != config_.services->end() && found->second.client) {
+    send(found->second.client, std::move(message));
+  }
+}
+
+/// The desk forgets the lane, and the slots that it was offered are free.
+void JobDispatcherActor::leave_desk(const std::string& name, Lane& lane) {
+  if (std::exchange(lane.reported, false)) tell_desk(lane.kind, LaneEmptied{name, key_});
+  lane.wanted.clear();
+  reserved_ -= std::exchange(lane.reserved, 0);
+}
+
+/// A reload may have changed the kinds of services.
+void JobDispatcherActor::change_desks() {
+  for (auto& [name, lane] : lanes_) {
+    const auto kind = kind_of(name);
+    if (kind == lane.kind) continue;
+    leave_desk(name, lane);
+    lane.kind = kind;
+  }
+}
+
+/// Jobs in the lane of a service that no longer has one belong in another lane.
+void JobDispatcherActor::empty_foreign_lanes() {
+  for (auto& [name, lane] : lanes_) {
+    if (lane.kind != LaneKind::none) continue;
+    while (const JobPtr job = lane.queue.take()) {
+      lane.queue.ended(job->spec->customer, microseconds{0});
+      if (!in_hand(job->id)) change_lane(job);
+    }
+  }
+}
+
+/// A slot is free: a worker that waits for the jobs of one customer alone takes it, even if a
+/// window is full of the jobs of others.
+void JobDispatcherActor::seek_wanted() {
+  if (!may_start() || !has_free_slot()) return;
+  for (auto& [name, lane] : lanes_) {
+    if (lane.queue.empty() || lane.wanted.contains(anybody)) continue;
+    for (const auto& customer : lane.wanted) lane.queue.seek(customer);
+  }
+}
+
+/// Tells the desks which lanes have work, and forgets lanes without any.
+void JobDispatcherActor::settle_lanes() {
+  for (auto it = lanes_.begin(); it != lanes_.end();) {
+    auto& [name, lane] = *it;
+    if (!lane.reported && may_start() && !lane.queue.empty() && lane.kind != LaneKind::none) {
+      lane.reported = true;
+      tell_desk(lane.kind, LaneFilled{name, key_, cell_, available(lane)});
+    }
+    if (!lane.queue.is_done() || lane.reserved > 0) {
+      ++it;
+      continue;
+    }
+    leave_desk(name, lane);
+    it = lanes_.erase(it);
+  }
+}
+
+// --- Slots ---------------------------------------------------------------------------------------
+
+/// Whether a job of the lane could start now, if there is one.
+bool JobDispatcherActor::can_take(const Lane& lane) const {
+  return has_free_slot() && (lane.kind != LaneKind::permits || workers_.any_ready());
+}
+
+/// How many jobs of the lane could start now.
+std::size_t JobDispatcherActor::available(const Lane& lane) const {
+  const std::size_t taken = leases_.size() + reserved_;
+  std::size_t slots = running_max_ - std::min<std::size_t>(running_max_, taken);
+  if (lane.kind == LaneKind::permits) slots = std::min<std::size_t>(slots, workers_.ready());
+  return std::min(lane.queue.size(), slots);
+}
+
+/// What the desk is to know about the lane after it asked for jobs, of this customer if one is
+/// named.
+LaneState JobDispatcherActor::lane_state(Lane& lane, const std::optional<std::string>& customer) {
+  if (!may_start() || lane.queue.empty()) {
+    lane.reported = false;
+    return LaneState::empty;
+  }
+  lane.reported = true;
+  const bool has_job = !customer || lane.queue.has(*customer);
+  if (has_job && can_take(lane)) return LaneState::more;
+  lane.wanted.insert(customer.value_or(anybody));
+  return LaneState::busy;
+}
+
+/// The customer whose job the desk would take; none if it waits for none of this lane.
+std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
+  if (!can_take(lane)) return std::nullopt;
+  if (lane.reserved >= std::min<std::size_t>(lane.queue.size(), offers_max)) return std::nullopt;
+  if (lane.wanted.contains(anybody)) return *lane.queue.next_customer();
+  if (lane.reserved > 0) return std::nullopt;
+  for (const auto& customer : lane.wanted) {
+    if (lane.queue.has(customer)) return customer;
+  }
+  return std::nullopt;
+}
+
+/// Of the lanes that want a slot, the one to have it; null: none does.
+JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() {
+  Lanes::value_type* first = nullptr;
+  std::tuple<std::int64_t, std::uint64_t> least;
+  for (auto& each : lanes_) {
+    const auto customer = candidate(each.second);
+    if (!customer) continue;
+    const std::tuple rank{shares_.start_us(*customer), each.second.served};
+    if (first && least <= rank) continue;
+    first = &each;
+    least = rank;
+  }
+  return first;
+}
+
+/// Whether a lane that wants a slot has it before the lane of workers inside, which has a job.
+bool JobDispatcherActor::goes_before_inside(Lanes::value_type& lane) {
+  const std::tuple outside{shares_.start_us(*candidate(lane.second)), lane.second.served};
+  return outside < std::tuple{shares_.start_us(*queue_.next_customer()), inside_served_};
+}
+
+void JobDispatcherActor::offer_slot(Lanes::value_type& chosen) {
+  auto& [name, lane] = chosen;
+  SlotOffered offer{name, key_, cell_, std::nullopt};
+  if (!lane.wanted.contains(anybody)) offer.customer = candidate(lane);
+  lane.reserved += 1;
+  reserved_ += 1;
+  lane.served = ++served_;
+  tell_desk(lane.kind, std::move(offer));
+}
+
+void JobDispatcherActor::free_reserved(Lane& lane) {
+  if (lane.reserved == 0) return;
+  lane.reserved -= 1;
+  reserved_ -= 1;
+}
+
+void JobDispatcherActor::decline_slot(const std::string& service) {
+  const auto found = lanes_.find(service);
+  if (found == lanes_.end()) return;
+  free_reserved(found->second);
+  found->second.wanted.clear();
+  dispatch(now());
+}
+
+// --- Permits -------------------------------------------------------------------------------------
+
+PermitsTaken JobDispatcherActor::take_permits(const GrantPermits& message) {
+  const auto found = lanes_.find(message.service);
+  if (found == lanes_.end() || found->second.kind != LaneKind::permits) return {};
+  Lane& lane = found->second;
+  const Now at = now();
+  free_reserved(lane);
+  PermitsTaken taken;
+  while (taken.leases.size() < message.count && may_start() && can_take(lane)) {
+    const JobPtr job = lane.queue.take();
+    if (!job) break;
+    if (!can_start(job, lane.queue, at)) continue;
+    if (const auto lease = hand_out(job, lane.queue, message.probe, at)) {
+      taken.leases.push_back(*lease);
+      lane.served = ++served_;
+    }
+  }
+  taken.lane = lane_state(lane, std::nullopt);
+  taken.available = available(lane);
+  dispatch(at);
+  return taken;
+}
+
+LaneDescribed JobDispatcherActor::describe_lane(const std::string& service) const {
+  const auto found = lanes_.find(service);
+  return {found == lanes_.end() ? 0 : found->second.queue.size()};
+}
+
+/// The service time of an attempt counts in each lane of the cell.
+void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const Now& at) {
+  const auto& customer = live.job->spec->customer;
+  const auto& own = live.job->lane;
+  const microseconds ran = at.steady - live.handed_out_at;
+  own.empty() ? queue_.ended(customer, ran) : queue_.owe(customer, ran);
+  for (auto& [name, lane] : lanes_) {
+    name == own ? lane.queue.ended(customer, ran) : lane.queue.owe(customer, ran);
+  }
+  if (shares_.size() > 0) shares_.end(customer, ran);
+  const auto& service = live.job->spec->services[live.job->step];
+  if (live.outside) {
+    send(context_->desk, LeaseOver{live.job->lease, ran});
+  } else if (kind_of(service) == LaneKind::permits) {
+    send(config_.services->at(service).client,
+         PermitOver{live.job->lease, key_, ran, std::move(sign)});
+  }
+}
+
+}  // namespace cells

@@ -1,0 +1,58 @@
+#include "cells/model/circuit_breaker.hpp"
+
+#include <utility>
+
+namespace cells {
+
+std::string_view to_string(CircuitState state) {
+  switch (state) {
+    case CircuitState::closed:
+      return "closed";
+    case CircuitState::open:
+      return "open";
+    case CircuitState::half_open:
+      break;
+  }
+  return "half_open";
+}
+
+CircuitState CircuitBreaker::state(SteadyTime now) const {
+  if (is_closed()) return CircuitState::closed;
+  return now < *open_until_ ? CircuitState::open : CircuitState::half_open;
+}
+
+/// Calls that began before the circuit opened may end while it is not closed. They say nothing
+/// about the provider as it is now, unless it refuses celld.
+void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, const Now& now) {
+  if (sign == CallSign::nothing) return;
+  if (sign == CallSign::refusing) return open(std::string(what), now);
+  if (!is_closed() && !is_probe) return;
+  if (sign == CallSign::alive) {
+    if (!is_closed()) reset(now.wall);
+    failures_.clear();
+    return;
+  }
+  if (is_probe && !is_closed()) return open(std::string(what), now);
+  failures_.push_back(now.steady);
+  while (failures_.size() > policy_.failures) failures_.pop_front();
+  const bool within = now.steady - failures_.front() <= policy_.window;
+  if (failures_.size() < policy_.failures || !within) return;
+  open(std::to_string(policy_.failures) + " failures in a row; the last one: " + std::string(what),
+       now);
+}
+
+void CircuitBreaker::open(std::string why, const Now& now) {
+  if (is_closed()) since_ = now.wall;
+  open_until_ = now.steady + policy_.open;
+  why_ = why.empty() ? "the last call failed" : std::move(why);
+  failures_.clear();
+}
+
+void CircuitBreaker::reset(WallTime now) {
+  failures_.clear();
+  if (!is_closed()) since_ = now;
+  open_until_.reset();
+  why_.clear();
+}
+
+}  // namespace cells

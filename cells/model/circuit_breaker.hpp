@@ -1,0 +1,65 @@
+// A circuit breaker: calls to a provider that keeps failing are held back for a while.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cells/model/protection.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+enum class CircuitState : std::uint8_t {
+  closed,     ///< Calls begin.
+  open,       ///< No call begins.
+  half_open,  ///< One call at a time begins, as a probe.
+};
+std::string_view to_string(CircuitState state);
+
+/// What the end of a call says about its provider.
+enum class CallSign : std::uint8_t {
+  alive,     ///< It did what was asked, or refused for a reason that lies in the job.
+  failing,   ///< It failed, or did not answer.
+  refusing,  ///< It does not accept celld's credentials: no call would succeed.
+  nothing,   ///< The call was aborted, or the provider asked for a pause.
+};
+
+/// Closed, it opens after `failures` failing calls in a row within `window`, and after one that is
+/// refused. After `open` it is half-open: then one call decides whether it closes or opens again.
+/// (M. Nygard, "Release It!", 2nd edition, chapter 5.) Not thread-safe.
+class CircuitBreaker {
+ public:
+  explicit CircuitBreaker(const CircuitPolicy& policy) : policy_(policy) {}
+
+  /// The failures so far keep counting.
+  void change(const CircuitPolicy& policy) { policy_ = policy; }
+
+  CircuitState state(SteadyTime now) const;
+  /// When the state changes by itself, if it does.
+  std::optional<SteadyTime> next_change() const { return open_until_; }
+  /// When the state last changed because of a call or of reset(); none: never.
+  std::optional<WallTime> since() const { return since_; }
+  /// Why it is not closed; empty if it is.
+  const std::string& why() const { return why_; }
+
+  /// A call has ended. `is_probe`: it began while the circuit was half-open. `what` says, for
+  /// people, how it failed.
+  void ended(CallSign sign, bool is_probe, std::string_view what, const Now& now);
+  /// Closes it, and forgets the failures.
+  void reset(WallTime now);
+
+ private:
+  void open(std::string why, const Now& now);
+  bool is_closed() const { return why_.empty(); }
+
+  CircuitPolicy policy_;
+  std::deque<SteadyTime> failures_;       ///< The latest in a row, at most `policy_.failures`.
+  std::optional<SteadyTime> open_until_;  ///< Set while it is open; in the past: half-open.
+  std::optional<WallTime> since_;
+  std::string why_;
+};
+
+}  // namespace cells

@@ -1,0 +1,385 @@
+// Services with limits or a circuit breaker, and the permits for their calls.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+namespace {
+
+using Kind = CallOutcome::Kind;
+using Ids = std::vector<JobId>;
+
+constexpr CircuitPolicy policy{2, milliseconds{30'000}, milliseconds{5000}, milliseconds{60'000}};
+
+ServiceLimits at_most(std::uint32_t concurrency) {
+  return {concurrency, std::nullopt, 1};
+}
+
+/// An engine whose service "dns" is protected like this.
+struct Protected : Fixture {
+  explicit Protected(const Protection& dns, std::uint32_t pool_size = 4, bool per_customer = false)
+      : Fixture(pool_size, per_customer) {
+    protection["dns"] = dns;
+    crash_and_restart();
+  }
+
+  using Fixture::submit;
+  JobId submit(const std::string& customer, const std::string& entity) {
+    auto of = request(entity);
+    of.spec.customer = customer;
+    return Fixture::submit(std::move(of));
+  }
+  Ids submit_many(int count) {
+    Ids ids;
+    for (int n = 0; n < count; ++n) ids.push_back(submit("entity-" + std::to_string(n)));
+    return ids;
+  }
+  std::size_t in_flight() const { return calls->pending.size(); }
+  JobId first_in_flight() const { return calls->pending.at(0).call.job->id; }
+  void fail(JobId id, Kind kind = Kind::retryable) { end_call(id, outcome(kind, "busy")); }
+  void kill_dispatcher() {
+    const auto dispatcher = recorder->dispatchers.back();
+    caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
+    settle();
+  }
+};
+
+CallOutcome asking_for_pause(milliseconds pause) {
+  auto result = outcome(Kind::throttled, "provider_error");
+  result.retry_after = pause;
+  result.pauses_service = true;
+  return result;
+}
+
+}  // namespace
+
+// --- Limits --------------------------------------------------------------------------------------
+
+TEST_CASE("no more calls are in flight than the limit allows") {
+  Protected engine{{at_most(2), std::nullopt}};
+  const Ids jobs = engine.submit_many(5);
+  CHECK(engine.in_flight() == 2);
+  CHECK(engine.state(jobs[4]) == JobState::queued);
+  CHECK(engine.stored(jobs[4])->steps[0].attempts == 0);
+  CHECK(engine.service("dns").in_flight == 2);
+  CHECK(engine.service("dns").waiting == 3);
+  for (int ended = 0; ended < 5; ++ended) {
+    CHECK(engine.in_flight() <= 2);
+    engine.succeed(engine.first_in_flight());
+  }
+  for (const JobId job : jobs) CHECK(engine.state(job) == JobState::succeeded);
+  CHECK(engine.service("dns").waiting == 0);
+}
+
+TEST_CASE("a job over a limit takes no worker from other services") {
+  Protected engine{{at_most(1), std::nullopt}, 2};
+  engine.submit_many(3);
+  const JobId other = engine.submit(engine.request("other", {"billing"}));
+  CHECK(engine.call_of(other));
+  CHECK(engine.in_flight() == 2);
+  CHECK(engine.cell().pool.busy == 2);
+}
+
+TEST_CASE("a limit holds for all cells together, and cells take turns") {
+  Protected engine{{at_most(1), std::nullopt}, 4, true};
+  for (int n = 0; n < 10; ++n) engine.submit("flood", "f" + std::to_string(n));
+  for (int n = 0; n < 5; ++n) engine.submit("quiet", "q" + std::to_string(n));
+  int of_quiet = 0;
+  for (int turn = 0; turn < 10; ++turn) {
+    REQUIRE(engine.in_flight() == 1);
+    const JobId job = engine.first_in_flight();
+    if (engine.stored(job)->spec->customer == "quiet") ++of_quiet;
+    engine.pass(milliseconds{10});
+    engine.succeed(job);
+  }
+  CHECK(of_quiet >= 4);
+}
+
+TEST_CASE("the customers of a cell take turns at a limited service") {
+  Protected engine{{at_most(1), std::nullopt}};
+  for (int n = 0; n < 10; ++n) engine.submit("flood", "f" + std::to_string(n));
+  for (int n = 0; n < 5; ++n) engine.submit("quiet", "q" + std::to_string(n));
+  int of_quiet = 0;
+  for (int turn = 0; turn < 10; ++turn) {
+    REQUIRE(engine.in_flight() == 1);
+    const JobId job = engine.first_in_flight();
+    if (engine.stored(job)->spec->customer == "quiet") ++of_quiet;
+    engine.pass(milliseconds{10});
+    engine.succeed(job);
+  }
+  CHECK(of_quiet >= 4);
+}
+
+TEST_CASE("calls begin at the limited rate") {
+  Protected engine{{{std::nullopt, 10, 2}, std::nullopt}, 8};
+  engine.submit_many(5);
+  CHECK(engine.in_flight() == 2);
+  engine.pass(milliseconds{99});
+  CHECK(engine.in_flight() == 2);
+  engine.pass(milliseconds{1});
+  CHECK(engine.in_flight() == 3);
+  engine.pass(milliseconds{100});
+  CHECK(engine.in_flight() == 4);
+}
+
+TEST_CASE("a permit comes back however its attempt ends") {
+  Protected engine{{at_most(1), std::nullopt}, 4};
+  const JobId job = engine.submit("a");
+  const JobId next = engine.submit("b");
+  REQUIRE(engine.call_of(job));
+  SECTION("the provider rejects it") {
+    engine.fail(job, Kind::rejected);
+  }
+  SECTION("it is cancelled") {
+    engine.cancel(job);
+  }
+  SECTION("it reaches its deadline") {
+    engine.pass(milliseconds{1000});
+  }
+  SECTION("its provider dies") {
+    engine.kill_provider(job);
+  }
+  SECTION("its worker dies") {
+    for (const auto& worker : engine.recorder->workers) {
+      caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(worker), caf::exit_reason::kill);
+    }
+    engine.settle();
+    if (engine.call_of(job)) engine.succeed(job);
+  }
+  SECTION("its dispatcher dies") {
+    engine.kill_dispatcher();
+    engine.pass(milliseconds{100});
+    if (engine.call_of(job)) engine.succeed(job);
+  }
+  CHECK(engine.in_flight() == 1);
+  CHECK(engine.call_of(next));
+}
+
+TEST_CASE("a dispatcher that dies again and again leaks no permit and never exceeds the limit") {
+  Protected engine{{at_most(2), std::nullopt}};
+  const Ids jobs = engine.submit_many(6);
+  for (int death = 0; death < 5; ++death) {
+    engine.kill_dispatcher();
+    CHECK(engine.in_flight() <= 2);
+    engine.pass(milliseconds{200});
+    CHECK(engine.in_flight() <= 2);
+    if (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
+  }
+  for (int turn = 0; turn < 20 && engine.in_flight() > 0; ++turn) {
+    engine.succeed(engine.first_in_flight());
+    engine.pass(milliseconds{200});
+  }
+  for (const JobId job : jobs) {
+    CHECK((engine.state(job) == JobState::succeeded || engine.state(job) == JobState::failed));
+  }
+  CHECK(engine.service("dns").in_flight == 0);
+}
+
+// --- Reloads and restarts ------------------------------------------------------------------------
+
+TEST_CASE("a reload that adds a limit counts the calls in flight") {
+  Fixture engine{4};
+  for (const auto* entity : {"a", "b", "c"}) engine.submit(entity);
+  CHECK(engine.calls->pending.size() == 3);
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  engine.protection["dns"] = {at_most(2), std::nullopt};
+  engine.reconfigure({rule}, {"dns"});
+  const JobId waiting = engine.submit("d");
+  CHECK(engine.calls->pending.size() == 3);
+  engine.succeed(engine.calls->pending[0].call.job->id);
+  CHECK_FALSE(engine.call_of(waiting));
+  engine.succeed(engine.calls->pending[0].call.job->id);
+  CHECK(engine.call_of(waiting));
+}
+
+TEST_CASE("a reload that removes a limit lets the waiting jobs run") {
+  Protected engine{{at_most(1), std::nullopt}};
+  engine.submit_many(4);
+  CHECK(engine.in_flight() == 1);
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  engine.protection.clear();
+  engine.reconfigure({rule}, {"dns"});
+  CHECK(engine.in_flight() == 4);
+}
+
+TEST_CASE("jobs that waited for a permit run after a restart, with a limit or without") {
+  Protected engine{{at_most(1), std::nullopt}};
+  const Ids jobs = engine.submit_many(3);
+  const bool limited = GENERATE(true, false);
+  if (!limited) engine.protection.clear();
+  engine.crash_and_restart();
+  engine.pass(milliseconds{1000});
+  CHECK(engine.in_flight() == (limited ? 1 : 3));
+  while (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
+  for (const JobId job : jobs) CHECK(engine.state(job) == JobState::succeeded);
+}
+
+// --- Circuits ------------------------------------------------------------------------------------
+
+TEST_CASE("behind an open circuit, jobs stay queued and use up no attempt") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(4);
+  CHECK(engine.in_flight() == 4);
+  engine.fail(jobs[0]);
+  engine.fail(jobs[1]);
+  CHECK(engine.service("dns").circuit == CircuitState::open);
+  CHECK(engine.service("dns").circuit_why == "2 failures in a row; the last one: ");
+  engine.succeed(jobs[2]);  // It began before: the circuit stays open.
+  const JobId late = engine.submit("late");
+  engine.pass(milliseconds{4999});
+  CHECK(engine.in_flight() == 0);
+  CHECK(engine.state(late) == JobState::queued);
+  CHECK(engine.state(jobs[0]) == JobState::queued);
+  CHECK(engine.stored(jobs[0])->steps[0].attempts == 1);
+  SECTION("until a probe succeeds") {
+    engine.pass(milliseconds{1});
+    CHECK(engine.service("dns").circuit == CircuitState::half_open);
+    REQUIRE(engine.in_flight() == 1);
+    engine.succeed(engine.first_in_flight());
+    CHECK(engine.service("dns").circuit == CircuitState::closed);
+    CHECK(engine.in_flight() == 2);
+  }
+  SECTION("until a reset") {
+    CHECK(engine.reset_service("dns").circuit == CircuitState::closed);
+    CHECK(engine.in_flight() == 3);
+  }
+}
+
+TEST_CASE("a probe that fails uses up no attempt") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(2);
+  engine.fail(jobs[0]);
+  engine.fail(jobs[1]);
+  for (int probe = 0; probe < 5; ++probe) {
+    engine.pass(milliseconds{5000});
+    REQUIRE(engine.in_flight() == 1);
+    engine.fail(engine.first_in_flight(), probe % 2 == 0 ? Kind::retryable : Kind::unknown);
+  }
+  for (const JobId job : jobs) CHECK(engine.stored(job)->steps[0].attempts == 1);
+}
+
+TEST_CASE("rejections do not open a circuit") {
+  Protected engine{{{}, policy}};
+  for (const JobId job : engine.submit_many(4)) engine.fail(job, Kind::rejected);
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
+}
+
+TEST_CASE("a provider that does not accept celld opens the circuit, and no attempt is counted") {
+  Protected engine{{{}, policy}};
+  const JobId job = engine.submit("a");
+  engine.fail(job, Kind::unauthorized);
+  CHECK(engine.service("dns").circuit == CircuitState::open);
+  CHECK(engine.stored(job)->steps[0].attempts == 0);
+  engine.pass(milliseconds{5000});
+  REQUIRE(engine.call_of(job));
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("without a circuit, a provider that does not accept celld is tried again") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  engine.end_call(job, outcome(Kind::unauthorized, "provider_error"));
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->steps[0].attempts == 1);
+}
+
+TEST_CASE("a timeout is a failure of the provider, a cancelled call is not") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(4);
+  engine.cancel(jobs[0]);
+  engine.cancel(jobs[1]);
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
+  engine.pass(milliseconds{1000});
+  CHECK(engine.service("dns").circuit == CircuitState::open);
+}
+
+TEST_CASE("a job behind an open circuit expires in time and can be cancelled") {
+  Protected engine{{{}, policy}};
+  for (const JobId job : engine.submit_many(2)) engine.fail(job);
+  auto request = engine.request("brief");
+  request.expires_at = engine.wall + milliseconds{2000};
+  const JobId brief = engine.submit(std::move(request));
+  const JobId cancelled = engine.submit("cancelled");
+  CHECK(engine.cancel(cancelled).accepted);
+  CHECK(engine.state(cancelled) == JobState::cancelled);
+  engine.pass(milliseconds{2000});
+  CHECK(engine.state(brief) == JobState::failed);
+  CHECK(engine.stored(brief)->error->code == "expired");
+}
+
+TEST_CASE("an open circuit holds up no job of another service") {
+  Protected engine{{{}, policy}, 1};
+  for (const JobId job : engine.submit_many(2)) engine.fail(job);
+  REQUIRE(engine.service("dns").circuit == CircuitState::open);
+  for (int n = 0; n < 20; ++n) engine.submit("behind-" + std::to_string(n));
+  const JobId other = engine.submit(engine.request("other", {"billing"}));
+  CHECK(engine.call_of(other));
+}
+
+TEST_CASE("a pause that the provider asks for holds back its service alone") {
+  Protected engine{{{}, policy}};
+  const JobId job = engine.submit("a");
+  engine.end_call(job, asking_for_pause(milliseconds{3000}));
+  CHECK(engine.service("dns").paused_until == engine.wall + milliseconds{3000});
+  const JobId held = engine.submit("b");
+  const JobId other = engine.submit(engine.request("other", {"billing"}));
+  CHECK(engine.call_of(other));
+  engine.pass(milliseconds{2999});
+  CHECK_FALSE(engine.call_of(held));
+  engine.pass(milliseconds{1});
+  CHECK(engine.call_of(held));
+  CHECK(engine.stored(job)->steps[0].attempts <= 1);
+}
+
+// --- Workers outside -----------------------------------------------------------------------------
+
+TEST_CASE("no more leases of a pull service are out than its limit allows") {
+  Fixture engine{8};
+  engine.protection["vm"] = {at_most(2), std::nullopt};
+  engine.crash_and_restart();
+  for (const auto* entity : {"a", "b", "c", "d"}) engine.submit(engine.request(entity, {"vm"}));
+  const auto leases = engine.lease("host-1", 10);
+  REQUIRE(leases.size() == 2);
+  CHECK(engine.lease("host-2").empty());
+  engine.wait_for_lease("host-2");
+  CHECK(engine.granted().empty());
+  CHECK(engine.end_lease(leases[0].job->lease, outcome(Kind::succeeded)));
+  CHECK(engine.granted().size() == 1);
+  engine.crash_and_restart();
+  CHECK(engine.leases_out().size() == 2);
+  CHECK(engine.lease("host-3").empty());
+  CHECK(engine.end_lease(leases[1].job->lease, outcome(Kind::succeeded)));
+  CHECK(engine.lease("host-3").size() == 1);
+}
+
+TEST_CASE("leases of a pull service are granted at its limited rate") {
+  Fixture engine{8};
+  engine.protection["vm"] = {{std::nullopt, 10, 1}, std::nullopt};
+  engine.crash_and_restart();
+  for (const auto* entity : {"a", "b", "c"}) engine.submit(engine.request(entity, {"vm"}));
+  CHECK(engine.lease("host-1", 10).size() == 1);
+  CHECK(engine.lease("host-1").empty());
+  engine.wait_for_lease("host-2");
+  engine.pass(milliseconds{99});
+  CHECK(engine.granted().empty());
+  engine.pass(milliseconds{1});
+  CHECK(engine.granted().size() == 1);
+}
+
+TEST_CASE("a reload changes the limit of a pull service") {
+  Fixture engine{8};
+  for (const auto* entity : {"a", "b", "c"}) engine.submit(engine.request(entity, {"vm"}));
+  CHECK(engine.lease("host-1").size() == 1);
+  CellRule rule;
+  rule.settings.pool_size = 8;
+  engine.protection["vm"] = {at_most(1), std::nullopt};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.lease("host-1").empty());
+  engine.wait_for_lease("host-2");
+  engine.protection.clear();
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.granted().size() == 1);
+}

@@ -67,7 +67,7 @@ class Gauge:
 
     def __init__(self, pid):
         self.pid = pid
-        self.peak = self.memory()
+        self.first = self.peak = self.memory()
         self.ending = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
@@ -91,12 +91,13 @@ class Gauge:
 
 
 class Siege(EndToEnd):
-    def start_siege(self, **limits):
+    def start_siege(self, config=None, **limits):
         self.config = {
             "services": {"demo": {"type": "simulated"}},
             "defaults": {"pool": {"size": 4}, "retry": {"max_attempts": 1}},
             "cells": [{"customer": "*", "product": "*"}],
             "shutdown_grace_ms": 10000,
+            **(config or {}),
         }
         if limits:
             self.config["limits"] = limits

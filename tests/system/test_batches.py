@@ -5,6 +5,7 @@ import http.client
 import json
 import signal
 import socket
+import time
 import unittest
 
 from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
@@ -123,6 +124,32 @@ class Batches(BatchClient):
         jobs = self.jobs()
         self.assertEqual(len({job["entity"]["id"] for job in jobs}), 600)
         self.assertEqual(len(jobs), 600)
+
+    def test_other_customers_keep_their_turns_while_a_batch_runs(self):
+        """Alone, the batch takes ten seconds."""
+        self.start(services={"demo": {"type": "simulated", "latency_ms": {"min": 20, "max": 20}}},
+                   defaults={"pool": {"size": 4}})
+        flood = self.post(lines(a_job(f"e{n}", customer="flood", services=["demo"])
+                                for n in range(2000)))
+        began_at = time.monotonic()
+        for n in range(10):
+            answer = self.client.post("/v1/jobs", a_job(f"e{n}", services=["demo"]),
+                                      Prefer="wait=60")
+            self.assertEqual((answer.status, answer.json["state"]), (200, "succeeded"), answer)
+        self.assert_in_time("ten jobs of another customer", time.monotonic() - began_at, 3)
+        batch = self.client.get(flood.headers["location"]).json
+        self.assertGreater(batch["states"]["queued"], 0, "the batch still runs")
+        self.client.request("POST", flood.headers["location"] + "/cancel")
+
+    def test_a_resend_into_a_full_queue_passes_the_lines_that_it_holds(self):
+        self.start(cells=[{"queue": {"max_jobs": 500}}])
+        first = self.post(lines(keyed(n) for n in range(500)))
+        self.assertEqual(first.json["accepted"], 500)
+        again = self.post(lines(keyed(n) for n in range(2000)))
+        self.assertEqual((again.json["replayed"], again.json["accepted"], again.json["rejected"]),
+                         (500, 0, 0))
+        self.assertEqual(again.json["stopped_at_line"], 501)
+        self.assertEqual(again.json["errors"][-1]["status"], 429)
 
     def test_a_shutdown_ends_the_reading_at_the_line_that_follows(self):
         self.start()

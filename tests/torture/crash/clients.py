@@ -3,19 +3,25 @@ seed determines, and record every answer in a journal.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import signal
+import time
 
 import client
 from client import BROKEN, Connection
+from leases import SERVICE, Leases
 from ledger import ENDED
 
 SUBMITTERS = 6
 # The configured pool sizes of cells that no reload changes.
 FIXED_CELLS = {f"c{i}/*": i + 1 for i in range(4)}
 CUSTOMERS = [f"c{i}" for i in range(6)]
-SERVICES = [["one"], ["one", "two"], ["tool"], ["one", "tool"], ["tool", "two"]]
+SERVICES = {("one",): 40, ("one", "two"): 15, ("tool",): 15, ("one", "tool"): 8, ("tool", "two"): 7,
+            (SERVICE,): 10, ("one", SERVICE): 5}
+BATCH_LINES_MAX = 30
+WORKER = "host-1"
 OUTCOMES = {"ok": 66, "slow": 10, "flaky": 8, "busy": 6, "reject": 6, "hang": 4}
 HANG_TIMEOUT_MS = 150
 SETTLE_MS = {"two": 20}  # By service.
@@ -34,11 +40,14 @@ class Clients:
         self.random = None          # Of the cycle.
         self.keys = 0
         self.open = []              # Submissions with an unknown outcome: (key, job).
+        self.acknowledged = set()   # Keys of lines of batches; their jobs' ids are unknown.
+        self.leases = Leases()
         self.on_sent = lambda: None
         self.on_answered = lambda: None
         self.watching = None        # The connection of the event stream.
         self.tasks = []
-        self.figures = {"answers": 0, "commands": 0, "resizes": 0, "reloads": 0, "invalid": 0}
+        self.figures = {"answers": 0, "commands": 0, "resizes": 0, "reloads": 0, "invalid": 0,
+                        "lines": 0, "reports": 0}
 
     def begin(self, random, budget):
         """Starts the load, which ends when the daemon dies or `budget` jobs are submitted."""
@@ -49,7 +58,8 @@ class Clients:
         jobs = self._jobs(budget)
         work = [self._submit(connection(), jobs) for _ in range(SUBMITTERS)]
         work += [self._command(connection()), self._resize(connection()),
-                 self._reload(connection()), self._watch(connection())]
+                 self._reload(connection()), self._watch(connection()),
+                 self._batch(connection(), jobs), self.work(connection())]
         self.tasks = [asyncio.create_task(self._until_broken(each)) for each in work]
 
     async def end(self):
@@ -93,7 +103,7 @@ class Clients:
         outcome = self.random.choices(list(OUTCOMES), OUTCOMES.values())[0]
         job = {
             "customer": self.random.choice(CUSTOMERS), "product": "dns", "action": "create",
-            "services": self.random.choices(SERVICES, (50, 15, 20, 8, 7))[0],
+            "services": list(self.random.choices(list(SERVICES), SERVICES.values())[0]),
             "entity": {"type": "zone", "id": f"e{self.random.randrange(10)}"},
             "parameters": {"outcome": outcome, "latency_ms": self.random.randint(2, 40)},
             "priority": self.random.randint(1, 9), "labels": {"key": key},
@@ -109,9 +119,11 @@ class Clients:
             self.journal.note("submitting", key=key, job=job)
             self.open.append((key, job))
             # Some requests wait for the job to end.
-            header = "Prefer: wait=1\r\n" if self.random.random() < 0.1 else ""
+            is_made = key in self.acknowledged
+            header = "Prefer: wait=1\r\n" if not is_made and self.random.random() < 0.1 else ""
             status, answer = await self._ask(connection, "POST", "/v1/jobs",
-                                             {**job, "idempotency_key": key}, (200, 202), header)
+                                             {**job, "idempotency_key": key},
+                                             (200,) if is_made else (200, 202), header)
             if status in (200, 202):
                 self.open.remove((key, job))
                 self.journal.note("accepted", key=key, id=answer["id"])
@@ -124,6 +136,65 @@ class Clients:
         connection = Connection(self.daemon)
         while self.open:
             await self._submit(connection, iter([self.open.pop(0)]))
+
+    async def _batch(self, connection, jobs):
+        """The report names no jobs, so each line is submitted again later, and must be known."""
+        while lines := list(itertools.islice(jobs, self.random.randint(1, BATCH_LINES_MAX))):
+            for key, job in lines:
+                self.journal.note("submitting", key=key, job=job)
+                self.open.append((key, job))
+            status, report = await self._ask(
+                connection, "POST", "/v1/batches",
+                [{**job, "idempotency_key": key} for key, job in lines], (202,))
+            if status == 202:
+                self._note_report(lines, report)
+                self.on_answered()
+            await asyncio.sleep(self.random.random() * 0.05)
+        connection.close()
+
+    def _note_report(self, lines, report):
+        end = report["stopped_at_line"] or len(lines) + 1
+        rejected = {error["line"] for error in report["errors"]}
+        taken = {key for number, (key, _) in enumerate(lines, 1)
+                 if number < end and number not in rejected}
+        ledger = self.journal.ledger
+        ledger.faults.expect(len(taken) == report["accepted"] + report["replayed"] and
+                             (len(taken) == len(lines) or ledger.life.stopping),
+                             "an unexpected report of a batch", report, len(lines))
+        self.acknowledged |= taken
+        self.figures["lines"] += len(taken)
+
+    # The worker outside.
+
+    async def work(self, connection):
+        """Takes up the leases that the last life granted, then asks for more."""
+        asked_at = time.monotonic()
+        _, page = await self._ask(connection, "GET", f"/v1/leases?worker={WORKER}&limit=1000",
+                                  expected=(200,))
+        await self._do(connection, page.get("items", []), asked_at)
+        while True:
+            asked_at = time.monotonic()
+            _, answer = await self._ask(
+                connection, "POST", f"/v1/services/{SERVICE}/leases",
+                {"worker": WORKER, "max": self.random.randint(1, 4),
+                 "wait_ms": self.random.choice((0, 20, 200))}, (200,))
+            await self._do(connection, answer.get("leases", []), asked_at)
+            await asyncio.sleep(self.random.random() * 0.01)
+
+    async def _do(self, connection, leases, asked_at):
+        now = time.monotonic()
+        reports = {lease["lease"]: self.leases.grant(lease, asked_at, now) for lease in leases}
+        for name, report in reports.items():
+            if report is None:
+                continue
+            action, body = report
+            self.leases.sent(name)
+            status, _ = await self._ask(connection, "POST", f"/v1/leases/{name}/{action}", body,
+                                        (200, 409))
+            if status in (200, 409):
+                self.leases.answered(name, status)
+                self.figures["reports"] += 1
+                self.on_answered()
 
     # Cancellations and reopenings.
 

@@ -17,6 +17,7 @@ import journal
 from client import BROKEN, Connection, all_jobs, unfinished
 from clients import FIXED_CELLS, SETTLE_MS, Clients, replace
 from daemon import DEADLINE_S, SLOWDOWN, Daemon
+from leases import SERVICE
 from ledger import ENDED
 from recording_provider import Provider
 
@@ -63,7 +64,8 @@ class Round:
             "services": {"one": {"type": "http", "url": url + "one", "headers": life},
                          "two": {"type": "http", "url": url + "two", "headers": life,
                                  "settle_ms": SETTLE_MS["two"]},
-                         "tool": commands.service(self.directory, self.run, self.life)},
+                         "tool": commands.service(self.directory, self.run, self.life),
+                         SERVICE: {"type": "pull"}},
             "defaults": {"pool": {"size": 4}, "timeout_ms": 60000,
                          "retry": {"max_attempts": 5, "backoff_ms": 10 + (variant >> 2) * 10,
                                    "backoff_max_ms": 50}},
@@ -216,7 +218,9 @@ class Round:
         await self.start(0)
         await self.audit_state()
         await self.clients.submit_open()
+        worker = asyncio.create_task(self.clients.work(Connection(self.daemon)))
         await self.drain()
+        worker.cancel()
         jobs = await self.audit_state(whole=True)
         self.journal.note("signalled", how="stop")
         self.daemon.signal(signal.SIGTERM)
@@ -227,6 +231,7 @@ class Round:
         ledger.check_ends(jobs)
         calls = self.provider.log + commands.read_log(ledger.faults, self.directory)
         audit.audit_calls(ledger, calls, FIXED_CELLS)
+        ledger.faults.add(self.clients.leases.audit(jobs))
         self.faults.add(ledger.faults)
         self.figures.update(self.clients.figures, jobs=len(jobs), calls=len(calls))
 

@@ -311,6 +311,46 @@ BUGS = (
           "                                                             : touch_batch(job->batch)) {\n"
           "    add_job(*batch, *job);\n  }\n"),),
     ),
+    # --- Permits ---------------------------------------------------------------------------------
+    Bug(
+        "permit-leak", ("idle-worker", "unfinished-job"),
+        "the permit of an attempt that is cut short stays out",
+        "cells/actors/permit_desk.cpp",
+        (("  guard_.release(message.lease);\n  without_permit_.erase(message.lease);\n",
+          "  if (!BUG || message.sign.call != CallSign::nothing) guard_.release(message.lease);\n"
+          "  without_permit_.erase(message.lease);\n"),),
+    ),
+    Bug(
+        "permit-early", ("service-limit",),
+        "a permit comes back as soon as the call under it has ended with a failure",
+        "cells/actors/permit_desk.cpp",
+        (("  if (without_permit_.erase(lease) == 0) return;\n  guard_.release(lease);\n",
+          "  if (without_permit_.erase(lease) == 0 && !BUG) return;\n  guard_.release(lease);\n"),),
+    ),
+    Bug(
+        "permit-twice", ("service-limit",),
+        "a permit that a cell takes as its second at once is not counted",
+        "cells/actors/permit_desk.cpp",
+        (("    for (const auto& lease : taken->leases) guard_.take(lease, probe, now);\n",
+          "    for (const auto& lease : taken->leases) {\n"
+          "      if (BUG && lease != taken->leases.front()) continue;\n"
+          "      guard_.take(lease, probe, now);\n    }\n"),),
+    ),
+    Bug(
+        "lease-limit", ("service-limit",),
+        "leases that are asked for and not yet granted do not count at a limited service",
+        "cells/actors/lease_desk.cpp",
+        (("    return available - std::min(available, asked);\n",
+          "    return BUG ? available : available - std::min(available, asked);\n"),),
+    ),
+    Bug(
+        "lane-asleep", ("idle-worker", "unfinished-job"),
+        "a slot that a desk has declined is never offered again",
+        "cells/actors/permit_desk.cpp",
+        (("    owner_.send(message.cell, DeclineSlot{service_});\n",
+          "    owner_.send(message.cell, DeclineSlot{service_});\n"
+          "    if (BUG) return matching_.emptied(message.key);\n"),),
+    ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
         "lost-checkpoint", ("checkpoint",),

@@ -54,6 +54,7 @@ constexpr std::array<Entry, check_count> entries = {{
     {"idle-worker", "P7"},
     {"idle-lease", "P7"},
     {"turns", "P7"},
+    {"service-limit", "P7"},
     {"late-call", "P8"},
     {"late-slot", "P8"},
     {"refusal", "P9"},

@@ -53,6 +53,7 @@ enum class Check : std::uint8_t {
   idle_worker,
   idle_lease,
   turns,
+  service_limit,
   late_call,
   late_slot,
   refusal,

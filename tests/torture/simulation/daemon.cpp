@@ -47,10 +47,15 @@ void kill_first(const caf::actor_addr& address) {
 }  // namespace
 
 ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
-                           const std::string& name, bool pulled) {
-  if (pulled) return {nullptr, plan.settle};
+                           const std::string& name, const Configuration& configuration) {
+  const auto found = configuration.protection.find(name);
+  const Protection protection =
+      found == configuration.protection.end() ? Protection{} : found->second;
+  if (configuration.pulled.contains(name)) {
+    return {nullptr, plan.settle, {protection.limits, std::nullopt}};
+  }
   return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
-          plan.settle};
+          plan.settle, protection};
 }
 
 Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
@@ -61,7 +66,8 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(routing, configuration.services, configuration.pulled, configuration.keep);
+  world->daemon_started(routing, configuration.services, configuration.pulled,
+                        configuration.protection, configuration.keep);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
@@ -70,7 +76,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.wall_clock = [world] { return world->now_wall; };
   options.routing = routing;
   for (const auto& name : configuration.services) {
-    options.services[name] = service_entry(world, plan, name, configuration.pulled.contains(name));
+    options.services[name] = service_entry(world, plan, name, configuration);
   }
   options.seed = incarnation;
   options.window = plan.window;

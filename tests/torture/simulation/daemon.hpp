@@ -13,9 +13,8 @@
 
 namespace simulation {
 
-/// `pulled`: workers outside serve it.
 ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
-                           const std::string& name, bool pulled);
+                           const std::string& name, const Configuration& configuration);
 
 /// The driver decides when and in which order its actors run. Destruction is a power cut: nothing
 /// more happens, and what was not committed is lost.

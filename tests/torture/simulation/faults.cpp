@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "silent-worker",
                                                              "stale-report",
                                                              "batches",
-                                                             "broken-batch"};
+                                                             "broken-batch",
+                                                             "protected"};
 
 }  // namespace
 

@@ -41,8 +41,9 @@ enum class Fault : std::uint8_t {
   stale_report,      ///< A worker outside repeats reports, changes them, or makes up leases.
   batches,           ///< Clients send batches.
   broken_batch,      ///< The connection of a batch breaks, or its answer is lost.
+  protection,        ///< Services have limits and circuit breakers.
 };
-inline constexpr std::size_t fault_count = 25;
+inline constexpr std::size_t fault_count = 26;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

@@ -14,6 +14,7 @@ constexpr std::uint64_t crowd_rarity = 25;
 constexpr std::uint64_t outside_rarity = 3;
 constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
 constexpr std::uint64_t batches_rarity = 4;
+constexpr std::uint64_t protection_rarity = 3;
 constexpr std::uint64_t producers_max = 3;
 constexpr std::uint64_t lines_max = 25;
 
@@ -92,6 +93,23 @@ milliseconds draw_keep(Dice& dice) {
   return milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
 }
 
+/// One seed in three has services with limits and circuits.
+void draw_protection(Plan& plan, Dice& dice) {
+  if (!dice.one_in(protection_rarity)) plan.without.insert(Fault::protection);
+  for (const auto& name : services) {
+    Protection protection;
+    if (!dice.one_in(3)) {
+      protection.limits.concurrency = static_cast<std::uint32_t>(1 + dice.below(3));
+    }
+    if (dice.one_in(3)) {
+      protection.circuit =
+          CircuitPolicy{static_cast<std::uint32_t>(1 + dice.below(3)), milliseconds{30'000},
+                        milliseconds{50 + dice.below(500)}, milliseconds{1000}};
+    }
+    if (protection.is_any()) plan.protection.emplace(name, protection);
+  }
+}
+
 /// Half of the runs have small batches, each size in half of those.
 BatchSizes draw_batches(Dice& dice) {
   BatchSizes sizes;
@@ -136,7 +154,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 
 }  // namespace
 
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, const Caps& caps) {
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -158,9 +176,11 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, const Caps& caps) {
   if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
   draw_workers(plan, outside);
   draw_producers(plan, batches);
+  draw_protection(plan, protection);
 
   plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
+  if (plan.without.contains(Fault::protection)) plan.protection.clear();
   if (plan.without.contains(Fault::batches)) plan.producers.clear();
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
   plan.jobs = std::min(plan.jobs, caps.jobs_max);
@@ -177,7 +197,7 @@ std::size_t window_max(const DispatchQueue::Limits& limits) {
 }
 
 Configuration full_configuration(const Plan& plan) {
-  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.keep};
+  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.protection, plan.keep};
 }
 
 Configuration draw_configuration(const Plan& plan, Dice& dice) {
@@ -193,6 +213,9 @@ Configuration draw_configuration(const Plan& plan, Dice& dice) {
     if (!dice.one_in(6)) other.services.insert(name);
   }
   other.keep = dice.one_in(2) ? plan.keep : draw_keep(dice);
+  for (const auto& [name, protection] : plan.protection) {
+    if (!dice.one_in(4)) other.protection.emplace(name, protection);
+  }
   if (plan.pulled.empty()) return other;
   for (const auto& name : other.services) {
     if (plan.pulled.contains(name) != dice.one_in(4)) other.pulled.insert(name);

@@ -11,6 +11,7 @@
 #include "cells/actors/engine_context.hpp"
 #include "cells/actors/retention.hpp"
 #include "cells/model/dispatch_queue.hpp"
+#include "cells/model/protection.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
 #include "src/store/group_commit.hpp"
@@ -27,7 +28,8 @@ struct Configuration {
   std::vector<CellRule> rules;
   std::set<std::string> services;
   std::set<std::string> pulled;  ///< Of these, the ones that workers outside serve.
-  milliseconds keep{};           ///< Retention of ended jobs.
+  std::map<std::string, Protection> protection{};
+  milliseconds keep{};  ///< Retention of ended jobs.
 };
 
 /// How much one operation does. The defaults are more than a run ever needs; in some runs they are
@@ -72,14 +74,15 @@ struct Plan {
   std::uint32_t instances_max = EngineOptions{}.instances_max;  ///< Per template.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;
-  std::set<std::string> pulled;     ///< Services that workers outside serve; reloads change them.
-  std::vector<WorkerPlan> workers;  ///< Outside the daemon.
+  std::set<std::string> pulled;  ///< Services that workers outside serve; reloads change them.
+  std::map<std::string, Protection> protection;  ///< Of services; reloads change it.
+  std::vector<WorkerPlan> workers;               ///< Outside the daemon.
   std::vector<ProducerPlan> producers;
 };
 
-/// `outside` and `batches` decide about workers outside and about batches alone, so that seeds
+/// The other dice decide about workers outside, batches and protection alone, so that seeds
 /// without them keep their course.
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, const Caps& caps);
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

@@ -148,6 +148,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
       result.code = "provider_error";
       result.message = "simulated";
       if (dice().one_in(3)) result.retry_after = milliseconds{dice().below(3000)};
+      result.pauses_service =
+          result.kind == CallOutcome::Kind::throttled && world_->has_circuit(service_);
     }
     return result;
   }

@@ -69,7 +69,8 @@ class Driver {
     Dice dice{seed_of(seed, Stream::plan)};
     Dice outside{~seed_of(seed, Stream::plan)};
     Dice batches{~seed_of(seed, Stream::workload)};
-    plan_ = draw_plan(dice, outside, batches, caps);
+    Dice protection{~seed_of(seed, Stream::faults)};
+    plan_ = draw_plan(dice, outside, batches, protection, caps);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
       for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
@@ -367,10 +368,8 @@ class Driver {
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
-      const bool pulled = next.pulled.contains(name);
-      if (!configuration_.services.contains(name) ||
-          configuration_.pulled.contains(name) != pulled || faults_.one_in(4)) {
-        order.services[name] = service_entry(world_, plan_, name, pulled);
+      if (!configuration_.services.contains(name) || differs(name, next) || faults_.one_in(4)) {
+        order.services[name] = service_entry(world_, plan_, name, next);
       }
     }
     for (const auto& name : configuration_.services) {
@@ -378,6 +377,12 @@ class Driver {
     }
     reloading_ = next;
     daemon_->reload(std::move(order), next.keep);
+  }
+
+  /// Whether the service differs from the one in force.
+  bool differs(const std::string& name, const Configuration& next) const {
+    return configuration_.pulled.contains(name) != next.pulled.contains(name) ||
+           configuration_.protection.contains(name) != next.protection.contains(name);
   }
 
   void await_reload() {

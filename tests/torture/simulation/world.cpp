@@ -257,11 +257,15 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
 
 void World::daemon_started(std::shared_ptr<const Routing> routing,
                            const std::set<std::string>& services,
-                           const std::set<std::string>& pulled, milliseconds keep) {
+                           const std::set<std::string>& pulled,
+                           const std::map<std::string, Protection>& protection, milliseconds keep) {
   note("daemon started");
   started_at_ = now_steady;
   services_ = services;
   pulled_ = pulled;
+  protection_.clear();
+  had_circuit_.clear();
+  for (const auto& [name, each] : protection) protect(name, each);
   keep_ = former_keep_ = keep;
   former_routing_ = nullptr;
   reload_.reset();
@@ -364,6 +368,7 @@ void World::check_idle_cells() {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
       if (is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
+      if (!may_have_permit(job.spec->services[job.step])) continue;
       idle.insert(job.cell);
       const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
       if (now_steady <= since + idle_max) continue;

@@ -57,6 +57,13 @@ struct LiveHandOut {
   std::uint32_t holds = 0;   ///< Heartbeats without an answer; each may move the deadline.
   std::optional<WallTime> expires_at{};
   std::optional<SteadyTime> expired_since{};
+  std::string service{};
+};
+
+/// The protection of a service, since it came into force.
+struct ProtectionInForce {
+  Protection protection;
+  SteadyTime since{};
 };
 
 /// A request for leases that has not been answered.
@@ -248,9 +255,12 @@ class World : public EngineProbe {
   std::optional<SteadyTime> orphaned_until(Lease lease) const;
   void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
+  bool has_circuit(const std::string& service) const { return had_circuit_.contains(service); }
+
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
-                      const std::set<std::string>& pulled, milliseconds keep);
+                      const std::set<std::string>& pulled,
+                      const std::map<std::string, Protection>& protection, milliseconds keep);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
@@ -308,6 +318,9 @@ class World : public EngineProbe {
   bool is_disturbed(const CellKey& cell, Lease lease) const;
   std::set<std::string> waiting_customers(const CellKey& cell) const;
   void check_turns(const Job& before);
+  void check_limit(const Job& job);
+  bool may_have_permit(const std::string& service) const;
+  void protect(const std::string& service, const Protection& protection);
   void check_routing(const Job& job);
   void note_count(const Job* before, const Job& after);
   void check_queue_bound(const Job& job);
@@ -412,6 +425,8 @@ class World : public EngineProbe {
   SteadyTime rerouted_at_{};
   std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;
+  std::map<std::string, ProtectionInForce> protection_;  ///< Of the services that have some.
+  std::set<std::string> had_circuit_;                    ///< Since the daemon started.
   std::set<std::string> pulled_;  ///< Of these, those that workers outside serve.
   /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;

@@ -49,6 +49,8 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   handed_out_[job.lease] = {job.id, job.spec->customer, now_steady,        deadline,
                             latest, entity_of(job),     job.spec->timeout, worker};
   handed_out_[job.lease].expires_at = job.expires_at;
+  handed_out_[job.lease].service = job.spec->services[job.step];
+  check_limit(job);
   check_bounds(job, running, max);
   check_routing(job);
   if (!call_times.empty())
@@ -121,6 +123,41 @@ void World::check_turns(const Job& before) {
                              std::to_string(unfair->difference.count() / 1000) + " ms more than " +
                              unfair->waiting + ", which waits; at most " +
                              std::to_string(unfair->bound.count() / 1000) + " ms are fair");
+}
+
+void World::protect(const std::string& service, const Protection& protection) {
+  if (protection.is_any()) {
+    protection_[service] = {protection, now_steady};
+  } else {
+    protection_.erase(service);
+  }
+  if (protection.circuit) had_circuit_.insert(service);
+}
+
+/// Attempts that began before the limit was in force do not count.
+void World::check_limit(const Job& job) {
+  const std::string& service = job.spec->services[job.step];
+  const auto found = protection_.find(service);
+  if (reload_ || found == protection_.end() || !found->second.protection.limits.concurrency) return;
+  const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
+    return item.second.service == service && item.second.at > found->second.since;
+  });
+  const std::uint32_t most = *found->second.protection.limits.concurrency;
+  if (static_cast<std::uint32_t>(running) <= most) return;
+  violated(Check::service_limit, name(job) + " is one of " + std::to_string(running) +
+                                     " attempts at " + service + ", which may have " +
+                                     std::to_string(most));
+}
+
+/// Whether another attempt at the service may begin, as far as the world knows.
+bool World::may_have_permit(const std::string& service) const {
+  if (has_circuit(service)) return false;  // It may be open.
+  const auto found = protection_.find(service);
+  if (found == protection_.end() || !found->second.protection.limits.concurrency) return true;
+  const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
+    return item.second.service == service;
+  });
+  return static_cast<std::uint32_t>(running) < *found->second.protection.limits.concurrency;
 }
 
 void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
@@ -213,6 +250,12 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   end.counts = !cut && !throttled;
   end.may_count = answered && (cut || (throttled && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
+  const bool failed =
+      !answered || answer->second.kind == Kind::retryable || answer->second.kind == Kind::unknown;
+  if (failed && end.counts && has_circuit(before.spec->services[before.step])) {
+    end.counts = false;  // It may have been a probe.
+    end.may_count = true;
+  }
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
   // The engine knows settle_ms from the configuration alone, so not for a missing service.

@@ -43,6 +43,7 @@ void World::keep_leases() {
     given.worker = job.steps[job.step].worker;
     given.is_received = last_call_[id] == job.lease;
     given.expires_at = job.expires_at;
+    given.service = job.spec->services[job.step];
     handed_out_[job.lease] = std::move(given);
     live_[job.cell].insert(job.lease);
   }
@@ -406,6 +407,7 @@ void World::check_idle_lanes() {
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (!is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
+    if (!may_have_permit(job.spec->services[job.step])) continue;
     leasable.emplace(job.cell, job.spec->services[job.step], job.spec->customer);
   }
   std::erase_if(leasable_since_, [&](const auto& item) { return !leasable.contains(item.first); });

@@ -487,10 +487,12 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   for (const auto& [name, service] : order.services) {
     services_.insert(name);
     service.start_provider ? void(pulled_.erase(name)) : void(pulled_.insert(name));
+    protect(name, service.protection);
   }
   for (const auto& name : order.services_removed) {
     services_.erase(name);
     pulled_.erase(name);
+    protection_.erase(name);
   }
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;

@@ -290,6 +290,18 @@ class Changes(MemoryJobs):
         self.assert_problem(answer, 422, "invalid-configuration")
         self.assertEqual(answer.pointers, ["/cells/0/durability"])
 
+    def test_a_job_that_a_reload_moves_is_found_by_workers_outside(self):
+        services = {"vm": {"type": "pull"}}
+        self.start(services=services)
+        job_id = self.submit(a_memory_job(services=["vm"]))
+        moved = a_config(self.provider, services=services,
+                         cells=[{**MEMORY, "product": "dns"}, MEMORY, ANY])
+        self.daemon.write_config(moved)
+        self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)
+        self.assertEqual(self.job(job_id)["cell"], {"customer": "mem", "product": "dns"})
+        answer = self.client.post("/v1/services/vm/leases", {"worker": "w", "wait_ms": 1000})
+        self.assertEqual([lease["job"]["id"] for lease in answer.json["leases"]], [job_id])
+
     def test_an_ended_job_of_the_other_kind_is_not_retried(self):
         self.start()
         self.provider.always("/dns", provider.answer(400))

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cells/actors/owed_answers.hpp"
 #include "src/http/api/batch_desk.hpp"
 #include "src/json/json.hpp"
 #include "tests/torture/simulation/actors.hpp"

@@ -25,8 +25,8 @@ std::string name(const Job& job) {
 }
 
 std::string to_string(CallOutcome::Kind kind) {
-  constexpr std::array<const char*, 6> names = {"succeeded", "rejected", "retryable",
-                                                "throttled", "unknown",  "aborted"};
+  constexpr std::array names = {"succeeded",    "rejected", "retryable", "throttled",
+                                "unauthorized", "unknown",  "aborted",   "pending"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

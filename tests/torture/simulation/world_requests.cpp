@@ -22,9 +22,10 @@ std::string name(const Job& job) {
 }
 
 std::string name(Refusal::Kind kind) {
-  constexpr std::array<const char*, 8> names = {"no cell",         "timeout too long", "queue full",
-                                                "too many cells",  "shutting down",    "draining",
-                                                "service removed", "key reused"};
+  constexpr std::array names = {"no cell",         "timeout too long",   "queue full",
+                                "too many cells",  "shutting down",      "draining",
+                                "service removed", "key reused",         "cell bytes full",
+                                "memory full",     "durability differs", "not in batches"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

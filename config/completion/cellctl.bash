@@ -36,7 +36,7 @@ _cellctl() {
     'job') words='get list cancel retry wait events' ;;
     'batch') words='list show watch cancel' ;;
     'cell') words='list get resize pause resume drain' ;;
-    'service') words='list' ;;
+    'service') words='list show reset' ;;
     'config') words='check show' ;;
     'completion') words='bash zsh fish' ;;
     'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --key --retries --wait --batch --from-line -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
@@ -57,6 +57,8 @@ _cellctl() {
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service list') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'service show') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'service reset') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'worker') words='--service --exec --name --concurrency --grace -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'reload') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'backup') words='--force --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' files=1 ;;

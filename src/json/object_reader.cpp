@@ -15,7 +15,7 @@ constexpr std::size_t unknown_members_noted_max = 100;
 
 std::string number_text(double value) {
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr;
   return {text, end};
 }
 

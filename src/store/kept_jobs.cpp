@@ -101,7 +101,8 @@ std::variant<StoreContent, std::string> read_kept_jobs(const std::string& path) 
       auto job = std::make_shared<Job>(*row.job);
       job->durability = Durability::memory;
       content.last_id = std::max({content.last_id, job->id, job->place});
-      content.jobs[job->id] = {std::move(job), row.marks};
+      const JobId id = job->id;
+      content.jobs[id] = {std::move(job), row.marks};
     }
     Statement keys{connection, "SELECT customer, key, job, digest FROM idempotency_keys"};
     while (keys.step()) {

@@ -55,11 +55,23 @@ class Schema {
 
   bool holds(const Value& schema, const std::string& keyword, const Value& argument,
              const Value& value) const {
-    static const std::set<std::string> known = {
-        "minimum",       "maximum",     "minLength",     "maxLength",
-        "pattern",       "minItems",    "maxItems",      "uniqueItems",
-        "items",         "prefixItems", "required",      "minProperties",
-        "maxProperties", "properties",  "propertyNames", "additionalProperties"};
+    static const std::set<std::string> known = {"minimum",
+                                                "maximum",
+                                                "minLength",
+                                                "maxLength",
+                                                "pattern",
+                                                "minItems",
+                                                "maxItems",
+                                                "uniqueItems",
+                                                "items",
+                                                "prefixItems",
+                                                "required",
+                                                "minProperties",
+                                                "maxProperties",
+                                                "properties",
+                                                "propertyNames",
+                                                "additionalProperties",
+                                                "dependentRequired"};
     for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
       if (keyword == note) return true;
     if (keyword == "$ref")
@@ -141,6 +153,13 @@ class Schema {
       });
     if (keyword == "minProperties") return value.size() >= argument.get<std::size_t>();
     if (keyword == "maxProperties") return value.size() <= argument.get<std::size_t>();
+    if (keyword == "dependentRequired")
+      return std::all_of(argument.items().begin(), argument.items().end(), [&](const auto& item) {
+        return !value.contains(item.key()) ||
+               std::all_of(item.value().begin(), item.value().end(), [&](const Value& name) {
+                 return value.contains(name.get<std::string>());
+               });
+      });
     for (const auto& [name, member] : value.items()) {
       const bool named = schema.contains("properties") && schema["properties"].contains(name);
       if (keyword == "properties" && named && !accepts(argument[name], member)) return false;

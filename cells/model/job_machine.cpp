@@ -9,6 +9,9 @@
 namespace cells {
 namespace {
 
+/// A call for an operation that has begun comes no later than this.
+constexpr milliseconds operation_wait_max{24 * 3600 * 1000};
+
 /// Cuts between characters, so that UTF-8 stays valid.
 void truncate_text(std::string& text) {
   if (text.size() <= message_bytes_max) return;
@@ -170,7 +173,8 @@ Job stop_waiting(const Job& job, WallTime now) {
 void await_operation(Job& job, const AttemptEnd& end, WallTime now) {
   job.interruptions = 0;
   job.state = JobState::retrying;
-  job.next_attempt_at = now + end.retry_after.value_or(milliseconds{0});
+  const milliseconds wait = end.retry_after.value_or(milliseconds{0});
+  job.next_attempt_at = now + std::clamp(wait, milliseconds{0}, operation_wait_max);
 }
 
 void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
@@ -260,12 +264,13 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   if (end.kind == Kind::rejected) step.operation.clear();
 
   const bool unknown = outcome_unknown(end.kind);
+  const bool abandoned = end.kind == Kind::pending && next.cancel_requested;
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
     apply_end(next, end, inputs, now);
   }
-  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
+  if ((unknown || abandoned) && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
   return next;
 }
 

@@ -154,17 +154,24 @@ std::variant<Rendered, Refusal> render(const Request& request, const Scope& scop
 }
 
 std::optional<RequestRefused> check_all(const std::vector<Request>& requests, Scope scope) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto rendered = render(requests[i], scope);
+  const auto check = [&](const Request& request, std::size_t i,
+                         bool is_poll) -> std::optional<RequestRefused> {
+    auto rendered = render(request, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered))
-      return RequestRefused{i, std::move(*refusal)};
-    expect_properties(requests[i], i, scope);
+      return RequestRefused{i, is_poll, std::move(*refusal)};
+    expect_properties(request.answer, i, scope);
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto refused = check(requests[i], i, false);
+    if (!refused && requests[i].poll) refused = check(requests[i].poll->request, i, true);
+    if (refused) return refused;
   }
   return std::nullopt;
 }
 
-void expect_properties(const Request& request, std::size_t index, Scope& scope) {
-  for (const auto& [name, path] : request.answer.properties)
+void expect_properties(const AnswerRules& answer, std::size_t index, Scope& scope) {
+  for (const auto& [name, path] : answer.properties)
     scope.stand_ins[name] = "ANSWER-" + std::to_string(index + 1) + "-" + name;
 }
 

@@ -250,6 +250,8 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   assert(job.state == JobState::running);
   using Kind = AttemptEnd::Kind;
   Job next = job;
+  // The operation goes on without celld.
+  if (end.kind == Kind::pending && next.cancel_requested) end.kind = Kind::cancelled;
   for (auto& message : end.messages) add_message(next, std::move(message));
   if (end.kind == Kind::succeeded && !merge_properties(next, std::move(end.properties))) {
     end.kind = Kind::retryable;
@@ -264,13 +266,12 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   if (end.kind == Kind::rejected) step.operation.clear();
 
   const bool unknown = outcome_unknown(end.kind);
-  const bool abandoned = end.kind == Kind::pending && next.cancel_requested;
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
     apply_end(next, end, inputs, now);
   }
-  if ((unknown || abandoned) && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
+  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
   return next;
 }
 

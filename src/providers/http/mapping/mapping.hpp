@@ -20,9 +20,16 @@ namespace celld::providers::mappings {
 
 /// A JSON value in which texts are templates.
 struct Body {
-  using Members = std::vector<std::pair<std::string, Body>>;
-  using Elements = std::vector<Body>;
-  std::variant<json::Value, Template, Members, Elements> content;
+  struct Object;
+  struct Array;
+  std::variant<json::Value, Template, std::shared_ptr<const Object>, std::shared_ptr<const Array>>
+      content;
+};
+struct Body::Object {
+  std::vector<std::pair<std::string, Body>> members;
+};
+struct Body::Array {
+  std::vector<Body> elements;
 };
 
 using NamedTemplates = std::vector<std::pair<std::string, Template>>;

@@ -1,6 +1,7 @@
 #include "src/providers/http/mapping/request.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "src/config/checks.hpp"
@@ -78,9 +79,9 @@ MaybeValue render_body(const Template& text, const Scope& scope) {
   return missing(*whole);
 }
 
-MaybeValue render_body(const Body::Members& members, const Scope& scope) {
+MaybeValue render_body(const std::shared_ptr<const Body::Object>& body, const Scope& scope) {
   json::Value object = json::Value::object();
-  for (const auto& [name, member] : members) {
+  for (const auto& [name, member] : body->members) {
     auto rendered = render_body(member, scope);
     if (std::holds_alternative<Refusal>(rendered)) return rendered;
     if (auto* value = std::get_if<json::Value>(&rendered)) object[name] = std::move(*value);
@@ -88,9 +89,9 @@ MaybeValue render_body(const Body::Members& members, const Scope& scope) {
   return object;
 }
 
-MaybeValue render_body(const Body::Elements& elements, const Scope& scope) {
+MaybeValue render_body(const std::shared_ptr<const Body::Array>& body, const Scope& scope) {
   json::Value array = json::Value::array();
-  for (const auto& element : elements) {
+  for (const auto& element : body->elements) {
     auto rendered = render_body(element, scope);
     if (std::holds_alternative<Refusal>(rendered)) return rendered;
     if (auto* value = std::get_if<json::Value>(&rendered)) array.push_back(std::move(*value));

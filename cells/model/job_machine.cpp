@@ -9,6 +9,9 @@
 namespace cells {
 namespace {
 
+/// A call for an operation that has begun comes no later than this.
+constexpr milliseconds operation_wait_max{24 * 3600 * 1000};
+
 /// Cuts between characters, so that UTF-8 stays valid.
 void truncate_text(std::string& text) {
   if (text.size() <= message_bytes_max) return;
@@ -170,7 +173,8 @@ Job stop_waiting(const Job& job, WallTime now) {
 void await_operation(Job& job, const AttemptEnd& end, WallTime now) {
   job.interruptions = 0;
   job.state = JobState::retrying;
-  job.next_attempt_at = now + end.retry_after.value_or(milliseconds{0});
+  const milliseconds wait = end.retry_after.value_or(milliseconds{0});
+  job.next_attempt_at = now + std::clamp(wait, milliseconds{0}, operation_wait_max);
 }
 
 void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
@@ -246,6 +250,8 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   assert(job.state == JobState::running);
   using Kind = AttemptEnd::Kind;
   Job next = job;
+  // The operation goes on without celld.
+  if (end.kind == Kind::pending && next.cancel_requested) end.kind = Kind::cancelled;
   for (auto& message : end.messages) add_message(next, std::move(message));
   if (end.kind == Kind::succeeded && !merge_properties(next, std::move(end.properties))) {
     end.kind = Kind::retryable;

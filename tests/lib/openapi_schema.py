@@ -175,6 +175,15 @@ class Schemas:
                 found += [f"{pointer}/{name}: is missing" for name in names if name not in value]
         return check
 
+    @staticmethod
+    def _dependentrequired(needed, _):
+        def check(value, pointer, found):
+            if isinstance(value, dict):
+                found += [f"{pointer}/{other}: is missing beside {name}"
+                          for name, others in needed.items() if name in value
+                          for other in others if other not in value]
+        return check
+
     def _propertynames(self, names, _):
         def check(value, pointer, found):
             if isinstance(value, dict):

@@ -1,54 +1,13 @@
 """Services with a mapping: the requests that a REST API receives, and what is made of its answers."""
 
-import http.server
 import json
 import os
 import subprocess
-import threading
 
 from daemon import DEADLINE_S, EndToEnd, a_config, a_job
+from rest_api import RestApi
 
 SECRET = "s3cret/of+the:mapping"
-
-
-class RestApi:
-    """A REST API that records requests. `answer` is a function of (method, path, count of earlier
-    requests with both), and returns (status, body)."""
-
-    def __init__(self):
-        self.requests = []
-        self.answer = lambda method, path, count: (200, b"")
-        api = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def handle_request(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                count = sum(1 for each in api.requests if each[:2] == (self.command, self.path))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                api.requests.append((self.command, self.path, headers, body))
-                status, answer = api.answer(self.command, self.path, count)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_request
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/api"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def lines(self):
-        return [f"{method} {path}" for method, path, _, _ in self.requests]
 
 
 class Mappings(EndToEnd):
@@ -213,7 +172,7 @@ X-Plain: ***
         self.assertEqual((done.returncode, done.stdout), (2, ""), done)
         create = "/services/dns/mapping/actions/create"
         for pointer in ("/services/dns/url", f"{create}/method", f"{create}/path",
-                        f"{create}/headers/Host", f"{create}/poll", f"{create}/answer/done/0"):
+                        f"{create}/headers/Host", f"{create}/poll/path", f"{create}/answer/done/0"):
             self.assertIn(f": {pointer}: ", done.stderr)
 
     def test_a_reload_changes_a_mapping_and_the_configuration_shows_no_secret(self):

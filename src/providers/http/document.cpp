@@ -46,7 +46,7 @@ std::string blank_controls(std::string_view text) {
 /// The headers of every request, and the configured ones that `rendered` does not replace.
 void add_call_headers(const HttpService& service, const cells::Job& job, const std::string& key,
                       const mappings::Rendered& rendered, std::vector<std::string>& headers) {
-  headers.push_back(header_line("Idempotency-Key", key));
+  if (!key.empty()) headers.push_back(header_line("Idempotency-Key", key));
   const auto& traceparent = job.spec->traceparent;
   if (!traceparent.empty()) headers.push_back(header_line("traceparent", traceparent));
   const auto is_set = [&](std::string_view name) {
@@ -87,7 +87,8 @@ HttpRequest call_request(const HttpService& service, const cells::StartCall& cal
 }
 
 HttpRequest mapped_request(const HttpService& service, const cells::Job& job,
-                           mappings::Rendered rendered, std::size_t index, milliseconds timeout) {
+                           mappings::Rendered rendered, std::optional<std::size_t> index,
+                           milliseconds timeout) {
   HttpRequest request{.url = url_below(service.url, rendered.target),
                       .headers = {"Expect:"},
                       .body = rendered.body.value_or(""),
@@ -95,8 +96,8 @@ HttpRequest mapped_request(const HttpService& service, const cells::Job& job,
                       .method = rendered.method};
   auto& headers = request.headers;
   if (!rendered.body) headers.push_back("Content-Type:");  // Or libcurl would make one up.
-  auto key = idempotency_key(job);
-  if (index > 0) key += ":" + std::to_string(index + 1);
+  std::string key = index ? idempotency_key(job) : "";
+  if (index && *index > 0) key += ":" + std::to_string(*index + 1);
   add_call_headers(service, job, key, rendered, headers);
   for (const auto& [name, value] : rendered.headers) headers.push_back(header_line(name, value));
   return request;

@@ -1,6 +1,8 @@
 // The request that an `http` provider receives.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +21,11 @@ std::string header_line(std::string_view name, std::string_view value);
 /// User-Agent, but not the headers that the call itself decides.
 HttpRequest call_request(const HttpService& service, const cells::StartCall& call);
 
-/// A request of a mapping, with its position among those of the action, from 0. Its headers replace
-/// the configured ones of the same name. The idempotency keys of an action's requests differ.
+/// A request of a mapping, with its position among those of the action, from 0; nothing for a poll.
+/// Its headers replace the configured ones of the same name. The idempotency keys of an action's
+/// requests differ, and a poll has none.
 HttpRequest mapped_request(const HttpService& service, const cells::Job& job,
-                           mappings::Rendered rendered, std::size_t index, milliseconds timeout);
+                           mappings::Rendered rendered, std::optional<std::size_t> index,
+                           milliseconds timeout);
 
 }  // namespace celld::providers

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,10 @@ std::string show(const HttpRequest& request) {
   return text;
 }
 
-std::string stand_ins_of(const mappings::Request& request, std::size_t index,
+std::string stand_ins_of(const mappings::AnswerRules& answer, std::size_t index,
                          const mappings::Scope& scope) {
   std::string text;
-  for (const auto& [name, path] : request.answer.properties) {
+  for (const auto& [name, path] : answer.properties) {
     text += "# " + scope.stand_ins.at(name) + " stands for the property \"" + name +
             "\", which the answer to request " + std::to_string(index + 1) + " sets.\n";
   }
@@ -54,19 +55,32 @@ std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& n
   const auto masked = with_masked_headers(service);
   const auto& requests = service.mapping->actions.at(job.spec->action);
   if (requests.empty()) return Explanation{"# No request: the action succeeds at once.\n"};
-  Explanation explanation;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (i > 0) explanation.text += "\n";
-    if (requests.size() > 1) explanation.text += "# Request " + std::to_string(i + 1) + "\n";
-    auto rendered = mappings::render(requests[i], scope);
+  std::string text;
+  /// The reason if the request cannot be made.
+  const auto add = [&](const mappings::Request& request, std::size_t i,
+                       bool is_poll) -> std::optional<ExplainedRefusal> {
+    auto rendered = mappings::render(request, scope);
     if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered))
       return ExplainedRefusal{refusal->text};
-    explanation.text += show(mapped_request(
-        masked, job, std::get<mappings::Rendered>(std::move(rendered)), i, milliseconds{0}));
-    mappings::expect_properties(requests[i], i, scope);
-    if (i + 1 < requests.size()) explanation.text += stand_ins_of(requests[i], i, scope);
+    const auto index = is_poll ? std::nullopt : std::optional(i);
+    text += show(mapped_request(masked, job, std::get<mappings::Rendered>(std::move(rendered)),
+                                index, milliseconds{0}));
+    mappings::expect_properties(request.answer, i, scope);
+    const bool is_last = i + 1 == requests.size() && !request.poll;
+    if (!is_last) text += stand_ins_of(request.answer, i, scope);
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto& poll = requests[i].poll;
+    if (i > 0) text += "\n";
+    if (requests.size() > 1) text += "# Request " + std::to_string(i + 1) + "\n";
+    if (auto refusal = add(requests[i], i, false)) return std::move(*refusal);
+    if (!poll) continue;
+    text += "\n# Then every " + std::to_string(poll->interval.count()) +
+            " ms, until the operation has ended:\n";
+    if (auto refusal = add(poll->request, i, true)) return std::move(*refusal);
   }
-  return explanation;
+  return Explanation{std::move(text)};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "src/providers/http/document.hpp"
 #include "src/providers/http/mapping/answer.hpp"
 #include "src/providers/http/mapping/request.hpp"
+#include "src/providers/http/operation.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "src/providers/steady_now.hpp"
 
@@ -38,32 +39,60 @@ std::string unknown_action(const std::string& service, const mappings::Mapping& 
          quoted_actions(mapping) + ".";
 }
 
+/// Polls come no closer to the end of the step's timeout than this, so that the last one has time.
+constexpr milliseconds last_poll_reserve{1000};
+
+std::string capitalized(std::string text) {
+  text.front() = static_cast<char>(text.front() - ('a' - 'A'));
+  return text;
+}
+
 /// Request 2 of the action "create" at dns cannot be made: `properties.id` is missing.
 std::string unmade_request(const std::string& service, const std::string& action,
-                           const Requests& requests, std::size_t index,
+                           const Requests& requests, std::size_t index, bool is_poll,
                            const mappings::Refusal& refusal) {
   const std::string which =
-      requests.size() == 1 ? "The request" : "Request " + std::to_string(index + 1);
-  return which + " of the action \"" + action + "\" at " + service +
+      requests.size() == 1 ? "the request" : "request " + std::to_string(index + 1);
+  const std::string subject = is_poll ? "The poll of " + which : capitalized(which);
+  return subject + " of the action \"" + action + "\" at " + service +
          " cannot be made: " + refusal.text + ".";
 }
 
-/// One attempt. Kept alive by its callbacks.
+std::string lost_operation(const std::string& service) {
+  return "celld cannot go on with the operation that " + service +
+         " has begun: the mapping has changed, and has no such request.";
+}
+
+CallOutcome late_operation(const std::string& service) {
+  CallOutcome outcome;
+  outcome.kind = CallOutcome::Kind::unknown;
+  outcome.code = "timeout";
+  outcome.message = "The operation at " + service + " did not end in time.";
+  return outcome;
+}
+
+/// One call of an attempt. Kept alive by its callbacks.
 class MappedCall : public std::enable_shared_from_this<MappedCall> {
  public:
   MappedCall(std::shared_ptr<const HttpServiceContext> service, const cells::StartCall& call)
       : service_(std::move(service)),
         lease_(call.lease),
         job_(call.job),
+        timeout_(call.timeout),
         deadline_(steady_now() + call.timeout),
         mapping_(*service_->settings.mapping),
         scope_(scope_of(mapping_, *job_)) {}
 
   void begin(const ServiceCalls::Ended& ended) {
+    const auto operation = parse_operation(job_->steps[job_->step].operation);
+    if (operation) take_up(*operation);
     if (auto refusal = refusal_of(service_->name, mapping_, *job_, scope_))
       return end(ended, cleaned(rejection(std::move(*refusal))));
     requests_ = &mapping_.actions.at(job_->spec->action);
-    if (requests_->empty()) return end(ended, success());
+    if (operation && !can_go_on(*operation))
+      return end(ended, rejection(lost_operation(service_->name)));
+    if (operation && operation->has_begun) return poll(ended);
+    if (index_ == requests_->size()) return end(ended, success());
     make_request(ended);
   }
 
@@ -74,32 +103,127 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     ended([outcome = std::move(outcome)] { return outcome; });
   }
 
+  // --- Operations --------------------------------------------------------------------------------
+
+  void take_up(const Operation& operation) {
+    has_operation_ = true;
+    index_ = operation.request;
+    if (operation.has_begun) deadline_ = steady_now() + std::min(operation.left, timeout_);
+    take({.properties = operation.properties, .messages = {}});
+  }
+
+  /// Whether the mapping still has what the operation needs.
+  bool can_go_on(const Operation& operation) const {
+    if (operation.has_begun) return index_ < requests_->size() && (*requests_)[index_].poll;
+    return index_ <= requests_->size();
+  }
+
+  std::string operation_text(bool has_begun, milliseconds left) const {
+    return to_text({index_, has_begun, left, properties_});
+  }
+
+  CallOutcome pending(milliseconds wait, milliseconds left) {
+    CallOutcome outcome;
+    outcome.kind = CallOutcome::Kind::pending;
+    outcome.retry_after = wait;
+    outcome.operation = operation_text(true, left - wait);
+    outcome.messages = std::move(messages_);
+    return outcome;
+  }
+
+  /// The next attempt goes on where this one failed, with the whole timeout.
+  CallOutcome failed(CallOutcome outcome, bool has_begun) const {
+    if (has_operation_) outcome.operation = operation_text(has_begun, timeout_);
+    return outcome;
+  }
+
+  CallOutcome wait_for_operation(std::optional<milliseconds> retry_after) {
+    has_operation_ = true;
+    const milliseconds interval = (*requests_)[index_].poll->interval;
+    const auto left = time_left();
+    const auto reserve = std::min(interval, last_poll_reserve);
+    if (left <= reserve) return failed(late_operation(service_->name), true);
+    const auto wait = std::max(interval, retry_after.value_or(milliseconds{0}));
+    return pending(std::min(wait, left - reserve), left);
+  }
+
+  void poll(const ServiceCalls::Ended& ended) {
+    exchange((*requests_)[index_].poll->request, true, ended, &MappedCall::read_poll);
+  }
+
+  Result read_poll(const HttpResult& result) {
+    auto answer = mappings::read_poll(*(*requests_)[index_].poll, service_->name, result,
+                                      service_->wall_clock(), service_->secrets);
+    if (auto* failure = std::get_if<CallOutcome>(&answer)) return failed(std::move(*failure), true);
+    if (const auto* goes_on = std::get_if<mappings::Pending>(&answer))
+      return wait_for_operation(goes_on->retry_after);
+    return finish_request(std::get<mappings::Done>(std::move(answer)), true);
+  }
+
+  // --- Requests ----------------------------------------------------------------------------------
+
   void make_request(const ServiceCalls::Ended& ended) {
-    auto rendered = mappings::render((*requests_)[index_], scope_);
+    exchange((*requests_)[index_], false, ended, &MappedCall::read);
+  }
+
+  void exchange(const mappings::Request& request, bool is_poll, const ServiceCalls::Ended& ended,
+                Result (MappedCall::*reader)(const HttpResult&)) {
+    auto rendered = mappings::render(request, scope_);
     if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered)) {
       return end(ended, cleaned(rejection(unmade_request(service_->name, job_->spec->action,
-                                                         *requests_, index_, *refusal))));
+                                                         *requests_, index_, is_poll, *refusal))));
     }
-    const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_now());
+    const auto index = is_poll ? std::nullopt : std::optional(index_);
     service_->calls->start(
         lease_,
         mapped_request(service_->settings, *job_, std::get<mappings::Rendered>(std::move(rendered)),
-                       index_, left),
-        [self = shared_from_this(), ended](HttpResult result) {
-          ended([self, result = std::move(result)] { return self->read(result); });
+                       index, time_left()),
+        [self = shared_from_this(), ended, reader](HttpResult result) {
+          ended([self, reader, result = std::move(result)] { return (*self.*reader)(result); });
         });
   }
 
   Result read(const HttpResult& result) {
-    auto answer = mappings::read_answer((*requests_)[index_].answer, service_->name, result,
+    const auto& request = (*requests_)[index_];
+    auto answer = mappings::read_answer(request.answer, service_->name, result,
                                         service_->wall_clock(), service_->secrets);
-    if (auto* failure = std::get_if<CallOutcome>(&answer)) return std::move(*failure);
-    if (!take(std::get<mappings::Done>(std::move(answer))))
-      return invalid_answer(service_->name, "answered with more than 256 KiB of properties");
+    if (auto* failure = std::get_if<CallOutcome>(&answer))
+      return failed(std::move(*failure), false);
+    auto& done = std::get<mappings::Done>(answer);
+    if (!request.poll) return finish_request(std::move(done), false);
+    const bool already = done.already;
+    if (!take(std::move(done))) return too_many_properties(false);
+    if (!already) return wait_for_operation(std::nullopt);
+    // What was done already may have been begun by an attempt that was cut short.
+    if (!can_poll()) return finish_request({}, false);
+    has_operation_ = true;
+    return next(&MappedCall::poll);
+  }
+
+  bool can_poll() const {
+    const auto rendered = mappings::render((*requests_)[index_].poll->request, scope_);
+    return std::holds_alternative<mappings::Rendered>(rendered);
+  }
+
+  Result finish_request(mappings::Done done, bool of_poll) {
+    if (!take(std::move(done))) return too_many_properties(of_poll);
     if (++index_ == requests_->size()) return success();
-    return ServiceCalls::Next{[self = shared_from_this()](const ServiceCalls::Ended& ended) {
-      self->make_request(ended);
+    return next(&MappedCall::make_request);
+  }
+
+  Result next(void (MappedCall::*start)(const ServiceCalls::Ended&)) {
+    return ServiceCalls::Next{[self = shared_from_this(), start](const ServiceCalls::Ended& ended) {
+      (*self.*start)(ended);
     }};
+  }
+
+  CallOutcome too_many_properties(bool has_begun) const {
+    return failed(invalid_answer(service_->name, "answered with more than 256 KiB of properties"),
+                  has_begun);
+  }
+
+  milliseconds time_left() const {
+    return std::chrono::ceil<milliseconds>(deadline_ - steady_now());
   }
 
   /// False if there are too many properties.
@@ -136,11 +260,13 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   const std::shared_ptr<const HttpServiceContext> service_;
   const cells::Lease lease_;
   const cells::JobPtr job_;
-  const cells::SteadyTime deadline_;
+  const milliseconds timeout_;
+  cells::SteadyTime deadline_;
   const mappings::Mapping& mapping_;
   mappings::Scope scope_;
   const Requests* requests_ = nullptr;
-  std::size_t index_ = 0;  ///< Of the request that is being made.
+  std::size_t index_ = 0;       ///< Of the request that is being made or polled.
+  bool has_operation_ = false;  ///< A request of this attempt, or of an earlier one, began one.
   cells::Properties properties_;
   std::vector<cells::Message> messages_;
 };
@@ -168,7 +294,8 @@ std::optional<std::string> refusal_of(const std::string& service, const mappings
   if (requests == mapping.actions.end()) return unknown_action(service, mapping, action);
   const auto refused = mappings::check_all(requests->second, scope);
   if (!refused) return std::nullopt;
-  return unmade_request(service, action, requests->second, refused->index, refused->refusal);
+  return unmade_request(service, action, requests->second, refused->index, refused->is_poll,
+                        refused->refusal);
 }
 
 }  // namespace celld::providers

@@ -38,6 +38,14 @@ bool in(std::int64_t value, std::int64_t min, std::int64_t max) {
   return value >= min && value <= max;
 }
 
+void check_poll(const providers::mappings::Poll& poll) {
+  must(in(poll.interval.count(), 100, 3'600'000), "polls have an interval");
+  must(!poll.request.body && poll.request.form.empty() && !poll.request.poll,
+       "a poll is a GET without a content");
+  if (!poll.until) return;
+  must(in(static_cast<std::int64_t>(poll.until->done.size()), 1, 64), "an operation has an end");
+}
+
 void check_mapping(const providers::mappings::Mapping& mapping, const std::string& url) {
   must(url.find('?') == std::string::npos, "the URL of a mapping has no query");
   must(in(static_cast<std::int64_t>(mapping.actions.size()), 1, 100), "a mapping has actions");
@@ -48,6 +56,7 @@ void check_mapping(const providers::mappings::Mapping& mapping, const std::strin
       must(request.headers.size() <= 32 && request.query.size() <= 64 && request.form.size() <= 64,
            "a request has bounded parts");
       must(!request.body || request.form.empty(), "a request has one content at most");
+      if (request.poll) check_poll(*request.poll);
     }
   }
   must(json::dump(mapping.shown).find(secret) == std::string::npos || mapping.secrets.empty(),

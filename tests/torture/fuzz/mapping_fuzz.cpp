@@ -9,6 +9,7 @@
 #include "src/providers/http/mapping/answer.hpp"
 #include "src/providers/http/mapping/read.hpp"
 #include "src/providers/http/mapping/request.hpp"
+#include "src/providers/http/operation.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
@@ -149,6 +150,14 @@ void check_words(const std::string& text) {
   must(text.find(secret) == std::string::npos, "a text reveals no secret");
 }
 
+HttpResult result_of(std::string_view answer) {
+  HttpResult result;
+  result.end = HttpResult::End::answered;
+  std::from_chars(answer.data(), answer.data() + answer.size(), result.status);
+  result.body = answer.substr(std::min(answer.find(' ') + 1, answer.size()));
+  return result;
+}
+
 void check_answer(const Input& input) {
   static const auto mapping =
       mapping_of({{"answer",
@@ -157,11 +166,7 @@ void check_answer(const Input& input) {
                     {"properties", {{"id", "/id"}, {"first", "/list/0"}, {"all", ""}}},
                     {"messages", {{"/notes", "warning"}, {"/list/1", "info"}}},
                     {"error", {{"code", "/error/code"}, {"message", "/error/0"}}}}}});
-  HttpResult result;
-  result.end = HttpResult::End::answered;
-  const std::string_view answer = input.answer;
-  std::from_chars(answer.data(), answer.data() + answer.size(), result.status);
-  result.body = answer.substr(std::min(answer.find(' ') + 1, answer.size()));
+  const auto result = result_of(input.answer);
   auto read = read_answer(mapping->actions.at("create")[0].answer, "dns", result, now, {secret});
   const bool success = result.status / 100 == 2 || result.status / 100 == 3 || result.status == 409;
   if (const auto* done = std::get_if<Done>(&read)) {
@@ -188,6 +193,36 @@ void check_answer(const Input& input) {
   check_words(failure.message);
 }
 
+/// As in check_answer(), with the answer to a poll.
+void check_poll(const std::string& answer) {
+  static const auto mapping = mapping_of(
+      {{"poll",
+        {{"path", ""},
+         {"until", {{"value", "/id"}, {"done", {1, "ready"}}, {"failed", {nullptr, "broken"}}}},
+         {"answer", {{"pending", {202}}, {"properties", {{"list", "/list"}}}}}}}});
+  const auto& poll = *mapping->actions.at("create")[0].poll;
+  const auto result = result_of(answer);
+  const auto read = read_poll(poll, "dns", result, now, {secret});
+  const bool answered = result.status / 100 == 2;
+  if (const auto* failure = std::get_if<CallOutcome>(&read)) {
+    must(failure->kind != Kind::succeeded && failure->kind != Kind::pending, "a failure is one");
+    check_words(failure->message);
+    return;
+  }
+  must(answered, "only a success goes on or ends well");
+  if (std::holds_alternative<Pending>(read)) return;
+  const auto parsed = json::parse(result.body);
+  const auto& id = std::get<json::Document>(parsed).value.at("id");
+  must(id == 1 || id == "ready", "an operation is done when its value says so");
+}
+
+void check_operation(const std::string& text) {
+  const auto operation = providers::parse_operation(text);
+  if (!operation) return;
+  must(providers::parse_operation(providers::to_text(*operation)) == operation,
+       "an operation is read as it was written");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -203,5 +238,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_header(input);
   check_body(input);
   check_answer(input);
+  check_poll(input.answer);
+  check_operation(input.value);
   return 0;
 }

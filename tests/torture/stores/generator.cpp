@@ -256,6 +256,7 @@ Job Generator::next_version(const JobPtr& job) {
     step.progress = 0.25;
     step.report = StepReport{job->lease, dice_.one_in(2)};
   }
+  if (dice_.one_in(5)) next.steps[std::min(next.step, next.steps.size() - 1)].operation = "{\"a\"}";
   if (dice_.one_in(4)) next.properties["zone"] = R"({"id": 7, "x": [1.50, 1e400]})";
   // A job without a place has never been due: it can only end.
   switch (job->place == 0 ? 4 + dice_.below(4) : dice_.below(8)) {

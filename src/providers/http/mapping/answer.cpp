@@ -117,6 +117,11 @@ void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& out
   }
 }
 
+Pending pending(const HttpResult& result, cells::WallTime now) {
+  if (!result.retry_after) return {};
+  return {parse_retry_after(*result.retry_after, now)};
+}
+
 CallOutcome read_failure(std::optional<Verdict> verdict, const std::string& service,
                          const HttpResult& result, cells::WallTime now) {
   if (verdict == Verdict::retry) return retryable_answer(service, result, now);
@@ -139,13 +144,42 @@ std::variant<Done, CallOutcome> read_success(const AnswerRules& rules, bool alre
                                              const std::string& service, const HttpResult& result,
                                              cells::WallTime now,
                                              const std::vector<std::string>& secrets) {
-  Done done;
+  Done done{.properties = {}, .messages = {}, .already = already};
   if (rules.properties.empty() && rules.messages.empty()) return done;
   const auto document = parse_body(result);
   if (auto wrong = take_properties(rules, !already, document, done.properties))
     return invalid_answer(service, *wrong);
   done.messages = messages_of(rules, service, document, now, secrets);
   return done;
+}
+
+bool is_one_of(const json::Value& value, const std::vector<json::Value>& values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+CallOutcome failed_operation(const Poll& poll, const std::string& service, const HttpResult& result,
+                             const json::Value& value) {
+  auto outcome = rejection("The operation at " + service + " has failed: `" +
+                           pointer_of(poll.until->value) + "` is " + json::dump(value) + ".");
+  if (const auto& error = poll.request.answer.error) explain(*error, result, outcome);
+  return outcome;
+}
+
+/// Nothing if `until` says that the operation is done.
+std::optional<std::variant<Pending, CallOutcome>> read_value(const Poll& poll,
+                                                             const std::string& service,
+                                                             const HttpResult& result,
+                                                             cells::WallTime now) {
+  if (!poll.until) return std::nullopt;
+  const auto document = parse_body(result);
+  if (!document) return invalid_answer(service, "answered with a body that is not JSON");
+  const json::Value* value = find(document->value, poll.until->value);
+  if (value == nullptr)
+    return invalid_answer(service, "answered without `" + pointer_of(poll.until->value) +
+                                       "`, which says whether the operation has ended");
+  if (is_one_of(*value, poll.until->done)) return std::nullopt;
+  if (is_one_of(*value, poll.until->failed)) return failed_operation(poll, service, result, *value);
+  return pending(result, now);
 }
 
 }  // namespace
@@ -161,6 +195,27 @@ std::variant<Done, CallOutcome> read_answer(const AnswerRules& rules, const std:
   auto outcome = read_explained_failure(rules, verdict, service, result, now);
   blank(outcome, secrets);
   return outcome;
+}
+
+std::variant<Done, Pending, CallOutcome> read_poll(const Poll& poll, const std::string& service,
+                                                   const HttpResult& result, cells::WallTime now,
+                                                   const std::vector<std::string>& secrets) {
+  const auto& rules = poll.request.answer;
+  const bool answered = result.end == HttpResult::End::answered;
+  const auto verdict = answered ? verdict_on(rules, result.status) : std::nullopt;
+  if (verdict == Verdict::pending) return pending(result, now);
+  if (verdict == Verdict::done || verdict == Verdict::already_done) {
+    if (auto early = read_value(poll, service, result, now)) {
+      if (auto* failure = std::get_if<CallOutcome>(&*early)) {
+        blank(*failure, secrets);
+        return std::move(*failure);
+      }
+      return std::get<Pending>(std::move(*early));
+    }
+  }
+  auto read = read_answer(rules, service, result, now, secrets);
+  if (auto* failure = std::get_if<CallOutcome>(&read)) return std::move(*failure);
+  return std::get<Done>(std::move(read));
 }
 
 }  // namespace celld::providers::mappings

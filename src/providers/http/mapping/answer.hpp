@@ -15,6 +15,7 @@ namespace celld::providers::mappings {
 struct Done {
   cells::Properties properties;
   std::vector<cells::Message> messages;
+  bool already = false;  ///< It was done before.
 };
 
 /// What the end of a request to `service` means: as interpret() says, except for what `rules` say
@@ -25,5 +26,18 @@ std::variant<Done, cells::CallOutcome> read_answer(const AnswerRules& rules,
                                                    const std::string& service,
                                                    const HttpResult& result, cells::WallTime now,
                                                    const std::vector<std::string>& secrets);
+
+/// The operation goes on.
+struct Pending {
+  std::optional<cells::milliseconds> retry_after;  ///< As requested by the provider.
+};
+
+/// What the end of a poll means: as read_answer(), if its rules and `until` say that the operation
+/// is done.
+std::variant<Done, Pending, cells::CallOutcome> read_poll(const Poll& poll,
+                                                          const std::string& service,
+                                                          const HttpResult& result,
+                                                          cells::WallTime now,
+                                                          const std::vector<std::string>& secrets);
 
 }  // namespace celld::providers::mappings

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,9 +20,16 @@ namespace celld::providers::mappings {
 
 /// A JSON value in which texts are templates.
 struct Body {
-  using Members = std::vector<std::pair<std::string, Body>>;
-  using Elements = std::vector<Body>;
-  std::variant<json::Value, Template, Members, Elements> content;
+  struct Object;
+  struct Array;
+  std::variant<json::Value, Template, std::shared_ptr<const Object>, std::shared_ptr<const Array>>
+      content;
+};
+struct Body::Object {
+  std::vector<std::pair<std::string, Body>> members;
+};
+struct Body::Array {
+  std::vector<Body> elements;
 };
 
 using NamedTemplates = std::vector<std::pair<std::string, Template>>;
@@ -32,6 +40,7 @@ enum class Verdict : std::uint8_t {
   already_done,  ///< An earlier attempt, or another client, has done it. A success, too.
   retry,
   reject,
+  pending,  ///< Only of a poll: the operation has not ended.
 };
 
 /// Where a failure says what is wrong.
@@ -50,6 +59,8 @@ struct AnswerRules {
   std::optional<ErrorPaths> error;
 };
 
+struct Poll;
+
 struct Request {
   std::string method;
   std::vector<Template> path;  ///< Segments; the literal text in them is percent-encoded.
@@ -58,6 +69,22 @@ struct Request {
   NamedTemplates form;  ///< As `query`. Empty: there is no form.
   std::optional<Body> body;
   AnswerRules answer;
+  /// How the operation that the request begins is watched; null: it has ended with the answer.
+  std::shared_ptr<const Poll> poll;
+};
+
+/// Which values in the answer to a poll end the operation. With any other value it goes on.
+struct Until {
+  Path value;
+  std::vector<json::Value> done;
+  std::vector<json::Value> failed;
+};
+
+/// A GET that is repeated until the operation has ended.
+struct Poll {
+  Request request;
+  cells::milliseconds interval{};
+  std::optional<Until> until;  ///< Without it, the status alone decides.
 };
 
 struct Mapping {

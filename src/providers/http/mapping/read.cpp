@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,6 +26,10 @@ constexpr std::size_t path_bytes_max = 2048;
 constexpr std::size_t value_bytes_max = 8192;
 constexpr std::size_t name_bytes_max = 128;
 constexpr std::array<std::string_view, 5> methods = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+constexpr std::size_t poll_values_max = 64;
+constexpr std::int64_t interval_min_ms = 100;
+constexpr std::int64_t interval_max_ms = 3'600'000;
+constexpr std::int64_t interval_default_ms = 1'000;
 constexpr int status_min = 200;
 constexpr int status_max = 599;
 
@@ -52,6 +58,7 @@ std::optional<Verdict> parse_verdict(std::string_view name) {
   if (name == "done") return Verdict::done;
   if (name == "already_done") return Verdict::already_done;
   if (name == "retry") return Verdict::retry;
+  if (name == "pending") return Verdict::pending;
   return name == "reject" ? std::optional(Verdict::reject) : std::nullopt;
 }
 
@@ -140,20 +147,77 @@ class MappingReader {
         reader.fault("method", "must be \"GET\", \"POST\", \"PUT\", \"PATCH\" or \"DELETE\"");
       request.method = std::move(*method);
     }
-    if (const auto path = reader.string("path", 0, path_bytes_max))
-      request.path = templates_->read_path(*path, reader.pointer_of("path"));
-    if (const json::Value* query = reader.object("query"))
-      request.query = read_pairs(*query, reader.pointer_of("query"));
+    read_target(reader, request);
     read_content(reader, request);
     if (const json::Value* headers = reader.object("headers"))
       request.headers = read_headers(*headers, reader.pointer_of("headers"),
                                      request.body || !request.form.empty());
     request.answer.error = error_;
     if (const json::Value* answer = reader.any("answer"))
-      read_answer_rules(*answer, reader.pointer_of("answer"), request.answer);
-    reader.refuse_reserved({"poll"});
+      read_answer_rules(*answer, reader.pointer_of("answer"), false, request.answer);
+    if (const json::Value* poll = reader.any("poll"))
+      request.poll = read_poll(*poll, reader.pointer_of("poll"));
     reader.finish();
     return request;
+  }
+
+  std::shared_ptr<const Poll> read_poll(const json::Value& value, std::string pointer) {
+    auto poll = std::make_shared<Poll>();
+    Request& request = poll->request;
+    json::ObjectReader reader(value, std::move(pointer), faults_);
+    reader.require({"path"});
+    request.method = "GET";
+    read_target(reader, request);
+    if (const json::Value* headers = reader.object("headers"))
+      request.headers = read_headers(*headers, reader.pointer_of("headers"), false);
+    const auto interval = reader.integer("interval_ms", interval_min_ms, interval_max_ms);
+    poll->interval = cells::milliseconds{interval.value_or(interval_default_ms)};
+    request.answer.error = error_;
+    if (const json::Value* answer = reader.any("answer"))
+      read_answer_rules(*answer, reader.pointer_of("answer"), true, request.answer);
+    if (const json::Value* until = reader.any("until"))
+      poll->until = read_until(*until, reader.pointer_of("until"));
+    if (reader.is_object() && !poll->until && !has_pending(request.answer))
+      reader.fault("until", "is required, unless `answer` says which statuses are `pending`");
+    reader.finish();
+    return poll;
+  }
+
+  static bool has_pending(const AnswerRules& rules) {
+    return std::any_of(rules.verdicts.begin(), rules.verdicts.end(),
+                       [](auto& each) { return each.second == Verdict::pending; });
+  }
+
+  Until read_until(const json::Value& value, std::string pointer) {
+    Until until;
+    json::ObjectReader reader(value, std::move(pointer), faults_);
+    reader.require({"value", "done"});
+    if (auto path = read_pointer(reader, "value")) until.value = std::move(*path);
+    until.done = read_values(reader, "done");
+    until.failed = read_values(reader, "failed");
+    for (const auto& each : until.failed) {
+      if (std::find(until.done.begin(), until.done.end(), each) != until.done.end())
+        reader.fault("failed", "must have no value of `done`");
+    }
+    reader.finish();
+    return until;
+  }
+
+  std::vector<json::Value> read_values(json::ObjectReader& reader, const char* name) {
+    const json::Value* values = reader.array(name);
+    if (values == nullptr) return {};
+    const bool scalar = std::all_of(values->begin(), values->end(),
+                                    [](const json::Value& each) { return each.is_primitive(); });
+    if (values->empty() || values->size() > poll_values_max || !scalar)
+      reader.fault(name, "must have 1 to 64 texts, numbers, booleans or nulls");
+    return std::vector<json::Value>(values->begin(), values->end());
+  }
+
+  void read_target(json::ObjectReader& reader, Request& request) {
+    if (const auto path = reader.string("path", 0, path_bytes_max))
+      request.path = templates_->read_path(*path, reader.pointer_of("path"));
+    if (const json::Value* query = reader.object("query"))
+      request.query = read_pairs(*query, reader.pointer_of("query"));
   }
 
   void read_content(json::ObjectReader& reader, Request& request) {
@@ -217,9 +281,11 @@ class MappingReader {
     return headers;
   }
 
-  void read_answer_rules(const json::Value& value, std::string pointer, AnswerRules& rules) {
+  void read_answer_rules(const json::Value& value, std::string pointer, bool of_poll,
+                         AnswerRules& rules) {
     json::ObjectReader reader(value, std::move(pointer), faults_);
-    for (const char* name : {"done", "already_done", "retry", "reject"}) {
+    for (const char* name : {"done", "already_done", "retry", "reject", "pending"}) {
+      if (name == std::string_view("pending") && !of_poll) continue;
       if (const json::Value* statuses = reader.array(name))
         read_statuses(*statuses, reader.pointer_of(name), *parse_verdict(name), rules);
     }
@@ -294,6 +360,7 @@ class MappingReader {
 
 /// Literal headers and queries may be secret; celld shows none.
 void mask_literals(json::Value& request) {
+  if (const auto poll = request.find("poll"); poll != request.end()) mask_literals(*poll);
   for (const char* part : {"headers", "query"}) {
     const auto values = request.find(part);
     if (values == request.end()) continue;

@@ -1,6 +1,7 @@
 #include "src/providers/http/mapping/request.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "src/config/checks.hpp"
@@ -78,9 +79,9 @@ MaybeValue render_body(const Template& text, const Scope& scope) {
   return missing(*whole);
 }
 
-MaybeValue render_body(const Body::Members& members, const Scope& scope) {
+MaybeValue render_body(const std::shared_ptr<const Body::Object>& body, const Scope& scope) {
   json::Value object = json::Value::object();
-  for (const auto& [name, member] : members) {
+  for (const auto& [name, member] : body->members) {
     auto rendered = render_body(member, scope);
     if (std::holds_alternative<Refusal>(rendered)) return rendered;
     if (auto* value = std::get_if<json::Value>(&rendered)) object[name] = std::move(*value);
@@ -88,9 +89,9 @@ MaybeValue render_body(const Body::Members& members, const Scope& scope) {
   return object;
 }
 
-MaybeValue render_body(const Body::Elements& elements, const Scope& scope) {
+MaybeValue render_body(const std::shared_ptr<const Body::Array>& body, const Scope& scope) {
   json::Value array = json::Value::array();
-  for (const auto& element : elements) {
+  for (const auto& element : body->elements) {
     auto rendered = render_body(element, scope);
     if (std::holds_alternative<Refusal>(rendered)) return rendered;
     if (auto* value = std::get_if<json::Value>(&rendered)) array.push_back(std::move(*value));
@@ -154,17 +155,24 @@ std::variant<Rendered, Refusal> render(const Request& request, const Scope& scop
 }
 
 std::optional<RequestRefused> check_all(const std::vector<Request>& requests, Scope scope) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto rendered = render(requests[i], scope);
+  const auto check = [&](const Request& request, std::size_t i,
+                         bool is_poll) -> std::optional<RequestRefused> {
+    auto rendered = render(request, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered))
-      return RequestRefused{i, std::move(*refusal)};
-    expect_properties(requests[i], i, scope);
+      return RequestRefused{i, is_poll, std::move(*refusal)};
+    expect_properties(request.answer, i, scope);
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto refused = check(requests[i], i, false);
+    if (!refused && requests[i].poll) refused = check(requests[i].poll->request, i, true);
+    if (refused) return refused;
   }
   return std::nullopt;
 }
 
-void expect_properties(const Request& request, std::size_t index, Scope& scope) {
-  for (const auto& [name, path] : request.answer.properties)
+void expect_properties(const AnswerRules& answer, std::size_t index, Scope& scope) {
+  for (const auto& [name, path] : answer.properties)
     scope.stand_ins[name] = "ANSWER-" + std::to_string(index + 1) + "-" + name;
 }
 

@@ -26,12 +26,13 @@ std::variant<Rendered, Refusal> render(const Request& request, const Scope& scop
 /// answer can say is taken for granted.
 struct RequestRefused {
   std::size_t index;
+  bool is_poll;  ///< It is the poll of the request.
   Refusal refusal;
 };
 std::optional<RequestRefused> check_all(const std::vector<Request>& requests, Scope scope);
 
-/// Lets `scope` show a text for each property that the answer to the request of this index (from
-/// 0) will set.
-void expect_properties(const Request& request, std::size_t index, Scope& scope);
+/// Lets `scope` show a text for each property that an answer to the request of this index (from 0)
+/// or to its poll will set.
+void expect_properties(const AnswerRules& answer, std::size_t index, Scope& scope);
 
 }  // namespace celld::providers::mappings

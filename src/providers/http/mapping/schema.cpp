@@ -39,26 +39,9 @@ constexpr const char* request_schema = R"json({
   "additionalProperties": false,
   "properties": {
     "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
-    "path": {
-      "description": "A template, appended to the service's URL.",
-      "type": "string",
-      "pattern": "^($|/)",
-      "maxLength": 2048
-    },
-    "query": {
-      "description": "Templates by name.",
-      "type": "object",
-      "maxProperties": 64,
-      "propertyNames": {"minLength": 1, "maxLength": 128},
-      "additionalProperties": SCALAR
-    },
-    "headers": {
-      "description": "Templates by name.",
-      "type": "object",
-      "maxProperties": 32,
-      "propertyNames": {"pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"},
-      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 8192}
-    },
+    "path": TARGET,
+    "query": QUERY,
+    "headers": HEADERS,
     "body": {"description": "A JSON value, in which each string is a template."},
     "form": {
       "description": "Templates by name, sent as application/x-www-form-urlencoded.",
@@ -68,32 +51,88 @@ constexpr const char* request_schema = R"json({
       "propertyNames": {"minLength": 1, "maxLength": 128},
       "additionalProperties": SCALAR
     },
-    "answer": {
-      "description": "What the answer means.",
+    "answer": ANSWER,
+    "poll": POLL
+  }
+})json";
+
+constexpr const char* path_schema = R"json({
+  "description": "A template, appended to the service's URL.",
+  "type": "string",
+  "pattern": "^($|/)",
+  "maxLength": 2048
+})json";
+
+constexpr const char* query_schema = R"json({
+  "description": "Templates by name.",
+  "type": "object",
+  "maxProperties": 64,
+  "propertyNames": {"minLength": 1, "maxLength": 128},
+  "additionalProperties": SCALAR
+})json";
+
+constexpr const char* headers_schema = R"json({
+  "description": "Templates by name.",
+  "type": "object",
+  "maxProperties": 32,
+  "propertyNames": {"pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"},
+  "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 8192}
+})json";
+
+constexpr const char* answer_schema = R"json({
+  "description": "What the answer means.",
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "done": STATUSES,
+    "already_done": STATUSES,
+    "retry": STATUSES,
+    "reject": STATUSES,PENDING
+    "properties": {
+      "description": "JSON Pointers into the answer, by property.",
       "type": "object",
+      "maxProperties": 64,
+      "propertyNames": {"pattern": "^[A-Za-z0-9_-]{1,128}$"},
+      "additionalProperties": POINTER
+    },
+    "messages": {
+      "description": "Severities, by JSON Pointer into the answer.",
+      "type": "object",
+      "maxProperties": 64,
+      "propertyNames": POINTER,
+      "additionalProperties": {"type": "string", "enum": ["info", "warning", "error"]}
+    },
+    "error": ERROR
+  }
+})json";
+
+constexpr const char* poll_schema = R"json({
+  "description": "A GET that is repeated until the operation that the request begins has ended.",
+  "type": "object",
+  "required": ["path"],
+  "additionalProperties": false,
+  "properties": {
+    "path": TARGET,
+    "query": QUERY,
+    "headers": HEADERS,
+    "interval_ms": {"type": "integer", "minimum": 100, "maximum": 3600000, "default": 1000},
+    "until": {
+      "description": "Which values in the answer end the operation.",
+      "type": "object",
+      "required": ["value", "done"],
       "additionalProperties": false,
-      "properties": {
-        "done": STATUSES,
-        "already_done": STATUSES,
-        "retry": STATUSES,
-        "reject": STATUSES,
-        "properties": {
-          "description": "JSON Pointers into the answer, by property.",
-          "type": "object",
-          "maxProperties": 64,
-          "propertyNames": {"pattern": "^[A-Za-z0-9_-]{1,128}$"},
-          "additionalProperties": POINTER
-        },
-        "messages": {
-          "description": "Severities, by JSON Pointer into the answer.",
-          "type": "object",
-          "maxProperties": 64,
-          "propertyNames": POINTER,
-          "additionalProperties": {"type": "string", "enum": ["info", "warning", "error"]}
-        },
-        "error": ERROR
-      }
-    }
+      "properties": {"value": POINTER, "done": VALUES, "failed": VALUES}
+    },
+    "answer": OUTCOME
+  }
+})json";
+
+constexpr const char* values_schema = R"json({
+  "type": "array",
+  "minItems": 1,
+  "maxItems": 64,
+  "items": {
+    "oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"const": null}]
   }
 })json";
 
@@ -125,9 +164,22 @@ void replace_all(std::string& text, std::string_view name, std::string_view by) 
     text.replace(at, name.size(), by);
 }
 
+std::string answer_rules(std::string_view pending) {
+  std::string text = answer_schema;
+  replace_all(text, "PENDING", pending);
+  return text;
+}
+
 std::string make_schema() {
   std::string text = whole_schema;
   replace_all(text, "REQUEST", request_schema);
+  replace_all(text, "POLL", poll_schema);
+  replace_all(text, "OUTCOME", answer_rules(" \"pending\": STATUSES,"));
+  replace_all(text, "TARGET", path_schema);
+  replace_all(text, "QUERY", query_schema);
+  replace_all(text, "HEADERS", headers_schema);
+  replace_all(text, "ANSWER", answer_rules(""));
+  replace_all(text, "VALUES", values_schema);
   replace_all(text, "ERROR", error_schema);
   replace_all(text, "STATUSES", statuses_schema);
   replace_all(text, "POINTER", pointer_schema);

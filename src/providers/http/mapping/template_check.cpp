@@ -1,6 +1,7 @@
 #include "src/providers/http/mapping/template_check.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -142,18 +143,18 @@ Body TemplateReader::read_body(const json::Value& value, const std::string& poin
     return {read(value.get<std::string>(), pointer, Place::json).value_or(Template{})};
   }
   if (value.is_array()) {
-    Body::Elements elements;
+    Body::Array array;
     for (std::size_t i = 0; i < value.size(); ++i)
-      elements.push_back(read_body(value[i], json::pointer_to(pointer, i)));
-    return {std::move(elements)};
+      array.elements.push_back(read_body(value[i], json::pointer_to(pointer, i)));
+    return {std::make_shared<const Body::Array>(std::move(array))};
   }
-  Body::Members members;
+  Body::Object object;
   for (const auto& [name, member] : value.items()) {
     const auto place = json::pointer_to(pointer, name);
     if (has_braces(name)) refuse(place, "must not have a template in its name");
-    members.emplace_back(name, read_body(member, place));
+    object.members.emplace_back(name, read_body(member, place));
   }
-  return {std::move(members)};
+  return {std::make_shared<const Body::Object>(std::move(object))};
 }
 
 bool TemplateReader::check(const Expression& expression, bool is_whole, const std::string& pointer,

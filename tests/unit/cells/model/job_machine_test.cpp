@@ -322,6 +322,85 @@ TEST_CASE("a job can be handed back any number of times") {
   CHECK(job.interruptions == 0);
 }
 
+// --- Operations ------------------------------------------------------------------------------
+
+namespace {
+
+AttemptEnd pending_end(const char* operation, std::optional<milliseconds> wait = 2000ms) {
+  AttemptEnd end = end_of(Kind::pending);
+  end.operation = operation;
+  end.retry_after = wait;
+  return end;
+}
+
+}  // namespace
+
+TEST_CASE("an attempt that awaits an operation goes on as the same attempt") {
+  Job job = running_job();
+  for (int polls = 1; polls <= 5; ++polls) {
+    const auto now = noon + polls * 10s;
+    job = end_attempt(job, pending_end("id"), inputs, now);
+    CHECK(job.state == JobState::retrying);
+    CHECK(job.next_attempt_at == now + 2000ms);
+    CHECK(job.steps[0].state == StepState::running);
+    CHECK(job.steps[0].operation == "id");
+    CHECK(job.steps[0].attempts == 1);
+    CHECK(job.messages.empty());
+    job = start_attempt(job, lease, now + 2000ms);
+    CHECK(job.state == JobState::running);
+    CHECK(job.steps[0].attempts == 1);
+  }
+  const Job done = end_attempt(job, end_of(Kind::succeeded), inputs, noon + 60s);
+  CHECK(done.steps[0].state == StepState::succeeded);
+  CHECK(done.steps[0].operation.empty());
+}
+
+TEST_CASE("a provider cannot make a job wait for its operation for ever") {
+  const auto waits_until = [](std::optional<milliseconds> wait) {
+    return end_attempt(running_job(), pending_end("id", wait), inputs, noon).next_attempt_at;
+  };
+  CHECK(waits_until(std::nullopt) == noon);
+  CHECK(waits_until(-5ms) == noon);
+  CHECK(waits_until(1'000'000'000'000ms) == noon + 24h);
+}
+
+TEST_CASE("later attempts keep the operation, until it is known to have failed") {
+  const Job waiting = end_attempt(running_job(), pending_end("id"), inputs, noon);
+  const Job polling = start_attempt(waiting, lease, noon + 2s);
+  for (const Kind kind : {Kind::retryable, Kind::throttled, Kind::unknown, Kind::interrupted,
+                          Kind::handed_back, Kind::expired, Kind::cancelled}) {
+    CAPTURE(static_cast<int>(kind));
+    const Job job = end_attempt(polling, end_of(kind), inputs, noon + 3s);
+    CHECK(job.steps[0].operation == "id");
+    if (is_ended(job.state)) {
+      CHECK(reopen(job, {"acme", "dns"}, 9, noon + 4s).steps[0].operation == "id");
+    } else {
+      const Job next = start_attempt(job, lease, noon + 9s);
+      CHECK(next.steps[0].attempts == (kind == Kind::retryable || kind == Kind::unknown ? 2 : 1));
+    }
+  }
+  const Job failed = end_attempt(polling, end_of(Kind::rejected), inputs, noon + 3s);
+  CHECK(failed.state == JobState::failed);
+  CHECK(failed.steps[0].operation.empty());
+}
+
+TEST_CASE("a failure may change what is kept of an operation") {
+  AttemptEnd end = end_of(Kind::retryable);
+  end.operation = "other";
+  CHECK(end_attempt(running_job(), end, inputs, noon).steps[0].operation == "other");
+}
+
+TEST_CASE("a job that awaits an operation can be cancelled and can expire") {
+  const Job waiting = end_attempt(running_job(), pending_end("id"), inputs, noon);
+  for (const Job& job : {cancel_waiting(waiting, noon + 1s), expire_waiting(waiting, noon + 1s)}) {
+    CHECK(is_ended(job.state));
+    CHECK(job.steps[0].state == StepState::failed);
+    CHECK(job.steps[0].finished_at == noon + 1s);
+    CHECK(job.steps[1].state == StepState::skipped);
+    CHECK_FALSE(job.next_attempt_at);
+  }
+}
+
 // --- Expiry while waiting --------------------------------------------------------------------
 
 TEST_CASE("a job that expires before its first attempt skips all its steps") {
@@ -382,7 +461,7 @@ TEST_CASE("a waiting job is cancelled at once") {
 }
 
 TEST_CASE("a job marked for cancellation is cancelled, however its attempt ends") {
-  for (int i = 0; i <= static_cast<int>(Kind::handed_back); ++i) {
+  for (int i = 0; i <= static_cast<int>(Kind::pending); ++i) {
     const auto kind = static_cast<Kind>(i);
     CAPTURE(i);
     const Job running = request_cancel(running_job());
@@ -470,7 +549,7 @@ TEST_CASE("no end of an attempt changes a step that has succeeded, or its proper
   first.properties = {{"zone", "\"z1\""}};
   const Job kept = end_attempt(running_job({"dns", "billing", "mail"}), first, inputs, noon);
   const auto settle = GENERATE(0ms, 5000ms);
-  for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::pending); ++kind) {
     for (const int attempts : {1, 2, 3}) {
       CAPTURE(kind, attempts);
       const Job job =
@@ -484,7 +563,7 @@ TEST_CASE("no end of an attempt changes a step that has succeeded, or its proper
 }
 
 TEST_CASE("a job has a time for its next attempt exactly while it is retrying") {
-  for (int kind = 0; kind <= static_cast<int>(Kind::handed_back); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::pending); ++kind) {
     for (const int attempts : {1, 2, 3}) {
       CAPTURE(kind, attempts);
       const auto settle = attempts == 2 ? 5000ms : 0ms;

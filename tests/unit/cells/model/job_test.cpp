@@ -107,6 +107,7 @@ TEST_CASE("jobs that differ in any member are not equal") {
   CHECK(differs([](Job& j) { j.place = 2; }));
   CHECK(differs([](Job& j) { j.step = 1; }));
   CHECK(differs([](Job& j) { j.steps[0].progress = 0.5; }));
+  CHECK(differs([](Job& j) { j.steps[0].operation = "id"; }));
   CHECK(differs([](Job& j) { j.properties["a"] = "1"; }));
   CHECK(differs([](Job& j) { j.messages.push_back({}); }));
   CHECK(differs([](Job& j) { j.error.emplace(); }));

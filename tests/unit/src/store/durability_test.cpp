@@ -25,6 +25,7 @@ JobPtr full_job(JobId id) {
   job.step = 1;
   job.steps[0] = {StepState::succeeded, 3, at_ms(1), at_ms(2), 1.0 / 3};
   job.steps[1] = {StepState::running, 1, at_ms(3), {}, {}};
+  job.steps[1].operation = odd;
   job.properties = {{odd, "[1.50, {\"b\" : \"]},\\\"\"}]"}, {"n", "1e400"}, {"s", "\"\\u00e9\""}};
   job.messages = {{at_ms(4), Severity::error, "dns", odd}, {at_ms(5), Severity::info, "", ""}};
   job.error = JobError{"timeout", odd, "dns"};

@@ -138,6 +138,15 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
       of_batch.batch = batches[0].id;
       CHECK(client.ask(ListJobs{of_batch}).jobs.size() == 2);
     }
+    if (version >= 7) {
+      JobFilter awaiting;
+      awaiting.service = "begins";
+      const auto found = client.ask(ListJobs{awaiting}).jobs;
+      REQUIRE(found.size() == 1);
+      CHECK(found[0]->state == JobState::retrying);
+      CHECK(found[0]->steps[0].state == StepState::running);
+      CHECK(found[0]->steps[0].operation.find("\"has_begun\":true") != std::string::npos);
+    }
     const auto pruned =
         client.ask(PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100});
     CHECK(pruned.pruned == ended);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/providers/http/operation.hpp"
 #include "src/providers/http/provider.hpp"
 #include "src/providers/http/transport.hpp"
 #include "src/providers/transports.hpp"
@@ -250,6 +251,131 @@ TEST_CASE("all requests share the timeout of the call") {
   CHECK(outcome.kind == Kind::unknown);
   CHECK(outcome.code == "timeout");
   CHECK(second.get_future().wait_for(0s) == std::future_status::ready);
+}
+
+namespace {
+
+const json::Value polled = json::Value::parse(R"({"actions": {"create": [
+    {"method": "POST", "path": "/zones",
+     "answer": {"done": [202], "already_done": [409], "properties": {"id": "/id"}},
+     "poll": {"path": "/operations/{{properties.id}}", "interval_ms": 250,
+              "until": {"value": "/status", "done": ["ready"], "failed": ["broken"]},
+              "answer": {"properties": {"zone": "/zone"}}}},
+    {"method": "PUT", "path": "/zones/{{properties.zone}}"}]}})");
+
+/// The call that follows on `outcome`.
+cells::StartCall next_call(const CallOutcome& outcome, milliseconds timeout = 10s) {
+  auto job = make_job(1, {"dns"});
+  job->steps[0].operation = outcome.operation.value_or("");
+  return make_call({1, 2}, job, timeout);
+}
+
+}  // namespace
+
+TEST_CASE("an operation is polled by later calls, and then the action goes on") {
+  Scripted server({{"202 Accepted", R"({"id": "o/1"})"},
+                   {"200 OK", R"({"status": "busy"})"},
+                   {"200 OK", R"({"status": "ready", "zone": 7})"},
+                   {"200 OK", "{}"}});
+  Fixture fixture(server.script(), polled);
+  const auto begun = fixture.call();
+  CHECK(begun.kind == Kind::pending);
+  CHECK(begun.retry_after == 250ms);
+  REQUIRE(begun.operation);
+  const auto busy = fixture.call(next_call(begun));
+  CHECK(busy.kind == Kind::pending);
+  const auto done = fixture.call(next_call(busy));
+  CHECK(done.kind == Kind::succeeded);
+  CHECK(done.properties == cells::Properties{{"id", R"("o/1")"}, {"zone", "7"}});
+
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 4);
+  CHECK(first_line(sent[0]) == "POST /call/zones HTTP/1.1");
+  CHECK(first_line(sent[1]) == "GET /call/operations/o%2F1 HTTP/1.1");
+  CHECK(sent[1].header("Idempotency-Key").empty());
+  CHECK(sent[1].header("X-Key") == "s3cret/key+1");
+  CHECK(first_line(sent[2]) == first_line(sent[1]));
+  CHECK(first_line(sent[3]) == "PUT /call/zones/7 HTTP/1.1");
+  CHECK(sent[3].header("Idempotency-Key") == "0000000000001.dns:2");
+}
+
+TEST_CASE("after a poll that failed, the next attempt polls again") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"}, {"503 Busy", ""}, {"503 Busy", ""}});
+  Fixture fixture(server.script(), polled);
+  const auto failed = fixture.call(next_call(fixture.call()));
+  CHECK(failed.kind == Kind::retryable);
+  REQUIRE(failed.operation);
+  CHECK(parse_operation(*failed.operation)->left == 10s);
+  fixture.call(next_call(failed));
+  CHECK(first_line(server.requests().at(2)) == "GET /call/operations/1 HTTP/1.1");
+}
+
+TEST_CASE("after an operation has ended, the next attempt begins with the next request") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"},
+                   {"200 OK", R"({"status": "ready", "zone": 7})"},
+                   {"503 Busy", ""},
+                   {"200 OK", ""}});
+  Fixture fixture(server.script(), polled);
+  const auto failed = fixture.call(next_call(fixture.call()));
+  CHECK(failed.kind == Kind::retryable);
+  const auto done = fixture.call(next_call(failed));
+  CHECK(done.kind == Kind::succeeded);
+  CHECK(done.properties.at("zone") == "7");
+  CHECK(first_line(server.requests().at(3)) == "PUT /call/zones/7 HTTP/1.1");
+}
+
+TEST_CASE("an operation that failed rejects the job") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"}, {"200 OK", R"({"status": "broken"})"}});
+  Fixture fixture(server.script(), polled);
+  const auto outcome = fixture.call(next_call(fixture.call()));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.message == R"(The operation at dns has failed: `/status` is "broken".)");
+}
+
+TEST_CASE("an operation ends within the timeout of its step") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"}, {"200 OK", R"({"status": "busy"})"}});
+  Fixture fixture(server.script(), polled);
+  auto outcome = fixture.call(make_call({1, 1}, make_job(1, {"dns"}), 900ms));
+  int polls = 0;
+  for (; outcome.kind == Kind::pending && polls < 10; ++polls)
+    outcome = fixture.call(next_call(outcome, 900ms));
+  CHECK(polls >= 1);
+  CHECK(polls <= 3);
+  CHECK(outcome.kind == Kind::unknown);
+  CHECK(outcome.code == "timeout");
+  CHECK(outcome.message == "The operation at dns did not end in time.");
+  CHECK(parse_operation(outcome.operation.value())->left == 900ms);
+}
+
+TEST_CASE("what was done already is polled at once, if its answer says where") {
+  SECTION("it does") {
+    Scripted server({{"409 Conflict", R"({"id": 1})"},
+                     {"200 OK", R"({"status": "ready", "zone": 7})"},
+                     {"200 OK", ""}});
+    Fixture fixture(server.script(), polled);
+    CHECK(fixture.call().kind == Kind::succeeded);
+    CHECK(server.requests().size() == 3);
+  }
+  SECTION("it does not") {
+    Scripted server({{"409 Conflict", ""}});
+    Fixture fixture(server.script(), polled);
+    const auto outcome = fixture.call();
+    CHECK(outcome.kind == Kind::rejected);  // The second request needs what the poll would say.
+    CHECK(server.requests().size() == 1);
+  }
+}
+
+TEST_CASE("an operation that the mapping no longer has is rejected") {
+  Scripted server{{"200 OK", ""}};
+  Fixture fixture(server.script(), two_requests);
+  auto job = make_job(1, {"dns"});
+  job->steps[0].operation = to_text({5, true, 1s, {}});
+  const auto outcome = fixture.call(make_call({1, 1}, job));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.message ==
+        "celld cannot go on with the operation that dns has begun: the mapping has changed, and "
+        "has no such request.");
+  CHECK(server.requests().empty());
 }
 
 TEST_CASE("an abort ends whichever request is being made") {

@@ -168,6 +168,66 @@ TEST_CASE("a failure says what the answer says") {
   CHECK(elsewhere.message == "dns refused the request with HTTP status 400.");
 }
 
+namespace {
+
+using Polled = std::variant<Done, Pending, CallOutcome>;
+
+Polled polling(const json::Value& poll, int status, const std::string& body = "",
+               std::optional<std::string> retry_after = std::nullopt) {
+  json::Value request{{"method", "POST"}, {"path", ""}, {"poll", poll}};
+  request["poll"]["path"] = "/x";
+  const auto mapping = a_mapping(creating(request));
+  const HttpResult result{HttpResult::End::answered, status, body, std::move(retry_after), ""};
+  return read_poll(*mapping.actions.at("create")[0].poll, "dns", result, now, {"s3cret-word"});
+}
+
+const json::Value by_value = {
+    {"until", {{"value", "/status"}, {"done", {"ready", 3}}, {"failed", {"broken", nullptr}}}},
+    {"answer", {{"properties", {{"ip", "/ip"}}}, {"error", {{"message", "/why"}}}}}};
+
+}  // namespace
+
+TEST_CASE("a value in the answer to a poll says whether the operation has ended") {
+  const auto done = polling(by_value, 200, R"({"status": "ready", "ip": "192.0.2.1"})");
+  REQUIRE(std::holds_alternative<Done>(done));
+  CHECK(std::get<Done>(done).properties == cells::Properties{{"ip", R"("192.0.2.1")"}});
+  CHECK(std::holds_alternative<Done>(polling(by_value, 200, R"({"status": 3, "ip": 1})")));
+  for (const char* body : {R"({"status": "busy"})", R"({"status": "3"})", R"({"status": true})"})
+    CHECK(std::holds_alternative<Pending>(polling(by_value, 200, body)));
+}
+
+TEST_CASE("an operation that failed is rejected, with the words of the answer") {
+  const auto outcome = std::get<CallOutcome>(
+      polling(by_value, 200, R"({"status": "broken", "why": "no s3cret-word left"})"));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.code == "provider_rejected");
+  CHECK(outcome.message == "no *** left");
+  CHECK(std::get<CallOutcome>(polling(by_value, 200, R"({"status": null})")).message ==
+        "The operation at dns has failed: `/status` is null.");
+}
+
+TEST_CASE("a poll without its value, or with another status, fails as any request") {
+  const auto missing = std::get<CallOutcome>(polling(by_value, 200, "{}"));
+  CHECK(missing.kind == Kind::retryable);
+  CHECK(missing.message ==
+        "dns answered without `/status`, which says whether the operation has ended.");
+  CHECK(std::get<CallOutcome>(polling(by_value, 200, "<html>")).message ==
+        "dns answered with a body that is not JSON.");
+  CHECK(std::get<CallOutcome>(polling(by_value, 200, R"({"status": "ready"})")).message ==
+        "dns answered without `/ip`, the property `ip`.");
+  CHECK(std::get<CallOutcome>(polling(by_value, 503)).kind == Kind::retryable);
+  CHECK(std::get<CallOutcome>(polling(by_value, 404)).kind == Kind::rejected);
+}
+
+TEST_CASE("a status can say that the operation goes on") {
+  const json::Value by_status = {{"answer", {{"pending", {202, 404}}}}};
+  const auto pending = polling(by_status, 202, "", "7");
+  REQUIRE(std::holds_alternative<Pending>(pending));
+  CHECK(std::get<Pending>(pending).retry_after == cells::milliseconds{7000});
+  CHECK(std::holds_alternative<Pending>(polling(by_status, 404)));
+  CHECK(std::holds_alternative<Done>(polling(by_status, 200)));
+}
+
 TEST_CASE("an end without an answer is not for the mapping to read") {
   const HttpResult result{HttpResult::End::timed_out, 0, "", std::nullopt, ""};
   const auto read = read_answer(rules_of({{"already_done", {"4xx"}}}), "dns", result, now, {});

@@ -207,6 +207,48 @@ TEST_CASE("an answer's rules are statuses and pointers") {
   CHECK(answer_fault({{"error", {{"kode", "/a"}}}}) == "/answer/error/kode: is unknown");
 }
 
+TEST_CASE("a poll has a path, an interval and an end") {
+  const auto poll_fault = [](const json::Value& poll) { return request_fault({{"poll", poll}}); };
+  const json::Value until = {{"value", "/status"}, {"done", {"ready"}}};
+  const auto mapping = a_mapping(
+      creating({{"method", "POST"},
+                {"path", "/x"},
+                {"poll",
+                 {{"path", "/x/{{properties.id}}"},
+                  {"interval_ms", 250},
+                  {"until", {{"value", "/status"}, {"done", {"ready", 1}}, {"failed", {nullptr}}}},
+                  {"answer", {{"pending", {202}}}}}}}));
+  const auto& poll = mapping.actions.at("create")[0].poll;
+  REQUIRE(poll);
+  CHECK(poll->request.method == "GET");
+  CHECK(poll->interval == cells::milliseconds{250});
+  CHECK(poll->until->value == Path{"status"});
+  CHECK(poll->until->done == std::vector<json::Value>{"ready", 1});
+  CHECK(poll->until->failed == std::vector<json::Value>{nullptr});
+  CHECK(poll->request.answer.verdicts.at(202) == Verdict::pending);
+
+  CHECK(poll_fault(1) == "/poll: must be an object");
+  CHECK(poll_fault({{"until", until}}) == "/poll/path: is required");
+  CHECK(poll_fault({{"path", "/x"}}) ==
+        "/poll/until: is required, unless `answer` says which statuses are `pending`");
+  CHECK(poll_fault({{"path", "/x"}, {"until", until}, {"interval_ms", 99}})
+            .starts_with("/poll/interval_ms: "));
+  CHECK(poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}}}}) ==
+        "/poll/until/done: is required");
+  CHECK(poll_fault({{"path", "/x"}, {"until", {{"value", "s"}, {"done", {1}}}}}) ==
+        "/poll/until/value: must be a JSON Pointer, such as /id");
+  CHECK(
+      poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", json::Value::array()}}}}) ==
+      "/poll/until/done: must have 1 to 64 texts, numbers, booleans or nulls");
+  CHECK(
+      poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", {1}}, {"failed", {1}}}}}) ==
+      "/poll/until/failed: must have no value of `done`");
+  CHECK(poll_fault({{"path", "/x"}, {"until", until}, {"body", 1}}) == "/poll/body: is unknown");
+  CHECK(poll_fault({{"path", "/{{nothing}}"}, {"until", until}})
+            .starts_with("/poll/path: has the unknown name `nothing`"));
+  CHECK(request_fault({{"answer", {{"pending", {202}}}}}) == "/answer/pending: is unknown");
+}
+
 TEST_CASE("an error of the mapping is that of each request without its own") {
   const auto mapping = a_mapping(
       {{"error", {{"message", "/reason"}}},
@@ -241,14 +283,16 @@ TEST_CASE("what becomes of a secret is known, and checked, when the mapping is r
 }
 
 TEST_CASE("a mapping is shown without its secrets") {
-  const auto mapping =
-      a_mapping({{"secrets", {{"key", "env:KEY"}, {"literal", "hunter2"}}},
-                 {"actions",
-                  {{"create",
-                    {{"method", "POST"},
-                     {"path", "/"},
-                     {"query", {{"token", "hunter3"}, {"id", "{{entity.id}}"}}},
-                     {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}}});
+  const auto mapping = a_mapping(
+      {{"secrets", {{"key", "env:KEY"}, {"literal", "hunter2"}}},
+       {"actions",
+        {{"create",
+          {{"method", "POST"},
+           {"path", "/"},
+           {"query", {{"token", "hunter3"}, {"id", "{{entity.id}}"}}},
+           {"poll",
+            {{"path", "/"}, {"headers", {{"Z", "hunter5"}}}, {"answer", {{"pending", {202}}}}}},
+           {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}}});
   const auto text = json::dump(mapping.shown);
   CHECK(text.find("hunter") == std::string::npos);
   CHECK(text.find("s3cret") == std::string::npos);

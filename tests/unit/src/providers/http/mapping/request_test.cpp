@@ -179,7 +179,26 @@ TEST_CASE("all requests are checked before the first is made") {
   const auto refused_second = refused_of("/things/{{properties.name}}");
   REQUIRE(refused_second);
   CHECK(refused_second->index == 1);
+  CHECK_FALSE(refused_second->is_poll);
   CHECK(refused_second->refusal.text == "`properties.name` is missing");
+}
+
+TEST_CASE("polls are checked before the first request, too") {
+  const auto refused_of = [&](const char* path) {
+    const auto mapping = a_mapping(creating(
+        {{{"method", "POST"},
+          {"path", "/things"},
+          {"answer", {{"properties", {{"id", "/id"}}}}},
+          {"poll",
+           {{"path", path}, {"answer", {{"pending", {202}}, {"properties", {{"ip", "/ip"}}}}}}}},
+         {{"method", "PUT"}, {"path", "/names/{{properties.ip}}"}}}));
+    return check_all(mapping.actions.at("create"), scope_of(mapping));
+  };
+  CHECK_FALSE(refused_of("/operations/{{properties.id}}"));
+  const auto refused_poll = refused_of("/operations/{{properties.other}}");
+  REQUIRE(refused_poll);
+  CHECK(refused_poll->index == 0);
+  CHECK(refused_poll->is_poll);
 }
 
 }  // namespace celld::providers::mappings

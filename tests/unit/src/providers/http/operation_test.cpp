@@ -1,0 +1,34 @@
+// The text in which a step keeps an operation.
+#include "src/providers/http/operation.hpp"
+
+#include "tests/unit/catch.hpp"
+
+namespace celld::providers {
+
+TEST_CASE("an operation is read as it was written") {
+  Operation operation;
+  operation.request = 3;
+  operation.has_begun = true;
+  operation.left = cells::milliseconds{12'345};
+  operation.properties = {{"id", R"({"a":[1,null,"\u00e9"]})"}, {"quote\"", "1.5"}};
+  const auto again = parse_operation(to_text(operation));
+  REQUIRE(again);
+  CHECK(again->request == 3);
+  CHECK(again->has_begun);
+  CHECK(again->left == operation.left);
+  CHECK(again->properties.at("quote\"") == "1.5");
+  CHECK(parse_operation(to_text(Operation{})) == Operation{});
+}
+
+TEST_CASE("no other text is an operation") {
+  for (const char* text : {"", "{}", "[]", "an id", R"({"request":0,"has_begun":true})",
+                           R"({"request":16,"has_begun":true,"left_ms":1,"properties":{}})",
+                           R"({"request":0,"has_begun":true,"left_ms":-1,"properties":{}})",
+                           R"({"request":0,"has_begun":true,"left_ms":1,"properties":[]})",
+                           R"({"request":0,"has_begun":1,"left_ms":1,"properties":{}})"}) {
+    INFO(text);
+    CHECK_FALSE(parse_operation(text));
+  }
+}
+
+}  // namespace celld::providers

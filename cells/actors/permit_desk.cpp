@@ -123,7 +123,10 @@ void PermitDesk::answered(const LeaseMatching::Ask& ask, bool probe, const Permi
   asking_ = false;
   if (taken != nullptr) {
     const SteadyTime now = clocks_().steady;
-    for (const auto& lease : taken->leases) guard_.take(lease, probe, now);
+    for (const auto& lease : taken->leases) {
+      guard_.take(lease, probe, now);
+      without_permit_.erase(lease);  // Its call may have begun before this answer came.
+    }
     matching_.answered(ask, taken->leases.size(), taken->lane, taken->available);
   } else {
     matching_.lost(ask);

@@ -169,7 +169,7 @@ class Protection(CellctlTest):
         self.start(self.config(circuit={"hold_max_ms": 700}))
         self.submit(a_job())
         wait_until(lambda: self.provider.running("/dns"), "a call is running")
-        self.provider.always("/dns", answer(503, headers=[("Retry-After", "30")]))
+        self.provider.always("/dns", answer(503, headers=["Retry-After: 30"]))
         self.submit(a_job(entity_id="refused"))
         wait_until(lambda: self.service()["held_until"], "the service is held")
         refused_at = time.monotonic()

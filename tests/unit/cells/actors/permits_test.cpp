@@ -260,6 +260,18 @@ TEST_CASE("a probe that fails uses up no attempt") {
   for (const JobId job : jobs) CHECK(engine.stored(job)->steps[0].attempts == 1);
 }
 
+TEST_CASE("a call counts for the circuit in whatever order its messages arrive") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Protected engine{{{}, CircuitPolicy{1, milliseconds{1000}, milliseconds{1000}}}};
+    caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
+    engine.settle_in_any_order(seed);
+    REQUIRE(engine.in_flight() == 1);
+    engine.fail(engine.first_in_flight());
+    INFO("seed " << seed);
+    CHECK(engine.service("dns").circuit == CircuitState::open);
+  }
+}
+
 TEST_CASE("rejections do not open a circuit") {
   Protected engine{{{}, policy}};
   for (const JobId job : engine.submit_many(4)) engine.fail(job, Kind::rejected);

@@ -203,6 +203,10 @@ void CellDispatcherActor::change_services() {
     } else if (service.client) {  // Workers outside take over; calls that have begun go on.
       service.former = std::exchange(service.client, nullptr);
       retired_.push_back(service.former);
+    } else if (entry.start_provider && service.former) {  // It may still have calls.
+      service.client = std::exchange(service.former, nullptr);
+      std::erase(retired_, service.client);
+      caf::anon_send(service.client, ReplaceProvider{entry});
     } else if (entry.start_provider) {
       services->erase(found);
       start_service(name, entry, *services);

@@ -137,6 +137,7 @@ std::optional<LeaseMatching::Ask> LeaseMatching::offered(const CellKey& key,
   }
   if (permits > 0 && !idle_.empty()) return ask(requests_.at(*idle_.begin()), offering, permits);
   offering.wanted.clear();
+  offering.asks_overtaken = offering.asks;
   try_again(offering);
   offering.available = std::max<std::size_t>(offering.available, 1);
   settle(offering);
@@ -190,25 +191,37 @@ LeaseMatching::Cell& LeaseMatching::take_back(const Ask& ask, std::size_t grante
   Cell& from = cell(ask.cell);
   from.asked -= ask.count;
   from.asks -= 1;
+  from.asks_overtaken -= std::min<std::size_t>(from.asks_overtaken, 1);
   for (std::size_t n = granted; n < ask.count; ++n) turns_.ended(from, microseconds{0});
   return from;
 }
 
 void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane,
                              std::size_t available) {
+  const bool is_overtaken = cell(ask.cell).asks_overtaken > 0;
   Cell& from = take_back(ask, granted);
   from.has_work = lane != LaneState::empty;
   from.available = lane == LaneState::more ? available - std::min(available, from.asked) : 0;
   const auto found = requests_.find(ask.request);
   if (found != requests_.end()) {
     Waiting& request = found->second;
-    const auto& customer = request.customer ? *request.customer : anybody;
-    lane == LaneState::busy ? void(from.wanted.insert(customer))
-                            : void(from.wanted.erase(customer));
+    note_lane(from, request, lane, is_overtaken);
     request.granted += granted;
     request.granted >= request.max ? finish(request) : ready(request);
   }
   settle(from);
+}
+
+/// Notes whether the cell will offer a slot.
+void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane,
+                              bool is_overtaken) {
+  const auto& customer = request.customer ? *request.customer : anybody;
+  if (lane == LaneState::busy && !is_overtaken) {
+    cell.wanted.insert(customer);
+    return;
+  }
+  cell.wanted.erase(customer);
+  if (is_overtaken) try_again(cell);
 }
 
 void LeaseMatching::lost(const Ask& ask) {

@@ -82,9 +82,12 @@ class LeaseMatching {
   struct Cell : FairTurns::Party {
     CellKey key;
     bool has_work = false;
-    std::size_t available = 0;     ///< Leases that it could grant, as far as is known.
-    std::size_t asked = 0;         ///< Leases asked for and not answered.
-    std::size_t asks = 0;          ///< Asks not answered.
+    std::size_t available = 0;  ///< Leases that it could grant, as far as is known.
+    std::size_t asked = 0;      ///< Leases asked for and not answered.
+    std::size_t asks = 0;       ///< Asks not answered.
+    /// Of these, at most so many were there when a slot was declined. Until it hears of that, the
+    /// cell may answer that it will offer a slot; then it forgets that a worker waits.
+    std::size_t asks_overtaken = 0;
     std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
   };
   struct Waiting : Request {
@@ -96,6 +99,7 @@ class LeaseMatching {
   void settle(Cell& cell);
   void try_again(const Cell& cell);
   Cell& take_back(const Ask& ask, std::size_t granted);
+  void note_lane(Cell& cell, const Waiting& request, LaneState lane, bool is_overtaken);
   Ask ask(Waiting& request, Cell& cell, std::size_t permits);
   Cell* cell_for(const std::string& customer);
   void ready(Waiting& request);

@@ -247,7 +247,8 @@ class MixedStoreActor final : public JobStore::base {
   }
 
   void release_key(const FindKeyHolder& question) {
-    for (const auto& waiting : claimed_keys_.extract(name_of(question)).mapped()) waiting.go_on();
+    const auto claim = claimed_keys_.extract(name_of(question));
+    for (const auto& waiting : claim.mapped()) waiting.go_on();
   }
 
   // --- Requests about jobs of both kinds -------------------------------------------------------

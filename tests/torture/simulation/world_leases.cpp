@@ -201,9 +201,10 @@ void World::lease_received(const LeaseOut& lease) {
   const auto found = handed_out_.find(job.lease);
   if (found == handed_out_.end()) return;  // It is over already.
   LiveHandOut& given = found->second;
-  calls += 1;
-  check_call(job, job.lease, job.spec->services[job.step]);
-  given.is_received = true;
+  if (!std::exchange(given.is_received, true)) {  // It may have found the lease in a list before.
+    calls += 1;
+    check_call(job, job.lease, job.spec->services[job.step]);
+  }
   given.deadline = std::max(given.deadline, lease.deadline);
   if (given.holds == 0) {
     given.deadline_latest = job.expires_at ? now_steady + given.timeout : lease.deadline;

@@ -544,6 +544,24 @@ TEST_CASE("a start finds jobs in the lane of a service that is no longer pulled"
   CHECK(jobs_of(engine.lease("host-1")) == Ids{again});
 }
 
+TEST_CASE("a service that is pulled for a while still has the calls that it began before") {
+  Fixture engine{1};
+  engine.pull_services = {};
+  engine.crash_and_restart();
+  const JobId job = engine.submit(pulled(engine, "a"));
+  REQUIRE(engine.call_of(job));
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  engine.pull_services = {"vm"};
+  engine.reconfigure({rule}, {"vm"});
+  engine.pull_services = {};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.service("vm").in_flight == 1);
+  engine.succeed(job);
+  CHECK(engine.state(job) == JobState::succeeded);
+  CHECK(engine.service("vm").in_flight == 0);
+}
+
 TEST_CASE("a start ends the attempt at a service that was called before and is pulled now") {
   Fixture engine{1};
   engine.pull_services = {};

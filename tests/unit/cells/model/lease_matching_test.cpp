@@ -147,6 +147,31 @@ TEST_CASE("an offer that no request takes is declined, and its cell is asked aga
   CHECK(matching.next_ask() == Ask{a, 2, 1});
 }
 
+TEST_CASE("a cell that was busy before it heard of a declined slot is asked again") {
+  LeaseMatching matching;
+  const bool is_bound = GENERATE(false, true);
+  auto first = request(1, 2);
+  auto second = request(2);
+  if (is_bound) first.customer = second.customer = "a";
+  matching.filled(a, 0);
+  matching.add(first);
+  const auto unasked = matching.next_ask();
+  REQUIRE(unasked);
+  matching.answered(*unasked, 0, LaneState::busy, 0);
+  const auto ask = matching.offered(a, first.customer);
+  REQUIRE(ask);
+  CHECK_FALSE(matching.offered(a, first.customer));  // The only request is asking.
+  matching.answered(*ask, 1, LaneState::busy, 0);
+  CHECK(matching.take_finished().empty());
+  const auto more = matching.next_ask();
+  REQUIRE(more == Ask{a, 1, 1});
+  matching.answered(*more, 0, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1});
+  matching.add(second);
+  CHECK_FALSE(matching.next_ask());  // Now the cell offers.
+}
+
 TEST_CASE("a withdrawn request ends, at once or with the answer") {
   LeaseMatching matching;
   matching.add(request(1));

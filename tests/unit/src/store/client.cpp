@@ -9,8 +9,9 @@ namespace celld::store::test {
 namespace {
 
 template <class Request>
-Request adapted(Request request, cells::Durability durability) {
-  if constexpr (requires { request.durability = durability; }) request.durability = durability;
+Request adapted(Request request, std::optional<cells::Durability> durability) {
+  if (!durability) return request;
+  if constexpr (requires { request.durability = *durability; }) request.durability = *durability;
   if constexpr (std::is_same_v<Request, cells::InsertJob>) request.bytes_max = 1 << 30;
   return request;
 }

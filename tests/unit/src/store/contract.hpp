@@ -16,8 +16,8 @@ namespace celld::store::test {
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
-  /// Of the jobs that the tests give it.
-  virtual cells::Durability durability() const { return cells::Durability::disk; }
+  /// Of the jobs that the tests give it; none: of both kinds.
+  virtual std::optional<cells::Durability> durability() const { return cells::Durability::disk; }
   virtual cells::JobStore store() const = 0;
   virtual cells::JobReader reader() const = 0;
   /// Kills the store, as a crash after the last commit would, and opens it again.
@@ -86,7 +86,7 @@ void with_each_store(Body body) {
   for (const auto& [name, make] : store_kinds()) {
     INFO("store: " << name);
     const auto under_test = make();
-    const SketchedDurability sketched{under_test->durability()};
+    const SketchedDurability sketched{under_test->durability().value()};
     Client client{*under_test};
     body(client, *under_test);
   }

@@ -48,7 +48,7 @@ class MixedUnderTest : public StoreUnderTest {
   explicit MixedUnderTest(cells::Durability durability) : durability_(durability) { open(); }
   ~MixedUnderTest() override { close(); }
 
-  cells::Durability durability() const override { return durability_; }
+  std::optional<cells::Durability> durability() const override { return durability_; }
   cells::JobStore store() const override { return store_; }
   cells::JobReader reader() const override { return reader_; }
   caf::actor_system& system() override { return *system_; }

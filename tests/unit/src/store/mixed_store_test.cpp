@@ -25,6 +25,7 @@ class Mixed : public StoreUnderTest {
     caf::anon_send_exit(reader_, caf::exit_reason::kill);
   }
 
+  std::optional<Durability> durability() const override { return std::nullopt; }
   JobStore store() const override { return store_; }
   JobReader reader() const override { return reader_; }
   caf::actor_system& system() override { return system_; }

@@ -16,6 +16,7 @@ class RestApi:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # An answer in one piece: otherwise its end waits for an ACK.
 
             def handle_request(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -30,6 +31,7 @@ class RestApi:
                 self.end_headers()
                 with contextlib.suppress(OSError):  # celld may have hung up.
                     self.wfile.write(answer)
+                    self.wfile.flush()
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_request
 

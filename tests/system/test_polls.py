@@ -128,7 +128,8 @@ class Polls(EndToEnd):
         self.assertEqual(self.count("POST"), 1)
 
     def test_jobs_that_wait_for_operations_take_no_slots(self):
-        self.start(self.config(cells=[{"pool": {"size": 1}}]))
+        slow = {**OPERATION, "poll": {**OPERATION["poll"], "interval_ms": 500}}
+        self.start(self.config(requests=slow, cells=[{"pool": {"size": 1}}]))
         jobs = [self.submit(a_job(f"{i}.example")) for i in range(5)]
         wait_until(lambda: self.count("POST") == 5, "all operations have begun")
         self.status = "ready"

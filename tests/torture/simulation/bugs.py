@@ -311,6 +311,29 @@ BUGS = (
           "                                                             : touch_batch(job->batch)) {\n"
           "    add_job(*batch, *job);\n  }\n"),),
     ),
+    # --- Operations ------------------------------------------------------------------------------
+    Bug(
+        "operation-forgotten", ("operation-kept",),
+        "a step does not keep the operation that its provider has begun",
+        "cells/model/job_machine.cpp",
+        (("  if (end.operation) step.operation = std::move(*end.operation);\n",
+          "  if (end.operation && !BUG) step.operation = std::move(*end.operation);\n"),),
+    ),
+    Bug(
+        "operation-dropped", ("operation-kept",),
+        "the first poll is the last that knows its operation",
+        "cells/model/job_machine.cpp",
+        (("  step.report.reset();\n  step.progress.reset();\n",
+          "  step.report.reset();\n  step.progress.reset();\n"
+          "  if (BUG && !goes_on) step.operation.clear();\n"),),
+    ),
+    Bug(
+        "polls-counted", ("early-failure",),
+        "each poll of an operation counts as an attempt",
+        "cells/model/job_machine.cpp",
+        (("  if (!goes_on) step.attempts += 1;\n",
+          "  if (!goes_on || BUG) step.attempts += 1;\n"),),
+    ),
     # --- Permits ---------------------------------------------------------------------------------
     Bug(
         "permit-leak", ("idle-worker", "unfinished-job"),

@@ -21,6 +21,7 @@ constexpr std::array<Entry, check_count> entries = {{
     {"needless-call", "P2"},
     {"false-success", "P2"},
     {"lost-success", "P2"},
+    {"operation-kept", "P2"},
     {"cancel-kept", "P2"},
     {"cancel-unasked", "P2"},
     {"uncounted-attempt", "P2"},

@@ -20,6 +20,7 @@ enum class Check : std::uint8_t {
   needless_call,
   false_success,
   lost_success,
+  operation_kept,
   cancel_kept,
   cancel_unasked,
   uncounted_attempt,

@@ -142,7 +142,11 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     const std::uint64_t die = dice().below(13);
     if (die > 11 && world_->may(Fault::provider_garbage)) return garbage();
     if (die > 6 && world_->may(Fault::provider_failure)) result.kind = failure(die);
-    if (result.kind == CallOutcome::Kind::succeeded) {
+    if (die == 6 && world_->may(Fault::provider_failure)) {
+      result.kind = CallOutcome::Kind::pending;
+      result.operation = "begun";
+      result.retry_after = milliseconds{dice().below(3000)};
+    } else if (result.kind == CallOutcome::Kind::succeeded) {
       result.properties["result"] = "1";
     } else {
       result.code = "provider_error";

@@ -156,6 +156,9 @@ void World::check_call(const Job& job, Lease lease, const std::string& service) 
       violated(Check::needless_call, name(job) + " has a call after its end");
     } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
       violated(Check::needless_call, name(job) + " repeats a step that has succeeded");
+    } else if (!stored->second.job->steps[job.step].operation.empty() &&
+               job.steps[job.step].operation.empty()) {
+      violated(Check::operation_kept, name(job) + " begins an operation again");
     }
   }
   if (last_call_[job.id] >= lease)

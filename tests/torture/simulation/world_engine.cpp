@@ -209,6 +209,12 @@ void World::check_outcome(const Job& before, const Job& after, AbortCause cause)
   if (succeeded && known && !answer->second.garbage && !kept) {
     violated(Check::lost_success, name(before) + " lost the success of its provider");
   }
+  const Step& step = after.steps[before.step];
+  const bool pending =
+      answer != answers_.end() && answer->second.kind == CallOutcome::Kind::pending;
+  if (pending && known && step.operation.empty()) {
+    violated(Check::operation_kept, name(before) + " forgets the operation of its provider");
+  }
 }
 
 void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
@@ -247,8 +253,10 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   const auto answer = answers_.find(before.lease);
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
   const bool throttled = answered && answer->second.kind == Kind::throttled;
-  end.counts = !cut && !throttled;
-  end.may_count = answered && (cut || (throttled && !answer_is_certain(before, cause)));
+  const bool pending = answered && answer->second.kind == Kind::pending;
+  const bool uncounted = throttled || pending;
+  end.counts = !cut && !uncounted;
+  end.may_count = answered && (cut || (uncounted && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
   const bool failed =
       !answered || answer->second.kind == Kind::retryable || answer->second.kind == Kind::unknown;

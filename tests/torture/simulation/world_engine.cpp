@@ -138,7 +138,9 @@ void World::protect(const std::string& service, const Protection& protection) {
 void World::check_limit(const Job& job) {
   const std::string& service = job.spec->services[job.step];
   const auto found = protection_.find(service);
-  if (reload_ || found == protection_.end() || !found->second.protection.limits.concurrency) return;
+  if (dying_ || reload_ || found == protection_.end() ||
+      !found->second.protection.limits.concurrency)
+    return;
   const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
     return item.second.service == service && item.second.at > found->second.since;
   });

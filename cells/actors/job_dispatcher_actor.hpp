@@ -142,6 +142,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool can_take(const Lane& lane) const;
   std::size_t available(const Lane& lane) const;
   PermitsTaken take_permits(const GrantPermits& message);
+  ServiceClient permits_of(const std::string& service) const;
   LaneDescribed describe_lane(const std::string& service) const;
 
   // Workers outside.

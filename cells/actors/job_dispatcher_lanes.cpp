@@ -262,13 +262,20 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
     name == own ? lane.queue.ended(customer, ran) : lane.queue.owe(customer, ran);
   }
   if (shares_.size() > 0) shares_.end(customer, ran);
-  const auto& service = live.job->spec->services[live.job->step];
   if (live.outside) {
     send(context_->desk, LeaseOver{live.job->lease, ran});
-  } else if (kind_of(service) == LaneKind::permits) {
-    send(config_.services->at(service).client,
-         PermitOver{live.job->lease, key_, ran, std::move(sign)});
+  } else if (const auto client = permits_of(live.job->spec->services[live.job->step])) {
+    send(client, PermitOver{live.job->lease, key_, ran, std::move(sign)});
   }
+}
+
+/// Who may have handed out the permit of an attempt at the service; null: nobody. A reload may have
+/// given the service to workers outside since, and may give it back.
+ServiceClient JobDispatcherActor::permits_of(const std::string& service) const {
+  const auto found = config_.services->find(service);
+  if (found == config_.services->end()) return {};
+  if (!found->second.client) return found->second.former;
+  return found->second.protection.is_any() ? found->second.client : ServiceClient{};
 }
 
 }  // namespace cells

@@ -204,6 +204,19 @@ TEST_CASE("a reload that removes a limit lets the waiting jobs run") {
   CHECK(engine.in_flight() == 4);
 }
 
+TEST_CASE("a permit comes back while workers outside have the service") {
+  Protected engine{{at_most(1), std::nullopt}};
+  const Ids jobs = engine.submit_many(2);
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  engine.pull_services.insert("dns");
+  engine.reconfigure({rule}, {"dns"});
+  engine.succeed(jobs[0]);
+  engine.pull_services.erase("dns");
+  engine.reconfigure({rule}, {"dns"});
+  CHECK(engine.call_of(jobs[1]));
+}
+
 TEST_CASE("jobs that waited for a permit run after a restart, with a limit or without") {
   Protected engine{{at_most(1), std::nullopt}};
   const Ids jobs = engine.submit_many(3);

@@ -251,7 +251,7 @@ class RunningDaemon final : public Daemon {
     return std::nullopt;
   }
 
-  /// Takes up the jobs in memory that the last shutdown kept. Their file stays for now.
+  /// Takes up the jobs in memory that the last shutdown kept. Their file is removed later.
   std::optional<StartFailure> take_up_jobs(const cells::Routing& routing) {
     auto kept = store::read_kept_jobs(kept_jobs_path_);
     if (auto* error = std::get_if<std::string>(&kept)) return StartFailure{3, *error};

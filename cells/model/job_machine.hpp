@@ -55,8 +55,8 @@ struct AttemptEnd {
   Properties properties;
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;
-  std::optional<StepReport> report;  ///< Set if a worker outside reported the end.
-  bool is_probe = false;             ///< If it failed, it is not counted.
+  std::optional<StepReport> report;        ///< Set if a worker outside reported the end.
+  bool is_probe = false;                   ///< If it failed, it is not counted.
   std::optional<std::string> operation{};  ///< Replaces Step::operation, unless the step ends.
 };
 

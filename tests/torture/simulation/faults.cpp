@@ -24,13 +24,7 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "provider-garbage",
                                                              "provider-hang",
                                                              "slow-abort",
-                                                             "starvation",
-                                                             "outside",
-                                                             "silent-worker",
-                                                             "stale-report",
-                                                             "batches",
-                                                             "broken-batch",
-                                                             "protected"};
+                                                             "starvation"};
 
 }  // namespace
 

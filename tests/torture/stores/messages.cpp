@@ -36,7 +36,10 @@ auto fields(T& message) {
                              StoredBacklog, OpenBatch>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
-  } else if constexpr (OneOf<T, JobInserted, ReopenEnded, ListJobs, ListBatches>) {
+  } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
+    auto& [a, b, c, full] = message;
+    return std::tie(a, b, c);
+  } else if constexpr (OneOf<T, ReopenEnded, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
   } else if constexpr (OneOf<T, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs, AdvanceDue>) {

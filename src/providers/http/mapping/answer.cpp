@@ -21,6 +21,7 @@ std::optional<json::Document> parse_body(const HttpResult& result) {
 
 std::optional<Verdict> verdict_on(const AnswerRules& rules, int status) {
   constexpr int statuses_per_class = 100;
+  if (status < statuses_per_class) return std::nullopt;  // "HTTP/1.1 004" is not of a class.
   for (const int key : {status, status / statuses_per_class}) {
     const auto found = rules.verdicts.find(key);
     if (found != rules.verdicts.end()) return found->second;

@@ -84,6 +84,11 @@ TEST_CASE("a status comes before its class") {
   done(rules, 200);
 }
 
+TEST_CASE("a status below 100 is of no class") {
+  CHECK(failure({{"done", {"2xx"}}, {"already_done", {"4xx"}}}, 2).code == "invalid_response");
+  CHECK(failure({{"done", {"2xx"}}, {"already_done", {"4xx"}}}, 4).code == "invalid_response");
+}
+
 TEST_CASE("where rules name what is done, no other success is") {
   const auto outcome = failure({{"done", {201}}}, 202);
   CHECK(outcome.kind == Kind::retryable);

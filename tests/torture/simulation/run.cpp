@@ -170,10 +170,11 @@ class Driver {
     }
   }
 
-  /// Whether every job on the disk has ended.
+  /// Whether every job on the disk has ended, and none is being submitted.
   bool all_ended() const {
     const auto& jobs = world_->disk->jobs();
-    return std::all_of(jobs.begin(), jobs.end(),
+    return !world_->awaits_submission() &&
+           std::all_of(jobs.begin(), jobs.end(),
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }
 

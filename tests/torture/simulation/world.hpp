@@ -276,6 +276,8 @@ class World : public EngineProbe {
   void check_deadlines();
   /// Called when no actor has anything to do, before time advances.
   void check_idle_cells();
+  /// Whether a submission has not been answered.
+  bool awaits_submission() const;
   /// Called when everything has ended.
   void check_all_ended();
   void check_share_accepted();

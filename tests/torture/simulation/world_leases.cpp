@@ -122,7 +122,7 @@ void World::check_outside_times() {
 
 void World::leases_asked(const RequestLeases& request) {
   note(request.worker + " asks for " + std::to_string(request.max) + " of " + request.service +
-       (request.wait ? " and waits" : ""));
+       (request.customer ? " for " + *request.customer : "") + (request.wait ? " and waits" : ""));
   wanted_[request.request] = {request, now_steady};
 }
 

@@ -260,6 +260,11 @@ void World::submission_decided(const PendingRequest& request, const PendingReque
   }
 }
 
+bool World::awaits_submission() const {
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [](const auto& item) { return item.second.spec != nullptr; });
+}
+
 /// Also detects an acknowledgement after a failed commit, since what that commit wrote need not be
 /// on disk.
 void World::accepted(const PendingRequest& request, const Job& job, bool replayed) {

@@ -134,6 +134,8 @@ class Workers(PullSiege):
 
 
 class Batches(PullSiege):
+    growth_bytes_max = 48 << 20  # Each batch may hold one line of a MiB.
+
     def join(self, crowd, count):
         """Batches that are open, each with one line."""
         for _ in range(count):

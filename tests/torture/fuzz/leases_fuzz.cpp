@@ -62,7 +62,7 @@ void check_order(std::string_view body, const Value& value) {
   must(std::none_of(order->worker.begin(), order->worker.end(),
                     [](unsigned char c) { return c < 0x20 || c == 0x7f; }),
        "the name of a worker has no control characters");
-  must(order->max >= 1 && order->max <= 1000 && order->max == value.value("max", 1),
+  must(order->max >= 1 && order->max <= 1000 && order->max == value.value("max", std::size_t{1}),
        "a worker asks for 1 to 1000 leases");
   must(order->wait.count() >= 0 && order->wait.count() <= 60'000 &&
            order->wait.count() == value.value("wait_ms", 0),

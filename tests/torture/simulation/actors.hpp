@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "tests/torture/simulation/plan.hpp"
 #include "tests/torture/simulation/world.hpp"
 
 namespace simulation {
@@ -41,6 +44,62 @@ struct ClientAudit {};
 struct ProviderTick {
   SteadyTime at{};
 };
+struct WorkersTick {
+  SteadyTime at{};
+};
+/// Ask for nothing more, and withdraw every request.
+struct WorkersStop {};
+
+struct ProducersTick {
+  SteadyTime at{};
+};
+/// End what is being sent, and send nothing more.
+struct ProducersStop {};
+/// The daemon is about to shut down.
+struct EndBatches {};
+
+/// One line of a batch. Its parameters are unlike those of all others.
+struct BatchLine {
+  JobRequest request;
+  bool is_good = true;  ///< The API can read it.
+};
+
+/// A client that sends one batch, if need be in several requests. Like its machine, it outlives the
+/// daemon.
+struct Producer {
+  std::string name;
+  std::vector<BatchLine> lines;
+  bool has_keys = false;  ///< Each line has an idempotency key.
+  std::size_t next = 0;   ///< The first line that was not acknowledged.
+  bool is_sending = false;
+  bool is_done = false;
+};
+
+/// All clients that send batches.
+struct Producers {
+  std::vector<Producer> each;
+};
+
+/// A worker outside the daemon. Like its machine, it outlives the daemon.
+struct Worker {
+  WorkerPlan plan;
+  std::map<Lease, LeaseOut> held{};  ///< Leases that it works on.
+  std::size_t asking = 0;            ///< Unanswered requests for leases.
+};
+
+/// A lease that a worker has reported, for stale requests.
+struct PastLease {
+  Lease lease;
+  JobId job = 0;
+  bool succeeded = false;
+};
+
+/// All workers outside.
+struct Workers {
+  std::vector<Worker> each;
+  std::deque<PastLease> past;
+  std::uint64_t last_request = 0;
+};
 
 /// The client's state, which the driver reads.
 struct ClientState {
@@ -62,6 +121,11 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReload)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientShutDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientAudit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProviderTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::WorkersTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::WorkersStop)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProducersTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProducersStop)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::EndBatches)
 
 namespace simulation {
 
@@ -78,5 +142,27 @@ JobObserver spawn_watcher(caf::actor_system& system, std::shared_ptr<World> worl
 caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, Retention retention, std::size_t listed_max,
                         std::shared_ptr<ClientState> state);
+
+/// Workers outside, who speak to the engine as the API does for them
+/// (src/http/api/lease_gateway.cpp). They work, send heartbeats and report in time; they also
+/// stall, vanish, hang up, report late, twice and falsely, and ask for their leases after a crash.
+/// Once the world is gentle, they only succeed.
+caf::actor spawn_workers(caf::actor_system& system, std::shared_ptr<World> world,
+                         CellDispatcher dispatcher, std::shared_ptr<Workers> workers,
+                         std::shared_ptr<ClientState> state);
+
+/// What batches need of the engine.
+struct BatchEngine {
+  CellDispatcher dispatcher;
+  JobReader reader;
+  JobStore store;
+};
+
+/// Clients that send batches in pieces to celld's own batch desk (src/http/api/batch_desk.cpp).
+/// Their connections break, they go on where a batch ended, and those whose lines have idempotency
+/// keys send them all again when they do not know what has become of them.
+caf::actor spawn_producers(caf::actor_system& system, std::shared_ptr<World> world,
+                           BatchEngine engine, std::shared_ptr<Producers> producers,
+                           std::shared_ptr<ClientState> state);
 
 }  // namespace simulation

@@ -119,6 +119,247 @@ BUGS = (
         (("  if (!live) return;\n  live->worker = 0;\n",
           "  if (!live || BUG) return;\n  live->worker = 0;\n"),),
     ),
+    # --- Workers outside the daemon --------------------------------------------------------------
+    Bug(
+        "lease-unstored", ("lease-stored",),
+        "a lease is answered before it is on disk",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  auto promise = make_response_promise<GrantAnswered>();\n",
+          "  auto promise = make_response_promise<GrantAnswered>();\n"
+          "  if (BUG) {\n    granted(leases, message, granting_.add(promise));\n    return promise;\n  }\n"),),
+    ),
+    Bug(
+        "lost-wake-up", ("idle-lease",),
+        "a dispatcher that fills its last slot with a lease forgets that workers outside wait for "
+        "the next one",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    answer.available = available(found->second);\n",
+          "    answer.available = available(found->second);\n"
+          "    if (BUG) found->second.wanted.clear();\n"),),
+    ),
+    Bug(
+        "shrink-inside", ("pool-size",),
+        "a change of a pool's size adds the leases that are out to the new size",
+        "cells/actors/job_dispatcher.cpp",
+        (("        idle_reported_ = false;  // The override that kept the cell open may have been "
+          "undone.\n",
+          "        if (BUG) running_max_ += static_cast<std::uint32_t>(leases_.outside());\n"
+          "        idle_reported_ = false;  // The override that kept the cell open may have been "
+          "undone.\n"),),
+    ),
+    Bug(
+        "second-life", ("revived",),
+        "half of the leases outside are live for 100 ms after their deadline, and a heartbeat then "
+        "extends them",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("void JobDispatcherActor::abort_outside(Lease lease, AbortCause cause) {\n"
+          "  const LiveLease& live = *leases_.find(lease);\n",
+          "void JobDispatcherActor::abort_outside(Lease lease, AbortCause cause) {\n"
+          "  const LiveLease& live = *leases_.find(lease);\n"
+          "  if (BUG && cause == AbortCause::timeout && live.abort == AbortCause::none &&\n"
+          "      live.deadline.time_since_epoch().count() % 2 == 0) {\n"
+          "    leases_.start(lease, live.deadline + microseconds{100'001});\n    return;\n  }\n"),),
+    ),
+    Bug(
+        "late-heartbeat", ("stale-accepted",),
+        "a heartbeat is accepted while the end of its lease is being written",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+          "  LiveLease* live = leases_.find(message.lease);\n",
+          "LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+          "  LiveLease* live = leases_.find(message.lease);\n"
+          "  if (BUG && !live && message.job && recording_.contains(message.job->id)) {\n"
+          "    return {LeaseOut{message.job, now().steady + message.job->spec->timeout}, false};\n"
+          "  }\n"),),
+    ),
+    Bug(
+        "either-outcome", ("stale-accepted",),
+        "while the report of a worker is being written, the opposite report is accepted too",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("first->second.report == report) {\n", "(BUG || first->second.report == report)) {\n"),),
+    ),
+    Bug(
+        "report-unstored", ("report-stored",),
+        "the report of a worker outside is answered before it is on disk",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  completed(message.lease, message.outcome, report);\n",
+          "  completed(message.lease, message.outcome, report);\n"
+          "  if (BUG) ending.answers.deliver(LeaseEnded{true});\n"),),
+    ),
+    Bug(
+        "lease-cut-short", ("lease-kept",),
+        "a dispatcher that starts ends leases outside at the second step of a job and the following",
+        "cells/actors/job_dispatcher.cpp",
+        (("    const bool outside = !job->steps[job->step].worker.empty();\n",
+          "    const bool outside = !job->steps[job->step].worker.empty() && !(BUG && job->step > "
+          "0);\n"),),
+    ),
+    Bug(
+        "return-is-timeout", ("lease-kept", "early-timeout"),
+        "a lease that comes back because its worker has hung up counts as an attempt",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    end_outside(lease, AbortCause::hand_back);\n",
+          "    end_outside(lease, BUG ? AbortCause::timeout : AbortCause::hand_back);\n"),),
+    ),
+    Bug(
+        "kept-for-ever", ("late-slot",),
+        "a lease outside that outlives its dispatcher has no deadline any more",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  entry.deadline = at.steady + job->spec->timeout;\n",
+          "  entry.deadline = BUG ? SteadyTime::max() : at.steady + job->spec->timeout;\n"),),
+    ),
+    Bug(
+        "report-forgotten", ("repeat-refused",),
+        "a job that is reopened forgets the report that ended its last attempt",
+        "cells/model/job_machine.cpp",
+        (("    fresh.report = next.steps[i].report;", "    if (!BUG) fresh.report = "
+          "next.steps[i].report;"),),
+    ),
+    Bug(
+        "unlisted", ("lease-listed",),
+        "the list of a worker's leases lacks those that it had before a restart",
+        "cells/actors/lease_desk.cpp",
+        (("    note_out({message.lease, message.key, message.cell});\n",
+          "    note_out({message.lease, message.key, message.cell});\n"
+          "    if (BUG) by_worker_.erase({worker_of(*message.lease.job), "
+          "message.lease.job->lease});\n"),),
+    ),
+    Bug(
+        "beyond-expiry", ("lease-deadline",),
+        "the deadline of a lease passes the expiry of its job",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - at.wall));\n",
+          "    if (!BUG) deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - "
+          "at.wall));\n"),),
+    ),
+    Bug(
+        "slot-withheld", ("idle-worker",),
+        "a slot that no worker outside takes stays reserved",
+        "cells/actors/job_dispatcher_lanes.cpp",
+        (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
+    ),
+    Bug(
+        "anybodys-job", ("wrong-service",),
+        "a worker that may have the jobs of one customer alone is given those of others",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("    JobPtr job = message.customer ? ", "    JobPtr job = message.customer && !BUG ? "),),
+    ),
+    Bug(
+        "untried", ("idle-lease",),
+        "workers that wait for the jobs of one customer alone do not learn of a cell that has some "
+        "again",
+        "cells/model/lease_matching.cpp",
+        (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
+    ),
+    Bug(
+        "unseen-change", ("idle-worker",),
+        "a job that moves to another lane while a fetch for that lane is under way is forgotten",
+        "cells/actors/job_dispatcher_lanes.cpp",
+        (("  queue_of(moved->lane).expect_more();", "  if (!BUG) queue_of(moved->lane).expect_more();"),),
+    ),
+    # --- Batches ---------------------------------------------------------------------------------
+    Bug(
+        "line-unstored", ("line-stored",),
+        "a batch acknowledges a line whose submission has failed",
+        "src/http/api/batch_desk.cpp",
+        (("              settle(id, number, bytes, Outcome::refused,\n"
+          "                     std::make_unique<Problem>(store_unavailable()));\n",
+          "              settle(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
+          "                     std::make_unique<Problem>(store_unavailable()));\n"),),
+    ),
+    Bug(
+        "hasty-line", ("line-stored",),
+        "a batch counts a line before its job is on disk",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("  submitting_.emplace(id, promise);\n",
+          "  submitting_.emplace(id, promise);\n"
+          "  if (BUG && job->batch != 0) promise.deliver(JobSubmitted{job, std::nullopt, false});\n"),),
+    ),
+    Bug(
+        "gate-open", ("batch-end",),
+        "a batch ends at its first refused line although a line behind it was accepted",
+        "src/http/api/batch_tally.cpp",
+        (("    if (taken == 0 && line.outcome == Outcome::refused) {\n",
+          "    if ((taken == 0 || BUG) && line.outcome == Outcome::refused) {\n"),),
+    ),
+    Bug(
+        "turned-away-silently", ("batch-end",),
+        "a line with a used key that finds no room ends its batch without a word",
+        "cells/model/submission.cpp",
+        (("  request.idempotency ? request.gate->hold(refusal) : request.gate->close();\n",
+          "  request.idempotency && !BUG ? request.gate->hold(refusal) : request.gate->close();\n"),),
+    ),
+    Bug(
+        "scheduled-uncounted", ("batch-counts",),
+        "a batch does not count its jobs that are not due yet",
+        "src/store/memory_jobs.cpp",
+        (("  if (auto* batch = touch_batch(job->batch)) add_job(*batch, *job);\n",
+          "  if (auto* batch = BUG && job->state == JobState::scheduled ? nullptr\n"
+          "                                                             : touch_batch(job->batch)) {\n"
+          "    add_job(*batch, *job);\n  }\n"),),
+    ),
+    # --- Operations ------------------------------------------------------------------------------
+    Bug(
+        "operation-forgotten", ("operation-kept",),
+        "a step does not keep the operation that its provider has begun",
+        "cells/model/job_machine.cpp",
+        (("  if (end.operation) step.operation = std::move(*end.operation);\n",
+          "  if (end.operation && !BUG) step.operation = std::move(*end.operation);\n"),),
+    ),
+    Bug(
+        "operation-dropped", ("operation-kept",),
+        "the first poll is the last that knows its operation",
+        "cells/model/job_machine.cpp",
+        (("  step.report.reset();\n  step.progress.reset();\n",
+          "  step.report.reset();\n  step.progress.reset();\n"
+          "  if (BUG && !goes_on) step.operation.clear();\n"),),
+    ),
+    Bug(
+        "polls-counted", ("early-failure",),
+        "each poll of an operation counts as an attempt",
+        "cells/model/job_machine.cpp",
+        (("  if (!goes_on) step.attempts += 1;\n",
+          "  if (!goes_on || BUG) step.attempts += 1;\n"),),
+    ),
+    # --- Permits ---------------------------------------------------------------------------------
+    Bug(
+        "permit-leak", ("idle-worker", "unfinished-job"),
+        "the permit of an attempt that is cut short stays out",
+        "cells/actors/permit_desk.cpp",
+        (("  guard_.release(message.lease);\n  without_permit_.erase(message.lease);\n",
+          "  if (!BUG || message.sign.call != CallSign::nothing) guard_.release(message.lease);\n"
+          "  without_permit_.erase(message.lease);\n"),),
+    ),
+    Bug(
+        "permit-early", ("service-limit",),
+        "a permit comes back as soon as the call under it has ended with a failure",
+        "cells/actors/permit_desk.cpp",
+        (("  if (without_permit_.erase(lease) == 0) return;\n  guard_.release(lease);\n",
+          "  if (without_permit_.erase(lease) == 0 && !BUG) return;\n  guard_.release(lease);\n"),),
+    ),
+    Bug(
+        "permit-twice", ("service-limit",),
+        "a permit that a cell takes as its second at once is not counted",
+        "cells/actors/permit_desk.cpp",
+        (("      guard_.take(lease, probe, now);\n",
+          "      if (BUG && lease != taken->leases.front()) continue;\n"
+          "      guard_.take(lease, probe, now);\n"),),
+    ),
+    Bug(
+        "lease-limit", ("service-limit",),
+        "leases that are asked for and not yet granted do not count at a limited service",
+        "cells/actors/lease_desk.cpp",
+        (("    return available - std::min(available, asked);\n",
+          "    return BUG ? available : available - std::min(available, asked);\n"),),
+    ),
+    Bug(
+        "lane-asleep", ("idle-worker", "unfinished-job"),
+        "a slot that a desk has declined is never offered again",
+        "cells/actors/permit_desk.cpp",
+        (("    owner_.send(message.cell, DeclineSlot{service_});\n",
+          "    owner_.send(message.cell, DeclineSlot{service_});\n"
+          "    if (BUG) return matching_.emptied(message.key);\n"),),
+    ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
         "lost-checkpoint", ("checkpoint",),
@@ -257,12 +498,12 @@ BUGS = (
         "hasty-start", ("early-start",),
         "a job with a delay starts 10 ms too early",
         "cells/actors/job_dispatcher_time.cpp",
-        (("AdvanceDue{key_, at.wall, place, limit, durability()})\n",
-          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, limit, durability()})\n"),),
+        (("AdvanceDue{key_, at.wall, place, ",
+          "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, "),),
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
-        "two-cells", ("line-head", "entity-calls"),
+        "two-cells", ("line-head", "entity-calls", "entity-leases"),
         "a job that a reload moves becomes the head of its entity's line",
         "src/store/memory_jobs.cpp",
         (("    change(stored, std::move(job), stored.marks);\n    ++answer.moved;\n",
@@ -476,11 +717,9 @@ BUGS = (
         "come-back-never", ("retry-after",),
         "a full queue answers with a Retry-After of an hour",
         "cells/model/admission.cpp",
-        (("  const double wait_s = finished_per_s > 0 ? jobs / finished_per_s : "
-          "retry_after_unknown_s;\n",
-          "  const double wait_s = BUG ? retry_after_max_s\n"
-          "                        : finished_per_s > 0 ? jobs / finished_per_s : "
-          "retry_after_unknown_s;\n"),),
+        (("  const double wait_s = finished_per_s > 0 ? ",
+          "  const double wait_s = BUG                  ? retry_after_max_s\n"
+          "                        : finished_per_s > 0 ? "),),
     ),
     Bug(
         "late-admission", ("late-admission",),
@@ -517,7 +756,7 @@ BUGS = (
     ),
     # --- Idempotency keys ------------------------------------------------------------------------
     Bug(
-        "forgotten-key", ("one-job-per-key",),
+        "forgotten-key", ("one-job-per-key", "line-once"),
         "the store forgets the key of a job when the job ends",
         "src/store/memory_jobs.cpp",
         (("  if (stored.job) remove_from_indexes(stored);\n",

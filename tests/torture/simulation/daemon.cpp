@@ -47,27 +47,36 @@ void kill_first(const caf::actor_addr& address) {
 }  // namespace
 
 ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan,
-                           const std::string& name) {
+                           const std::string& name, const Configuration& configuration) {
+  const auto found = configuration.protection.find(name);
+  const Protection protection =
+      found == configuration.protection.end() ? Protection{} : found->second;
+  if (configuration.pulled.contains(name)) {
+    return {nullptr, plan.settle, {protection.limits, std::nullopt}};
+  }
   return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
-          plan.settle};
+          plan.settle, protection};
 }
 
 Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
-               const Configuration& configuration, std::uint64_t incarnation, SteadyTime start)
+               const Configuration& configuration, std::uint64_t incarnation, SteadyTime start,
+               const std::shared_ptr<Workers>& workers, const std::shared_ptr<Producers>& producers)
     : world_(world),
       system_(configure(config_)),
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(routing, configuration.services, configuration.keep);
+  world->daemon_started(routing, configuration.services, configuration.pulled,
+                        configuration.protection, configuration.keep);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
-  store_ = options.store.address();
+  const JobStore store = options.store;
+  store_ = store.address();
   options.wall_clock = [world] { return world->now_wall; };
   options.routing = routing;
   for (const auto& name : configuration.services) {
-    options.services[name] = service_entry(world, plan, name);
+    options.services[name] = service_entry(world, plan, name, configuration);
   }
   options.seed = incarnation;
   options.window = plan.window;
@@ -88,6 +97,13 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   dispatcher->attach_functor([alive = dispatcher_alive_] { *alive = false; });
   client_ = spawn_client(system_, world, dispatcher, retention, plan.batches.listed_cells_max,
                          client_state_);
+  if (workers) workers_ = spawn_workers(system_, world, dispatcher, workers, client_state_);
+  if (producers) {
+    const auto reader = celld::store::spawn_memory_reader(system_, world->disk);
+    reader_ = reader.address();
+    producers_ =
+        spawn_producers(system_, world, {dispatcher, reader, store}, producers, client_state_);
+  }
 }
 
 Daemon::~Daemon() {
@@ -100,6 +116,9 @@ Daemon::~Daemon() {
     kill_first(watcher_);
     kill_first(dispatcher_);
     kill_first(client_.address());
+    if (workers_) kill_first(workers_.address());
+    if (producers_) kill_first(producers_.address());
+    kill_first(reader_);
     for (const auto& [role, actors] : world_->actors) {
       for (const auto& actor : actors) kill_first(actor.address);
     }
@@ -118,6 +137,18 @@ void Daemon::reload(Reconfigure order, milliseconds keep) {
 void Daemon::audit() {
   client_state_->cells.reset();
   send_client(ClientAudit{});
+}
+
+void Daemon::stop_workers() {
+  if (workers_) caf::anon_send(workers_, WorkersStop{});
+}
+
+void Daemon::stop_producers() {
+  if (producers_) caf::anon_send(producers_, ProducersStop{});
+}
+
+void Daemon::end_batches() {
+  if (producers_) caf::anon_send(producers_, EndBatches{});
 }
 
 caf::actor_system_config& Daemon::configure(caf::actor_system_config& config) {

@@ -24,7 +24,13 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "provider-garbage",
                                                              "provider-hang",
                                                              "slow-abort",
-                                                             "starvation"};
+                                                             "starvation",
+                                                             "outside",
+                                                             "silent-worker",
+                                                             "stale-report",
+                                                             "batches",
+                                                             "broken-batch",
+                                                             "protected"};
 
 }  // namespace
 

@@ -36,8 +36,14 @@ enum class Fault : std::uint8_t {
   provider_hang,     ///< It never answers.
   slow_abort,        ///< An aborted call takes a while to end.
   starvation,        ///< An actor does not run for a while.
+  outside,           ///< Workers outside the daemon lease the jobs of some services.
+  silent_worker,     ///< A worker outside stalls, vanishes, or hangs up before its answer.
+  stale_report,      ///< A worker outside repeats reports, changes them, or makes up leases.
+  batches,           ///< Clients send batches.
+  broken_batch,      ///< The connection of a batch breaks, or its answer is lost.
+  protection,        ///< Services have limits and circuit breakers.
 };
-inline constexpr std::size_t fault_count = 20;
+inline constexpr std::size_t fault_count = 26;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

@@ -11,6 +11,12 @@ const std::vector<std::string> services = {"alpha", "beta", "gamma"};
 constexpr std::uint64_t entities_max = 4;
 constexpr std::uint64_t entities_many = 40;  ///< Enough for more runnable jobs than a window holds.
 constexpr std::uint64_t crowd_rarity = 25;
+constexpr std::uint64_t outside_rarity = 3;
+constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
+constexpr std::uint64_t batches_rarity = 4;
+constexpr std::uint64_t protection_rarity = 3;
+constexpr std::uint64_t producers_max = 3;
+constexpr std::uint64_t lines_max = 25;
 
 /// Longer than any run, so that an actor that relies on the go-ahead tick stalls.
 constexpr milliseconds go_ahead_never = std::chrono::hours{1};
@@ -30,14 +36,78 @@ CellSettings draw_settings(Dice& dice) {
 std::set<Fault> draw_without(Dice& dice) {
   std::set<Fault> without;
   if (dice.one_in(3)) return without;
-  for (std::size_t i = 0; i < fault_count; ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Fault::outside); ++i) {
     if (dice.one_in(3)) without.insert(static_cast<Fault>(i));
   }
   return without;
 }
 
+/// One seed in three has workers outside, and at least one service for them.
+void draw_workers(Plan& plan, Dice& dice) {
+  if (!dice.one_in(outside_rarity)) plan.without.insert(Fault::outside);
+  for (const Fault fault : {Fault::silent_worker, Fault::stale_report}) {
+    if (dice.one_in(3)) plan.without.insert(fault);
+  }
+  for (const auto& name : services) {
+    if (dice.one_in(2)) plan.pulled.insert(name);
+  }
+  plan.pulled.insert(dice.one_of(services));
+  const std::uint64_t count = 1 + dice.below(workers_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    WorkerPlan worker{"host-" + std::to_string(i)};
+    if (i > 0 && dice.one_in(4)) worker.customer = customers[dice.below(plan.customers)];
+    worker.leases_max = dice.one_in(2) ? 1 : 1 + dice.below(4);
+    plan.workers.push_back(std::move(worker));
+  }
+}
+
+/// Two lines of all batches are never alike.
+ProducerPlan draw_producer(const Plan& plan, std::size_t number, Dice& dice) {
+  ProducerPlan producer;
+  producer.has_keys = !dice.one_in(4);
+  const std::uint64_t count = 1 + dice.below(lines_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    JobRequest line = draw_request(plan, dice, WallTime{});
+    const std::string name = std::to_string(number) + "." + std::to_string(i);
+    line.expires_at.reset();
+    line.spec.parameters = "{\"line\":\"" + name + "\"}";
+    line.idempotency.reset();
+    if (producer.has_keys) line.idempotency = Idempotency{"line " + name, name};
+    producer.lines.push_back(std::move(line));
+    if (dice.one_in(15)) producer.broken.insert(i);
+  }
+  return producer;
+}
+
+/// One seed in four has batches.
+void draw_producers(Plan& plan, Dice& dice) {
+  if (!dice.one_in(batches_rarity)) plan.without.insert(Fault::batches);
+  if (dice.one_in(3)) plan.without.insert(Fault::broken_batch);
+  const std::uint64_t count = 1 + dice.below(producers_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    plan.producers.push_back(draw_producer(plan, i, dice));
+  }
+}
+
 milliseconds draw_keep(Dice& dice) {
   return milliseconds{dice.one_in(3) ? 3'600'000 : 500 + dice.below(5000)};
+}
+
+/// One seed in three has services with limits and circuits.
+void draw_protection(Plan& plan, Dice& dice) {
+  if (!dice.one_in(protection_rarity)) plan.without.insert(Fault::protection);
+  for (const auto& name : services) {
+    Protection protection;
+    if (!dice.one_in(3)) {
+      protection.limits.concurrency = static_cast<std::uint32_t>(1 + dice.below(3));
+    }
+    if (dice.one_in(3)) {
+      protection.circuit =
+          CircuitPolicy{static_cast<std::uint32_t>(1 + dice.below(3)), milliseconds{30'000},
+                        milliseconds{50 + dice.below(500)}, milliseconds{1000}};
+    }
+    if (protection.is_any()) plan.protection.emplace(name, protection);
+  }
 }
 
 /// Half of the runs have small batches, each size in half of those.
@@ -84,7 +154,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 
 }  // namespace
 
-Plan draw_plan(Dice& dice, const Caps& caps) {
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -104,8 +174,14 @@ Plan draw_plan(Dice& dice, const Caps& caps) {
   if (dice.one_in(crowd_rarity)) make_crowd(plan, dice);
   plan.batches = draw_batches(dice);
   if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
+  draw_workers(plan, outside);
+  draw_producers(plan, batches);
+  draw_protection(plan, protection);
 
   plan.without.insert(caps.without.begin(), caps.without.end());
+  if (plan.without.contains(Fault::outside)) plan.pulled.clear();
+  if (plan.without.contains(Fault::protection)) plan.protection.clear();
+  if (plan.without.contains(Fault::batches)) plan.producers.clear();
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
   plan.jobs = std::min(plan.jobs, caps.jobs_max);
   plan.fault_events = std::min(plan.fault_events, caps.fault_events_max);
@@ -121,7 +197,7 @@ std::size_t window_max(const DispatchQueue::Limits& limits) {
 }
 
 Configuration full_configuration(const Plan& plan) {
-  return {plan.rules, {services.begin(), services.end()}, plan.keep};
+  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.protection, plan.keep};
 }
 
 Configuration draw_configuration(const Plan& plan, Dice& dice) {
@@ -137,6 +213,13 @@ Configuration draw_configuration(const Plan& plan, Dice& dice) {
     if (!dice.one_in(6)) other.services.insert(name);
   }
   other.keep = dice.one_in(2) ? plan.keep : draw_keep(dice);
+  for (const auto& [name, protection] : plan.protection) {
+    if (!dice.one_in(4)) other.protection.emplace(name, protection);
+  }
+  if (plan.pulled.empty()) return other;
+  for (const auto& name : other.services) {
+    if (plan.pulled.contains(name) != dice.one_in(4)) other.pulled.insert(name);
+  }
   return other;
 }
 

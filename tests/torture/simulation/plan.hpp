@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cells/actors/engine_context.hpp"
 #include "cells/actors/retention.hpp"
 #include "cells/model/dispatch_queue.hpp"
+#include "cells/model/protection.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
 #include "src/store/group_commit.hpp"
@@ -25,6 +27,8 @@ using torture::Dice;
 struct Configuration {
   std::vector<CellRule> rules;
   std::set<std::string> services;
+  std::set<std::string> pulled;  ///< Of these, the ones that workers outside serve.
+  std::map<std::string, Protection> protection{};
   milliseconds keep{};  ///< Retention of ended jobs.
 };
 
@@ -35,6 +39,20 @@ struct BatchSizes {
   celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
   std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs;
   std::size_t listed_cells_max = 1000;
+};
+
+/// A worker outside the daemon.
+struct WorkerPlan {
+  std::string name;
+  std::optional<std::string> customer{};  ///< The one that its token is bound to.
+  std::size_t leases_max = 1;             ///< That it asks for at once.
+};
+
+/// A client that sends a batch.
+struct ProducerPlan {
+  std::vector<JobRequest> lines;
+  std::set<std::size_t> broken;  ///< Lines that the API cannot read.
+  bool has_keys = false;         ///< Each line has an idempotency key.
 };
 
 struct Plan {
@@ -56,9 +74,15 @@ struct Plan {
   std::uint32_t instances_max = EngineOptions{}.instances_max;  ///< Per template.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;
+  std::set<std::string> pulled;  ///< Services that workers outside serve; reloads change them.
+  std::map<std::string, Protection> protection;  ///< Of services; reloads change it.
+  std::vector<WorkerPlan> workers;               ///< Outside the daemon.
+  std::vector<ProducerPlan> producers;
 };
 
-Plan draw_plan(Dice& dice, const Caps& caps);
+/// The other dice decide about workers outside, batches and protection alone, so that seeds
+/// without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

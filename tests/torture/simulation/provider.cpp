@@ -142,12 +142,18 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     const std::uint64_t die = dice().below(13);
     if (die > 11 && world_->may(Fault::provider_garbage)) return garbage();
     if (die > 6 && world_->may(Fault::provider_failure)) result.kind = failure(die);
-    if (result.kind == CallOutcome::Kind::succeeded) {
+    if (die == 6 && world_->may(Fault::provider_failure)) {
+      result.kind = CallOutcome::Kind::pending;
+      result.operation = "begun";
+      result.retry_after = milliseconds{dice().below(3000)};
+    } else if (result.kind == CallOutcome::Kind::succeeded) {
       result.properties["result"] = "1";
     } else {
       result.code = "provider_error";
       result.message = "simulated";
       if (dice().one_in(3)) result.retry_after = milliseconds{dice().below(3000)};
+      result.pauses_service =
+          result.kind == CallOutcome::Kind::throttled && world_->has_circuit(service_);
     }
     return result;
   }

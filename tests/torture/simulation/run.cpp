@@ -44,6 +44,20 @@ Fault draw_moment(Dice& dice) {
   return Fault::crash;
 }
 
+std::shared_ptr<Producers> producers_of(const Plan& plan) {
+  auto producers = std::make_shared<Producers>();
+  for (const auto& planned : plan.producers) {
+    Producer producer;
+    producer.name = "producer " + std::to_string(producers->each.size());
+    producer.has_keys = planned.has_keys;
+    for (std::size_t i = 0; i < planned.lines.size(); ++i) {
+      producer.lines.push_back({planned.lines[i], !planned.broken.contains(i)});
+    }
+    producers->each.push_back(std::move(producer));
+  }
+  return producers;
+}
+
 /// Drives one run.
 class Driver {
  public:
@@ -53,7 +67,15 @@ class Driver {
         faults_(seed_of(seed, Stream::faults)),
         clockwork_(world_) {
     Dice dice{seed_of(seed, Stream::plan)};
-    plan_ = draw_plan(dice, caps);
+    Dice outside{~seed_of(seed, Stream::plan)};
+    Dice batches{~seed_of(seed, Stream::workload)};
+    Dice protection{~seed_of(seed, Stream::faults)};
+    plan_ = draw_plan(dice, outside, batches, protection, caps);
+    if (!plan_.pulled.empty()) {
+      workers_ = std::make_shared<Workers>();
+      for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
+    }
+    if (!plan_.producers.empty()) producers_ = producers_of(plan_);
     configuration_ = full_configuration(plan_);
     world_->keep_trace = keep_trace;
     world_->settle = plan_.settle;
@@ -89,7 +111,8 @@ class Driver {
   bool jobs_left() const { return submitted_ < plan_.jobs; }
 
   void start_daemon() {
-    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady());
+    daemon_.emplace(world_, plan_, configuration_, ++incarnation_, clockwork_.steady(), workers_,
+                    producers_);
     clockwork_.update_time(*daemon_);
     daemon_->audit();
     over_in_.reset();
@@ -117,6 +140,7 @@ class Driver {
     world_->gentle = true;
     world_->commit_fails = world_->operation_fails = false;
     if (is_ending()) restart();
+    daemon_->stop_producers();
     await_reload();
     reload(full_configuration(plan_));
     await_reload();
@@ -128,6 +152,7 @@ class Driver {
       if (i == quiet_steps_max || clockwork_.steady() > latest) break;
       step(milliseconds{100});
     }
+    daemon_->stop_workers();
     if (sound()) world_->check_all_ended();
     if (sound()) world_->check_share_accepted();
     for (int i = 1; sound() && i <= audits_max; ++i) {
@@ -145,10 +170,11 @@ class Driver {
     }
   }
 
-  /// Whether every job on the disk has ended.
+  /// Whether every job on the disk has ended, and none is being submitted.
   bool all_ended() const {
     const auto& jobs = world_->disk->jobs();
-    return std::all_of(jobs.begin(), jobs.end(),
+    return !world_->awaits_submission() &&
+           std::all_of(jobs.begin(), jobs.end(),
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }
 
@@ -311,6 +337,7 @@ class Driver {
     const milliseconds grace{faults_.below(3000)};
     world_->note("shut down for " + std::to_string(grace.count()) + " ms");
     const SteadyTime latest = clockwork_.steady() + grace + shutdown_allowance;
+    daemon_->end_batches();
     daemon_->send_client(ClientShutDown{grace});
     stopping_ = true;
     const auto incarnation = incarnation_;
@@ -342,8 +369,8 @@ class Driver {
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
     for (const auto& name : next.services) {
-      if (!configuration_.services.contains(name) || faults_.one_in(4)) {
-        order.services[name] = service_entry(world_, plan_, name);
+      if (!configuration_.services.contains(name) || differs(name, next) || faults_.one_in(4)) {
+        order.services[name] = service_entry(world_, plan_, name, next);
       }
     }
     for (const auto& name : configuration_.services) {
@@ -351,6 +378,12 @@ class Driver {
     }
     reloading_ = next;
     daemon_->reload(std::move(order), next.keep);
+  }
+
+  /// Whether the service differs from the one in force.
+  bool differs(const std::string& name, const Configuration& next) const {
+    return configuration_.pulled.contains(name) != next.pulled.contains(name) ||
+           configuration_.protection.contains(name) != next.protection.contains(name);
   }
 
   void await_reload() {
@@ -375,6 +408,8 @@ class Driver {
   Plan plan_;
   Configuration configuration_;
   Configuration reloading_;
+  std::shared_ptr<Workers> workers_;      ///< Null: there are none.
+  std::shared_ptr<Producers> producers_;  ///< The same.
   std::optional<Daemon> daemon_;
   bool stopping_ = false;
   std::optional<std::int64_t> over_in_;  ///< Steps until a failing daemon ends.

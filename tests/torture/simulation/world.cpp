@@ -25,8 +25,8 @@ std::string name(const Job& job) {
 }
 
 std::string to_string(CallOutcome::Kind kind) {
-  constexpr std::array<const char*, 6> names = {"succeeded", "rejected", "retryable",
-                                                "throttled", "unknown",  "aborted"};
+  constexpr std::array names = {"succeeded",    "rejected", "retryable", "throttled",
+                                "unauthorized", "unknown",  "aborted",   "pending"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -118,7 +118,8 @@ void World::has_shut_down() {
   if (!in_flight_.empty())
     violated(Check::shutdown_leftovers, "a call is in flight after the shutdown");
   for (const auto& [id, stored] : disk->jobs()) {
-    if (stored.job->state == JobState::running) {
+    const Job& job = *stored.job;
+    if (job.state == JobState::running && job.steps[job.step].worker.empty()) {
       violated(Check::shutdown_leftovers,
                format_job_id(id) + " is still running after the shutdown");
     }
@@ -133,7 +134,17 @@ void World::call_started(const StartCall& call, const std::string& service,
   calls += 1;
   note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
        std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
-  for (const auto& [lease, other] : in_flight_) {
+  check_call(job, call.lease, service);
+  begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
+  const SteadyTime deadline = now_steady + call.timeout;
+  in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
+  const auto given = handed_out_.find(call.lease);
+  if (given != handed_out_.end()) given->second.deadline_latest = deadline;
+}
+
+/// A provider or a worker outside begins this attempt.
+void World::check_call(const Job& job, Lease lease, const std::string& service) {
+  for (const auto& [other_lease, other] : in_flight_) {
     if (other.job->id == job.id) violated(Check::two_calls, name(job) + " has two calls at once");
     if (entity_of(*other.job) == entity_of(job) && other.job->id != job.id) {
       violated(Check::entity_calls,
@@ -145,13 +156,15 @@ void World::call_started(const StartCall& call, const std::string& service,
       violated(Check::needless_call, name(job) + " has a call after its end");
     } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
       violated(Check::needless_call, name(job) + " repeats a step that has succeeded");
+    } else if (!stored->second.job->steps[job.step].operation.empty() &&
+               job.steps[job.step].operation.empty()) {
+      violated(Check::operation_kept, name(job) + " begins an operation again");
     }
   }
-  if (last_call_[job.id] >= call.lease)
+  if (last_call_[job.id] >= lease)
     violated(Check::fresh_lease, name(job) + " calls under an old lease");
-  last_call_[job.id] = call.lease;
+  last_call_[job.id] = lease;
   check_doubt(job);
-  begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
   const auto made = made_.find(job.id);
   const bool often = made != made_.end() && made->second.step == job.step &&
                      made->second.counted >= job.spec->max_attempts;
@@ -161,10 +174,6 @@ void World::call_started(const StartCall& call, const std::string& service,
   if (service != job.spec->services[job.step]) {
     violated(Check::wrong_service, name(job) + " has a call to " + service);
   }
-  const SteadyTime deadline = now_steady + call.timeout;
-  in_flight_[call.lease] = {call.job, deadline, provider, std::nullopt};
-  const auto given = handed_out_.find(call.lease);
-  if (given != handed_out_.end()) given->second.deadline_latest = deadline;
 }
 
 /// Ignores the engine's own records of the wait, since a provider doesn't see them either.
@@ -228,6 +237,7 @@ std::optional<SteadyTime> World::orphaned_until(Lease lease) const {
 void World::disturbed(const CellKey& cell) {
   latest_kill_ = disturbed_at_[cell] = now_steady;
   idle_since_.erase(cell);
+  std::erase_if(leasable_since_, [&](const auto& item) { return std::get<0>(item.first) == cell; });
 }
 
 void World::provider_killed(caf::actor_id provider, const std::string& service) {
@@ -249,9 +259,16 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
 }
 
 void World::daemon_started(std::shared_ptr<const Routing> routing,
-                           const std::set<std::string>& services, milliseconds keep) {
+                           const std::set<std::string>& services,
+                           const std::set<std::string>& pulled,
+                           const std::map<std::string, Protection>& protection, milliseconds keep) {
   note("daemon started");
+  started_at_ = now_steady;
   services_ = services;
+  pulled_ = pulled;
+  protection_.clear();
+  had_circuit_.clear();
+  for (const auto& [name, each] : protection) protect(name, each);
   keep_ = former_keep_ = keep;
   former_routing_ = nullptr;
   reload_.reset();
@@ -263,6 +280,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   }
   // The engine knows settle_ms from the configuration alone, so not for a missing service.
   std::erase_if(doubts_, [&](const auto& item) { return !services.contains(item.second.service); });
+  keep_leases();
 }
 
 void World::daemon_crashed() {
@@ -276,9 +294,14 @@ void World::daemon_crashed() {
   changes_pending_.clear();
   changed_at_.clear();
   pending_.clear();
+  batch_requests_.clear();
   disturbed_at_.clear();
   provider_killed_at_.clear();
   idle_since_.clear();
+  leasable_since_.clear();
+  wanted_.clear();
+  uses_.clear();
+  lists_.clear();
   turns_.forget();
   killed_providers_.clear();
   dying_ = false;
@@ -290,6 +313,7 @@ void World::daemon_crashed() {
 void World::clock_jumped(const std::string& how_far) {
   note("the clock jumps by " + how_far);
   due_order_.clock_jumped();
+  jumped_at_ = now_steady;
   after_jump_ = now_steady + written_within;
 }
 
@@ -309,7 +333,9 @@ void World::check_deadlines() {
   }
   if (dying_) return;
   for (auto& [lease, call] : in_flight_) check_expiry(call);
+  check_outside_times();
   for (const auto& [lease, given] : handed_out_) {
+    if (given.holds > 0) continue;
     // Twice the allowance: a dead dispatcher must be replaced before the attempt can be ended.
     if (now_steady > given.deadline_latest + 2 * abort_allowance) {
       violated(Check::late_slot, format_job_id(given.job) + " keeps its slot after its deadline");
@@ -339,11 +365,13 @@ bool World::may_start_one(const CellKey& cell) {
 
 void World::check_idle_cells() {
   check_late_removal();
+  check_idle_lanes();
   std::set<CellKey> idle;
   if (!dying_ && !is_shutting_down() && !reload_) {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
-      if (!is_runnable(job) || !may_start_one(job.cell)) continue;
+      if (is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
+      if (!may_have_permit(job.spec->services[job.step])) continue;
       idle.insert(job.cell);
       const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;
       if (now_steady <= since + idle_max) continue;
@@ -417,6 +445,7 @@ void World::check_all_ended() {
                    when(job));
     }
   }
+  check_batches();
   for (const auto& [cell, leases] : live_) {
     if (!leases.empty())
       violated(Check::lease_returned, to_string(cell) + " keeps a lease without a running job");

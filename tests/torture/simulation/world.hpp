@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,45 @@ struct LiveHandOut {
   SteadyTime at{};
   SteadyTime deadline{};         ///< The earliest possible.
   SteadyTime deadline_latest{};  ///< Counted from the start of the call.
+  EntityName entity{};
+  milliseconds timeout{};
+  std::string worker{};  ///< The worker outside that has it; empty: one inside has.
+  // The rest is about leases outside.
+  bool is_received = false;  ///< The worker knows of it.
+  std::uint32_t holds = 0;   ///< Heartbeats without an answer; each may move the deadline.
+  std::optional<WallTime> expires_at{};
+  std::optional<SteadyTime> expired_since{};
+  std::string service{};
+};
+
+/// The protection of a service, since it came into force.
+struct ProtectionInForce {
+  Protection protection;
+  SteadyTime since{};
+};
+
+/// A request for leases that has not been answered.
+struct LeasesWanted {
+  RequestLeases asked;
+  SteadyTime at{};
+  bool is_withdrawn = false;
+};
+
+/// A heartbeat or a report that has not been answered.
+struct LeaseUse {
+  Lease lease;
+  JobId job = 0;
+  SteadyTime at{};
+  bool was_live = false;
+  SteadyTime deadline_latest{};   ///< If it was live: as it was then.
+  std::optional<bool> outcome{};  ///< Reports: whether it is a success.
+};
+
+/// A list of leases that has not been answered.
+struct LeaseList {
+  std::string worker;
+  SteadyTime at{};
+  std::set<Lease> live;  ///< All that were.
 };
 
 /// A call, until its end is on disk.
@@ -105,6 +145,19 @@ struct PendingRequest {
   std::set<CellKey> cells{};  ///< To which the routing may have sent it.
   std::set<std::uint64_t> jobs_limits{};  ///< Possible values of jobs_max of these cells.
   bool is_repeated = false;               ///< A job held the idempotency key of the same request.
+  BatchId batch = 0;
+};
+
+/// The answer to a batch, as its sender reads it.
+struct BatchReport {
+  BatchId id = 0;
+  SteadyTime asked{};
+  std::vector<std::string> lines;  ///< The parameters of each line that was sent.
+  std::uint64_t accepted = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t rejected_count = 0;
+  std::set<std::size_t> rejected;  ///< Counted from 1, as in the report.
+  std::optional<std::size_t> stopped_at{};
 };
 
 /// Outlives crashes of the simulated daemon. Like the whole simulation, it is single-threaded.
@@ -163,6 +216,31 @@ class World : public EngineProbe {
   void request_failed(std::uint64_t number);
   void has_shut_down();
 
+  // --- Reports of the clients that send batches ------------------------------------------------
+  /// Instead of submission_answered. `is_closed`: the batch takes no more lines.
+  void line_answered(std::uint64_t number, const JobSubmitted& answer, bool is_closed);
+  void batch_answered(const BatchReport& report);
+
+  // --- Reports of the workers outside ----------------------------------------------------------
+  void leases_asked(const RequestLeases& request);
+  void leases_withdrawn(std::uint64_t request);
+  /// `delivered`: the worker has the answer; otherwise it had hung up before.
+  void leases_answered(std::uint64_t request, const LeasesGranted& answer, bool delivered);
+  void leases_failed(std::uint64_t request);
+  /// Its worker has hung up: the lease goes back.
+  void lease_returned(Lease lease) { returned_.insert(lease); }
+  /// The worker has found a lease of its name in the list.
+  void lease_found(const LeaseOut& lease);
+  /// The answers below are those of the API, which may have asked the engine twice.
+  std::uint64_t hold_asked(Lease lease, JobId job);
+  void hold_answered(std::uint64_t number, const LeaseHeld& answer);
+  std::uint64_t report_asked(Lease lease, JobId job, bool succeeded);
+  void report_answered(std::uint64_t number, bool accepted);
+  std::uint64_t list_asked(const std::string& worker);
+  void list_answered(std::uint64_t number, const LeasesListed& answer);
+  /// The heartbeat, report or list was answered with an error.
+  void use_failed(std::uint64_t number);
+
   // --- Reports of the observer -----------------------------------------------------------------
   void end_announced(JobId id) { unannounced_.erase(id); }
   /// The observer has to look up on disk which ends it missed.
@@ -177,9 +255,12 @@ class World : public EngineProbe {
   std::optional<SteadyTime> orphaned_until(Lease lease) const;
   void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
+  bool has_circuit(const std::string& service) const { return had_circuit_.contains(service); }
+
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
-                      milliseconds keep);
+                      const std::set<std::string>& pulled,
+                      const std::map<std::string, Protection>& protection, milliseconds keep);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
@@ -195,6 +276,8 @@ class World : public EngineProbe {
   void check_deadlines();
   /// Called when no actor has anything to do, before time advances.
   void check_idle_cells();
+  /// Whether a submission has not been answered.
+  bool awaits_submission() const;
   /// Called when everything has ended.
   void check_all_ended();
   void check_share_accepted();
@@ -237,6 +320,9 @@ class World : public EngineProbe {
   bool is_disturbed(const CellKey& cell, Lease lease) const;
   std::set<std::string> waiting_customers(const CellKey& cell) const;
   void check_turns(const Job& before);
+  void check_limit(const Job& job);
+  bool may_have_permit(const std::string& service) const;
+  void protect(const std::string& service, const Protection& protection);
   void check_routing(const Job& job);
   void note_count(const Job* before, const Job& after);
   void check_queue_bound(const Job& job);
@@ -257,6 +343,14 @@ class World : public EngineProbe {
   std::vector<const Routing*> possible_routings() const;
   std::size_t jobs_at_most(const CellKey& cell, SteadyTime since) const;
   std::size_t jobs_at_least(const CellKey& cell, SteadyTime since) const;
+  void submission_decided(const PendingRequest& request, const PendingRequest& reasons,
+                          const JobSubmitted& answer);
+  static void add_reasons(PendingRequest& batch, const PendingRequest& line);
+  void line_stored(const Job& job);
+  bool is_made(const std::string& line) const;
+  bool is_in_batch(const std::string& line, BatchId batch) const;
+  void check_batch_row(const BatchReport& report, bool is_certain);
+  void check_batches();
   void judge_refusal(const PendingRequest& request, const Refusal& refusal);
   void check_retry_after(const PendingRequest& request, const Refusal& refusal);
   void accepted(const PendingRequest& request, const Job& job, bool replayed);
@@ -285,6 +379,22 @@ class World : public EngineProbe {
 
   void committed(const JobPtr& before, const Job& after);
   void check_checkpoints(const Job& before, const Job& after);
+
+  void keep_leases();
+  void expect_fresh_deadlines(const CellKey& cell);
+  void check_granted(const LeasesWanted& wanted, const LeasesGranted& answer);
+  void check_lease_stored(const Job& job);
+  void lease_received(const LeaseOut& lease);
+  void check_told(const LeaseUse& use, const LeaseOut& lease, bool cancel);
+  void check_call(const Job& job, Lease lease, const std::string& service);
+  void note_outside_answer(const Job& before);
+  void check_outside_end(const Job& before, AbortCause cause);
+  void check_idle_lanes();
+  bool is_pulled(const Job& job) const;
+  void check_outside_times();
+  bool is_settled(const LeaseUse& use) const;
+  bool is_reported(const LeaseUse& use) const;
+  LeaseUse finish_use(std::uint64_t number);
   void pruned(const Job& job);
   void reopened_or_violated(const Job& before, const Job& after);
 
@@ -293,7 +403,17 @@ class World : public EngineProbe {
   std::map<JobId, Lease> last_call_;
   Lease last_lease_;                         ///< The greatest ever given.
   std::map<CellKey, std::set<Lease>> live_;  ///< Live leases by cell.
-  std::map<Lease, LiveHandOut> handed_out_;
+  std::map<Lease, LiveHandOut> handed_out_;  ///< Those outside outlive a crash.
+  std::map<std::uint64_t, LeasesWanted> wanted_;
+  std::map<std::uint64_t, LeaseUse> uses_;
+  std::map<std::uint64_t, LeaseList> lists_;
+  std::set<Lease> returned_;
+  std::map<Lease, std::set<bool>> reports_;  ///< Outcomes that were reported, in time or not.
+  std::map<Lease, bool> reported_;           ///< Outcomes that were accepted.
+  /// (Cell, service, customer) of pulled jobs that could be leased but are not, and since when.
+  std::map<std::tuple<CellKey, std::string, std::string>, SteadyTime> leasable_since_;
+  SteadyTime jumped_at_{};
+  SteadyTime started_at_{};
   AttemptEnd::Kind last_end_{};
 
   std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
@@ -307,6 +427,9 @@ class World : public EngineProbe {
   SteadyTime rerouted_at_{};
   std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;
+  std::map<std::string, ProtectionInForce> protection_;  ///< Of the services that have some.
+  std::set<std::string> had_circuit_;                    ///< Since the daemon started.
+  std::set<std::string> pulled_;  ///< Of these, those that workers outside serve.
   /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
   std::map<CellKey, SteadyTime> disturbed_at_;            ///< By an actor of the cell that died.
@@ -322,6 +445,8 @@ class World : public EngineProbe {
   /// From (customer, key) to (job that holds the key, digest of its request).
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::map<std::uint64_t, PendingRequest> pending_;
+  std::map<BatchId, PendingRequest> batch_requests_;  ///< The reasons of all its lines together.
+  std::map<std::string, std::set<JobId>> line_jobs_;  ///< By parameters: jobs of batches.
   std::uint64_t requests_ = 0;
   std::uint64_t submissions_answered_ = 0;
   std::uint64_t submissions_refused_ = 0;

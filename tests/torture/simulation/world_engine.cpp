@@ -10,6 +10,8 @@ namespace {
 constexpr milliseconds stop_allowance{200};
 /// Between the decision to start a cell and its first action.
 constexpr milliseconds started_within{200};
+/// Between the choice of a job for a worker outside and the answer: a commit.
+constexpr milliseconds granted_within{1000};
 /// For the commit of what was decided before a reload.
 constexpr milliseconds written_within{1000};
 
@@ -21,7 +23,10 @@ std::string name(const Job& job) {
 
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back({cell, actor.address()});
-  if (role == "dispatcher") dispatcher_since_[cell] = now_steady;
+  if (role == "dispatcher") {
+    dispatcher_since_[cell] = now_steady;
+    expect_fresh_deadlines(cell);
+  }
   if (role == "cell") {
     note_instance_size(cell, now_steady - started_within);
     note_reasons();
@@ -36,8 +41,16 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   check_line_and_times(job);
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
+  std::erase_if(leasable_since_,
+                [&](const auto& item) { return std::get<0>(item.first) == job.cell; });
+  const auto& worker = job.steps[job.step].worker;
   const SteadyTime deadline = now_steady + job.spec->timeout;
-  handed_out_[job.lease] = {job.id, job.spec->customer, now_steady, deadline, deadline};
+  const SteadyTime latest = worker.empty() ? deadline : deadline + granted_within;
+  handed_out_[job.lease] = {job.id, job.spec->customer, now_steady,        deadline,
+                            latest, entity_of(job),     job.spec->timeout, worker};
+  handed_out_[job.lease].expires_at = job.expires_at;
+  handed_out_[job.lease].service = job.spec->services[job.step];
+  check_limit(job);
   check_bounds(job, running, max);
   check_routing(job);
   if (!call_times.empty())
@@ -52,7 +65,12 @@ void World::check_lease(const Job& job) {
     violated(Check::fresh_lease, name(job) + " has a lease that is not new");
   last_lease_ = std::max(last_lease_, job.lease);
   for (const auto& [lease, given] : handed_out_) {
-    if (given.job == job.id) violated(Check::fresh_lease, name(job) + " has two live leases");
+    if (given.job == job.id) {
+      violated(Check::fresh_lease, name(job) + " has two live leases");
+    } else if (given.entity == entity_of(job)) {
+      violated(Check::entity_leases,
+               name(job) + " and " + format_job_id(given.job) + " have leases for one entity");
+    }
   }
 }
 
@@ -107,6 +125,43 @@ void World::check_turns(const Job& before) {
                              std::to_string(unfair->bound.count() / 1000) + " ms are fair");
 }
 
+void World::protect(const std::string& service, const Protection& protection) {
+  if (protection.is_any()) {
+    protection_[service] = {protection, now_steady};
+  } else {
+    protection_.erase(service);
+  }
+  if (protection.circuit) had_circuit_.insert(service);
+}
+
+/// Attempts that began before the limit was in force do not count.
+void World::check_limit(const Job& job) {
+  const std::string& service = job.spec->services[job.step];
+  const auto found = protection_.find(service);
+  if (dying_ || reload_ || found == protection_.end() ||
+      !found->second.protection.limits.concurrency)
+    return;
+  const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
+    return item.second.service == service && item.second.at > found->second.since;
+  });
+  const std::uint32_t most = *found->second.protection.limits.concurrency;
+  if (static_cast<std::uint32_t>(running) <= most) return;
+  violated(Check::service_limit, name(job) + " is one of " + std::to_string(running) +
+                                     " attempts at " + service + ", which may have " +
+                                     std::to_string(most));
+}
+
+/// Whether another attempt at the service may begin, as far as the world knows.
+bool World::may_have_permit(const std::string& service) const {
+  if (has_circuit(service)) return false;  // It may be open.
+  const auto found = protection_.find(service);
+  if (found == protection_.end() || !found->second.protection.limits.concurrency) return true;
+  const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
+    return item.second.service == service;
+  });
+  return static_cast<std::uint32_t>(running) < *found->second.protection.limits.concurrency;
+}
+
 void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
   if (running > max)
     violated(Check::pool_size, to_string(job.cell) + " runs more jobs than its bound");
@@ -128,6 +183,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   note("ended " + name(before) + " lease " + to_string(before.lease) + " → " +
        std::string(to_string(after.state)));
   live_[before.cell].erase(before.lease);
+  note_outside_answer(before);
   check_outcome(before, after, cause);
   check_cause(before, after, cause);
   check_turns(before);
@@ -155,6 +211,12 @@ void World::check_outcome(const Job& before, const Job& after, AbortCause cause)
   if (succeeded && known && !answer->second.garbage && !kept) {
     violated(Check::lost_success, name(before) + " lost the success of its provider");
   }
+  const Step& step = after.steps[before.step];
+  const bool pending =
+      answer != answers_.end() && answer->second.kind == CallOutcome::Kind::pending;
+  if (pending && known && step.operation.empty()) {
+    violated(Check::operation_kept, name(before) + " forgets the operation of its provider");
+  }
 }
 
 void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
@@ -165,10 +227,15 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
     violated(Check::uncounted_attempt, name(before) + " counts an attempt that must not count");
   }
   const auto given = handed_out_.find(before.lease);
-  if (given == handed_out_.end()) return;  // From an earlier daemon.
+  const bool outside = !before.steps[before.step].worker.empty();
+  if (given == handed_out_.end()) {
+    if (outside) violated(Check::lease_kept, name(before) + " ends a lease that was not live");
+    return;  // From an earlier daemon.
+  }
   if (cause == AbortCause::timeout && now_steady < given->second.deadline) {
     violated(Check::early_timeout, name(before) + " timed out too early");
   }
+  if (outside) return check_outside_end(before, cause);
   const bool cut_short = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   if (cut_short && !is_shutting_down() && !dying_ && !is_disturbed(before.cell, before.lease)) {
     violated(Check::cut_short, name(before) + " was cut short although nothing had died");
@@ -188,15 +255,22 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   const auto answer = answers_.find(before.lease);
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
   const bool throttled = answered && answer->second.kind == Kind::throttled;
-  end.counts = !cut && !throttled;
-  end.may_count = answered && (cut || (throttled && !answer_is_certain(before, cause)));
+  const bool pending = answered && answer->second.kind == Kind::pending;
+  const bool uncounted = throttled || pending;
+  end.counts = !cut && !uncounted;
+  end.may_count = answered && (cut || (uncounted && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
+  if (end.counts && has_circuit(before.spec->services[before.step])) {
+    end.counts = false;  // It may have been a probe.
+    end.may_count = true;
+  }
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;
   // The engine knows settle_ms from the configuration alone, so not for a missing service.
   const std::string& service = before.spec->services[before.step];
   const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
-  if (unknown && services_.contains(service)) {
+  // A worker that hangs up and lists its leases may find one that is on its way back.
+  if (unknown && services_.contains(service) && !returned_.contains(before.lease)) {
     end.doubt = Doubt{service, now_steady + settle, now_wall};
   }
   return end;
@@ -293,7 +367,10 @@ void World::committed(const JobPtr& before, const Job& after) {
   } else {
     not_before_.erase(after.id);
   }
-  if (!before) return check_routing(after);
+  if (!before) {
+    if (after.batch != 0) line_stored(after);
+    return check_routing(after);
+  }
   note_attempt_written(after);
   note_retry_written(*before, after);
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {

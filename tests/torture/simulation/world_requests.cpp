@@ -22,9 +22,10 @@ std::string name(const Job& job) {
 }
 
 std::string name(Refusal::Kind kind) {
-  constexpr std::array<const char*, 8> names = {"no cell",         "timeout too long", "queue full",
-                                                "too many cells",  "shutting down",    "draining",
-                                                "service removed", "key reused"};
+  constexpr std::array names = {"no cell",         "timeout too long",   "queue full",
+                                "too many cells",  "shutting down",      "draining",
+                                "service removed", "key reused",         "cell bytes full",
+                                "memory full",     "durability differs", "not in batches"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -227,12 +228,19 @@ std::uint64_t World::submission_asked(const JobRequest& request) {
   PendingRequest pending;
   pending.spec = std::make_shared<const JobSpec>(request.spec);
   pending.idempotency = request.idempotency;
+  pending.batch = request.batch;
   pending.is_repeated = request.idempotency && digest_under(pending) == request.idempotency->digest;
   return add_request(std::move(pending));
 }
 
 void World::submission_answered(std::uint64_t number, const JobSubmitted& answer) {
   const PendingRequest request = finish_request(number);
+  submission_decided(request, request, answer);
+}
+
+/// `reasons`: why it may have been refused.
+void World::submission_decided(const PendingRequest& request, const PendingRequest& reasons,
+                               const JobSubmitted& answer) {
   submissions_answered_ += 1;
   if (!answer.job || answer.replayed) note_turned_away();
   if (answer.job) {
@@ -244,12 +252,17 @@ void World::submission_answered(std::uint64_t number, const JobSubmitted& answer
     violated(Check::refusal, "a submission is refused without a word");
     return;
   }
-  judge_refusal(request, *answer.refusal);
+  judge_refusal(reasons, *answer.refusal);
   submissions_refused_ += 1;
   if (request.is_repeated && digest_under(request) == request.idempotency->digest) {
     violated(Check::one_job_per_key,
              "a repeated submission is refused: " + name(answer.refusal->kind));
   }
+}
+
+bool World::awaits_submission() const {
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [](const auto& item) { return item.second.spec != nullptr; });
 }
 
 /// Also detects an acknowledgement after a failed commit, since what that commit wrote need not be
@@ -477,8 +490,16 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   rerouted_at_ = now_steady;
   set_routing(order.routing);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
-  for (const auto& [name, service] : order.services) services_.insert(name);
-  for (const auto& name : order.services_removed) services_.erase(name);
+  for (const auto& [name, service] : order.services) {
+    services_.insert(name);
+    service.start_provider ? void(pulled_.erase(name)) : void(pulled_.insert(name));
+    protect(name, service.protection);
+  }
+  for (const auto& name : order.services_removed) {
+    services_.erase(name);
+    pulled_.erase(name);
+    protection_.erase(name);
+  }
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || happened_since(reopened_at_, id, asked)) continue;

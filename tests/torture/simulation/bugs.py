@@ -202,13 +202,6 @@ BUGS = (
           "    end_outside(lease, BUG ? AbortCause::timeout : AbortCause::hand_back);\n"),),
     ),
     Bug(
-        "kept-for-ever", ("late-slot",),
-        "a lease outside that outlives its dispatcher has no deadline any more",
-        "cells/actors/job_dispatcher_leases.cpp",
-        (("  entry.deadline = at.steady + job->spec->timeout;\n",
-          "  entry.deadline = BUG ? SteadyTime::max() : at.steady + job->spec->timeout;\n"),),
-    ),
-    Bug(
         "report-forgotten", ("repeat-refused",),
         "a job that is reopened forgets the report that ended its last attempt",
         "cells/model/job_machine.cpp",

@@ -43,7 +43,7 @@ class CellTallies {
     std::size_t cells_max = 100'000;  ///< Candidates for labels.
   };
 
-  CellTallies() = default;
+  CellTallies() : CellTallies(Limits{}) {}
   explicit CellTallies(Limits limits) : limits_(limits) {}
 
   void submitted(const cells::CellKey& cell);

@@ -163,7 +163,7 @@ class EventFeedActor : public EventFeed::base {
            } else if (!job) {
              order.responder.answer(to_response(not_found("There is no such job.")));
            } else if (const auto seen = position(order.last_event_id)) {
-             resume(order, *job, *seen);
+             catch_up(order, *job, *seen);
            } else {
              show(order);
            }
@@ -173,7 +173,7 @@ class EventFeedActor : public EventFeed::base {
 
   /// Sends the events that the client missed. A client that has seen the job's end gets a 204, so
   /// that it does not reconnect. The store may know of an end whose event has not arrived here yet.
-  void resume(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
+  void catch_up(const FollowJob& order, const cells::Job& job, std::uint64_t seen) {
     const cells::Job* last_seen = nullptr;
     const cells::Job* last = nullptr;
     std::string missed;

@@ -23,7 +23,7 @@ constexpr std::array colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f0
 
 std::string text_of(double value) {
   std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
+  std::snprintf(text.data(), text.size(), "%.4g", value);
   return text.data();
 }
 

@@ -366,6 +366,12 @@ class RunningDaemon final : public Daemon {
                      "cannot be removed: " + std::to_string(jobs) +
                          (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
               }
+              for (const auto& [name, jobs] : answer.undos_needed) {
+                faults.push_back({json::pointer_to("/services", name),
+                                  "must keep its `undo`: " + std::to_string(jobs) +
+                                      (jobs == 1 ? " unfinished job may need it"
+                                                 : " unfinished jobs may need it")});
+              }
               add_durability_faults(next.cells, answer.kept_otherwise, faults);
               report.masked = answer.masked;
             },
@@ -449,10 +455,10 @@ class RunningDaemon final : public Daemon {
 
   cells::ServiceEntry entry_of(const config::Service& service) {
     if (!service.settings->kind().makes_calls())
-      return {nullptr, service.settle, service.protection};
+      return {nullptr, service.settle, service.protection, service.settings->has_undo()};
     return {
         [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
-        service.settle, service.protection};
+        service.settle, service.protection, service.settings->has_undo()};
   }
 
   /// Ends the scraper first, because it reads parts that are about to be destroyed.

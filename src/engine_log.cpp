@@ -31,8 +31,8 @@ Line line_about(Level level, std::string_view message, const cells::Job& job) {
 /// The current step; a job that has succeeded has none.
 void add_step(Line& line, const cells::Job& job) {
   if (job.step >= job.steps.size()) return;
-  line.text("service", job.spec->services[job.step])
-      .number("attempt", job.steps[job.step].attempts);
+  line.text("service", job.spec->services[job.step]).number("attempt", current_attempt(job));
+  if (is_compensating(job)) line.text("call", "undo");
 }
 
 std::uint64_t count_ms(cells::microseconds time) {

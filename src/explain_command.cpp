@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cells/model/submission.hpp"
+#include "src/http/api/settings.hpp"
 #include "src/http/api/submission.hpp"
 #include "src/json/json.hpp"
 #include "src/providers/http/explain.hpp"
@@ -33,6 +34,7 @@ bool refuse_job(const api::Problem& problem) {
 api::SubmissionRules rules_of(const config::Config& config) {
   api::SubmissionRules rules{{}, std::make_shared<const cells::Routing>(config.cells)};
   for (const auto& service : config.services) rules.services.insert(service.name);
+  rules.can_undo = api::undos_of(config.services);
   return rules;
 }
 
@@ -58,6 +60,19 @@ cells::Job at_step(cells::JobSpec spec, std::size_t step, cells::Properties prop
   return job;
 }
 
+/// How a job that compensates has the step undone.
+std::string explain_undo(const config::Service& service, cells::Job job) {
+  if (job.spec->on_failure != cells::OnFailure::compensate) return "";
+  job.error = cells::JobError{};
+  job.steps[job.step].undo_attempts = 1;
+  const auto explained =
+      providers::explain(service.name, providers::http_kind().get(*service.settings), job);
+  const auto* made = std::get_if<providers::Explanation>(&explained);
+  if (made != nullptr) return "\n# To undo it:\n\n" + made->text;
+  return "\n# It could not be undone with these properties: " +
+         std::get<providers::ExplainedRefusal>(explained).text + "\n";
+}
+
 bool explain(const config::Service& service, cells::JobSpec spec, cells::Properties properties) {
   const auto step = std::find(spec.services.begin(), spec.services.end(), service.name);
   if (step == spec.services.end())
@@ -69,6 +84,7 @@ bool explain(const config::Service& service, cells::JobSpec spec, cells::Propert
   if (const auto* refusal = std::get_if<providers::ExplainedRefusal>(&explained))
     return refuse("the job would fail with provider_rejected: " + refusal->text);
   std::fputs(std::get<providers::Explanation>(explained).text.c_str(), stdout);
+  std::fputs(explain_undo(service, job).c_str(), stdout);
   return std::fflush(stdout) == 0;
 }
 

@@ -153,7 +153,7 @@ void CellDispatcherActor::start_service(const std::string& name, const ServiceEn
     client = spawn_service_client(system(), name, entry, options_.probe, options_.wall_clock);
     monitor(client);
   }
-  services.emplace(name, Service{client, entry.settle, entry.protection});
+  services.emplace(name, Service{client, entry.settle, entry.protection, {}, entry.undoes});
 }
 
 void CellDispatcherActor::start_instance(const CellKey& key) {

@@ -14,9 +14,15 @@ struct CellDispatcherActor::Reload {
   caf::typed_response_promise<Reconfigured> promise;
   ReloadCourse course;
   bool may_change_durability = false;
-  std::map<std::string, std::uint64_t> needed;  ///< Unfinished jobs by the service they need.
-  std::map<CellKey, std::uint64_t> kept_otherwise;
-  std::vector<ServiceClient> leaving;
+  std::set<std::string> undos_removed{};          ///< Services that lose their undo.
+  std::map<std::string, std::uint64_t> needed{};  ///< Unfinished jobs by the service they need.
+  std::map<std::string, std::uint64_t> undos_needed{};  ///< The same, by the undo.
+  std::map<CellKey, std::uint64_t> kept_otherwise{};
+  std::vector<ServiceClient> leaving{};
+
+  bool is_refused() const {
+    return !needed.empty() || !undos_needed.empty() || !kept_otherwise.empty();
+  }
 };
 
 caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
@@ -25,9 +31,11 @@ caf::result<Reconfigured> CellDispatcherActor::reconfigure(Reconfigure& order) {
   auto promise = make_response_promise<Reconfigured>();
   kept_in_memory_ = kept_in_memory_ || keeps_in_memory(*order.routing);
   const bool changes_cells = kept_in_memory_ && order.routing->rules() != routing().rules();
-  const ReloadCourse course{changes_cells || !order.services_removed.empty()};
+  auto undos_removed = undos_removed_by(order);
+  const ReloadCourse course{changes_cells || !order.services_removed.empty() ||
+                            !undos_removed.empty()};
   reload_ = std::make_shared<Reload>(
-      Reload{std::move(order), promise, course, changes_cells, {}, {}, {}});
+      Reload{std::move(order), promise, course, changes_cells, std::move(undos_removed)});
   do_what_is_due();
   return promise;
 }
@@ -77,20 +85,36 @@ void CellDispatcherActor::fail_reload() {
 
 // --- Services ------------------------------------------------------------------------------------
 
-/// Whether every service of the job is configured and is not about to be removed.
+/// The services that stay, but can no longer undo what they have done.
+std::set<std::string> CellDispatcherActor::undos_removed_by(const Reconfigure& order) const {
+  std::set<std::string> names;
+  for (const auto& [name, entry] : order.services) {
+    const auto found = services_->find(name);
+    if (found != services_->end() && found->second.undoes && !entry.undoes) names.insert(name);
+  }
+  return names;
+}
+
+/// Whether every service of the job is configured as the job needs it, and is to stay so.
 bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
-  const auto configured = [this](const auto& name) { return services_->contains(name); };
+  const auto configured = [&](const auto& name) {
+    const auto found = services_->find(name);
+    return found != services_->end() &&
+           (found->second.undoes || spec.on_failure != OnFailure::compensate);
+  };
   return std::all_of(spec.services.begin(), spec.services.end(), configured) &&
          !is_losing_services_of(spec);
 }
 
-/// Whether the reload in progress may remove a service of the job. An ended job does not keep its
-/// services configured; if it were reopened now, it could start a call at a service client
-/// that is about to end.
+/// Whether the reload in progress may remove a service of the job, or an undo that the job may
+/// need. An ended job does not keep its services configured; if it were reopened now, it could
+/// start a call at a service client that is about to end.
 bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   if (!reload_) return false;
-  const auto going = [this](const auto& name) {
-    return reload_->order.services_removed.contains(name);
+  const bool compensates = spec.on_failure == OnFailure::compensate;
+  const auto going = [&](const auto& name) {
+    return reload_->order.services_removed.contains(name) ||
+           (compensates && reload_->undos_removed.contains(name));
   };
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
@@ -122,11 +146,13 @@ void CellDispatcherActor::await_insertions() {
 }
 
 void CellDispatcherActor::count_needs() {
-  if (reload_->order.services_removed.empty()) return find_conflicts();
-  request(options_.store, caf::infinite, CountNeeds{reload_->order.services_removed})
+  const auto& removed = reload_->order.services_removed;
+  if (removed.empty() && reload_->undos_removed.empty()) return find_conflicts();
+  request(options_.store, caf::infinite, CountNeeds{removed, reload_->undos_removed})
       .then(
           [this](NeedsCounted& needs) {
             reload_->needed = std::move(needs.jobs);
+            reload_->undos_needed = std::move(needs.undos);
             find_conflicts();
           },
           [this](caf::error& error) { fail_counting(error); });
@@ -143,7 +169,7 @@ void CellDispatcherActor::fail_counting(caf::error& error) {
 /// one that has been.
 void CellDispatcherActor::find_conflicts() {
   if (!reload_->may_change_durability) {
-    advance(&ReloadCourse::needs_counted, !reload_->needed.empty());
+    advance(&ReloadCourse::needs_counted, reload_->is_refused());
     return;
   }
   const auto all = [](Durability kept) {
@@ -152,8 +178,7 @@ void CellDispatcherActor::find_conflicts() {
   const auto failed = [this](caf::error& error) { fail_counting(error); };
   const auto memory_listed = [this](const BacklogsListed& listed) {
     note_conflicts(listed, Durability::memory);
-    advance(&ReloadCourse::needs_counted,
-            !reload_->needed.empty() || !reload_->kept_otherwise.empty());
+    advance(&ReloadCourse::needs_counted, reload_->is_refused());
   };
   request(options_.store, caf::infinite, all(Durability::disk))
       .then(
@@ -174,8 +199,10 @@ void CellDispatcherActor::note_conflicts(const BacklogsListed& listed, Durabilit
 }
 
 void CellDispatcherActor::refuse_reload() {
-  reload_->promise.deliver(
-      Reconfigured{std::move(reload_->needed), {}, std::move(reload_->kept_otherwise)});
+  reload_->promise.deliver(Reconfigured{std::move(reload_->needed),
+                                        {},
+                                        std::move(reload_->kept_otherwise),
+                                        std::move(reload_->undos_needed)});
   reload_ = nullptr;
   decided();
 }
@@ -198,6 +225,7 @@ void CellDispatcherActor::change_services() {
     Service& service = found->second;
     service.settle = entry.settle;
     service.protection = entry.protection;
+    service.undoes = entry.undoes;
     if (service.client && entry.start_provider) {
       caf::anon_send(service.client, ReplaceProvider{entry});
     } else if (service.client) {  // Workers outside take over; calls that have begun go on.

@@ -205,22 +205,38 @@ void JobDispatcherActor::dispatch(const Now& at) {
 void JobDispatcherActor::start_inside(const Now& at) {
   if (!lanes_.empty()) inside_served_ = ++served_;
   const JobPtr job = queue_.take();
-  if (can_start(job, queue_, at)) hand_out(job, queue_, false, at);
+  if (can_start(job, queue_, at)) hand_out(job, false, at);
 }
 
 /// Whether this job, which was just taken from the queue, may start. Deals with one that may not:
-/// it is being cancelled, has expired, or belongs to another cell or lane.
+/// it is being cancelled, has expired, follows a failed one, belongs to another cell or lane, or
+/// needs what is not configured.
 bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, const Now& at) {
-  const bool expired = job->expires_at && *job->expires_at <= at.wall;
+  const auto expiry = expiry_of(*job);
+  const bool expired = expiry && *expiry <= at.wall;
+  const bool falls = falls_with_predecessor(*job);
   const bool in_place = job->lane == lane_of(*job);
-  if (!in_hand(job->id) && !expired && in_place && is_ours(*job->spec)) return true;
+  const bool ours = !in_hand(job->id) && is_ours(*job->spec);
+  const bool lacking = lacks_service(*job);
+  if (ours && !expired && !falls && in_place && !lacking) return true;
   queue.ended(job->spec->customer, microseconds{0});
   if (expired) {
     expire(job, at);
+  } else if (falls) {
+    cancel_follower(job, at);
   } else if (!in_place && !in_hand(job->id)) {
     change_lane(job);
+  } else if (ours) {
+    send(store(), HoldJob{job->id});
+    held_ = true;
   }
   return false;
+}
+
+/// Whether the job has to wait for a configuration with its service, or with the undo of it.
+bool JobDispatcherActor::lacks_service(const Job& job) const {
+  const Service* service = find_service(job);
+  return !service || (is_compensating(job) && !service->undoes);
 }
 
 /// False in a cell that is no longer configured: its jobs move elsewhere or wait for another
@@ -229,18 +245,17 @@ bool JobDispatcherActor::starts_jobs() const {
   return !stopping_ && !config_.leaving;
 }
 
-/// Hands the job to a worker that is ready. None: its service is not configured.
-std::optional<Lease> JobDispatcherActor::hand_out(const JobPtr& job, DispatchQueue& queue,
-                                                  bool probe, const Now& at) {
+/// Whether the next start has to know that the call may have begun: to keep the entity, or to undo
+/// what the call may have done.
+bool JobDispatcherActor::must_know_of_call(const Job& job, const Service& service) {
+  return service.settle > milliseconds{0} || may_undo(job, job.step);
+}
+
+/// Hands the job to a worker that is ready.
+Lease JobDispatcherActor::hand_out(const JobPtr& job, bool probe, const Now& at) {
   const Service* service = find_service(*job);
-  if (!service) {
-    queue.ended(job->spec->customer, microseconds{0});
-    send(store(), HoldJob{job->id});
-    held_ = true;
-    return std::nullopt;
-  }
   const bool after_commit =
-      service->settle > milliseconds{0} && job->durability == Durability::disk;
+      must_know_of_call(*job, *service) && job->durability == Durability::disk;
   const SteadyTime deadline = after_commit ? SteadyTime::max() : at.steady + job->spec->timeout;
   const Lease lease = context_->leases.next();
   const JobWorker& worker = workers_.assign(lease);
@@ -291,6 +306,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
                          service && service->protection.circuit);
   end.report = report;
   end.is_probe = live.probe;
+  end.never_began = !live.started;
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);
   auto after =
@@ -342,10 +358,13 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   note_due(*after);
   if (!is_ended(after->state) && !is_ours(*after->spec)) {
     hand_over(*after);
-  } else if (after->state == JobState::queued) {
+  } else if (result.runnable) {
     offer(after);
   }
   if (result.promoted) offer(result.promoted);
+  if (result.follower && falls_with_predecessor(*result.follower)) {
+    cancel_follower(result.follower, at);
+  }
   dispatch(at);
   arm(at);
   answer_handed_back();
@@ -384,15 +403,19 @@ void JobDispatcherActor::fetch_for(const std::string& lane, DispatchQueue& queue
 }
 
 void JobDispatcherActor::fetched(const std::string& lane, RunnableFetched& answer) {
+  const Now at = now();
   std::vector<DispatchQueue::Fetched> customers;
   customers.reserve(answer.customers.size());
   for (auto& customer : answer.customers) {
+    for (const auto& job : customer.jobs) {
+      if (falls_with_predecessor(*job)) cancel_follower(job, at);
+    }
     customers.push_back(
         {std::move(customer.customer), std::move(customer.jobs), customer.complete});
   }
   queue_of(lane).fetched(std::move(customers), answer.complete,
                          [this](JobId id) { return in_hand(id); });
-  dispatch(now());
+  dispatch(at);
 }
 
 // --- Stopping and reporting ----------------------------------------------------------------------

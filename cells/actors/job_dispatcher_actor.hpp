@@ -84,7 +84,9 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool has_free_slot() const { return leases_.size() + reserved_ < running_max_; }
   void start_inside(const Now& at);
   bool can_start(const JobPtr& job, DispatchQueue& queue, const Now& at);
-  std::optional<Lease> hand_out(const JobPtr& job, DispatchQueue& queue, bool probe, const Now& at);
+  bool lacks_service(const Job& job) const;
+  static bool must_know_of_call(const Job& job, const Service& service);
+  Lease hand_out(const JobPtr& job, bool probe, const Now& at);
   JobPtr lease_out(const JobPtr& job, Lease lease, LiveLease entry, const std::string& worker,
                    const Now& at);
   void completed(Lease lease, CallOutcome& outcome, std::optional<StepReport> report = {});
@@ -170,6 +172,9 @@ class JobDispatcherActor : public JobDispatcher::base {
   void advance(const Now& at);
   void advanced(const DueAdvanced& answer);
   void expire(const JobPtr& job, const Now& at);
+  bool falls_with_predecessor(const Job& job) const;
+  void cancel_follower(const JobPtr& job, const Now& at);
+  void end_waiting(const JobPtr& job, Job ended);
 
   // Moves between cells.
   void change_terms(ConfigureCell& message);

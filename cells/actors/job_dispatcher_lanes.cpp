@@ -236,10 +236,8 @@ PermitsTaken JobDispatcherActor::take_permits(const GrantPermits& message) {
     const JobPtr job = lane.queue.take();
     if (!job) break;
     if (!can_start(job, lane.queue, at)) continue;
-    if (const auto lease = hand_out(job, lane.queue, message.probe, at)) {
-      taken.leases.push_back(*lease);
-      lane.served = ++served_;
-    }
+    taken.leases.push_back(hand_out(job, message.probe, at));
+    lane.served = ++served_;
   }
   taken.lane = lane_state(lane, std::nullopt);
   taken.available = available(lane);

@@ -87,7 +87,7 @@ void JobDispatcherActor::keep_lease(const JobPtr& job, const Now& at) {
 
 LeaseOut JobDispatcherActor::out(const LiveLease& live, const Now& at) const {
   SteadyTime deadline = live.deadline;
-  if (const auto expiry = live.job->expires_at) {
+  if (const auto expiry = expiry_of(*live.job)) {
     deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - at.wall));
   }
   return {live.job, deadline};

@@ -119,7 +119,8 @@ caf::result<CancelAnswered> JobDispatcherActor::cancel(JobId id) {
 /// recording_done then calls this again.
 void JobDispatcherActor::begin_cancel(JobId id) {
   if (const auto lease = leases_.lease_of(id)) {
-    begin_cancel_running(*lease);
+    const JobPtr& job = leases_.find(*lease)->job;
+    can_cancel(*job) ? begin_cancel_running(*lease) : answer_cancel(id, {job, false});
   } else if (!recording_.contains(id)) {
     begin_cancel_waiting(id);
   }
@@ -168,6 +169,9 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
     tell(*context_, result.after);
     note_due(*result.after);
     if (result.promoted) offer(result.promoted);
+    if (result.follower && falls_with_predecessor(*result.follower)) {
+      cancel_follower(result.follower, at);
+    }
     dispatch(at);
   }
   arm(at);  // The cell may be idle, even if nothing was cancelled.

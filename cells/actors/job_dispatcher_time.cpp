@@ -60,7 +60,9 @@ void JobDispatcherActor::abort(Lease lease, AbortCause cause) {
 
 /// Repairs a lost wake-up: jobs wait and workers are ready, but the window is empty.
 void JobDispatcherActor::go_ahead(const Now& at) {
-  const bool waiting = counts_[JobState::queued] + counts_[JobState::retrying] > 0;
+  const auto waits_in = [this](JobState state) { return counts_[state] > 0; };
+  const bool waiting = waits_in(JobState::queued) || waits_in(JobState::retrying) ||
+                       waits_in(JobState::compensating);
   if (waiting && queue_.empty() && workers_.any_ready()) queue_.expect_more();
   if (waiting && queue_.empty() && lanes_.empty()) refresh_lanes();
   dispatch(at);
@@ -84,10 +86,12 @@ void JobDispatcherActor::report_idle(const Now& at) {
 void JobDispatcherActor::note_due(const Job& job) {
   std::optional<WallTime> due;
   if (job.state == JobState::scheduled) due = job.run_at;
-  if (job.state == JobState::retrying) due = job.next_attempt_at;
+  if (job.state == JobState::retrying || job.state == JobState::compensating) {
+    due = job.next_attempt_at;
+  }
   if (is_ended(job.state)) due = job.settle_until;
-  if (!is_ended(job.state) && job.expires_at) {
-    due = due ? std::min(*due, *job.expires_at) : *job.expires_at;
+  if (const auto expiry = expiry_of(job); expiry && !is_ended(job.state)) {
+    due = due ? std::min(*due, *expiry) : *expiry;
   }
   if (due) next_due_ = next_due_ ? std::min(*next_due_, *due) : *due;
 }
@@ -126,8 +130,27 @@ void JobDispatcherActor::advanced(const DueAdvanced& answer) {
 /// A job that is moving to another cell expires there.
 void JobDispatcherActor::expire(const JobPtr& job, const Now& at) {
   if (in_hand(job->id) || is_leaving(*job->spec)) return;
+  end_waiting(job, expire_waiting(*job, at.wall));
+}
+
+/// Whether the job is to be cancelled because a job ahead of it in its line has failed.
+bool JobDispatcherActor::falls_with_predecessor(const Job& job) const {
+  return job.failed_ahead != 0 && can_cancel(job) &&
+         config_.settings.on_predecessor_failed == OnPredecessorFailed::cancel;
+}
+
+/// Goes on with the followers of a job that failed: its line ends job by job, each with one record,
+/// so that the length of the line delays nobody else. After a crash, the mark of the next follower
+/// is still there. A follower in another cell is noticed there when it becomes runnable.
+void JobDispatcherActor::cancel_follower(const JobPtr& job, const Now& at) {
+  if (stopping_ || job->cell != key_ || in_hand(job->id) || is_leaving(*job->spec)) return;
+  end_waiting(job, cells::cancel_follower(*job, at.wall));
+}
+
+void JobDispatcherActor::end_waiting(const JobPtr& job, Job ended) {
   remove_from_queue(*job);
-  record(job, std::make_shared<const Job>(expire_waiting(*job, at.wall)));
+  ended.lane = lane_of(ended);
+  record(job, std::make_shared<const Job>(std::move(ended)));
 }
 
 }  // namespace cells

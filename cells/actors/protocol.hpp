@@ -48,17 +48,19 @@ struct CancelJob {
   JobPtr job;  ///< A recent version.
 };
 struct CancelAnswered {
-  JobPtr job;             ///< As it stands now; null when the store no longer has it.
-  bool accepted = false;  ///< False: the job had ended, or was not in the cell that `job` names.
+  JobPtr job;  ///< As it stands now; null when the store no longer has it.
+  /// False: the job had ended or begun its compensation, or was not in the cell that `job` names.
+  bool accepted = false;
 };
 
-/// Queue this failed or cancelled job again; answered once the change is on disk.
+/// Queue this failed or cancelled job again, unless a step of it was undone; answered once the
+/// change is on disk.
 struct ReopenJob {
   JobPtr job;
 };
 struct ReopenAnswered {
   JobPtr job;  ///< As it stands now; null when refused, or when the store no longer has it.
-  bool accepted = false;  ///< False: the job was not failed or cancelled, or is no longer stored.
+  bool accepted = false;  ///< False: the job cannot be reopened, or is no longer stored.
   std::optional<Refusal> refusal;
 };
 
@@ -101,6 +103,7 @@ struct ServiceEntry {
   std::function<Provider(caf::actor_system&)> start_provider;
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
   Protection protection{};
+  bool undoes = false;  ///< It can undo what it has done.
 };
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
@@ -119,6 +122,9 @@ struct Reconfigured {
   /// Configured cells, by the keys of their rules, that cannot keep jobs as the configuration says,
   /// with the number of open jobs that are kept otherwise. Unless empty, nothing has changed.
   std::map<CellKey, std::uint64_t> kept_otherwise{};
+  /// Services that have to keep their undo, counted like `needed`. Unless empty, nothing has
+  /// changed.
+  std::map<std::string, std::uint64_t> undos_needed{};
 };
 
 /// Report the status of every service, or of one.
@@ -436,6 +442,7 @@ struct Service {
   Protection protection{};
   /// Of a service that workers inside served before a reload: aborts calls that it began then.
   ServiceClient former{};
+  bool undoes = false;  ///< It can undo what it has done.
 };
 using Services = std::map<std::string, Service>;
 

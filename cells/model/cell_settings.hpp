@@ -22,6 +22,9 @@ struct RetryPolicy {
   bool operator==(const RetryPolicy&) const = default;
 };
 
+/// What becomes of the jobs behind a failed one in its entity's line.
+enum class OnPredecessorFailed : std::uint8_t { go_on, cancel };
+
 struct CellSettings {
   std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
@@ -32,6 +35,7 @@ struct CellSettings {
   std::uint64_t memory_bytes_max = 64 << 20;  ///< Bounds all jobs of the cell, ended ones too.
   bool keep_on_stop = false;  ///< A graceful shutdown keeps unfinished jobs for the next start.
   RetryPolicy retry;
+  OnPredecessorFailed on_predecessor_failed = OnPredecessorFailed::go_on;
 
   bool operator==(const CellSettings&) const = default;
 };

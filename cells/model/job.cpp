@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, job_state_count> job_state_names = {
 constexpr std::array<std::string_view, 8> step_state_names = {
     "waiting", "running", "retrying", "succeeded", "failed", "undone", "undo_failed", "skipped"};
 constexpr std::array<std::string_view, 3> severity_names = {"info", "warning", "error"};
-constexpr std::array<std::string_view, 1> on_failure_names = {"stop"};
+constexpr std::array<std::string_view, 2> on_failure_names = {"stop", "compensate"};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> parse(const std::array<std::string_view, Count>& names, std::string_view name) {
@@ -55,15 +55,44 @@ bool is_ended(JobState state) {
 
 bool Job::operator==(const Job& other) const {
   return id == other.id && (spec == other.spec || (spec && other.spec && *spec == *other.spec)) &&
-         cell == other.cell && state == other.state && place == other.place && lane == other.lane &&
-         step == other.step && steps == other.steps && properties == other.properties &&
-         messages == other.messages && error == other.error && lease == other.lease &&
-         interruptions == other.interruptions && cancel_requested == other.cancel_requested &&
-         created_at == other.created_at && run_at == other.run_at &&
-         expires_at == other.expires_at && started_at == other.started_at &&
-         finished_at == other.finished_at && next_attempt_at == other.next_attempt_at &&
-         settle_until == other.settle_until && batch == other.batch &&
-         durability == other.durability;
+         cell == other.cell && state == other.state && place == other.place &&
+         failed_ahead == other.failed_ahead && lane == other.lane && step == other.step &&
+         steps == other.steps && properties == other.properties && messages == other.messages &&
+         error == other.error && lease == other.lease && interruptions == other.interruptions &&
+         cancel_requested == other.cancel_requested && created_at == other.created_at &&
+         run_at == other.run_at && expires_at == other.expires_at &&
+         started_at == other.started_at && finished_at == other.finished_at &&
+         next_attempt_at == other.next_attempt_at && settle_until == other.settle_until &&
+         batch == other.batch && durability == other.durability;
+}
+
+bool is_compensating(const Job& job) {
+  return job.error && !is_ended(job.state);
+}
+
+JobState shown_state(const Job& job) {
+  return is_compensating(job) ? JobState::compensating : job.state;
+}
+
+std::uint32_t current_attempt(const Job& job) {
+  if (job.steps.empty()) return 0;
+  const Step& step = job.steps[std::min(job.step, job.steps.size() - 1)];
+  return is_compensating(job) ? step.undo_attempts : step.attempts;
+}
+
+std::optional<WallTime> expiry_of(const Job& job) {
+  return is_compensating(job) ? std::nullopt : job.expires_at;
+}
+
+// A compensation goes from the last step to be undone to the first one of the job, and skips none
+// in between.
+bool may_call(const Job& job, std::size_t step) {
+  if (is_compensating(job)) return step <= job.step;
+  return step >= job.step || job.spec->on_failure == OnFailure::compensate;
+}
+
+bool may_undo(const Job& job, std::size_t step) {
+  return job.spec->on_failure == OnFailure::compensate && may_call(job, step);
 }
 
 std::uint64_t JobCounts::unfinished() const {

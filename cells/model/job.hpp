@@ -25,29 +25,34 @@ enum class JobState : std::uint8_t {
   running,       ///< Has a live lease. After a crash the attempt is aborted, counted as an
                  ///< interruption, and the job queued again.
   retrying,      ///< Head of its entity's line; waits for `next_attempt_at`, then for a worker.
-  compensating,  ///< Undoes the steps that succeeded. Reserved: no job enters it yet.
+  compensating,  ///< Will end as failed, and waits for its next undo: for `next_attempt_at`, for
+                 ///< the jobs before it in its line, then for a worker. It is running while one is
+                 ///< under way. Nothing ends it before the last undo; a crash is as for running.
   succeeded,     ///< Ended: every step succeeded.
-  failed,        ///< Ended: a step failed for good, or the job expired.
+  failed,        ///< Ended: a step failed for good, or the job expired; what was to be undone is.
   cancelled,     ///< Ended: a client cancelled it.
 };
 inline constexpr std::size_t job_state_count = 8;
 
 enum class StepState : std::uint8_t {
   waiting,      ///< Not tried yet.
-  running,      ///< An attempt is under way. If the job is `retrying`, the attempt waits for the
-                ///< provider's operation without a lease.
-  retrying,     ///< An attempt failed; another follows.
-  succeeded,    ///< Checkpointed; never runs again.
-  failed,       ///< No further attempt.
-  undone,       ///< Compensated. Reserved.
-  undo_failed,  ///< Could not be compensated. Reserved.
+  running,      ///< An attempt is under way, or one at undoing it. If the job has no lease, the
+                ///< attempt waits for the provider's operation.
+  retrying,     ///< An attempt, or one at undoing it, failed; another follows.
+  succeeded,    ///< Checkpointed; never runs again, unless to be undone.
+  failed,       ///< No further attempt, unless to be undone.
+  undone,       ///< Its service has undone it.
+  undo_failed,  ///< No further attempt at undoing it.
   skipped,      ///< The job ended before its turn.
 };
 
 enum class Severity : std::uint8_t { info, warning, error };
 
-/// What happens to the steps that succeeded when a later one fails for good.
-enum class OnFailure : std::uint8_t { stop };
+/// What happens to what a job has done when it fails for good.
+enum class OnFailure : std::uint8_t {
+  stop,        ///< It stays.
+  compensate,  ///< Its services undo it.
+};
 
 /// The name in the API, for example "queued".
 std::string_view to_string(JobState state);
@@ -115,6 +120,10 @@ struct Step {
   /// An operation that the provider has begun, in the words of the kind of provider: later calls go
   /// on with it instead of beginning another one. Empty: none.
   std::string operation{};
+  /// The outcome of an attempt is unknown, so the step may have to be undone although it failed.
+  /// Only of jobs that compensate.
+  bool in_doubt = false;
+  std::uint32_t undo_attempts = 0;  ///< At undoing the step; only counted ones.
 
   bool operator==(const Step&) const = default;
 };
@@ -145,14 +154,19 @@ struct Job {
   /// The place in the entity's line; 0 until the job is first due. The job keeps it through
   /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
+  /// A job that was ahead of this one in its line has failed; so had every job up to this place. 0:
+  /// none has.
+  JobId failed_ahead = 0;
   /// Which of the cell's lanes the job is in: that of workers inside the daemon if this is empty,
   /// else that of the pull service of its current step.
   std::string lane;
-  std::size_t step = 0;     ///< Index of the current step; steps.size() when all have succeeded.
+  /// Index of the current step, which is the one to be undone in a compensation; steps.size() when
+  /// all have succeeded.
+  std::size_t step = 0;
   std::vector<Step> steps;  ///< One per service of the spec.
   Properties properties;    ///< Merged results of the steps.
   std::vector<Message> messages;
-  std::optional<JobError> error;
+  std::optional<JobError> error;    ///< Set when the job ends, or begins its compensation.
   Lease lease;                      ///< The latest one; live while running.
   std::uint32_t interruptions = 0;  ///< Attempts in a row cut short by a crash.
   bool cancel_requested = false;
@@ -161,7 +175,8 @@ struct Job {
   std::optional<WallTime> expires_at;
   std::optional<WallTime> started_at;  ///< Of the first attempt.
   std::optional<WallTime> finished_at;
-  std::optional<WallTime> next_attempt_at;  ///< Set if and only if retrying.
+  /// Set while retrying, and while compensating if the next attempt has to wait.
+  std::optional<WallTime> next_attempt_at;
   /// How long the entity is kept after an unknown outcome: until then no call is made for it, and
   /// an ended job keeps its place.
   std::optional<WallTime> settle_until;
@@ -173,6 +188,24 @@ struct Job {
 
 /// Jobs are shared and immutable; a change makes a new Job with the same spec.
 using JobPtr = std::shared_ptr<const Job>;
+
+/// Whether the job has failed and undoes what it has done: compensating, or running an undo.
+bool is_compensating(const Job& job);
+
+/// The state as clients see it: a compensation is one state, also while an undo is under way.
+JobState shown_state(const Job& job);
+
+/// Attempts at the current step, or at undoing it.
+std::uint32_t current_attempt(const Job& job);
+
+/// When the job expires; none while it compensates.
+std::optional<WallTime> expiry_of(const Job& job);
+
+/// Whether the unfinished job may still call the service of this step.
+bool may_call(const Job& job, std::size_t step);
+
+/// Whether the unfinished job may still have this step undone.
+bool may_undo(const Job& job, std::size_t step);
 
 /// The number of a cell's jobs in each state.
 struct JobCounts {

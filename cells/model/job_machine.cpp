@@ -42,6 +42,23 @@ bool merge_properties(Job& job, Properties&& added) {
   return true;
 }
 
+bool compensates(const Job& job) {
+  return job.spec->on_failure == OnFailure::compensate;
+}
+
+/// Whether the step has done something that is to be undone, or may have.
+bool needs_undo(const Step& step) {
+  return step.state == StepState::succeeded || step.in_doubt || !step.operation.empty();
+}
+
+/// The last step below `end` that is to be undone.
+std::optional<std::size_t> last_to_undo(const Job& job, std::size_t end) {
+  for (std::size_t i = end; i > 0; --i) {
+    if (needs_undo(job.steps[i - 1])) return i - 1;
+  }
+  return std::nullopt;
+}
+
 /// Ends the job without success.
 void give_up(Job& job, JobState state, JobError error, WallTime now) {
   job.state = state;
@@ -53,9 +70,44 @@ void give_up(Job& job, JobState state, JobError error, WallTime now) {
   job.error = std::move(error);
 }
 
+/// The undo of this step is next, once the entity has settled.
+void turn_to_undo(Job& job, std::size_t step) {
+  job.state = JobState::compensating;
+  job.step = step;
+  job.steps[step].operation.clear();  // What the undo begins is another operation.
+  job.interruptions = 0;
+  job.next_attempt_at = job.settle_until;
+}
+
+void begin_compensation(Job& job, std::size_t last, JobError error, WallTime now) {
+  for (Step& step : job.steps) {
+    const bool is_done = step.state == StepState::succeeded || step.state == StepState::failed;
+    if (is_done || step.state == StepState::skipped) continue;
+    step.state = needs_undo(step) ? StepState::failed : StepState::skipped;
+    if (step.state == StepState::failed) step.finished_at = now;
+  }
+  job.error = std::move(error);
+  turn_to_undo(job, last);
+}
+
+/// Ends the job, after its compensation if there is something to undo.
 void fail(Job& job, JobError error, WallTime now) {
   add_message(job, {now, Severity::error, error.service, error.message});
+  const auto last = compensates(job) ? last_to_undo(job, job.steps.size()) : std::nullopt;
+  if (last) return begin_compensation(job, *last, std::move(error), now);
   give_up(job, JobState::failed, std::move(error), now);
+}
+
+/// The current step was undone, or cannot be.
+void end_undo(Job& job, StepState state, WallTime now) {
+  Step& step = job.steps[job.step];
+  step.state = state;
+  step.finished_at = now;
+  step.operation.clear();
+  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);
+  job.state = JobState::failed;
+  job.finished_at = now;
+  job.next_attempt_at.reset();
 }
 
 void cancel(Job& job, WallTime now) {
@@ -72,15 +124,22 @@ void close_step(Job& job, WallTime now) {
 
 /// Whether the job waits for an operation that its attempt has begun.
 bool awaits_operation(const Job& job) {
-  return job.state == JobState::retrying && job.steps[job.step].state == StepState::running;
+  return (job.state == JobState::retrying || job.state == JobState::compensating) &&
+         job.steps[job.step].state == StepState::running;
 }
 
+/// The step fails for good; in a compensation, the attempts to undo it do.
 void fail_step(Job& job, AttemptEnd& end, WallTime now) {
+  if (is_compensating(job)) {
+    add_message(job, {now, Severity::error, service_of(job), "cannot be undone: " + end.message});
+    return end_undo(job, StepState::undo_failed, now);
+  }
   close_step(job, now);
   fail(job, {std::move(end.code), std::move(end.message), service_of(job)}, now);
 }
 
 void succeed_step(Job& job, WallTime now) {
+  if (is_compensating(job)) return end_undo(job, StepState::undone, now);
   Step& step = job.steps[job.step];
   step.state = StepState::succeeded;
   step.finished_at = now;
@@ -96,16 +155,21 @@ void succeed_step(Job& job, WallTime now) {
 }
 
 void wait_until(Job& job, WallTime when) {
-  job.state = JobState::retrying;
+  job.state = is_compensating(job) ? JobState::compensating : JobState::retrying;
   job.steps[job.step].state = StepState::retrying;
   job.next_attempt_at = when;
 }
 
 /// Returns the job to its state before the attempt, or makes it wait while its entity settles.
-void undo_attempt(Job& job, milliseconds settle, WallTime now) {
+void take_back_attempt(Job& job, milliseconds settle, WallTime now) {
   Step& step = job.steps[job.step];
   if (settle > milliseconds{0}) {
     wait_until(job, now + settle);
+    return;
+  }
+  if (is_compensating(job)) {
+    job.state = JobState::compensating;
+    step.state = StepState::retrying;
     return;
   }
   job.state = JobState::queued;
@@ -132,9 +196,20 @@ bool counted(const AttemptEnd& end) {
          end.kind != Kind::handed_back;
 }
 
+/// Whether the attempt may have had an effect although it did not succeed. An answer that celld
+/// cannot read may be that of a provider that has done its work.
+bool leaves_doubt(const AttemptEnd& end) {
+  return !end.never_began && (outcome_unknown(end.kind) || end.code == "invalid_response");
+}
+
+std::uint32_t& attempts_of(Job& job) {
+  Step& step = job.steps[job.step];
+  return is_compensating(job) ? step.undo_attempts : step.attempts;
+}
+
 void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTime now) {
   if (counted(end)) job.interruptions = 0;
-  const std::uint32_t attempts = job.steps[job.step].attempts;
+  const std::uint32_t attempts = attempts_of(job);
   const bool last = counted(end) && attempts >= job.spec->max_attempts;
   if (last || end.kind == AttemptEnd::Kind::rejected) {
     fail_step(job, end, now);
@@ -172,7 +247,7 @@ Job stop_waiting(const Job& job, WallTime now) {
 /// The attempt goes on after a while. A later call under another lease is part of it.
 void await_operation(Job& job, const AttemptEnd& end, WallTime now) {
   job.interruptions = 0;
-  job.state = JobState::retrying;
+  job.state = is_compensating(job) ? JobState::compensating : JobState::retrying;
   const milliseconds wait = end.retry_after.value_or(milliseconds{0});
   job.next_attempt_at = now + std::clamp(wait, milliseconds{0}, operation_wait_max);
 }
@@ -182,19 +257,19 @@ void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime n
   switch (end.kind) {
     case Kind::succeeded:
       succeed_step(next, now);
-      if (!is_ended(next.state) && next.expires_at && *next.expires_at <= now) {
+      if (const auto expiry = expiry_of(next); !is_ended(next.state) && expiry && *expiry <= now) {
         next = expire_waiting(next, now);
       }
       break;
     case Kind::handed_back:
-      undo_attempt(next, inputs.settle, now);
+      take_back_attempt(next, inputs.settle, now);
       break;
     case Kind::interrupted:
       next.interruptions += 1;
       if (next.interruptions >= interruptions_max) {
         fail_step(next, end, now);
       } else {
-        undo_attempt(next, inputs.settle, now);
+        take_back_attempt(next, inputs.settle, now);
       }
       break;
     case Kind::expired:
@@ -216,7 +291,8 @@ void apply_end(Job& next, AttemptEnd& end, const RetryInputs& inputs, WallTime n
 }  // namespace
 
 Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker) {
-  assert(job.state == JobState::queued || job.state == JobState::retrying);
+  assert(job.state == JobState::queued || job.state == JobState::retrying ||
+         job.state == JobState::compensating);
   assert(job.step < job.steps.size());
   const bool goes_on = awaits_operation(job);
   Job next = job;
@@ -227,11 +303,12 @@ Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker)
   if (!next.started_at) next.started_at = now;
   Step& step = next.steps[next.step];
   step.state = StepState::running;
-  if (!goes_on) step.attempts += 1;
+  if (!goes_on) attempts_of(next) += 1;
   step.worker = std::move(worker);
   step.report.reset();
   step.progress.reset();
   if (!step.started_at) step.started_at = now;
+  step.finished_at.reset();
   return next;
 }
 
@@ -253,25 +330,28 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   // The operation goes on without celld.
   if (end.kind == Kind::pending && next.cancel_requested) end.kind = Kind::cancelled;
   for (auto& message : end.messages) add_message(next, std::move(message));
-  if (end.kind == Kind::succeeded && !merge_properties(next, std::move(end.properties))) {
+  const bool undoes = is_compensating(job);
+  if (end.kind == Kind::succeeded && !undoes &&
+      !merge_properties(next, std::move(end.properties))) {
     end.kind = Kind::retryable;
     end.code = "invalid_response";
     end.message = "the properties of the job would exceed 256 KiB";
   }
   Step& step = next.steps[next.step];
-  if (!counted(end)) step.attempts -= 1;
+  if (!counted(end)) attempts_of(next) -= 1;
+  if (!undoes && compensates(next) && leaves_doubt(end)) step.in_doubt = true;
   step.worker.clear();
   step.report = end.report;
   if (end.operation) step.operation = std::move(*end.operation);
   if (end.kind == Kind::rejected) step.operation.clear();
 
   const bool unknown = outcome_unknown(end.kind);
+  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
     apply_end(next, end, inputs, now);
   }
-  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
   return next;
 }
 
@@ -287,15 +367,28 @@ Job cancel_waiting(const Job& job, WallTime now) {
   return next;
 }
 
+Job cancel_follower(const Job& job, WallTime now) {
+  Job next = stop_waiting(job, now);
+  give_up(next, JobState::cancelled,
+          {"predecessor_failed", "an earlier job for the same entity failed", ""}, now);
+  return next;
+}
+
+bool can_cancel(const Job& job) {
+  return !is_ended(job.state) && !is_compensating(job);
+}
+
 Job request_cancel(const Job& job) {
-  assert(job.state == JobState::running);
+  assert(job.state == JobState::running && can_cancel(job));
   Job next = job;
   next.cancel_requested = true;
   return next;
 }
 
 bool can_reopen(const Job& job) {
-  return job.state == JobState::failed || job.state == JobState::cancelled;
+  const bool undone = std::any_of(job.steps.begin(), job.steps.end(),
+                                  [](const Step& step) { return step.state == StepState::undone; });
+  return (job.state == JobState::failed || job.state == JobState::cancelled) && !undone;
 }
 
 Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now) {
@@ -307,10 +400,12 @@ Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now) {
   next.error.reset();
   next.cancel_requested = false;
   next.interruptions = 0;
+  next.failed_ahead = 0;
   if (next.expires_at && *next.expires_at <= now) next.expires_at.reset();
   for (std::size_t i = next.step; i < next.steps.size(); ++i) {
     Step fresh;
     fresh.report = next.steps[i].report;  // A worker may repeat its report.
+    fresh.in_doubt = next.steps[i].in_doubt || next.steps[i].state == StepState::undo_failed;
     fresh.operation = std::move(next.steps[i].operation);
     next.steps[i] = std::move(fresh);
   }

@@ -12,11 +12,27 @@
 //                   succeeded                                    ▼  handed out
 //                                                         failed (expired)
 //
+// A job with `on_failure` = compensate that has something to undo compensates before it is failed:
+//
+//      wherever the picture above            next_attempt_at,
+//      says "failed"  ───────▶ compensating ──────────────────▶ running (an undo)
+//                                    ▲           handed out        │ │
+//                                    └── another undo follows ─────┘ │ none follows
+//                                                                    ▼
+//                                                                  failed
+//
+// Steps are undone one after the other, the last first: those that succeeded, and those of which
+// the outcome of an attempt is unknown, or that have begun an operation. An undo is tried like a
+// step: as often, with the same backoff and timeout, and interruptions are not counted. One that
+// fails for good leaves its step as undo_failed, and the next undo follows. The job keeps its first
+// error. It can neither expire nor be cancelled any more.
+//
 // An attempt whose provider has begun an operation (AttemptEnd::Kind::pending) goes on after the
 // job was retrying for a while: its step stays running, and keeps the operation until it ends.
 //
 // On request, a scheduled, queued or retrying job is cancelled at once, and a running one when its
-// attempt ends. A failed or cancelled job can be reopened: it is queued again.
+// attempt ends. A failed or cancelled job can be reopened, unless a step of it was undone: it is
+// queued again. A job behind a failed one in its entity's line is cancelled if its cell says so.
 #pragma once
 
 #include <cstdint>
@@ -57,11 +73,12 @@ struct AttemptEnd {
   std::optional<milliseconds> retry_after;
   std::optional<StepReport> report;        ///< Set if a worker outside reported the end.
   bool is_probe = false;                   ///< If it failed, it is not counted.
+  bool never_began = false;                ///< The provider was certainly not called.
   std::optional<std::string> operation{};  ///< Replaces Step::operation, unless the step ends.
 };
 
-/// The job, running under `lease`. It must be queued or retrying, and have a step left. `worker` is
-/// the name of the worker outside that has the lease; empty: one inside has.
+/// The job, running under `lease`. It must be queued, retrying or compensating, and have a step
+/// left. `worker` is the name of the worker outside that has the lease; empty: one inside has.
 Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker = {});
 
 /// The running job, after its worker outside has told how far it is.
@@ -85,14 +102,21 @@ Job expire_waiting(const Job& job, WallTime now);
 /// The job after it was cancelled while scheduled, queued or retrying.
 Job cancel_waiting(const Job& job, WallTime now);
 
+/// The job after it was cancelled while scheduled, queued or retrying, because a job ahead of it in
+/// its line has failed.
+Job cancel_follower(const Job& job, WallTime now);
+
+/// Whether a client may cancel the job: it has neither ended nor begun its compensation.
+bool can_cancel(const Job& job);
+
 /// The running job, marked for cancellation.
 Job request_cancel(const Job& job);
 
-/// Whether the job has failed or been cancelled.
+/// Whether the job has failed or been cancelled, and no step of it was undone.
 bool can_reopen(const Job& job);
 
 /// The reopened job: due at once in `cell`, at `place` in its entity's line, from its first
-/// unfinished step with its attempts counted afresh. If the job still keeps its entity
+/// step that has not succeeded with its attempts counted afresh. If the job still keeps its entity
 /// (`settle_until`), it is retrying until then, at the place that it has. An `expires_at` that has
 /// passed is dropped. A job with no step left has succeeded.
 Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now);

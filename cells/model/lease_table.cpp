@@ -21,7 +21,7 @@ void LeaseTable::add(const Lease& lease, LiveLease entry) {
   jobs_.emplace(entry.job->id, lease);
   if (entry.abort == AbortCause::none) {
     deadlines_.emplace(entry.deadline, lease);
-    if (entry.job->expires_at) expiries_.emplace(*entry.job->expires_at, lease);
+    if (const auto expiry = expiry_of(*entry.job)) expiries_.emplace(*expiry, lease);
   }
   if (entry.outside) outside_ += 1;
   leases_.emplace(lease, std::move(entry));
@@ -59,7 +59,7 @@ void LeaseTable::abort(const Lease& lease, AbortCause cause) {
   LiveLease* entry = find(lease);
   assert(entry);
   deadlines_.erase({entry->deadline, lease});
-  if (entry->job->expires_at) expiries_.erase({*entry->job->expires_at, lease});
+  if (const auto expiry = expiry_of(*entry->job)) expiries_.erase({*expiry, lease});
   if (cause != AbortCause::none) entry->abort = cause;
 }
 

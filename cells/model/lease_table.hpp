@@ -55,7 +55,7 @@ class LeaseTable {
 
   /// Leases that are not being aborted and whose deadline is at or before `now`.
   std::vector<Lease> overdue(SteadyTime now) const;
-  /// Leases that are not being aborted and whose job's `expires_at` is at or before `now`.
+  /// Leases that are not being aborted and whose job's expiry is at or before `now`.
   std::vector<Lease> expired(WallTime now) const;
   /// All live leases, in ascending order.
   std::vector<Lease> all() const;

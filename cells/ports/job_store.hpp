@@ -25,8 +25,14 @@
 //
 // Lines: the jobs of one entity (customer, product, entity.type, entity.id) that have a place form
 // a line, lowest place first. A job is *runnable* if it is the head of its line, is not held, and
-// is either queued, or retrying with a `next_attempt_at` that an AdvanceDue has reached. An ended
-// job with `settle_until` keeps its place until an AdvanceDue reaches that time.
+// is either queued, or retrying with a `next_attempt_at` that an AdvanceDue has reached, or
+// compensating with no `next_attempt_at` or with one that an AdvanceDue has reached. An ended job
+// with `settle_until` keeps its place until an AdvanceDue reaches that time.
+//
+// Followers: when a job in a line ends as failed, the next job behind it gets a `failed_ahead`: the
+// greatest id or place in the store, so that jobs which come later are not among the followers.
+// When a job with `failed_ahead` ends, the next job behind it gets the same, unless that job has a
+// greater place. So the mark goes through the line as its jobs end, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -104,12 +110,15 @@ struct JobsMoved {
   JobCounts counts;       ///< Of the unfinished jobs among them.
 };
 
-/// Counts the unfinished jobs that still need each of these services.
+/// Counts the unfinished jobs that may still call each of these services (may_call), and those that
+/// may still have a step undone by each of the others (may_undo).
 struct CountNeeds {
   std::set<std::string> services;
+  std::set<std::string> undos{};
 };
 struct NeedsCounted {
-  std::map<std::string, std::uint64_t> jobs;  ///< Only services that some job needs.
+  std::map<std::string, std::uint64_t> jobs;     ///< Only services that some job needs.
+  std::map<std::string, std::uint64_t> undos{};  ///< The same.
 };
 
 /// Releases every held job of the cells that the sender owns, because missing services have been
@@ -177,8 +186,9 @@ struct ClaimJob {
 
 /// Replaces a job by its next version if its stored lease is `expected` and it has not ended;
 /// otherwise changes nothing (promises P2 and P3). An ended job without `settle_until` leaves its
-/// line, and the next job of the line becomes runnable if it is queued. A queued job at the head of
-/// its line becomes runnable, even if it was held.
+/// line, and the next job of the line becomes runnable if it is queued, or has nothing else to wait
+/// for. The same holds for the job itself if it heads its line, even if it was held. Its
+/// `failed_ahead` stays as stored.
 struct RecordJob {
   Lease expected;
   JobPtr job;
@@ -186,6 +196,8 @@ struct RecordJob {
 struct JobRecorded {
   bool applied = false;
   JobPtr promoted;  ///< The job that became runnable as this one left; may be of another cell.
+  bool runnable = false;  ///< The job itself is.
+  JobPtr follower{};      ///< The job that got a `failed_ahead`; may be of another cell.
 };
 
 /// Applies cancel_waiting to a job of this cell that is scheduled, queued or retrying.
@@ -195,12 +207,13 @@ struct CancelWaiting {
   WallTime now;
 };
 struct WaitingCancelled {
-  JobPtr before;    ///< The job as stored; null: there is no such job.
-  JobPtr after;     ///< Null: the job was not waiting in this cell, and is unchanged.
-  JobPtr promoted;  ///< As in JobRecorded.
+  JobPtr before;      ///< The job as stored; null: there is no such job.
+  JobPtr after;       ///< Null: the job was not waiting in this cell, and is unchanged.
+  JobPtr promoted;    ///< As in JobRecorded.
+  JobPtr follower{};  ///< The same.
 };
 
-/// Applies reopen to a failed or cancelled job.
+/// Applies reopen to a job that can be reopened.
 struct ReopenEnded {
   JobId id = 0;
   CellKey cell;     ///< Where it is to run.
@@ -250,8 +263,8 @@ struct RunnableFetched {
 
 /// Advances what is due in a cell at `now`, at most `limit` jobs in order of their due times.
 /// Scheduled jobs become queued and take places in their entities' lines, from `first_place`
-/// upwards; retrying jobs become runnable; settled jobs leave their lines. Expired jobs are listed
-/// but not changed.
+/// upwards; retrying and compensating jobs become runnable; settled jobs leave their lines. Expired
+/// jobs are listed but not changed.
 struct AdvanceDue {
   CellKey cell;
   WallTime now;
@@ -265,9 +278,9 @@ struct DueAdvanced {
   std::size_t queued = 0;                  ///< How many scheduled jobs became queued.
   std::vector<JobPtr> expired;  ///< Unfinished, not running, `expires_at` at or before `now`.
   /// After this operation, and without the listed expired jobs, the earliest in this cell of run_at
-  /// (scheduled), next_attempt_at (retrying and not yet runnable), settle_until (ended, in line)
-  /// and expires_at (scheduled, queued, retrying). At or before `now` if the limit cut the work
-  /// short.
+  /// (scheduled), next_attempt_at (retrying or compensating, and not yet runnable), settle_until
+  /// (ended, in line) and expires_at (scheduled, queued, retrying). At or before `now` if the limit
+  /// cut the work short.
   std::optional<WallTime> next_due;
 };
 
@@ -352,7 +365,7 @@ struct JobFound {
 struct JobFilter {
   std::optional<std::string> customer;
   std::optional<std::string> product;
-  std::optional<JobState> state;
+  std::optional<JobState> state;  ///< As clients see it: shown_state.
   std::optional<std::string> service;
   std::optional<std::string> entity_type;
   std::optional<std::string> entity_id;

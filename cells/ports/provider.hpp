@@ -37,11 +37,12 @@ struct CallOutcome {
   std::optional<std::string> operation{};
 };
 
-/// Make the call for the job's current step. The idempotency key sent to the provider is the same
-/// for every attempt: "{job}.{service}".
+/// Make the call for the job's current step, or to undo it if the job compensates. The idempotency
+/// key sent to the provider is the same for every attempt: "{job}.{service}", or
+/// "{job}.{service}.undo".
 struct StartCall {
   Lease lease;
-  JobPtr job;  ///< As claimed under this lease; `job->steps[job->step].attempts` is the attempt.
+  JobPtr job;              ///< As claimed under this lease; current_attempt(*job) is the attempt.
   milliseconds timeout{};  ///< Counts from now. The provider itself ends the call then.
 };
 

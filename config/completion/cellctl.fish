@@ -24,7 +24,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from submit' -l at -x -d 'start n
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l expires -x -d 'fail the job if it has not ended by this time'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l timeout -x -d 'limit each attempt at a service'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l max-attempts -x -d 'limit the attempts at each service'
-complete -c cellctl -n '__fish_seen_subcommand_from submit' -l on-failure -x -d 'choose what happens after a failure: stop'
+complete -c cellctl -n '__fish_seen_subcommand_from submit' -l on-failure -x -d 'choose what happens after a failure: stop, compensate'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l label -x -d 'set a label; repeatable'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l key -x -d 'use this idempotency key (random)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l retries -x -d 'send the job again at most N times (3)'

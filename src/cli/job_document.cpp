@@ -134,7 +134,7 @@ void add_job_flags(CLI::App& verb) {
   add_value(verb, "--timeout", "DURATION", "limit each attempt at a service");
   add_value(verb, "--max-attempts", "N", "limit the attempts at each service")
       ->check(integer_fault);
-  add_value(verb, "--on-failure", "WHAT", "choose what happens after a failure: stop");
+  add_value(verb, "--on-failure", "WHAT", "choose what happens after a failure: stop, compensate");
   add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable");
 }
 

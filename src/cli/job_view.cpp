@@ -41,9 +41,20 @@ std::string entity_text(const json::Value& job) {
   return text_at(job, {"entity", "type"}) + "/" + text_at(job, {"entity", "id"});
 }
 
+/// The service that undoes its step, or is next to: "undo billing".
+std::string undo_text(const json::Value& steps) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const std::string state = text_at(*step, {"state"});
+    if (state == "succeeded" || state == "running" || state == "retrying")
+      return "undo " + text_at(*step, {"service"});
+  }
+  return "undo";
+}
+
 /// The number of finished steps, the number of all steps, and the current service: "1/2 billing".
 std::string progress_text(const json::Value& job) {
   const json::Value& steps = elements_at(job, {"steps"});
+  if (text_at(job, {"state"}) == "compensating") return undo_text(steps);
   const auto done = static_cast<std::size_t>(std::count_if(
       steps.begin(), steps.end(),
       [](const json::Value& step) { return text_at(step, {"state"}) == "succeeded"; }));
@@ -128,6 +139,7 @@ std::string object_text(const json::Value& job, std::string_view name) {
 
 std::string facts_text(const json::Value& job, WallTime now, const TableLook& look) {
   const bool waits = !time_at(job, {"started_at"});
+  const bool undoes = text_at(job, {"on_failure"}) == "compensate";
   return list_text({{"job", {text_at(job, {"id"})}},
                     {"state", state_cell(job)},
                     {"error", {error_text(job), Tone::bad}},
@@ -138,6 +150,7 @@ std::string facts_text(const json::Value& job, WallTime now, const TableLook& lo
                     {"entity", {entity_with_subtype(job)}},
                     {"priority", {std::to_string(integer_at(job, {"priority"}))}},
                     {"attempt", {attempt_text(job)}},
+                    {"on failure", {undoes ? "compensate" : ""}},
                     {"created", {moment_text(job, {"created_at"}, now)}},
                     {"due", {waits ? moment_text(job, {"run_at"}, now) : ""}},
                     {"expires", {moment_text(job, {"expires_at"}, now)}},

@@ -101,6 +101,18 @@ std::vector<CellSetting> make_table() {
           "with `\"durability\": \"memory\"`, what a graceful shutdown does with unfinished jobs",
           [](auto& cell, std::string_view word) { cell.keep_on_stop = word == "keep"; },
           [](const auto& cell) { return cell.keep_on_stop ? "keep" : "forget"; }),
+      choice(
+          "on_predecessor_failed", {"continue", "cancel"},
+          "what becomes of the jobs behind a failed one in its entity's line; see [Followers of a "
+          "failed job](#followers-of-a-failed-job)",
+          [](auto& cell, std::string_view word) {
+            cell.on_predecessor_failed = word == "cancel" ? cells::OnPredecessorFailed::cancel
+                                                          : cells::OnPredecessorFailed::go_on;
+          },
+          [](const auto& cell) {
+            return cell.on_predecessor_failed == cells::OnPredecessorFailed::cancel ? "cancel"
+                                                                                    : "continue";
+          }),
       number("retry.max_attempts", 1, 1000,
              "attempts at each step, unless the job sets its own limit",
              [](auto& cell) -> auto& { return cell.retry.max_attempts; }),

@@ -64,6 +64,10 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallie
                      .Name("celld_run_seconds")
                      .Help("How long attempts ran, by service, without interrupted ones.")
                      .Register(registry)),
+      undo_failures_(prometheus::BuildCounter()
+                         .Name("celld_undo_failures_total")
+                         .Help("Steps that their service could not undo.")
+                         .Register(registry)),
       queue_wait_(prometheus::BuildHistogram()
                       .Name("celld_queue_wait_seconds")
                       .Help("Time from when a job was due to the start of its first attempt.")
@@ -91,6 +95,7 @@ void EngineMetrics::add_service(const std::string& name) {
     service.attempts[outcome] =
         &attempts_.Add({{"service", name}, {"outcome", std::string(outcome)}});
   }
+  service.undo_failures = &undo_failures_.Add({{"service", name}});
   service.run_time = &run_times_.Add({{"service", name}}, run_buckets());
 }
 
@@ -112,6 +117,13 @@ void EngineMetrics::attempt_ended(const cells::Job& job, AttemptEnd::Kind kind, 
   const Service& service = service_of(job);
   service.attempts.at(outcome_of(kind, cause))->Increment();
   if (kind != AttemptEnd::Kind::interrupted) service.run_time->Observe(seconds(ran));
+}
+
+void EngineMetrics::lease_ended(const cells::Job& before, const cells::Job& after,
+                                cells::AbortCause) {
+  if (!is_compensating(before)) return;
+  const bool failed = after.steps[before.step].state == cells::StepState::undo_failed;
+  if (failed) service_of(before).undo_failures->Increment();
 }
 
 void EngineMetrics::job_ended(const cells::Job& job) {

@@ -40,6 +40,8 @@ class EngineMetrics : public cells::EngineProbe {
   void first_attempt_began(const cells::Job& job, cells::milliseconds waited) override;
   void attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kind, cells::AbortCause cause,
                      cells::microseconds ran) override;
+  void lease_ended(const cells::Job& before, const cells::Job& after,
+                   cells::AbortCause cause) override;
   void job_ended(const cells::Job& job) override;
   void stale_report(const cells::CellKey& cell, cells::Lease lease) override;
   void cell_restarted(const cells::CellKey& cell) override;
@@ -48,6 +50,7 @@ class EngineMetrics : public cells::EngineProbe {
   struct Service {
     std::map<std::string_view, prometheus::Counter*> attempts;  ///< By outcome.
     prometheus::Histogram* run_time = nullptr;
+    prometheus::Counter* undo_failures = nullptr;
   };
 
   const Service& service_of(const cells::Job& job) const;
@@ -55,6 +58,7 @@ class EngineMetrics : public cells::EngineProbe {
   CellTallies& tallies_;
   prometheus::Family<prometheus::Counter>& attempts_;
   prometheus::Family<prometheus::Histogram>& run_times_;
+  prometheus::Family<prometheus::Counter>& undo_failures_;
   mutable std::shared_mutex services_mutex_;
   std::map<std::string, Service, std::less<>> services_;  ///< Never shrinks.
   prometheus::Histogram& queue_wait_;

@@ -30,7 +30,8 @@ const std::string& current_service(const cells::Job& job) {
 }  // namespace
 
 std::string idempotency_key(const cells::Job& job) {
-  return cells::format_job_id(job.id) + "." + current_service(job);
+  const std::string key = cells::format_job_id(job.id) + "." + current_service(job);
+  return cells::is_compensating(job) ? key + ".undo" : key;
 }
 
 std::string call_document(const cells::Job& job) {
@@ -38,7 +39,8 @@ std::string call_document(const cells::Job& job) {
   std::string text;
   text.reserve(512 + spec.parameters.size());
   text += R"({"job":)" + json::quote(cells::format_job_id(job.id));
-  text += R"(,"attempt":)" + std::to_string(job.steps[job.step].attempts);
+  text += R"(,"attempt":)" + std::to_string(cells::current_attempt(job));
+  if (cells::is_compensating(job)) text += R"(,"undo":true)";
   text += R"(,"customer":)" + json::quote(spec.customer);
   text += R"(,"product":)" + json::quote(spec.product);
   text += R"(,"action":)" + json::quote(spec.action);

@@ -8,7 +8,7 @@
 namespace celld::providers {
 
 /// "{job}.{service}": the same for every attempt at the job's current step, so that a provider can
-/// recognise repeats.
+/// recognise repeats. For attempts to undo it, "{job}.{service}.undo".
 std::string idempotency_key(const cells::Job& job);
 
 /// The JSON document that describes the job's current step, its attempt, and the results of earlier

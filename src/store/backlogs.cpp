@@ -55,9 +55,9 @@ using cells::JobState;
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,
                   std::int64_t routing_key, std::int64_t lane) {
-  return {cell,      routing_key, lane,      job.state,
-          job.place, marks,       job.lease, turn_of(job, marks, lane),
-          job.batch};
+  return {cell,      routing_key,     lane,      job.state,
+          job.place, marks,           job.lease, turn_of(job, marks, lane),
+          job.batch, job.failed_ahead};
 }
 
 Backlogs::Backlogs(Connection& connection, std::size_t changes_max)

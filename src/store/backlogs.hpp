@@ -28,6 +28,7 @@ struct Standing {
   cells::Lease lease;
   std::optional<std::int64_t> turn;  ///< In its row: see turn_of.
   cells::BatchId batch = 0;
+  cells::JobId failed_ahead = 0;
 };
 
 Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t cell,

@@ -36,11 +36,12 @@ class JobIndexes {
   void remove(cells::JobId id, std::int64_t routing_key, std::string_view entity_id,
               cells::BatchId batch);
 
-  /// Calls visit(id) for the jobs of the line in order, until it returns false. Jobs of other
-  /// entities with the same hash are among them.
+  /// Calls visit(id) for the jobs of the line in order, from this place on, until it returns false.
+  /// Jobs of other entities with the same hash are among them.
   template <class Visit>
-  void scan_line(std::int64_t routing_key, const cells::Entity& entity, const Visit& visit) {
-    lines_.scan({line_hash(routing_key, entity.type, entity.id), 1},
+  void scan_line(std::int64_t routing_key, const cells::Entity& entity, cells::JobId place,
+                 const Visit& visit) {
+    lines_.scan({line_hash(routing_key, entity.type, entity.id), static_cast<std::int64_t>(place)},
                 std::numeric_limits<std::int64_t>::max(),
                 [&](const IndexKey& key) { return visit(cells::JobId(key[2])); });
   }

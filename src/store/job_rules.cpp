@@ -20,7 +20,15 @@ std::uint64_t next_epoch(std::uint64_t last, WallTime now) {
 
 bool is_runnable(JobState state, const LineMarks& marks) {
   if (!marks.head || marks.held) return false;
-  return state == JobState::queued || (state == JobState::retrying && marks.woken);
+  return state == JobState::queued || (awaits_attempt(state) && marks.woken);
+}
+
+bool awaits_attempt(JobState state) {
+  return state == JobState::retrying || state == JobState::compensating;
+}
+
+bool starts_woken(const Job& job) {
+  return job.state == JobState::compensating && !job.next_attempt_at;
 }
 
 bool is_settling(const Job& job) {
@@ -61,7 +69,7 @@ std::optional<WallTime> due_at(const Job& job, const LineMarks& marks) {
     if (at && (!due || *at < *due)) due = at;
   };
   if (job.state == JobState::scheduled) consider(job.run_at);
-  if (job.state == JobState::retrying && !marks.woken) consider(job.next_attempt_at);
+  if (awaits_attempt(job.state) && !marks.woken) consider(job.next_attempt_at);
   if (is_settling(job)) consider(job.settle_until);
   if (is_waiting(job.state)) consider(job.expires_at);
   return due;
@@ -70,10 +78,14 @@ std::optional<WallTime> due_at(const Job& job, const LineMarks& marks) {
 cells::JobPtr merge_version(const Job& stored, cells::JobPtr next) {
   JobId place = stored.place != 0 ? stored.place : next->place;
   if (is_ended(next->state) && !next->settle_until) place = 0;
-  if (next->place == place && next->cell == stored.cell) return next;
+  if (next->place == place && next->cell == stored.cell &&
+      next->failed_ahead == stored.failed_ahead) {
+    return next;
+  }
   auto merged = std::make_shared<Job>(*next);
   merged->place = place;
   merged->cell = stored.cell;
+  merged->failed_ahead = stored.failed_ahead;
   return merged;
 }
 
@@ -82,12 +94,20 @@ cells::JobPtr with_place_given_up(Job job) {
   return std::make_shared<const Job>(std::move(job));
 }
 
+JobId failed_up_to(const Job& ended, JobId last_id) {
+  return ended.state == JobState::failed ? last_id : ended.failed_ahead;
+}
+
+bool is_follower(const Job& job, JobId failed_ahead) {
+  return !is_ended(job.state) && job.place <= failed_ahead && job.failed_ahead < failed_ahead;
+}
+
 bool matches(const cells::JobFilter& filter, const Job& job) {
   const auto& spec = *job.spec;
   const auto is = [](const std::optional<std::string>& wanted, const std::string& value) {
     return !wanted || *wanted == value;
   };
-  if (filter.state && *filter.state != job.state) return false;
+  if (filter.state && *filter.state != shown_state(job)) return false;
   if (filter.unfinished && is_ended(job.state)) return false;
   if (filter.batch && *filter.batch != job.batch) return false;
   if (!is(filter.customer, spec.customer) || !is(filter.product, spec.product) ||

@@ -12,9 +12,11 @@ namespace celld::store {
 
 /// What a store keeps about a job besides the job itself.
 struct LineMarks {
-  bool head = false;   ///< Heads its entity's line.
-  bool held = false;   ///< By a HoldJob, until the next StartEpoch or ReleaseHolds.
-  bool woken = false;  ///< Retrying, and an AdvanceDue has reached `next_attempt_at`.
+  bool head = false;  ///< Heads its entity's line.
+  bool held = false;  ///< By a HoldJob, until the next StartEpoch or ReleaseHolds.
+  /// Retrying or compensating, with nothing to wait for: an AdvanceDue has reached its
+  /// `next_attempt_at`, or it has none.
+  bool woken = false;
 
   bool operator==(const LineMarks&) const = default;
 };
@@ -24,6 +26,12 @@ std::uint64_t next_epoch(std::uint64_t last, cells::WallTime now);
 
 /// Whether FetchRunnable lists such a job.
 bool is_runnable(cells::JobState state, const LineMarks& marks);
+
+/// Retrying or compensating: waits for its next attempt.
+bool awaits_attempt(cells::JobState state);
+
+/// Whether a job that is stored in this state is woken.
+bool starts_woken(const cells::Job& job);
 
 /// Turns of runnable jobs in lane number n: from n * turns_per_lane, below that + turns_runnable.
 inline constexpr std::int64_t turns_per_lane = 100;
@@ -50,13 +58,21 @@ bool is_expired(const cells::Job& job, cells::WallTime now);
 /// The next time at which AdvanceDue has to process the job.
 std::optional<cells::WallTime> due_at(const cells::Job& job, const LineMarks& marks);
 
-/// The version to store when `next` replaces `stored`. It keeps the cell and the place of `stored`:
-/// only the store changes them (MoveJobs, AdvanceDue), and `next` may derive from an older version.
+/// The version to store when `next` replaces `stored`. It keeps the cell, the place and the
+/// `failed_ahead` of `stored`: only the store changes them, and `next` may derive from an older
+/// version.
 /// A job that ends without settling gives up its place.
 cells::JobPtr merge_version(const cells::Job& stored, cells::JobPtr next);
 
 /// Like merge_version, for a version that the store itself made.
 cells::JobPtr with_place_given_up(cells::Job job);
+
+/// The `failed_ahead` that a job which has ended in its line passes on; 0: none. `last_id` is the
+/// greatest id or place in the store.
+cells::JobId failed_up_to(const cells::Job& ended, cells::JobId last_id);
+
+/// Whether the next job in the line takes this `failed_ahead`.
+bool is_follower(const cells::Job& job, cells::JobId failed_ahead);
 
 /// Whether the job matches the filter, apart from its creation times, which `id_range` covers.
 bool matches(const cells::JobFilter& filter, const cells::Job& job);

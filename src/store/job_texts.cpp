@@ -94,6 +94,10 @@ std::string steps_text(const std::vector<Step>& steps) {
     append_member(text, "finished_at", step.finished_at);
     if (step.progress) append_member(text, "progress", *step.progress);
     if (!step.worker.empty()) append_member(text, "worker", std::string_view{step.worker});
+    if (step.in_doubt) append_member(text, "in_doubt", std::int64_t{1});
+    if (step.undo_attempts != 0) {
+      append_member(text, "undo_attempts", std::int64_t{step.undo_attempts});
+    }
     if (!step.operation.empty()) append_member(text, "operation", std::string_view{step.operation});
     if (step.report) {
       append_member(text, "report", step.report->succeeded ? "complete" : "fail");
@@ -276,6 +280,16 @@ std::optional<cells::StepReport> read_report(const Members& members) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t read_count(const Members& members, const char* name) {
+  const auto count = members.integer(name).value_or(0);
+  if (count < 0 || count > UINT32_MAX) unreadable("steps");
+  return static_cast<std::uint32_t>(count);
+}
+
+}  // namespace
+
 std::vector<Step> read_steps(std::string_view text, std::size_t count) {
   std::vector<Step> steps(count);
   if (text.empty()) return steps;
@@ -286,9 +300,9 @@ std::vector<Step> read_steps(std::string_view text, std::size_t count) {
     const auto state = cells::parse_step_state(members.string("state"));
     if (!state) unreadable("steps");
     steps[i].state = *state;
-    const auto attempts = members.integer("attempts").value_or(0);
-    if (attempts < 0 || attempts > UINT32_MAX) unreadable("steps");
-    steps[i].attempts = static_cast<std::uint32_t>(attempts);
+    steps[i].attempts = read_count(members, "attempts");
+    steps[i].undo_attempts = read_count(members, "undo_attempts");
+    steps[i].in_doubt = members.integer("in_doubt").value_or(0) != 0;
     steps[i].started_at = members.time("started_at");
     steps[i].finished_at = members.time("finished_at");
     steps[i].progress = members.number("progress");

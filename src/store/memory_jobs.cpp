@@ -116,8 +116,10 @@ NeedsCounted count_needs(const std::map<JobId, StoredJob>& jobs, const CountNeed
     const Job& job = *stored.job;
     if (is_ended(job.state)) continue;
     const auto& services = job.spec->services;
-    for (std::size_t step = job.step; step < services.size(); ++step) {
-      if (request.services.contains(services[step])) ++counted.jobs[services[step]];
+    for (std::size_t step = 0; step < services.size(); ++step) {
+      const auto& name = services[step];
+      if (request.services.contains(name) && may_call(job, step)) ++counted.jobs[name];
+      if (request.undos.contains(name) && may_undo(job, step)) ++counted.undos[name];
     }
   }
   return counted;
@@ -156,6 +158,7 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   }
   LineMarks marks;
   marks.head = enter_line(*job);
+  marks.woken = starts_woken(*job);
   change(found->second, job, marks);
   if (auto* batch = touch_batch(job->batch)) add_job(*batch, *job);
   note_id(job->id);
@@ -189,10 +192,13 @@ JobRecorded MemoryJobs::apply(const RecordJob& request) {
   if (is_ended(stored.job->state) || stored.job->lease != request.expected) return {};
   auto next = merge_version(*stored.job, request.job);
   auto marks = stored.marks;
-  marks.woken = false;
-  if (next->state == JobState::queued) marks.held = false;
+  marks.woken = starts_woken(*next);
+  if (next->state == JobState::queued || marks.woken) marks.held = false;
   JobRecorded answer{true, nullptr};
+  answer.follower = mark_follower(*stored.job, *next, marks.head);
   replace(stored, std::move(next), marks, answer.promoted);
+  if (answer.follower) answer.follower = find(answer.follower->id);
+  answer.runnable = is_runnable(stored.job->state, stored.marks);
   return answer;
 }
 
@@ -202,8 +208,10 @@ WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
   auto& stored = jobs_.at(request.id);
   auto marks = stored.marks;
   marks.woken = false;
-  replace(stored, with_place_given_up(cancel_waiting(*answer.before, request.now)), marks,
-          answer.promoted);
+  auto cancelled = with_place_given_up(cancel_waiting(*answer.before, request.now));
+  answer.follower = mark_follower(*answer.before, *cancelled, marks.head);
+  replace(stored, std::move(cancelled), marks, answer.promoted);
+  if (answer.follower) answer.follower = find(answer.follower->id);
   answer.after = stored.job;
   return answer;
 }
@@ -306,7 +314,7 @@ void MemoryJobs::advance_one(StoredJob& stored, const AdvanceDue& request, DueAd
     JobPtr promoted;
     replace(stored, std::move(settled), marks, promoted);
     if (promoted) report(promoted);
-  } else if (stored.job->state == JobState::retrying) {
+  } else if (awaits_attempt(stored.job->state)) {
     marks.woken = true;
     change(stored, stored.job, marks);
     if (is_runnable(stored.job->state, marks)) report(stored.job);
@@ -506,6 +514,25 @@ JobPtr MemoryJobs::leave_line(const Job& job) {
   marks.head = true;
   change(next, next.job, marks);
   return is_runnable(next.job->state, marks) ? next.job : nullptr;
+}
+
+/// A job that becomes `after` may have to pass on a `failed_ahead`. Returns the job that got it.
+JobPtr MemoryJobs::mark_follower(const Job& before, const Job& after, bool was_head) {
+  if (!is_ended(after.state) || before.place == 0) return nullptr;
+  const JobId failed_ahead = failed_up_to(after, last_id_);
+  const auto line = lines_.find(before.spec);
+  if (failed_ahead == 0 || line == lines_.end()) return nullptr;
+  // A head is the first, even if a job with a lower place has come.
+  const auto& places = line->second;
+  auto next = was_head ? places.begin() : places.upper_bound({before.place, before.id});
+  if (next != places.end() && next->second == before.id) ++next;
+  if (next == places.end()) return nullptr;
+  auto& stored = jobs_.at(next->second);
+  if (!is_follower(*stored.job, failed_ahead)) return nullptr;
+  auto marked = std::make_shared<Job>(*stored.job);
+  marked->failed_ahead = failed_ahead;
+  change(stored, std::move(marked), stored.marks);
+  return stored.job;
 }
 
 /// Replaces a stored job by `job`. The change may put it into its line or take it out.

@@ -112,6 +112,7 @@ class MemoryJobs {
   void remove_from_indexes(const StoredJob& stored);
   bool enter_line(const cells::Job& job);
   cells::JobPtr leave_line(const cells::Job& job);
+  cells::JobPtr mark_follower(const cells::Job& before, const cells::Job& after, bool was_head);
   void replace(StoredJob& stored, cells::JobPtr job, LineMarks marks, cells::JobPtr& promoted);
   void advance_one(StoredJob& stored, const cells::AdvanceDue& request, cells::DueAdvanced& done);
   void remove(cells::JobId id);

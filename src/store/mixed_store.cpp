@@ -293,6 +293,8 @@ class MixedStoreActor final : public JobStore::base {
                                    [ours = memory_->content.read(request)](NeedsCounted& needs) {
                                      for (const auto& [service, jobs] : ours.jobs)
                                        needs.jobs[service] += jobs;
+                                     for (const auto& [service, jobs] : ours.undos)
+                                       needs.undos[service] += jobs;
                                      return std::move(needs);
                                    });
   }

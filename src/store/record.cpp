@@ -92,16 +92,16 @@ std::int64_t lane_in_marks(std::int64_t bits) {
 
 InsertStatement::InsertStatement(Connection& connection)
     : connection_(connection),
-      statement_(
-          connection,
-          "INSERT INTO jobs (state, marks, turn, due_at, run_at, expires_at, lease_epoch,"
-          " lease_counter, step, interruptions, cancel_requested, started_at, finished_at,"
-          " next_attempt_at, settle_until, steps, messages, error, properties, id, cell,"
-          " origin, place, action, entity_type, entity_subtype, entity_id, services, labels,"
-          " traceparent, priority, timeout_ms, max_attempts, on_failure, created_at,"
-          " parameters, batch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-          " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
-          " ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37) ON CONFLICT (id) DO NOTHING") {}
+      statement_(connection,
+                 "INSERT INTO jobs (state, marks, turn, due_at, run_at, expires_at, lease_epoch,"
+                 " lease_counter, step, interruptions, cancel_requested, started_at, finished_at,"
+                 " next_attempt_at, settle_until, steps, messages, error, properties, id, cell,"
+                 " origin, place, action, entity_type, entity_subtype, entity_id, services, labels,"
+                 " traceparent, priority, timeout_ms, max_attempts, on_failure, created_at,"
+                 " parameters, batch, failed_ahead) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+                 "?10, ?11, ?12, ?13,"
+                 " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
+                 " ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38) ON CONFLICT (id) DO NOTHING") {}
 
 bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t cell,
                           std::int64_t routing_key, std::int64_t lane) {
@@ -130,19 +130,21 @@ bool InsertStatement::run(const Job& job, const LineMarks& marks, std::int64_t c
   bind_text_or_null(statement_, ++at,
                     spec.parameters == "{}" ? std::string_view{} : spec.parameters);
   statement_.bind(++at, non_zero(job.batch));
+  statement_.bind(++at, non_zero(job.failed_ahead));
   statement_.run();
   return connection_.changes() == 1;
 }
 
 UpdateStatement::UpdateStatement(Connection& connection)
     : statement_(connection, std::string{"UPDATE jobs SET "} + progress_assignments +
-                                 ", place = ?20 WHERE id = ?21") {}
+                                 ", place = ?20, failed_ahead = ?21 WHERE id = ?22") {}
 
 void UpdateStatement::run(const Job& job, const LineMarks& marks, std::int64_t lane) {
   const ProgressTexts texts{job};
   bind_progress(statement_, job, marks, lane, texts);
   statement_.bind(progress_columns + 1, non_zero(job.place));
-  statement_.bind(progress_columns + 2, static_cast<std::int64_t>(job.id));
+  statement_.bind(progress_columns + 2, non_zero(job.failed_ahead));
+  statement_.bind(progress_columns + 3, static_cast<std::int64_t>(job.id));
   statement_.run();
 }
 
@@ -159,7 +161,7 @@ constexpr const char* job_columns =
     " jobs.step, jobs.interruptions, jobs.cancel_requested, jobs.started_at, jobs.finished_at,"
     " jobs.next_attempt_at, jobs.settle_until, jobs.steps, jobs.messages, jobs.error,"
     " jobs.properties, jobs.parameters, jobs.turn, jobs.due_at,"
-    " jobs.batch";
+    " jobs.batch, jobs.failed_ahead";
 
 constexpr std::int64_t priority_max = 9;
 constexpr std::int64_t unsigned_max = std::numeric_limits<std::uint32_t>::max();
@@ -177,6 +179,7 @@ void check_state(const Job& job) {
   require(!is_unfinished || job.state == JobState::scheduled || job.place != 0, "place");
   require(job.state != JobState::running || job.lease != cells::Lease{}, "lease");
   require(job.state != JobState::retrying || job.next_attempt_at, "next attempt");
+  require(job.state != JobState::compensating || job.error, "error");
 }
 
 }  // namespace
@@ -226,8 +229,7 @@ JobRow read_job(const Statement& row, Names& names) {
   spec->timeout = cells::milliseconds{integer_within("timeout", 1, unsigned_max)};
   spec->max_attempts =
       static_cast<std::uint32_t>(integer_within("maximum of attempts", 1, unsigned_max));
-  // It has one value so far.
-  spec->on_failure = static_cast<cells::OnFailure>(integer_within("on_failure", 0, 0));
+  spec->on_failure = static_cast<cells::OnFailure>(integer_within("on_failure", 0, 1));
   job->created_at = WallTime{cells::milliseconds{integer()}};
   job->run_at = time().value_or(job->created_at);
   job->expires_at = time();
@@ -255,6 +257,7 @@ JobRow read_job(const Statement& row, Names& names) {
   require(row.optional_integer(++at) == turn_of(*job, result.marks, result.lane), "turn");
   require(row.optional_integer(++at) == to_integer(due_at(*job, result.marks)), "due time");
   job->batch = id("batch");
+  job->failed_ahead = id("failed predecessor");
   result.job = std::move(job);
   return result;
 }

@@ -289,9 +289,28 @@ FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.o
 // A step in `steps` may have an `operation`, which an older celld would forget.
 constexpr const char* version_7 = "";
 
+// Compensation, which an older celld would not go on with: `on_failure` 1, and a step in `steps`
+// may have `in_doubt` and `undo_attempts`. A job with an error that has not ended compensates.
+// `failed_ahead`: see `Followers` in cells/ports/job_store.hpp.
+constexpr const char* version_8 = R"sql(
+ALTER TABLE jobs ADD COLUMN failed_ahead INTEGER;  -- NULL: none.
+
+DROP VIEW jobs_for_people;
+CREATE VIEW jobs_for_people AS
+SELECT jobs.id, origins.customer, origins.product, cells.customer || '/' || cells.product AS cell,
+       CASE state WHEN 0 THEN 'scheduled' WHEN 1 THEN 'queued'
+                  WHEN 2 THEN iif(error IS NULL, 'running', 'compensating')
+                  WHEN 3 THEN 'retrying' WHEN 4 THEN 'compensating' WHEN 5 THEN 'succeeded'
+                  WHEN 6 THEN 'failed' WHEN 7 THEN 'cancelled' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS finished_at,
+       action, entity_type, entity_id, services, step, steps, properties, messages, error, batch
+FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.origin;
+)sql";
+
 /// Step i turns version i into version i + 1.
 constexpr std::array migrations{version_1, version_2, version_3, version_4,
-                                version_5, version_6, version_7};
+                                version_5, version_6, version_7, version_8};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -38,7 +38,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
                   "SELECT job, digest FROM idempotency_keys WHERE customer = ?1 AND key = ?2"),
       select_standing_(connection,
                        "SELECT cell, origin, state, place, marks, lease_epoch, lease_counter, turn,"
-                       " batch"
+                       " batch, failed_ahead"
                        " FROM jobs WHERE id = ?1"),
       select_job_(connection, select_jobs("WHERE id = ?1")),
       is_job_of_line_(connection,
@@ -50,6 +50,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
                     " WHERE id = ?1 RETURNING turn"),
       update_due_(connection, "UPDATE jobs SET due_at = ?2 WHERE id = ?1"),
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
+      update_failed_ahead_(connection, "UPDATE jobs SET failed_ahead = ?2 WHERE id = ?1"),
       select_held_(connection, "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT ?1"),
       select_due_(connection,
                   "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
@@ -97,6 +98,7 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
   LineMarks marks;
   marks.head = job.place != 0 && head_of_line(routing_key, job.spec->entity) == 0;
+  marks.woken = starts_woken(job);
   const auto lane = backlogs_.lane_id(job.lane);
   if (!insert_.run(job, marks, cell, routing_key, lane)) return std::nullopt;
   const auto inserted = standing(job, marks, cell, routing_key, lane);
@@ -137,10 +139,7 @@ void SqliteJobs::apply(const ClaimJob& request) {
   const auto id = request.job->id;
   const auto before = standing_of(id);
   if (!before || is_ended(before->state) || before->state == JobState::running) return;
-  Job stored;
-  stored.cell = backlogs_.cell(before->cell);
-  stored.place = before->place;
-  const auto job = merge_version(stored, request.job);
+  const auto job = merge_version(stored_part(*before), request.job);
   if (before->place != job->place) {
     touch();
     replace(*before, job, before->marks);
@@ -159,14 +158,25 @@ JobRecorded SqliteJobs::apply(const RecordJob& request) {
   const auto before = standing_of(request.job->id);
   if (!before || is_ended(before->state) || before->lease != request.expected) return {};
   touch();
-  Job stored;
-  stored.cell = backlogs_.cell(before->cell);
-  stored.place = before->place;
-  const auto next = merge_version(stored, request.job);
+  const auto next = merge_version(stored_part(*before), request.job);
   auto marks = before->marks;
-  marks.woken = false;
-  if (next->state == JobState::queued) marks.held = false;
-  return {true, replace(*before, next, marks)};
+  marks.woken = starts_woken(*next);
+  if (next->state == JobState::queued || marks.woken) marks.held = false;
+  JobRecorded answer{true, nullptr};
+  const auto follower = mark_follower(*before, *next);
+  answer.promoted = replace(*before, next, marks);
+  if (follower != 0) answer.follower = load(follower).job;
+  answer.runnable = is_runnable(next->state, marks);
+  return answer;
+}
+
+/// What merge_version needs of a stored job.
+Job SqliteJobs::stored_part(const Standing& at) {
+  Job stored;
+  stored.cell = backlogs_.cell(at.cell);
+  stored.place = at.place;
+  stored.failed_ahead = at.failed_ahead;
+  return stored;
 }
 
 WaitingCancelled SqliteJobs::apply(const CancelWaiting& request) {
@@ -181,7 +191,9 @@ WaitingCancelled SqliteJobs::apply(const CancelWaiting& request) {
   marks.woken = false;
   answer.after = with_place_given_up(cancel_waiting(*row->job, request.now));
   const auto before = standing(*row->job, row->marks, row->cell, row->routing_key, row->lane);
+  const auto follower = mark_follower(before, *answer.after);
   answer.promoted = replace(before, answer.after, marks);
+  if (follower != 0) answer.follower = load(follower).job;
   return answer;
 }
 
@@ -349,6 +361,7 @@ std::optional<Standing> SqliteJobs::standing_of(JobId id) {
                  static_cast<std::uint64_t>(row.integer(6))};
   found.turn = row.optional_integer(7);
   found.batch = to_id(row.integer(8));
+  found.failed_ahead = to_id(row.integer(9));
   return found;
 }
 
@@ -413,15 +426,38 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
 
 /// The first job in the line, or 0.
 JobId SqliteJobs::head_of_line(std::int64_t routing_key, const Entity& entity) {
-  JobId head = 0;
-  indexes_.scan_line(routing_key, entity, [&](JobId id) {
+  return next_in_line(routing_key, entity, 1, 0);
+}
+
+/// The job in the line that is next behind this place, or 0.
+JobId SqliteJobs::next_in_line(std::int64_t routing_key, const Entity& entity, JobId place,
+                               JobId except) {
+  JobId next = 0;
+  indexes_.scan_line(routing_key, entity, place, [&](JobId id) {
+    if (id == except) return true;
     const ResetAtEnd reset{is_job_of_line_};
     is_job_of_line_.bind(1, to_integer(id)).bind(2, routing_key);
     is_job_of_line_.bind(3, std::string_view{entity.type}).bind(4, std::string_view{entity.id});
-    if (is_job_of_line_.step()) head = id;
-    return head == 0;
+    if (is_job_of_line_.step()) next = id;
+    return next == 0;
   });
-  return head;
+  return next;
+}
+
+/// A job that becomes `after` may have to pass on a `failed_ahead`. Returns the job that got it, or
+/// 0.
+JobId SqliteJobs::mark_follower(const Standing& before, const Job& after) {
+  if (!is_ended(after.state) || before.place == 0) return 0;
+  const auto failed_ahead = failed_up_to(after, last_id_);
+  if (failed_ahead == 0) return 0;
+  // A head is the first, even if a job with a lower place has come.
+  const auto next = next_in_line(before.routing_key, after.spec->entity,
+                                 before.marks.head ? 1 : before.place, after.id);
+  if (next == 0) return 0;
+  write_claim(next);
+  if (!is_follower(*load(next).job, failed_ahead)) return 0;
+  update_failed_ahead_.bind(1, to_integer(next)).bind(2, to_integer(failed_ahead)).run();
+  return next;
 }
 
 /// Called after the head has left: makes the next job the head and returns it if it is runnable.

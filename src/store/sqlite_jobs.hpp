@@ -73,7 +73,11 @@ class SqliteJobs {
   void note_place(cells::JobId place);
   void move(cells::JobId id, Standing& job, std::int64_t to);
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
+  cells::Job stored_part(const Standing& at);
   cells::JobId head_of_line(std::int64_t routing_key, const cells::Entity& entity);
+  cells::JobId next_in_line(std::int64_t routing_key, const cells::Entity& entity,
+                            cells::JobId place, cells::JobId except);
+  cells::JobId mark_follower(const Standing& before, const cells::Job& after);
   cells::JobPtr promote_next(std::int64_t routing_key, const cells::Entity& entity);
   void set_marks(cells::JobId id, const Standing& before, LineMarks marks, std::int64_t lane);
   void write_claims();
@@ -106,6 +110,7 @@ class SqliteJobs {
   Statement update_marks_;
   Statement update_due_;
   Statement update_cell_;
+  Statement update_failed_ahead_;
   Statement select_held_;
   Statement select_due_;
   Statement select_ended_;

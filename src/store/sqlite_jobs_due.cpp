@@ -66,7 +66,7 @@ void SqliteJobs::advance_one(const JobRow& row, const AdvanceDue& request, DueAd
     auto settled = std::make_shared<Job>(job);
     settled->place = 0;
     if (const auto promoted = replace(before, settled, row.marks)) report(promoted);
-  } else if (job.state == JobState::retrying) {
+  } else if (awaits_attempt(job.state)) {
     auto marks = row.marks;
     marks.woken = true;
     set_marks(job.id, before, marks, row.lane);

@@ -48,15 +48,24 @@ constexpr const char* oldest_indexed =
 constexpr const char* recent_queued =
     "SELECT cell, place FROM jobs NOT INDEXED WHERE id > ?1 AND state = 1";
 
-/// The steps before a job's current one are done. States from 5 on are ended ones.
+/// States from 5 on are ended ones.
 constexpr const char* needs =
-    "WITH open (services, step) AS ("
-    " SELECT services, step FROM turns CROSS JOIN jobs ON jobs.id = turns.job"
-    "  WHERE turns.job <= ?1 AND state < 5"
-    " UNION ALL SELECT services, step FROM jobs NOT INDEXED WHERE id > ?1 AND state < 5)"
+    "WITH open (services, step, on_failure, compensates) AS ("
+    " SELECT services, step, on_failure, error IS NOT NULL"
+    "  FROM turns CROSS JOIN jobs ON jobs.id = turns.job WHERE turns.job <= ?1 AND state < 5"
+    " UNION ALL SELECT services, step, on_failure, error IS NOT NULL"
+    "  FROM jobs NOT INDEXED WHERE id > ?1 AND state < 5)"
     " SELECT service.value, count(*) FROM open, json_each(open.services) AS service"
-    " WHERE service.key >= open.step"
-    "  AND service.value IN (SELECT value FROM json_each(?2)) GROUP BY service.value";
+    " WHERE service.value IN (SELECT value FROM json_each(?2)) AND ";
+// As may_call() and may_undo() in cells/model/job.hpp.
+constexpr const char* may_call_sql =
+    "iif(compensates, service.key <= step, service.key >= step OR on_failure = 1)";
+constexpr const char* may_undo_sql = "on_failure = 1 AND (NOT compensates OR service.key <= step)";
+
+/// Whether clients may see a job in the state `stored` as one in the state `shown`.
+bool may_show(JobState stored, JobState shown) {
+  return stored == shown || (stored == JobState::running && shown == JobState::compensating);
+}
 
 /// A read transaction: all statements in it see the same state.
 class Snapshot {
@@ -294,9 +303,13 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
     opened.back().bind_copy(3, all).bind(4, indexed);
   } else if (filter.state && *filter.state != JobState::queued &&
              *filter.state != JobState::succeeded) {
-    opened.push_back(
-        statement("jobs INDEXED BY jobs_by_state WHERE state = ?3 AND state NOT IN (1, 5)", by_id));
-    opened.back().bind(3, static_cast<std::int64_t>(*filter.state));
+    const auto in_state = [&](JobState state) {
+      opened.push_back(statement(
+          "jobs INDEXED BY jobs_by_state WHERE state = ?3 AND state NOT IN (1, 5)", by_id));
+      opened.back().bind(3, static_cast<std::int64_t>(state));
+    };
+    in_state(*filter.state);
+    if (*filter.state == JobState::compensating) in_state(JobState::running);  // An undo.
   } else {
     opened.push_back(statement("jobs NOT INDEXED WHERE true", by_id));
   }
@@ -323,7 +336,7 @@ std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilt
 /// False if the row cannot match. This searches services and labels as text, which can find too
 /// much, so the caller decodes a job that passes and checks it again.
 bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
-  if (filter.state && static_cast<std::int64_t>(*filter.state) != row.integer(1)) return false;
+  if (filter.state && !may_show(static_cast<JobState>(row.integer(1)), *filter.state)) return false;
   if (filter.batch && static_cast<std::int64_t>(*filter.batch) != row.integer(7)) return false;
   if (filter.unfinished && is_ended(static_cast<JobState>(row.integer(1)))) return false;
   if (filter.customer || filter.product) {
@@ -343,14 +356,20 @@ bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
 }
 
 NeedsCounted SqliteReads::read(const CountNeeds& request) {
-  NeedsCounted counted;
   const Snapshot snapshot{connection_};
-  const std::string services = json::dump(json::Value(request.services));
-  Statement row{connection_, needs};
-  for (row.bind(1, indexed_id_now()).bind(2, std::string_view{services}); row.step();) {
-    counted.jobs[std::string{row.text(0)}] = static_cast<std::uint64_t>(row.integer(1));
+  return {count_needs(request.services, may_call_sql), count_needs(request.undos, may_undo_sql)};
+}
+
+std::map<std::string, std::uint64_t> SqliteReads::count_needs(const std::set<std::string>& services,
+                                                              const char* condition) {
+  std::map<std::string, std::uint64_t> jobs;
+  if (services.empty()) return jobs;
+  const std::string names = json::dump(json::Value(services));
+  Statement row{connection_, std::string{needs} + condition + " GROUP BY service.value"};
+  for (row.bind(1, indexed_id_now()).bind(2, std::string_view{names}); row.step();) {
+    jobs[std::string{row.text(0)}] = static_cast<std::uint64_t>(row.integer(1));
   }
-  return counted;
+  return jobs;
 }
 
 // --- Names -----------------------------------------------------------------------------------

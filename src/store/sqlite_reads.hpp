@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,6 +55,8 @@ class SqliteReads {
   };
 
   cells::JobPtr find(cells::JobId id);
+  std::map<std::string, std::uint64_t> count_needs(const std::set<std::string>& services,
+                                                   const char* condition);
   std::vector<Statement> sources(const cells::JobFilter& filter);
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);

@@ -16,8 +16,9 @@ from provider import answer, succeed
 
 # Internal faults, faults of the disk, and a problem that takes a hundred thousand cells.
 OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells"}
-RESERVED_JOB_STATES = {"compensating"}
-RESERVED_STEP_STATES = {"undone", "undo_failed"}
+# test_compensation.py shows these.
+STATES_OF_COMPENSATION = {"compensating"}
+STEPS_OF_COMPENSATION = {"undone", "undo_failed"}
 TOKENS = {"all": ["submit", "read", "work", "admin"], "acme": ["submit", "read", "work", "admin"],
           "submit": ["submit"], "read": ["read"], "work": ["work"], "admin": ["admin"]}
 NO_JOB = "0000000000001"
@@ -378,7 +379,7 @@ class Answers(EndToEnd):
 
     # --- States ----------------------------------------------------------------------------------
 
-    def test_jobs_and_steps_are_in_every_state_that_is_not_reserved(self):
+    def test_jobs_and_steps_are_in_every_state_but_those_of_a_compensation(self):
         self.start(defaults={"pool": {"size": 1}, "timeout_ms": 20000,
                              "retry": {"max_attempts": 2, "backoff_ms": 60000,
                                        "backoff_max_ms": 60000}})
@@ -399,14 +400,14 @@ class Answers(EndToEnd):
         ids["cancelled"] = self.submit(a_job("g", delay_ms=3600000, services=both))
         self.client.request("POST", f"/v1/jobs/{ids['cancelled']}/cancel")
         schemas = document().json["components"]["schemas"]
-        self.assertEqual(set(ids), set(schemas["JobState"]["enum"]) - RESERVED_JOB_STATES)
+        self.assertEqual(set(ids), set(schemas["JobState"]["enum"]) - STATES_OF_COMPENSATION)
         steps = set()
         for state, job_id in ids.items():
             self.assertEqual(self.job(job_id)["state"], state)
             self.assertEqual([job["id"] for job in
                               self.client.get("/v1/jobs", state=state).json["items"]], [job_id])
             steps |= {step["state"] for step in self.job(job_id)["steps"]}
-        self.assertEqual(steps, set(schemas["StepState"]["enum"]) - RESERVED_STEP_STATES)
+        self.assertEqual(steps, set(schemas["StepState"]["enum"]) - STEPS_OF_COMPENSATION)
         self.assertEqual(self.cell()["queue"]["retrying"], 1)
 
     def test_results_messages_and_errors_are_as_described(self):

@@ -18,7 +18,8 @@ std::string document_for(const json::Value& lease) {
     return member(name, json::dump(member_at(job, {name})));
   };
   return "{\"job\":" + json::dump(member_at(job, {"id"})) +
-         member("attempt", std::to_string(integer_at(lease, {"attempt"}))) + copied("customer") +
+         member("attempt", std::to_string(integer_at(lease, {"attempt"}))) +
+         (member_at(lease, {"undo"}) == true ? member("undo", "true") : "") + copied("customer") +
          copied("product") + copied("action") + copied("entity") +
          member("service", json::dump(member_at(lease, {"service"}))) + copied("parameters") +
          copied("properties") + "}";

@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "cells/model/job_machine.hpp"
+
 namespace celld::api {
 namespace {
 
@@ -58,13 +60,13 @@ class BatchCancellerActor final : public BatchCanceller::base {
     before_ = page.next;
     under_way_ = 1;
     for (const JobPtr& job : page.jobs) {
-      if (job->cancel_requested) continue;
+      if (job->cancel_requested || !cells::can_cancel(*job)) continue;
       ++under_way_;
       request(engine_.dispatcher, caf::infinite, cells::CancelJob{job})
           .then(
               [this](const cells::CancelAnswered& answer) {
                 const auto& now = answer.job;
-                if (!answer.accepted && now && !cells::is_ended(now->state)) has_escaped_ = true;
+                if (!answer.accepted && now && cells::can_cancel(*now)) has_escaped_ = true;
                 one_done();
               },
               [this](const caf::error&) {

@@ -30,6 +30,7 @@ void append_queue(std::string& out, const CellView& cell) {
   append_member(out, ",\"queue\":{\"queued\":", counts[JobState::queued]);
   append_member(out, ",\"scheduled\":", counts[JobState::scheduled]);
   append_member(out, ",\"retrying\":", counts[JobState::retrying]);
+  append_member(out, ",\"compensating\":", counts[JobState::compensating]);
   append_member(out, ",\"running\":", counts[JobState::running]);
   append_member(out, ",\"max_jobs\":", cell.status.settings.jobs_max);
   append_member(out,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cells/model/job_machine.hpp"
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/pending_submissions.hpp"
@@ -58,9 +59,11 @@ Response waiter_response(const Waiter& waiter) {
 }
 
 Response not_cancellable(const cells::Job& job) {
-  return to_response(
-      {.kind = ProblemKind::not_cancellable,
-       .detail = "The job has ended: its state is `" + std::string(to_string(job.state)) + "`."});
+  std::string detail =
+      cells::is_compensating(job)
+          ? "The job has failed and undoes what it has done, which cannot be cancelled."
+          : "The job has ended: its state is `" + std::string(to_string(job.state)) + "`.";
+  return to_response({.kind = ProblemKind::not_cancellable, .detail = std::move(detail)});
 }
 
 Problem no_such_job() {
@@ -68,9 +71,12 @@ Problem no_such_job() {
 }
 
 Response not_retryable(const cells::Job& job) {
-  return to_response({.kind = ProblemKind::not_retryable,
-                      .detail = "Only a failed or cancelled job can be retried; this one is " +
-                                std::string(to_string(job.state)) + "."});
+  const bool has_failed =
+      job.state == cells::JobState::failed || job.state == cells::JobState::cancelled;
+  std::string detail = has_failed ? "A service has undone its part of the job. Submit a new job."
+                                  : "Only a failed or cancelled job can be retried; this one is " +
+                                        std::string(to_string(cells::shown_state(job))) + ".";
+  return to_response({.kind = ProblemKind::not_retryable, .detail = std::move(detail)});
 }
 
 /// Identifies this run of celld in event ids.
@@ -212,7 +218,7 @@ class GatewayActor : public Gateway::base {
           [this, order, attempts](const cells::CancelAnswered& reply) {
             if (reply.accepted)
               return order.responder.answer(json_response(200, job_json(*reply.job)));
-            if (reply.job && cells::is_ended(reply.job->state))
+            if (reply.job && !cells::can_cancel(*reply.job))
               return order.responder.answer(not_cancellable(*reply.job));
             if (attempts <= 1) return order.responder.answer(to_response(store_unavailable()));
             post_cancel(order, attempts - 1);

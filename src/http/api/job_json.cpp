@@ -74,12 +74,6 @@ void append_spec(std::string& out, const JobSpec& spec) {
   out += '}';
 }
 
-/// Attempts started at the current step, or at the last step once all have succeeded.
-std::uint32_t current_attempt(const Job& job) {
-  if (job.steps.empty()) return 0;
-  return job.steps[std::min(job.step, job.steps.size() - 1)].attempts;
-}
-
 void append_times(std::string& out, const Job& job) {
   append_time_member(out, ",\"created_at\":", job.created_at);
   append_time_member(out, ",\"run_at\":", job.run_at);
@@ -154,7 +148,7 @@ void append_job(std::string& out, const Job& job) {
   const JobSpec& spec = *job.spec;
   out.reserve(out.size() + 1024 + spec.parameters.size());
   append_string_member(out, "{\"id\":", cells::format_job_id(job.id));
-  append_string_member(out, ",\"state\":", to_string(job.state));
+  append_string_member(out, ",\"state\":", to_string(cells::shown_state(job)));
   append_string_member(out, ",\"customer\":", spec.customer);
   append_string_member(out, ",\"product\":", spec.product);
   const cells::CellKey cell = cell_of(job);
@@ -163,7 +157,7 @@ void append_job(std::string& out, const Job& job) {
   out += '}';
   append_spec(out, spec);
   out += ",\"attempt\":";
-  append_integer(out, current_attempt(job));
+  append_integer(out, cells::current_attempt(job));
   out += ",\"max_attempts\":";
   append_integer(out, spec.max_attempts);
   out += ",\"timeout_ms\":";

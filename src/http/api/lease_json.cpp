@@ -33,9 +33,11 @@ void append_lease(std::string& out, const LeaseOut& lease, const LeaseNames& nam
   if (with_worker) out += R"("worker":)" + json::quote(step.worker) + ',';
   append_times(out, lease, now);
   out += R"(,"service":)" + json::quote(service);
-  out += R"(,"attempt":)" + std::to_string(step.attempts);
-  out += R"(,"undo":false,"idempotency_key":)";
-  json::append_quoted(out, cells::format_job_id(job.id) + '.' + service);
+  const bool undoes = cells::is_compensating(job);
+  out += R"(,"attempt":)" + std::to_string(cells::current_attempt(job));
+  out += undoes ? R"(,"undo":true)" : R"(,"undo":false)";
+  out += R"(,"idempotency_key":)";
+  json::append_quoted(out, cells::format_job_id(job.id) + '.' + service + (undoes ? ".undo" : ""));
   out += R"(,"traceparent":)";
   out += job.spec->traceparent.empty() ? "null" : json::quote(job.spec->traceparent);
   out += R"(,"job":)";

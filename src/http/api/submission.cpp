@@ -118,12 +118,29 @@ std::uint32_t read_max_attempts(const json::Value& retry, std::string pointer, F
   return static_cast<std::uint32_t>(attempts.value_or(0));
 }
 
-void read_on_failure(json::ObjectReader& reader) {
-  const auto on_failure = reader.string("on_failure");
-  if (!on_failure || cells::parse_on_failure(*on_failure)) return;
-  reader.fault("on_failure", *on_failure == "compensate"
-                                 ? "\"compensate\" is not available in this version"
-                                 : "must be \"stop\"");
+cells::OnFailure read_on_failure(json::ObjectReader& reader) {
+  const auto word = reader.string("on_failure");
+  if (!word) return cells::OnFailure::stop;
+  const auto on_failure = cells::parse_on_failure(*word);
+  if (!on_failure) reader.fault("on_failure", "must be \"stop\" or \"compensate\"");
+  return on_failure.value_or(cells::OnFailure::stop);
+}
+
+/// Services that cannot undo their part of a job that compensates are faults. Returns their number.
+std::size_t check_undos(const json::Value& job, const cells::JobSpec& spec,
+                        const SubmissionRules& rules, Faults& faults) {
+  if (spec.on_failure != cells::OnFailure::compensate) return 0;
+  std::size_t missing = 0;
+  const auto& named = job.at("services");
+  for (std::size_t i = 0; i < std::min(named.size(), services_max); ++i) {
+    const auto* name = named[i].get_ptr<const std::string*>();
+    const bool is_configured = name != nullptr && rules.services.contains(*name);
+    if (!is_configured || (rules.can_undo && rules.can_undo(*name, spec.action))) continue;
+    faults.push_back({json::pointer_to("/services", i),
+                      *name + " has no `undo` of this action, which \"compensate\" requires"});
+    ++missing;
+  }
+  return missing;
 }
 
 constexpr std::string_view key_rule =
@@ -172,8 +189,8 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
   spec.action = read_action(reader);
   if (const json::Value* entity = reader.any("entity"))
     spec.entity = read_entity(*entity, reader.pointer_of("entity"), faults);
-  std::size_t unknown_services = 0;
-  spec.services = read_services(reader, rules, faults, unknown_services);
+  std::size_t unfit_services = 0;
+  spec.services = read_services(reader, rules, faults, unfit_services);
   if (const json::Value* parameters = reader.object("parameters"))
     spec.parameters = json::dump(*parameters);
   if (const auto priority = reader.integer("priority", 1, 9))
@@ -183,12 +200,13 @@ cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
     spec.max_attempts = read_max_attempts(*retry, reader.pointer_of("retry"), faults);
   if (const json::Value* labels = reader.object("labels"))
     spec.labels = read_labels(*labels, reader.pointer_of("labels"), faults);
-  read_on_failure(reader);
+  spec.on_failure = read_on_failure(reader);
+  if (!spec.services.empty()) unfit_services += check_undos(value, spec, rules, faults);
   std::string key = read_idempotency_key(reader, context, faults);
   // A client that sends a reserved member relies on its effect.
   reader.refuse_reserved({"batch"});
   reader.finish();
-  if (!key.empty() && faults.size() == unknown_services)
+  if (!key.empty() && faults.size() == unfit_services)
     request.idempotency = cells::Idempotency{std::move(key), digest_of_request(value)};
   return request;
 }

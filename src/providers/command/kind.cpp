@@ -80,6 +80,29 @@ config::NamedSecrets read_variables(const json::Value& value, std::string pointe
   return variables;
 }
 
+/// Without an `argv` of its own, the program of the service undoes too.
+std::vector<std::string> read_undo(const json::Value& value, std::string pointer,
+                                   const std::vector<std::string>& arguments, Faults& faults) {
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  auto own = arguments;
+  if (const json::Value* argv = reader.array("argv"))
+    own = read_arguments(*argv, reader.pointer_of("argv"), faults);
+  reader.finish();
+  return own;
+}
+
+/// What is wrong with the program on this machine.
+Faults check_program(const std::string& program, const std::string& pointer) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(program, error)) {
+    return {{pointer, "must name a program, but " + json::quote(program) + " is not a file"}};
+  }
+  if (::access(program.c_str(), X_OK) != 0) {
+    return {{pointer, "must name a program, but celld may not execute " + json::quote(program)}};
+  }
+  return {};
+}
+
 Descriptor copy_of(int descriptor) {
   return Descriptor{descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)};
 }
@@ -131,6 +154,20 @@ class CommandKind final : public KindOf<CommandService> {
       "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
       "additionalProperties": {"type": "string", "maxLength": 16384}
     },
+    "undo": {
+      "description": "Undoes a step by running this program, or the same one, with `\"undo\": true` in the document.",
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "argv": {
+          "type": "array",
+          "minItems": 1,
+          "maxItems": 64,
+          "prefixItems": [{"type": "string", "pattern": "^/", "maxLength": 4096}],
+          "items": {"type": "string", "maxLength": 4096}
+        }
+      }
+    },
     "limits": {"$ref": "#/$defs/service_limits"},
     "circuit": {"$ref": "#/$defs/circuit"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
@@ -151,25 +188,32 @@ class CommandKind final : public KindOf<CommandService> {
       command.arguments = read_arguments(*argv, reader.pointer_of("argv"), faults);
     if (const json::Value* env = reader.object("env"))
       command.environment = read_variables(*env, reader.pointer_of("env"), environment, faults);
+    if (const json::Value* undo = reader.any("undo"))
+      command.undo_arguments =
+          read_undo(*undo, reader.pointer_of("undo"), command.arguments, faults);
     reader.refuse_reserved({"mapping", "mappings"});
     return command;
   }
 
   json::Value show(const CommandService& command) const override {
-    return {{"argv", command.arguments}, {"env", config::show_secrets(command.environment)}};
+    json::Value shown{{"argv", command.arguments},
+                      {"env", config::show_secrets(command.environment)}};
+    if (command.undo_arguments) shown["undo"] = {{"argv", *command.undo_arguments}};
+    return shown;
+  }
+
+  bool has_undo(const CommandService& command) const override {
+    return command.undo_arguments.has_value();
   }
 
   Faults check_machine(const CommandService& command) const override {
     const auto& program = command.arguments.front();
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(program, error)) {
-      return {{"/argv/0", "must name a program, but " + json::quote(program) + " is not a file"}};
+    auto faults = check_program(program, "/argv/0");
+    if (command.undo_arguments && command.undo_arguments->front() != program) {
+      for (auto& fault : check_program(command.undo_arguments->front(), "/undo/argv/0"))
+        faults.push_back(std::move(fault));
     }
-    if (::access(program.c_str(), X_OK) != 0) {
-      return {
-          {"/argv/0", "must name a program, but celld may not execute " + json::quote(program)}};
-    }
-    return {};
+    return faults;
   }
 };
 

@@ -10,9 +10,10 @@
 namespace celld::providers {
 namespace {
 
-std::shared_ptr<const CommandProgram> program_of(const CommandService& service) {
+std::shared_ptr<const CommandProgram> program_of(const CommandService& service,
+                                                 std::vector<std::string> arguments) {
   auto program = std::make_shared<CommandProgram>();
-  program->arguments = service.arguments;
+  program->arguments = std::move(arguments);
   for (const auto& [name, secret] : service.environment) {
     program->environment.push_back(name + "=" + secret.value);
   }
@@ -25,7 +26,8 @@ class CommandServiceCalls : public ServiceCalls,
   CommandServiceCalls(std::string name, const CommandService& service,
                       std::shared_ptr<CommandCalls> calls, WallClock wall_clock)
       : name_(std::move(name)),
-        program_(program_of(service)),
+        program_(program_of(service, service.arguments)),
+        undo_(program_of(service, service.undo_arguments.value_or(service.arguments))),
         secrets_(secrets_of(service.environment)),
         calls_(std::move(calls)),
         wall_clock_(std::move(wall_clock)) {}
@@ -33,19 +35,20 @@ class CommandServiceCalls : public ServiceCalls,
   void prepare() const override { calls_->prepare(); }
 
   void start(const cells::StartCall& call, std::function<void(Outcome)> ended) const override {
-    calls_->start(
-        call.lease,
-        {program_, call_document(*call.job), call.timeout, error_line_bytes_max(secrets_)},
-        [self = shared_from_this(), ended = std::move(ended)](CommandResult result) {
-          ended([self, result = std::move(result)] {
-            return interpret(self->name_, result, self->wall_clock_(), self->secrets_);
-          });
-        });
+    const auto& program = cells::is_compensating(*call.job) ? undo_ : program_;
+    calls_->start(call.lease,
+                  {program, call_document(*call.job), call.timeout, error_line_bytes_max(secrets_)},
+                  [self = shared_from_this(), ended = std::move(ended)](CommandResult result) {
+                    ended([self, result = std::move(result)] {
+                      return interpret(self->name_, result, self->wall_clock_(), self->secrets_);
+                    });
+                  });
   }
 
  private:
   const std::string name_;
   const std::shared_ptr<const CommandProgram> program_;
+  const std::shared_ptr<const CommandProgram> undo_;
   const std::vector<std::string> secrets_;
   const std::shared_ptr<CommandCalls> calls_;
   const WallClock wall_clock_;

@@ -1,6 +1,7 @@
 // The settings of a `command` service.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace celld::providers {
 struct CommandService {
   std::vector<std::string> arguments;  ///< The program's absolute path, then its arguments.
   config::NamedSecrets environment;    ///< Nothing is inherited.
+  /// Undoes a step; as `arguments`. None: the service has no undo.
+  std::optional<std::vector<std::string>> undo_arguments{};
 
   bool operator==(const CommandService&) const = default;
 };

@@ -78,7 +78,8 @@ std::string header_line(std::string_view name, std::string_view value) {
 }
 
 HttpRequest call_request(const HttpService& service, const cells::StartCall& call) {
-  HttpRequest request{.url = service.url,
+  const bool undoes = cells::is_compensating(*call.job) && service.undo_url;
+  HttpRequest request{.url = undoes ? *service.undo_url : service.url,
                       .headers = {"Content-Type: application/json", "Expect:"},
                       .body = call_document(*call.job),
                       .timeout = call.timeout};

@@ -53,7 +53,7 @@ std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& n
     return ExplainedRefusal{std::move(*refusal)};
   scope.mask_secrets = true;
   const auto masked = with_masked_headers(service);
-  const auto& requests = service.mapping->actions.at(job.spec->action);
+  const auto& requests = *find_requests(*service.mapping, job);
   if (requests.empty()) return Explanation{"# No request: the action succeeds at once.\n"};
   std::string text;
   /// The reason if the request cannot be made.

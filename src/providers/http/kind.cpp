@@ -44,6 +44,19 @@ std::string show_url(const std::string& url) {
   return query == std::string::npos ? url : url.substr(0, query + 1) + config::masked;
 }
 
+/// Without a `url` of its own, an undo goes to that of the service.
+std::string read_undo(const json::Value& value, std::string pointer, const std::string& url,
+                      Faults& faults) {
+  json::ObjectReader reader(value, std::move(pointer), faults);
+  auto own = reader.string("url");
+  if (own) {
+    if (std::string fault = config::url_fault(*own); !fault.empty())
+      reader.fault("url", std::move(fault));
+  }
+  reader.finish();
+  return own.value_or(url);
+}
+
 class HttpCalls final : public Transport {
  public:
   explicit HttpCalls(WallClock wall_clock) : wall_clock_(std::move(wall_clock)) {}
@@ -84,6 +97,14 @@ class HttpKind final : public KindOf<HttpService> {
       "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
     },
     "mapping": MAPPING,
+    "undo": {
+      "description": "Undoes a step by a request with `\"undo\": true`, posted to this URL or to that of the service. Beside `mapping`, use its member `undo`.",
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "url": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^#@]+$", "maxLength": 2048}
+      }
+    },
     "limits": {"$ref": "#/$defs/service_limits"},
     "circuit": {"$ref": "#/$defs/circuit"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
@@ -115,6 +136,10 @@ class HttpKind final : public KindOf<HttpService> {
         reader.fault("url",
                      "must not have a query beside `mapping`: put it into `query` of a request");
     }
+    if (const json::Value* undo = reader.any("undo")) {
+      http.undo_url = read_undo(*undo, reader.pointer_of("undo"), http.url, faults);
+      if (http.mapping) reader.fault("undo", "must be a member of `mapping`");
+    }
     reader.refuse_reserved({"mappings"});
     return http;
   }
@@ -122,7 +147,15 @@ class HttpKind final : public KindOf<HttpService> {
   json::Value show(const HttpService& http) const override {
     json::Value shown{{"url", show_url(http.url)}, {"headers", config::show_secrets(http.headers)}};
     if (http.mapping) shown["mapping"] = http.mapping->shown;
+    if (http.undo_url) shown["undo"] = {{"url", show_url(*http.undo_url)}};
     return shown;
+  }
+
+  bool has_undo(const HttpService& http) const override {
+    return http.mapping ? !http.mapping->undo.empty() : http.undo_url.has_value();
+  }
+  bool can_undo(const HttpService& http, const std::string& action) const override {
+    return http.mapping ? http.mapping->undo.contains(action) : http.undo_url.has_value();
   }
 
   Faults check_machine(const HttpService&) const override { return {}; }

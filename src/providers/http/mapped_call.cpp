@@ -34,8 +34,11 @@ std::string quoted_actions(const mappings::Mapping& mapping) {
 }
 
 std::string unknown_action(const std::string& service, const mappings::Mapping& mapping,
-                           const std::string& action) {
-  return "The mapping of " + service + " has no action \"" + action + "\"; it has " +
+                           const cells::Job& job) {
+  const std::string quoted = '"' + job.spec->action + '"';
+  if (cells::is_compensating(job))
+    return "The mapping of " + service + " has no undo of the action " + quoted + ".";
+  return "The mapping of " + service + " has no action " + quoted + "; it has " +
          quoted_actions(mapping) + ".";
 }
 
@@ -48,13 +51,14 @@ std::string capitalized(std::string text) {
 }
 
 /// Request 2 of the action "create" at dns cannot be made: `properties.id` is missing.
-std::string unmade_request(const std::string& service, const std::string& action,
+std::string unmade_request(const std::string& service, const cells::Job& job,
                            const Requests& requests, std::size_t index, bool is_poll,
                            const mappings::Refusal& refusal) {
   const std::string which =
       requests.size() == 1 ? "the request" : "request " + std::to_string(index + 1);
   const std::string subject = is_poll ? "The poll of " + which : capitalized(which);
-  return subject + " of the action \"" + action + "\" at " + service +
+  const char* const of = cells::is_compensating(job) ? " of the undo of" : " of";
+  return subject + of + " the action \"" + job.spec->action + "\" at " + service +
          " cannot be made: " + refusal.text + ".";
 }
 
@@ -88,7 +92,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (operation) take_up(*operation);
     if (auto refusal = refusal_of(service_->name, mapping_, *job_, scope_))
       return end(ended, cleaned(rejection(std::move(*refusal))));
-    requests_ = &mapping_.actions.at(job_->spec->action);
+    requests_ = find_requests(mapping_, *job_);
     if (operation && !can_go_on(*operation))
       return end(ended, rejection(lost_operation(service_->name)));
     if (operation && operation->has_begun) return poll(ended);
@@ -170,8 +174,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
                 Result (MappedCall::*reader)(const HttpResult&)) {
     auto rendered = mappings::render(request, scope_);
     if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered)) {
-      return end(ended, cleaned(rejection(unmade_request(service_->name, job_->spec->action,
-                                                         *requests_, index_, is_poll, *refusal))));
+      return end(ended, cleaned(rejection(unmade_request(service_->name, *job_, *requests_, index_,
+                                                         is_poll, *refusal))));
     }
     const auto index = is_poll ? std::nullopt : std::optional(index_);
     service_->calls->start(
@@ -289,13 +293,19 @@ mappings::Scope scope_of(const mappings::Mapping& mapping, const cells::Job& job
 
 std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,
                                       const cells::Job& job, const mappings::Scope& scope) {
-  const auto& action = job.spec->action;
-  const auto requests = mapping.actions.find(action);
-  if (requests == mapping.actions.end()) return unknown_action(service, mapping, action);
-  const auto refused = mappings::check_all(requests->second, scope);
+  const auto* requests = find_requests(mapping, job);
+  if (requests == nullptr) return unknown_action(service, mapping, job);
+  const auto refused = mappings::check_all(*requests, scope);
   if (!refused) return std::nullopt;
-  return unmade_request(service, action, requests->second, refused->index, refused->is_poll,
+  return unmade_request(service, job, *requests, refused->index, refused->is_poll,
                         refused->refusal);
+}
+
+const std::vector<mappings::Request>* find_requests(const mappings::Mapping& mapping,
+                                                    const cells::Job& job) {
+  const auto& actions = cells::is_compensating(job) ? mapping.undo : mapping.actions;
+  const auto found = actions.find(job.spec->action);
+  return found == actions.end() ? nullptr : &found->second;
 }
 
 }  // namespace celld::providers

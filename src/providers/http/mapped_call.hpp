@@ -22,15 +22,21 @@ struct HttpServiceContext {
   WallClock wall_clock;
 };
 
-/// Makes the requests of the job's action. All of them share the timeout of the call. A job that
-/// the mapping cannot express is rejected before the first request. The call ends with the first
-/// request that fails, or succeeds with the properties and messages of all. After a request that
-/// begins an operation, the call ends `pending`; later calls poll the operation and go on.
+/// Makes the requests of the job's action, or those that undo it. All of them share the timeout of
+/// the call. A job that the mapping cannot express is rejected before the first request. The call
+/// ends with the first request that fails, or succeeds with the properties and messages of all.
+/// After a request that begins an operation, the call ends `pending`; later calls poll the
+/// operation and go on.
 void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
                        const cells::StartCall& call, ServiceCalls::Ended ended);
 
 /// What expressions in the mapping refer to.
 mappings::Scope scope_of(const mappings::Mapping& mapping, const cells::Job& job);
+
+/// The requests of the job's action, or those that undo it if the job compensates; null: the
+/// mapping has none.
+const std::vector<mappings::Request>* find_requests(const mappings::Mapping& mapping,
+                                                    const cells::Job& job);
 
 /// Nothing if the mapping can express the job. Otherwise a sentence.
 std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,

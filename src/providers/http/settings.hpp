@@ -15,6 +15,8 @@ struct HttpService {
   config::NamedSecrets headers;
   /// Its requests go to paths below `url`.
   std::optional<mappings::Mapping> mapping{};
+  /// Where undos are posted, without a mapping; none: the service has no undo.
+  std::optional<std::string> undo_url{};
 
   bool operator==(const HttpService&) const = default;
 };

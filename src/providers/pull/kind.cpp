@@ -17,6 +17,11 @@ class PullKind final : public KindOf<PullService> {
   "additionalProperties": false,
   "properties": {
     "type": {"const": "pull"},
+    "undo": {
+      "description": "The workers undo steps, too: leases with `\"undo\": true`.",
+      "type": "object",
+      "additionalProperties": false
+    },
     "limits": {"$ref": "#/$defs/service_limits"},
     "settle_ms": {"$ref": "#/$defs/settle_ms"}
   }
@@ -28,12 +33,20 @@ class PullKind final : public KindOf<PullService> {
   }
 
  private:
-  PullService read_settings(json::ObjectReader&, const config::Environment&,
-                            Faults&) const override {
-    return {};
+  PullService read_settings(json::ObjectReader& reader, const config::Environment&,
+                            Faults& faults) const override {
+    const json::Value* undo = reader.any("undo");
+    if (undo != nullptr) json::ObjectReader(*undo, reader.pointer_of("undo"), faults).finish();
+    return {undo != nullptr};
   }
 
-  json::Value show(const PullService&) const override { return json::Value::object(); }
+  json::Value show(const PullService& pull) const override {
+    auto shown = json::Value::object();
+    if (pull.undoes) shown["undo"] = json::Value::object();
+    return shown;
+  }
+
+  bool has_undo(const PullService& pull) const override { return pull.undoes; }
 
   Faults check_machine(const PullService&) const override { return {}; }
 };

@@ -5,8 +5,9 @@
 
 namespace celld::providers {
 
-/// It has no settings of its own.
 struct PullService {
+  bool undoes = false;  ///< Its workers undo steps, too.
+
   bool operator==(const PullService&) const = default;
 };
 

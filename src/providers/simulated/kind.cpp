@@ -71,6 +71,19 @@ class SimulatedKind final : public KindOf<SimulatedService> {
       "default": 0
     },
     "seed": {"type": "integer", "minimum": 0, "maximum": 9223372036854775807, "default": 0},
+    "undo": {
+      "description": "Simulates undos, too.",
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "failure_rate": {
+          "description": "The share of attempts to undo that fail and may be retried; that of the service unless set.",
+          "type": "number",
+          "minimum": 0,
+          "maximum": 1
+        }
+      }
+    },
     "limits": {"$ref": "#/$defs/service_limits"},
     "circuit": {"$ref": "#/$defs/circuit"}
   }
@@ -90,14 +103,28 @@ class SimulatedKind final : public KindOf<SimulatedService> {
     if (const auto rate = reader.number("failure_rate", 0, 1)) simulated.failure_rate = *rate;
     if (const auto seed = reader.integer("seed", 0, INT64_MAX))
       simulated.seed = static_cast<std::uint64_t>(*seed);
+    if (const json::Value* undo = reader.any("undo")) {
+      json::ObjectReader of_undo(*undo, reader.pointer_of("undo"), faults);
+      simulated.undo_failure_rate =
+          of_undo.number("failure_rate", 0, 1).value_or(simulated.failure_rate);
+      of_undo.finish();
+    }
     return simulated;
   }
 
   json::Value show(const SimulatedService& simulated) const override {
-    return {{"latency_ms",
-             {{"min", simulated.latency_min.count()}, {"max", simulated.latency_max.count()}}},
-            {"failure_rate", simulated.failure_rate},
-            {"seed", simulated.seed}};
+    json::Value shown{
+        {"latency_ms",
+         {{"min", simulated.latency_min.count()}, {"max", simulated.latency_max.count()}}},
+        {"failure_rate", simulated.failure_rate},
+        {"seed", simulated.seed}};
+    if (simulated.undo_failure_rate)
+      shown["undo"] = {{"failure_rate", *simulated.undo_failure_rate}};
+    return shown;
+  }
+
+  bool has_undo(const SimulatedService& simulated) const override {
+    return simulated.undo_failure_rate.has_value();
   }
 
   Faults check_machine(const SimulatedService&) const override { return {}; }

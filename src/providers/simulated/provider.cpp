@@ -164,12 +164,16 @@ SimulatedFate simulate(const SimulatedService& service, const cells::Job& job) {
   auto bits = scramble(service.seed);
   bits = scramble(bits ^ job.id);
   bits = scramble(bits ^ job.step);
-  bits = scramble(bits ^ job.steps[job.step].attempts);
+  const bool undoes = cells::is_compensating(job);
+  bits = scramble(bits ^ cells::current_attempt(job));
+  if (undoes) bits = scramble(bits);
   const cells::microseconds min = service.latency_min;
   const cells::microseconds span = service.latency_max - service.latency_min;
   const auto latency = min + cells::microseconds{static_cast<std::int64_t>(
                                  to_unit(bits) * static_cast<double>(span.count() + 1))};
-  return {latency, to_unit(scramble(bits)) < service.failure_rate};
+  const double failure_rate =
+      undoes ? service.undo_failure_rate.value_or(service.failure_rate) : service.failure_rate;
+  return {latency, to_unit(scramble(bits)) < failure_rate};
 }
 
 cells::Provider spawn_simulated_provider(caf::actor_system& system, std::string name,

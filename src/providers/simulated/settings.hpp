@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cells/model/time.hpp"
 
@@ -13,6 +14,8 @@ struct SimulatedService {
   cells::milliseconds latency_max{0};
   double failure_rate = 0;  ///< The share of attempts that fail retryably, 0 to 1.
   std::uint64_t seed = 0;
+  /// The share of attempts to undo that fail retryably; none: the service has no undo.
+  std::optional<double> undo_failure_rate{};
 
   bool operator==(const SimulatedService&) const = default;
 };

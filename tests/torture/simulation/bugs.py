@@ -311,8 +311,106 @@ BUGS = (
         "polls-counted", ("early-failure",),
         "each poll of an operation counts as an attempt",
         "cells/model/job_machine.cpp",
-        (("  if (!goes_on) step.attempts += 1;\n",
-          "  if (!goes_on || BUG) step.attempts += 1;\n"),),
+        (("  if (!goes_on) attempts_of(next) += 1;\n",
+          "  if (!goes_on || BUG) attempts_of(next) += 1;\n"),),
+    ),
+    # --- Compensation and followers ----------------------------------------------------------------
+    Bug(
+        "undo-forwards", ("undo-order",),
+        "the first step of a job is undone first",
+        "cells/model/job_machine.cpp",
+        (("  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n",
+          "  for (std::size_t i = 0; BUG && i < end; ++i) {\n    if (needs_undo(job.steps[i])) return i;\n  }\n"
+          "  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n"),),
+    ),
+    Bug(
+        "undo-of-nothing", ("undo-needless",),
+        "a step that certainly failed is undone",
+        "cells/model/job_machine.cpp",
+        (("  return step.state == StepState::succeeded || step.in_doubt || !step.operation.empty();\n",
+          "  return step.state == StepState::succeeded || step.in_doubt || !step.operation.empty() ||\n"
+          "         (BUG && step.state == StepState::failed);\n"),),
+    ),
+    Bug(
+        "doubt-forgotten", ("undo-missing",),
+        "only the outcome of the last attempt decides whether the failed step is undone",
+        "cells/model/job_machine.cpp",
+        (("  if (!undoes && compensates(next) && leaves_doubt(end)) step.in_doubt = true;\n",
+          "  if (!undoes && compensates(next) && leaves_doubt(end)) step.in_doubt = true;\n"
+          "  if (BUG && !leaves_doubt(end)) step.in_doubt = false;\n"),),
+    ),
+    Bug(
+        "doubt-unstored", ("undo-missing",),
+        "an attempt that a crash cuts short leaves no doubt",
+        "cells/model/job_machine.cpp",
+        (("  return !end.never_began && (outcome_unknown(end.kind) || end.code == \"invalid_response\");\n",
+          "  if (BUG && end.kind == AttemptEnd::Kind::interrupted) return false;\n"
+          "  return !end.never_began && (outcome_unknown(end.kind) || end.code == \"invalid_response\");\n"),),
+    ),
+    Bug(
+        "undo-given-up", ("undo-missing",),
+        "a compensation ends with the first undo that fails for good",
+        "cells/model/job_machine.cpp",
+        (("  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);\n",
+          "  const bool ends = BUG && state == StepState::undo_failed;\n"
+          "  const auto next = ends ? std::nullopt : last_to_undo(job, job.step);\n"
+          "  if (next) return turn_to_undo(job, *next);\n"),),
+    ),
+    Bug(
+        "undo-repeated", ("undo-once",),
+        "a step that was in doubt is undone twice",
+        "cells/model/job_machine.cpp",
+        (("  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);\n",
+          "  if (BUG && step.in_doubt && step.undo_attempts == 1) return turn_to_undo(job, job.step);\n"
+          "  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);\n"),),
+    ),
+    Bug(
+        "undo-cancelled", ("undo-end",),
+        "a compensation can be cancelled while it waits",
+        "src/store/job_rules.cpp",
+        (("  return state == JobState::scheduled || state == JobState::queued || state == JobState::retrying;\n",
+          "  if (BUG && state == JobState::compensating) return true;\n"
+          "  return state == JobState::scheduled || state == JobState::queued || state == JobState::retrying;\n"),),
+    ),
+    Bug(
+        "undo-lost", ("unfinished-job",),
+        "a compensation that is handed back waits for nobody",
+        "src/store/job_rules.cpp",
+        (("  return job.state == JobState::compensating && !job.next_attempt_at;\n",
+          "  if (BUG && job.steps[job.step].state == StepState::retrying) return false;\n"
+          "  return job.state == JobState::compensating && !job.next_attempt_at;\n"),),
+    ),
+    Bug(
+        "early-undo", ("undo-early",),
+        "the steps of a job are undone as soon as one of its attempts has failed",
+        "cells/actors/job_dispatcher.cpp",
+        (("  count(before.get(), after.get());\n  recording_.insert(after->id);\n",
+          "  count(before.get(), after.get());\n"
+          "  if (BUG && after->state == JobState::compensating && !after->next_attempt_at) offer(after);\n"
+          "  recording_.insert(after->id);\n"),),
+    ),
+    Bug(
+        "follower-unasked", ("follower-cause",),
+        "a job that is cancelled has followers, too",
+        "src/store/job_rules.cpp",
+        (("  return ended.state == JobState::failed ? last_id : ended.failed_ahead;\n",
+          "  const bool failed = ended.state == JobState::failed ||\n"
+          "                      (BUG && ended.state == JobState::cancelled);\n"
+          "  return failed ? last_id : ended.failed_ahead;\n"),),
+    ),
+    Bug(
+        "follower-forgotten", ("follower-start",),
+        "a crash forgets which jobs are followers",
+        "src/store/memory_jobs.cpp",
+        (("  marked->failed_ahead = failed_ahead;\n",
+          "  if (!BUG) marked->failed_ahead = failed_ahead;\n"),),
+    ),
+    Bug(
+        "latecomer-falls", ("follower-cause",),
+        "jobs that join a line after the failure fall, too",
+        "src/store/job_rules.cpp",
+        (("  return !is_ended(job.state) && job.place <= failed_ahead && job.failed_ahead < failed_ahead;\n",
+          "  return !is_ended(job.state) && (job.place <= failed_ahead || BUG) && job.failed_ahead < failed_ahead;\n"),),
     ),
     # --- Permits ---------------------------------------------------------------------------------
     Bug(
@@ -387,13 +485,13 @@ BUGS = (
         "handed-back-unsettled", ("entity-doubt",),
         "a job that a shutdown hands back does not wait until its entity has settled",
         "cells/model/job_machine.cpp",
-        (("    case Kind::handed_back:\n      undo_attempt(next, inputs.settle, now);\n",
+        (("    case Kind::handed_back:\n      take_back_attempt(next, inputs.settle, now);\n",
           "    case Kind::handed_back:\n"
-          "      undo_attempt(next, BUG ? milliseconds{0} : inputs.settle, now);\n"),
+          "      take_back_attempt(next, BUG ? milliseconds{0} : inputs.settle, now);\n"),
          ("  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + "
           "inputs.settle;\n",
-          "  if (BUG && end.kind == Kind::handed_back) return next;\n"
-          "  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + "
+          "  const bool settles = unknown && !(BUG && end.kind == Kind::handed_back);\n"
+          "  if (settles && inputs.settle > milliseconds{0}) next.settle_until = now + "
           "inputs.settle;\n")),
     ),
     Bug(
@@ -415,9 +513,9 @@ BUGS = (
         "one-attempt-less", ("early-failure",),
         "a job that may have four attempts has three",
         "cells/model/job_machine.cpp",
-        (("  const std::uint32_t attempts = job.steps[job.step].attempts;\n",
+        (("  const std::uint32_t attempts = attempts_of(job);\n",
           "  const bool less = BUG && job.spec->max_attempts == 4;\n"
-          "  const std::uint32_t attempts = job.steps[job.step].attempts + (less ? 1 : 0);\n"),),
+          "  const std::uint32_t attempts = attempts_of(job) + (less ? 1 : 0);\n"),),
     ),
     Bug(
         "one-attempt-more", ("attempts-max",),
@@ -873,8 +971,8 @@ BUGS = (
         "needs-of-others", ("needed-service",),
         "a reload looks only for jobs whose current step needs a service that it removes",
         "src/store/memory_jobs.cpp",
-        (("    for (std::size_t step = job.step; step < services.size(); ++step) {\n",
-          "    for (std::size_t step = job.step; step < (BUG ? job.step + 1 : services.size()); "
+        (("    for (std::size_t step = 0; step < services.size(); ++step) {\n",
+          "    for (std::size_t step = 0; step < (BUG ? job.step + 1 : services.size()); "
           "++step) {\n"),),
     ),
     Bug(

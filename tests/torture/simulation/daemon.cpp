@@ -52,10 +52,10 @@ ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan
   const Protection protection =
       found == configuration.protection.end() ? Protection{} : found->second;
   if (configuration.pulled.contains(name)) {
-    return {nullptr, plan.settle, {protection.limits, std::nullopt}};
+    return {nullptr, plan.settle, {protection.limits, std::nullopt}, true};
   }
   return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
-          plan.settle, protection};
+          plan.settle, protection, true};
 }
 
 Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,

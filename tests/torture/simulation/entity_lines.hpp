@@ -44,6 +44,23 @@ class EntityLines {
     return found == lines_.end() ? 0 : found->second.head;
   }
 
+  /// The other jobs in the line of this one, and of these, those behind it.
+  struct Others {
+    std::set<JobId> all;
+    std::set<JobId> behind;
+  };
+  Others others(const Job& job) const {
+    Others found;
+    const auto line = lines_.find(entity_of(job));
+    if (line == lines_.end()) return found;
+    for (const auto& [place, id] : line->second.places) {
+      if (id == job.id) continue;
+      found.all.insert(id);
+      if (place > job.place) found.behind.insert(id);
+    }
+    return found;
+  }
+
  private:
   struct Line {
     JobId head = 0;

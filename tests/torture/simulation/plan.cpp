@@ -15,6 +15,7 @@ constexpr std::uint64_t outside_rarity = 3;
 constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
 constexpr std::uint64_t batches_rarity = 4;
 constexpr std::uint64_t protection_rarity = 3;
+constexpr std::uint64_t compensation_rarity = 3;
 constexpr std::uint64_t producers_max = 3;
 constexpr std::uint64_t lines_max = 25;
 
@@ -110,6 +111,21 @@ void draw_protection(Plan& plan, Dice& dice) {
   }
 }
 
+/// One seed in three has jobs that compensate, and cells that cancel followers.
+void draw_compensation(Plan& plan, Dice& dice) {
+  if (!dice.one_in(compensation_rarity)) plan.without.insert(Fault::compensation);
+  plan.compensates = true;
+  for (auto& rule : plan.rules) {
+    const bool cancels = dice.one_in(2);
+    if (cancels) rule.settings.on_predecessor_failed = OnPredecessorFailed::cancel;
+  }
+}
+
+void drop_compensation(Plan& plan) {
+  plan.compensates = false;
+  for (auto& rule : plan.rules) rule.settings.on_predecessor_failed = OnPredecessorFailed::go_on;
+}
+
 /// Half of the runs have small batches, each size in half of those.
 BatchSizes draw_batches(Dice& dice) {
   BatchSizes sizes;
@@ -154,7 +170,8 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 
 }  // namespace
 
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps) {
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
+               const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -174,11 +191,13 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const
   if (dice.one_in(crowd_rarity)) make_crowd(plan, dice);
   plan.batches = draw_batches(dice);
   if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
+  draw_compensation(plan, compensation);
+  plan.without.insert(caps.without.begin(), caps.without.end());
+  if (plan.without.contains(Fault::compensation)) drop_compensation(plan);
   draw_workers(plan, outside);
   draw_producers(plan, batches);
   draw_protection(plan, protection);
 
-  plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();
   if (plan.without.contains(Fault::batches)) plan.producers.clear();
@@ -251,6 +270,9 @@ JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {
     spec.services.push_back(services[(first + i) % services.size()]);
   }
   spec.priority = static_cast<int>(1 + dice.below(9));
+  // Without a draw, so that seeds keep their course.
+  const bool to_compensate = (static_cast<std::size_t>(spec.priority) + count) % 2 == 0;
+  if (plan.compensates && to_compensate) spec.on_failure = OnFailure::compensate;
   if (!plan.call_times.empty()) {
     spec.services.resize(1);
     return request;

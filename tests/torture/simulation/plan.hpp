@@ -78,11 +78,13 @@ struct Plan {
   std::map<std::string, Protection> protection;  ///< Of services; reloads change it.
   std::vector<WorkerPlan> workers;               ///< Outside the daemon.
   std::vector<ProducerPlan> producers;
+  bool compensates = false;  ///< About half of the jobs do.
 };
 
-/// The other dice decide about workers outside, batches and protection alone, so that seeds
-/// without them keep their course.
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps);
+/// The other dice decide about workers outside, batches, protection and compensation alone, so that
+/// seeds without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
+               const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

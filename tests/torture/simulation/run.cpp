@@ -70,7 +70,8 @@ class Driver {
     Dice outside{~seed_of(seed, Stream::plan)};
     Dice batches{~seed_of(seed, Stream::workload)};
     Dice protection{~seed_of(seed, Stream::faults)};
-    plan_ = draw_plan(dice, outside, batches, protection, caps);
+    Dice compensation{~seed_of(seed, Stream{})};
+    plan_ = draw_plan(dice, outside, batches, protection, compensation, caps);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
       for (const auto& worker : plan_.workers) workers_->each.push_back({worker});

@@ -133,7 +133,8 @@ void World::call_started(const StartCall& call, const std::string& service,
   const Job& job = *call.job;
   calls += 1;
   note("call " + name(job) + " step " + std::to_string(job.step) + " attempt " +
-       std::to_string(job.steps[job.step].attempts) + " lease " + to_string(call.lease));
+       std::to_string(current_attempt(job)) + (is_compensating(job) ? " undo" : "") + " lease " +
+       to_string(call.lease));
   check_call(job, call.lease, service);
   begun_[job.id] = {call.lease, entity_of(job), job.spec->services[job.step]};
   const SteadyTime deadline = now_steady + call.timeout;
@@ -152,12 +153,17 @@ void World::check_call(const Job& job, Lease lease, const std::string& service) 
     }
   }
   if (const auto stored = disk->jobs().find(job.id); stored != disk->jobs().end()) {
-    if (is_ended(stored->second.job->state)) {
+    const Job& on_disk = *stored->second.job;
+    if (is_ended(on_disk.state)) {
       violated(Check::needless_call, name(job) + " has a call after its end");
-    } else if (stored->second.job->steps[job.step].state == StepState::succeeded) {
+    } else if (is_compensating(job)) {
+      check_undo(job, on_disk);
+    } else if (is_compensating(on_disk)) {
+      violated(Check::needless_call, name(job) + " has a call after it has failed");
+    } else if (on_disk.steps[job.step].state == StepState::succeeded) {
       violated(Check::needless_call, name(job) + " repeats a step that has succeeded");
-    } else if (!stored->second.job->steps[job.step].operation.empty() &&
-               job.steps[job.step].operation.empty()) {
+    }
+    if (!on_disk.steps[job.step].operation.empty() && job.steps[job.step].operation.empty()) {
       violated(Check::operation_kept, name(job) + " begins an operation again");
     }
   }
@@ -165,14 +171,36 @@ void World::check_call(const Job& job, Lease lease, const std::string& service) 
     violated(Check::fresh_lease, name(job) + " calls under an old lease");
   last_call_[job.id] = lease;
   check_doubt(job);
+  if (job.spec->on_failure == OnFailure::compensate && !is_compensating(job)) {
+    steps_done_[job.id].perhaps_done[job.step] += 1;
+  }
   const auto made = made_.find(job.id);
-  const bool often = made != made_.end() && made->second.step == job.step &&
+  const bool often = made != made_.end() && made->second.step == attempted_step(job) &&
                      made->second.counted >= job.spec->max_attempts;
-  if (often || job.steps[job.step].attempts > job.spec->max_attempts) {
+  if (often || current_attempt(job) > job.spec->max_attempts) {
     violated(Check::attempts_max, name(job) + " has too many attempts");
   }
   if (service != job.spec->services[job.step]) {
     violated(Check::wrong_service, name(job) + " has a call to " + service);
+  }
+}
+
+/// An undo comes after the failure, for what was done or may have been, the last step first.
+void World::check_undo(const Job& job, const Job& stored) {
+  if (!is_compensating(stored)) {
+    violated(Check::undo_early, name(job) + " has an undo before its failure is on disk");
+  }
+  const StepState state = stored.steps[job.step].state;
+  if (state == StepState::undone || state == StepState::undo_failed) {
+    violated(Check::undo_once, name(job) + " repeats an undo that is over");
+  }
+  for (std::size_t i = job.step + 1; i < stored.steps.size(); ++i) {
+    if (stored.steps[i].state != StepState::succeeded) continue;
+    violated(Check::undo_order, name(job) + " undoes a step before a later one");
+  }
+  StepsDone& done = steps_done_[job.id];
+  if (!done.succeeded.contains(job.step) && done.perhaps_done[job.step] == 0) {
+    violated(Check::undo_needless, name(job) + " undoes a step that did nothing");
   }
 }
 
@@ -345,10 +373,9 @@ void World::check_deadlines() {
 
 /// The job is due, its service is configured, and it heads its entity's line.
 bool World::is_runnable(const Job& job) const {
-  const bool waits = job.state == JobState::queued || job.state == JobState::scheduled ||
-                     job.state == JobState::retrying;
+  const bool waits = !is_ended(job.state) && job.state != JobState::running;
   if (!waits || job.cancel_requested || job.run_at > now_wall) return false;
-  if (job.expires_at && *job.expires_at <= now_wall) return false;
+  if (const auto expiry = expiry_of(job); expiry && *expiry <= now_wall) return false;
   if (job.next_attempt_at && *job.next_attempt_at > now_wall) return false;
   if (lines_.head(entity_of(job)) != job.id) return false;
   const auto kept = kept_until_.find(entity_of(job));
@@ -412,7 +439,7 @@ void World::check_late_removal() {
 }
 
 void World::check_expiry(CallInFlight& call) {
-  const auto& expires_at = call.job->expires_at;
+  const auto expires_at = expiry_of(*call.job);
   if (!expires_at || now_wall < *expires_at) {
     call.expired_since.reset();
   } else if (!call.expired_since) {

@@ -116,6 +116,15 @@ struct EndedAttempt {
   bool may_count = false;  ///< May count: the provider's answer may have been lost.
   bool cut_short = false;
   std::optional<Doubt> doubt{};  ///< Set if the effect of its call is unknown.
+  bool had_no_effect = false;    ///< As its provider said.
+  bool must_undo = false;        ///< The engine knows that its call may have had an effect.
+};
+
+/// What a job may have done at its providers.
+struct StepsDone {
+  std::set<std::size_t> succeeded;                    ///< On disk, at some time.
+  std::map<std::size_t, std::uint32_t> perhaps_done;  ///< Calls not known to have had no effect.
+  std::set<std::size_t> must_undo;                    ///< If the job fails.
 };
 
 /// The attempts at one step of a job, as far as their ends are on disk.
@@ -130,6 +139,12 @@ struct LiveActor {
   CellKey cell;
   caf::actor_addr address;
 };
+
+/// Names what a job attempts: its step, or the undo of it.
+inline std::size_t attempted_step(const Job& job) {
+  constexpr std::size_t undo = 1000;
+  return is_compensating(job) ? undo + job.step : job.step;
+}
 
 /// Bits, one for each Refusal::Kind.
 using Reasons = std::uint32_t;
@@ -387,6 +402,11 @@ class World : public EngineProbe {
   void lease_received(const LeaseOut& lease);
   void check_told(const LeaseUse& use, const LeaseOut& lease, bool cancel);
   void check_call(const Job& job, Lease lease, const std::string& service);
+  void check_undo(const Job& job, const Job& stored);
+  void note_steps_done(const Job& after);
+  void check_compensation(const Job& before, const Job& after);
+  void note_followers(const Job& before, const Job& after);
+  void check_follower(const Job& job);
   void note_outside_answer(const Job& before);
   void check_outside_end(const Job& before, AbortCause cause);
   void check_idle_lanes();
@@ -478,6 +498,9 @@ class World : public EngineProbe {
   std::map<JobId, AttemptsMade> made_;
   std::map<JobId, BegunCall> begun_;
   std::map<EntityName, Doubt> doubts_;
+  std::map<JobId, StepsDone> steps_done_;  ///< Of jobs that compensate.
+  std::set<JobId> may_fall_;               ///< A job of their line has failed.
+  std::set<JobId> must_fall_;              ///< One ahead of them has.
 };
 
 }  // namespace simulation

@@ -19,6 +19,18 @@ std::string name(const Job& job) {
   return format_job_id(job.id);
 }
 
+/// At what `before` attempted.
+std::uint32_t attempts_in(const Job& job, const Job& before) {
+  const Step& step = job.steps[before.step];
+  return is_compensating(before) ? step.undo_attempts : step.attempts;
+}
+
+/// Whether what `before` attempted has failed for good.
+bool gave_up(const Job& before, const Job& after) {
+  if (is_compensating(before)) return after.steps[before.step].state == StepState::undo_failed;
+  return after.state == JobState::failed || is_compensating(after);
+}
+
 }  // namespace
 
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
@@ -48,9 +60,10 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   const SteadyTime latest = worker.empty() ? deadline : deadline + granted_within;
   handed_out_[job.lease] = {job.id, job.spec->customer, now_steady,        deadline,
                             latest, entity_of(job),     job.spec->timeout, worker};
-  handed_out_[job.lease].expires_at = job.expires_at;
+  handed_out_[job.lease].expires_at = expiry_of(job);
   handed_out_[job.lease].service = job.spec->services[job.step];
   check_limit(job);
+  check_follower(job);
   check_bounds(job, running, max);
   check_routing(job);
   if (!call_times.empty())
@@ -204,7 +217,8 @@ void World::check_outcome(const Job& before, const Job& after, AbortCause cause)
   const auto answer = answers_.find(before.lease);
   const bool succeeded =
       answer != answers_.end() && answer->second.kind == CallOutcome::Kind::succeeded;
-  const bool kept = after.steps[before.step].state == StepState::succeeded;
+  const bool kept = after.steps[before.step].state ==
+                    (is_compensating(before) ? StepState::undone : StepState::succeeded);
   if (kept && !succeeded)
     violated(Check::false_success, name(before) + " succeeded without its provider");
   const bool known = last_end_ == AttemptEnd::Kind::succeeded || answer_is_certain(before, cause);
@@ -221,9 +235,8 @@ void World::check_outcome(const Job& before, const Job& after, AbortCause cause)
 
 void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
   using Kind = AttemptEnd::Kind;
-  const std::uint32_t attempts = before.steps[before.step].attempts;
   if ((last_end_ == Kind::interrupted || last_end_ == Kind::handed_back) &&
-      after.steps[before.step].attempts + 1 != attempts) {
+      attempts_in(after, before) + 1 != attempts_in(before, before)) {
     violated(Check::uncounted_attempt, name(before) + " counts an attempt that must not count");
   }
   const auto given = handed_out_.find(before.lease);
@@ -250,7 +263,7 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
 /// count if it was cut short after its provider's answer, which may have died with its carrier.
 EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   using Kind = CallOutcome::Kind;
-  EndedAttempt end{before.lease, before.cell, before.step};
+  EndedAttempt end{before.lease, before.cell, attempted_step(before)};
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   const auto answer = answers_.find(before.lease);
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
@@ -269,6 +282,13 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   // The engine knows settle_ms from the configuration alone, so not for a missing service.
   const std::string& service = before.spec->services[before.step];
   const bool unknown = begun && (!answered || answer->second.kind == Kind::unknown);
+  const bool failed = answered && !answer->second.garbage &&
+                      (answer->second.kind == Kind::rejected ||
+                       answer->second.kind == Kind::retryable || throttled);
+  end.had_no_effect = begun && failed && answer_is_certain(before, cause);
+  using End = AttemptEnd::Kind;
+  end.must_undo = begun && (last_end_ == End::unknown || last_end_ == End::interrupted ||
+                            last_end_ == End::expired || last_end_ == End::handed_back);
   // A worker that hangs up and lists its leases may find one that is on its way back.
   if (unknown && services_.contains(service) && !returned_.contains(before.lease)) {
     end.doubt = Doubt{service, now_steady + settle, now_wall};
@@ -295,16 +315,18 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
                         answer->second.kind == CallOutcome::Kind::rejected;
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   if (cut && (answer == answers_.end() || answer->second.kind == CallOutcome::Kind::aborted) &&
-      after.steps[before.step].attempts + 1 != before.steps[before.step].attempts) {
+      attempts_in(after, before) + 1 != attempts_in(before, before)) {
     violated(Check::uncounted_attempt, name(before) + " counts an attempt that was cut short");
   }
-  if (rejected && answer_is_certain(before, cause) && !is_ended(after.state)) {
+  if (rejected && answer_is_certain(before, cause) && !is_ended(after.state) &&
+      !gave_up(before, after)) {
     violated(Check::final_rejection, name(before) + " continues after its provider rejected it");
   }
-  if (after.state != JobState::failed || rejected) return;
+  if (!gave_up(before, after) || rejected) return;
   AttemptsMade made = made_[before.id];
-  if (made.step != before.step) made = {before.step};
-  const bool expired = before.expires_at && *before.expires_at <= latest_wall;
+  if (made.step != attempted_step(before)) made = {attempted_step(before)};
+  const auto expiry = expiry_of(before);
+  const bool expired = expiry && *expiry <= latest_wall;
   const bool cut_often = end.cut_short && made.cut_short + 1 >= interruptions_max;
   const std::uint32_t tried = made.counted + made.perhaps + (end.counts || end.may_count ? 1 : 0);
   if (!expired && !cut_often && tried < before.spec->max_attempts) {
@@ -328,6 +350,11 @@ void World::note_attempt_written(const Job& after) {
   if (end.cut_short) made.cut_short += 1;
   if (end.counts) made.cut_short = 0;
   if (end.doubt) doubts_[entity_of(after)] = *end.doubt;
+  if (const auto done = steps_done_.find(after.id); done != steps_done_.end()) {
+    if (end.must_undo && end.step < after.steps.size()) done->second.must_undo.insert(end.step);
+    auto& calls_of_step = done->second.perhaps_done[end.step];
+    if (end.had_no_effect && calls_of_step > 0) calls_of_step -= 1;
+  }
   ended_.erase(found);
 }
 
@@ -362,7 +389,8 @@ void World::committed(const JobPtr& before, const Job& after) {
   note_count(before.get(), after);
   lines_.changed(before.get(), after);
   due_order_.changed(before.get(), after, now_steady < after_jump_);
-  if (after.state == JobState::retrying && after.next_attempt_at) {
+  const bool waits = after.state == JobState::retrying || after.state == JobState::compensating;
+  if (waits && after.next_attempt_at) {
     not_before_[after.id] = *after.next_attempt_at;
   } else {
     not_before_.erase(after.id);
@@ -373,6 +401,9 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   note_attempt_written(after);
   note_retry_written(*before, after);
+  note_steps_done(after);
+  check_compensation(*before, after);
+  note_followers(*before, after);
   if (is_ended(before->state) && (before->state != after.state || before->error != after.error)) {
     reopened_or_violated(*before, after);
   }
@@ -381,7 +412,8 @@ void World::committed(const JobPtr& before, const Job& after) {
     violated(Check::cancel_kept,
              name(after) + " was cancelled but is " + std::string(to_string(after.state)));
   }
-  if (after.state == JobState::cancelled && !cancels_asked_.contains(after.id)) {
+  const bool falls = after.error && after.error->code == "predecessor_failed";
+  if (after.state == JobState::cancelled && !falls && !cancels_asked_.contains(after.id)) {
     violated(Check::cancel_unasked, name(after) + " is cancelled without a request");
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
@@ -427,12 +459,82 @@ void World::check_queue_bound(const Job& job) {
 }
 
 void World::check_checkpoints(const Job& before, const Job& after) {
-  if (after.step < before.step) violated(Check::checkpoint, name(after) + " went back a step");
+  const bool undoes = is_compensating(before) || is_compensating(after);
+  if (after.step < before.step && !undoes) {
+    violated(Check::checkpoint, name(after) + " went back a step");
+  }
   for (std::size_t i = 0; i < after.steps.size(); ++i) {
-    if (before.steps[i].state == StepState::succeeded &&
-        after.steps[i].state != StepState::succeeded) {
+    const StepState was = before.steps[i].state;
+    if (was == after.steps[i].state) continue;
+    if (was == StepState::undone || (was == StepState::succeeded && !undoes)) {
       violated(Check::checkpoint, name(after) + " lost a checkpoint");
     }
+  }
+}
+
+// --- Compensation and followers ------------------------------------------------------------------
+
+void World::note_steps_done(const Job& after) {
+  if (after.spec->on_failure != OnFailure::compensate) return;
+  StepsDone& done = steps_done_[after.id];
+  for (std::size_t i = 0; i < after.steps.size(); ++i) {
+    if (after.steps[i].state == StepState::succeeded) done.succeeded.insert(i);
+  }
+}
+
+/// A compensation ends as failed, with the error that began it, when all that was done is undone or
+/// cannot be.
+void World::check_compensation(const Job& before, const Job& after) {
+  const bool ends = is_ended(after.state) && !is_ended(before.state);
+  const bool undid = is_compensating(before);
+  if (undid && (ends ? after.state != JobState::failed : !is_compensating(after))) {
+    violated(Check::undo_end, name(after) + " ends its compensation as " +
+                                  std::string(to_string(after.state)));
+  }
+  if (undid && before.error != after.error) {
+    violated(Check::undo_end, name(after) + " loses its first error");
+  }
+  if (!ends || after.state != JobState::failed) return;
+  const auto done = steps_done_.find(after.id);
+  if (done == steps_done_.end()) return;
+  std::set<std::size_t> to_undo = done->second.succeeded;
+  to_undo.insert(done->second.must_undo.begin(), done->second.must_undo.end());
+  for (const std::size_t step : to_undo) {
+    const StepState state = after.steps[step].state;
+    if (state == StepState::undone || state == StepState::undo_failed) continue;
+    violated(Check::undo_missing, name(after) + " has failed without an undo of step " +
+                                      std::to_string(step));
+  }
+}
+
+/// Whoever is in the line of a job when it fails may fall with it; those behind it must, where
+/// their cell says so.
+void World::note_followers(const Job& before, const Job& after) {
+  if (is_ended(before.state) && !is_ended(after.state)) {
+    may_fall_.erase(after.id);
+    must_fall_.erase(after.id);
+  }
+  if (is_ended(before.state) || !is_ended(after.state)) return;
+  must_fall_.erase(after.id);
+  const bool falls = after.error && after.error->code == "predecessor_failed";
+  if (falls && !may_fall_.contains(after.id)) {
+    violated(Check::follower_cause, name(after) + " falls although no job before it has failed");
+  }
+  if (after.state != JobState::failed || before.place == 0) return;
+  const auto others = lines_.others(before);
+  may_fall_.insert(others.all.begin(), others.all.end());
+  must_fall_.insert(others.behind.begin(), others.behind.end());
+}
+
+void World::check_follower(const Job& job) {
+  if (!must_fall_.contains(job.id)) return;
+  const auto routings = possible_routings();
+  const bool falls = std::all_of(routings.begin(), routings.end(), [&](const Routing* routing) {
+    const CellRule* rule = rule_for(*routing, job.spec->customer, job.spec->product);
+    return rule && rule->settings.on_predecessor_failed == OnPredecessorFailed::cancel;
+  });
+  if (falls && !is_compensating(job)) {
+    violated(Check::follower_start, name(job) + " starts although a job before it has failed");
   }
 }
 

@@ -42,7 +42,7 @@ void World::keep_leases() {
     given.timeout = job.spec->timeout;
     given.worker = job.steps[job.step].worker;
     given.is_received = last_call_[id] == job.lease;
-    given.expires_at = job.expires_at;
+    given.expires_at = expiry_of(job);
     given.service = job.spec->services[job.step];
     handed_out_[job.lease] = std::move(given);
     live_[job.cell].insert(job.lease);
@@ -84,7 +84,8 @@ void World::check_outside_end(const Job& before, AbortCause cause) {
   if (answers_.contains(before.lease)) return;
   const LiveHandOut& given = handed_out_.at(before.lease);
   const bool overdue = now_steady >= given.deadline;
-  const bool expired = before.expires_at && *before.expires_at <= latest_wall;
+  const auto expiry = expiry_of(before);
+  const bool expired = expiry && *expiry <= latest_wall;
   bool right = false;
   switch (cause) {
     case AbortCause::timeout:
@@ -207,7 +208,7 @@ void World::lease_received(const LeaseOut& lease) {
   }
   given.deadline = std::max(given.deadline, lease.deadline);
   if (given.holds == 0) {
-    given.deadline_latest = job.expires_at ? now_steady + given.timeout : lease.deadline;
+    given.deadline_latest = expiry_of(job) ? now_steady + given.timeout : lease.deadline;
   }
 }
 
@@ -284,10 +285,11 @@ void World::check_told(const LeaseUse& use, const LeaseOut& lease, bool cancel) 
   const Job& job = *lease.job;
   const SteadyTime told = lease.deadline;
   bool right = told <= now_steady + job.spec->timeout;
-  if (!job.expires_at) {
+  const auto expiry = expiry_of(job);
+  if (!expiry) {
     right = right && (cancel || told >= use.at + job.spec->timeout);
   } else if (jumped_at_ < use.at) {
-    right = right && told <= now_steady + (*job.expires_at - now_wall) + rounding;
+    right = right && told <= now_steady + (*expiry - now_wall) + rounding;
   }
   if (!right) {
     violated(Check::lease_deadline, name(job) + " has its lease for " +

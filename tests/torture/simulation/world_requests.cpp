@@ -207,6 +207,7 @@ std::size_t World::jobs_at_least(const CellKey& cell, SteadyTime since) const {
     const Job& job = *stored.job;
     const bool waits = !is_ended(job.state) && job.state != JobState::running;
     gone += waits && job.cell == cell && job.expires_at && *job.expires_at <= latest_wall ? 1 : 0;
+    gone += waits && job.cell == cell && must_fall_.contains(id) ? 1 : 0;
   }
   return jobs - std::min(jobs, gone);
 }
@@ -368,7 +369,7 @@ void World::cancel_answered(std::uint64_t number, const CancelAnswered& answer) 
 bool World::could_not_cancel(const PendingRequest& request) const {
   const JobId id = request.job->id;
   const auto stored = disk->jobs().find(id);
-  return stored == disk->jobs().end() || is_ended(stored->second.job->state) ||
+  return stored == disk->jobs().end() || !can_cancel(*stored->second.job) ||
          stored->second.job->cell != request.job->cell ||
          happened_since(ended_at_, id, request.asked) ||
          happened_since(moved_at_, id, request.asked);
@@ -503,8 +504,8 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || happened_since(reopened_at_, id, asked)) continue;
-    for (std::size_t step = job.step; step < job.spec->services.size(); ++step) {
-      if (order.services_removed.contains(job.spec->services[step])) {
+    for (std::size_t step = 0; step < job.spec->services.size(); ++step) {
+      if (may_call(job, step) && order.services_removed.contains(job.spec->services[step])) {
         violated(Check::needed_service, name(job) + " needs a service that was removed");
       }
     }

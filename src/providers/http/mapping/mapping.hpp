@@ -90,6 +90,8 @@ struct Poll {
 struct Mapping {
   /// The requests of each action, in order. An action without requests succeeds at once.
   std::map<std::string, std::vector<Request>> actions;
+  /// The requests that undo each action.
+  std::map<std::string, std::vector<Request>> undo{};
   config::NamedSecrets secrets;
   /// What to blank in texts beside the secrets: what filters and escapes make of them.
   std::vector<std::string> derived_secrets;

@@ -88,8 +88,15 @@ class MappingReader {
     if (const json::Value* error = reader.any("error"))
       error_ = read_error(*error, reader.pointer_of("error"));
     if (const json::Value* actions = reader.object("actions"))
-      read_actions(*actions, reader.pointer_of("actions"));
-    reader.refuse_reserved({"undo"});
+      read_actions(*actions, reader.pointer_of("actions"), mapping_.actions);
+    if (const json::Value* undo = reader.object("undo")) {
+      const auto of_undo = reader.pointer_of("undo");
+      read_actions(*undo, of_undo, mapping_.undo);
+      for (const auto& [name, requests] : mapping_.undo) {
+        if (!mapping_.actions.contains(name))
+          faults_.push_back({json::pointer_to(of_undo, name), "is not a member of `actions`"});
+      }
+    }
     reader.finish();
     const auto& derived = templates_->derived_secrets();
     mapping_.derived_secrets.assign(derived.begin(), derived.end());
@@ -115,14 +122,15 @@ class MappingReader {
     }
   }
 
-  void read_actions(const json::Value& value, const std::string& pointer) {
+  void read_actions(const json::Value& value, const std::string& pointer,
+                    std::map<std::string, std::vector<Request>>& actions) {
     bound(value, actions_max, pointer);
     if (value.empty()) faults_.push_back({pointer, "must have at least one member"});
     for (const auto& [name, action] : value.items()) {
       const auto place = json::pointer_to(pointer, name);
       if (name.empty() || name.size() > action_bytes_max)
         faults_.push_back({place, "must have a name of 1 to 63 bytes"});
-      mapping_.actions.emplace(name, read_action(action, place));
+      actions.emplace(name, read_action(action, place));
     }
   }
 
@@ -374,10 +382,14 @@ void mask_literals(json::Value& request) {
 json::Value show(const Mapping& mapping) {
   json::Value shown = mapping.source;
   if (shown.contains("secrets")) shown["secrets"] = config::show_secrets(mapping.secrets);
-  for (auto& action : shown["actions"]) {
-    if (action.is_object()) mask_literals(action);
-    if (!action.is_array()) continue;
-    for (auto& request : action) mask_literals(request);
+  for (const char* part : {"actions", "undo"}) {
+    const auto actions = shown.find(part);
+    if (actions == shown.end()) continue;
+    for (auto& action : *actions) {
+      if (action.is_object()) mask_literals(action);
+      if (!action.is_array()) continue;
+      for (auto& request : action) mask_literals(request);
+    }
   }
   return shown;
 }

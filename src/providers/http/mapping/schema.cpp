@@ -20,16 +20,19 @@ constexpr const char* whole_schema = R"json({
       "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 16384}
     },
     "error": ERROR,
-    "actions": {
-      "description": "One request, or several in order.",
-      "type": "object",
-      "minProperties": 1,
-      "maxProperties": 100,
-      "propertyNames": {"minLength": 1, "maxLength": 63},
-      "additionalProperties": {
-        "oneOf": [REQUEST, {"type": "array", "maxItems": 16, "items": REQUEST}]
-      }
-    }
+    "actions": ACTIONS,
+    "undo": UNDOS
+  }
+})json";
+
+constexpr const char* actions_schema = R"json({
+  "description": "DESCRIPTION",
+  "type": "object",
+  "minProperties": 1,
+  "maxProperties": 100,
+  "propertyNames": {"minLength": 1, "maxLength": 63},
+  "additionalProperties": {
+    "oneOf": [REQUEST, {"type": "array", "maxItems": 16, "items": REQUEST}]
   }
 })json";
 
@@ -170,8 +173,16 @@ std::string answer_rules(std::string_view pending) {
   return text;
 }
 
+std::string actions(std::string_view description) {
+  std::string text = actions_schema;
+  replace_all(text, "DESCRIPTION", description);
+  return text;
+}
+
 std::string make_schema() {
   std::string text = whole_schema;
+  replace_all(text, "ACTIONS", actions("One request, or several in order."));
+  replace_all(text, "UNDOS", actions("The requests that undo an action, when a job compensates."));
   replace_all(text, "REQUEST", request_schema);
   replace_all(text, "POLL", poll_schema);
   replace_all(text, "OUTCOME", answer_rules(" \"pending\": STATUSES,"));

@@ -46,6 +46,19 @@ json::Value a_failed_job() {
 
 }  // namespace
 
+TEST_CASE("a job that compensates names the service that is to undo its step") {
+  json::Value job = a_failed_job();
+  job["state"] = "compensating";
+  job["on_failure"] = "compensate";
+  JobTable table(now);
+  table.add(job);
+  CHECK(contains(table.text({}), "undo billing"));
+  job["steps"][1]["state"] = "undone";
+  CHECK(contains(job_details(job, now, {}), "compensate"));
+  CHECK_FALSE(contains(job_details(a_job(), now, {}), "on failure"));
+  CHECK(contains(change_line(job, {}), "undo dns"));
+}
+
 TEST_CASE("a list of jobs has one line per job") {
   JobTable table(now);
   table.add(a_job());

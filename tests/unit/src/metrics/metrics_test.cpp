@@ -82,6 +82,20 @@ TEST_CASE("a service added later has labels of its own, up to a limit") {
   CHECK(text.find("too-many") == std::string::npos);
 }
 
+TEST_CASE("undos that fail for good are counted by service") {
+  Metrics metrics{{"dns"}, "1.2.3"};
+  cells::Job before = job({}, "dns");
+  before.steps.resize(1);
+  cells::Job after = before;
+  after.steps[0].state = cells::StepState::undo_failed;
+  metrics.engine().lease_ended(before, after, AbortCause::none);  // It does not compensate.
+  before.error = cells::JobError{};
+  metrics.engine().lease_ended(before, after, AbortCause::none);
+  after.steps[0].state = cells::StepState::undone;
+  metrics.engine().lease_ended(before, after, AbortCause::none);
+  CHECK(has_line(metrics.text({}, {}), R"~(celld_undo_failures_total{service="dns"} 1)~"));
+}
+
 TEST_CASE("requests are counted by endpoint and status class") {
   Metrics metrics{{}, "1.2.3"};
   auto& http = metrics.http();

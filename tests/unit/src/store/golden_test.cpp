@@ -147,6 +147,20 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
       CHECK(found[0]->steps[0].state == StepState::running);
       CHECK(found[0]->steps[0].operation.find("\"has_begun\":true") != std::string::npos);
     }
+    if (version >= 8) {
+      JobFilter filter;
+      filter.state = JobState::compensating;
+      const auto compensating = client.ask(ListJobs{filter}).jobs;
+      CHECK(compensating.size() == 3);
+      CHECK(std::count_if(compensating.begin(), compensating.end(), [](const auto& job) {
+              return job->state == JobState::running && job->steps[1].undo_attempts == 1;
+            }) == 1);
+      CHECK(std::count_if(compensating.begin(), compensating.end(), [](const auto& job) {
+              return job->steps[1].state == StepState::undone && job->steps[1].in_doubt;
+            }) == 1);
+      CHECK(std::count_if(jobs.begin(), jobs.end(),
+                          [](const auto& job) { return job->failed_ahead != 0; }) == 1);
+    }
     const auto pruned =
         client.ask(PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100});
     CHECK(pruned.pruned == ended);

@@ -131,12 +131,13 @@ TEST_CASE("a cell is shown with every documented member") {
   CHECK(parsed(api::cell_json(cell)) == json::Value::parse(R"({
     "customer": "acme", "product": "*",
     "pool": {"target": 8, "ready": 3, "busy": 5, "retiring": 1, "borrowed": 0},
-    "queue": {"queued": 120, "scheduled": 4, "retrying": 2, "running": 5, "max_jobs": 100000,
+    "queue": {"queued": 120, "scheduled": 4, "retrying": 2, "compensating": 0, "running": 5, "max_jobs": 100000,
               "oldest_queued_ms": 350},
     "rates": {"submitted_per_s": 12.0, "finished_per_s": 0.333}, "state": "active",
     "quota": {"pool": {"size": 4}, "timeout_ms": 30000, "timeout_max_ms": 3600000,
               "queue": {"max_jobs": 100000, "max_bytes": 67108864}, "durability": "disk",
               "on_stop": "forget",
+              "on_predecessor_failed": "continue",
               "retry": {"max_attempts": 5, "backoff_ms": 1000, "backoff_max_ms": 60000}},
     "overrides": {"pool.size": 8}})"));
 

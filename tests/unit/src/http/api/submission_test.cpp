@@ -101,7 +101,7 @@ TEST_CASE("all faults of a submission are reported at once") {
     "services": ["dns", "dns", "nosuch", 4],
     "parameters": [], "priority": 10, "delay_ms": -1, "run_at": "tomorrow", "timeout_ms": 1.5,
     "expires_at": null, "retry": {"max_attempts": 0, "x": 1}, "labels": {"a": 1},
-    "on_failure": "compensate", "colour": "red"})");
+    "on_failure": "explode", "colour": "red"})");
   CHECK(problem.kind == ProblemKind::invalid_request);
   CHECK(problem.errors ==
         Faults{{"/customer", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}"},
@@ -123,8 +123,35 @@ TEST_CASE("all faults of a submission are reported at once") {
                {"/retry/max_attempts", "must be an integer from 1 to 1000"},
                {"/retry/x", "is unknown"},
                {"/labels/a", "must be a string"},
-               {"/on_failure", "\"compensate\" is not available in this version"},
+               {"/on_failure", "must be \"stop\" or \"compensate\""},
                {"/colour", "is unknown"}});
+}
+
+TEST_CASE("a job that compensates names only services with an undo of its action") {
+  auto undoing = rules();
+  undoing.can_undo = [](const std::string& service, const std::string& action) {
+    return service == "billing" || (service == "dns" && action == "create");
+  };
+  const auto parse = [&](std::string_view action, std::string_view services,
+                         std::optional<std::string> key = std::nullopt) {
+    const std::string body = R"({"customer":"acme","product":"dns","on_failure":"compensate",)" +
+                             std::string(R"("entity":{"type":"zone","id":"a"},"action":")") +
+                             std::string(action) + R"(","services":)" + std::string(services) + "}";
+    return parse_submission(body, undoing, {.faults = {}, .idempotency_key = std::move(key)});
+  };
+  auto good = parse("create", R"(["dns","billing"])");
+  REQUIRE(std::holds_alternative<Submission>(good));
+  CHECK(std::get<Submission>(good).request.spec.on_failure == cells::OnFailure::compensate);
+  auto bad = parse("delete", R"(["dns","billing","s3"])");
+  REQUIRE(std::holds_alternative<Problem>(bad));
+  const std::string why = " has no `undo` of this action, which \"compensate\" requires";
+  CHECK(std::get<Problem>(bad).errors ==
+        Faults{{"/services/0", "dns" + why}, {"/services/2", "s3" + why}});
+  // An earlier configuration may have accepted the job.
+  auto keyed = parse("delete", R"(["dns"])", "k");
+  REQUIRE(std::holds_alternative<Submission>(keyed));
+  CHECK(std::get<Submission>(keyed).request.idempotency);
+  CHECK(std::get<Submission>(keyed).refusal_if_new);
 }
 
 TEST_CASE("missing required fields are named") {

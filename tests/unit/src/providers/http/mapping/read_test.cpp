@@ -46,6 +46,18 @@ TEST_CASE("an action has one request, several or none") {
   CHECK(mapping.actions.at("none").empty());
 }
 
+TEST_CASE("an undo has the requests of an action that the mapping has") {
+  const json::Value request{{"method", "DELETE"}, {"path", "/{{entity.id}}"}};
+  const auto mapping = a_mapping({{"actions", {{"create", request}, {"delete", request}}},
+                                  {"undo", {{"create", {request, request}}}}});
+  CHECK(mapping.undo.at("create").size() == 2);
+  CHECK_FALSE(mapping.undo.contains("delete"));
+  CHECK(fault_of({{"actions", {{"create", request}}}, {"undo", {{"delete", request}}}}) ==
+        "/m/undo/delete: is not a member of `actions`");
+  CHECK(fault_of({{"actions", {{"create", request}}}, {"undo", json::Value::object()}}) ==
+        "/m/undo: must have at least one member");
+}
+
 TEST_CASE("every fault of a mapping has its pointer") {
   const auto faults =
       mapping_faults({{"secrets", {{"a b", "x"}, {"gone", "env:GONE"}}},

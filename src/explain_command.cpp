@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cells/model/submission.hpp"
-#include "src/http/api/settings.hpp"
 #include "src/http/api/submission.hpp"
 #include "src/json/json.hpp"
 #include "src/providers/http/explain.hpp"
@@ -34,7 +33,7 @@ bool refuse_job(const api::Problem& problem) {
 api::SubmissionRules rules_of(const config::Config& config) {
   api::SubmissionRules rules{{}, std::make_shared<const cells::Routing>(config.cells)};
   for (const auto& service : config.services) rules.services.insert(service.name);
-  rules.can_undo = api::undos_of(config.services);
+  rules.can_undo = config::undos_of(config.services);
   return rules;
 }
 

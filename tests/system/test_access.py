@@ -28,6 +28,10 @@ ENDPOINTS = [
     ("GET", "/v1/batches", "read"),
     ("GET", "/v1/batches/{batch}", "read"),
     ("POST", "/v1/batches/{batch}/cancel", "submit"),
+    ("PUT", "/v1/schedules/nightly", "submit"),
+    ("GET", "/v1/schedules", "read"),
+    ("GET", "/v1/schedules/nightly", "read"),
+    ("DELETE", "/v1/schedules/nightly", "submit"),
     ("GET", "/v1/cells", "read"),
     ("GET", "/metrics", "read"),
     ("GET", "/v1/cells/acme/*", "read"),
@@ -82,6 +86,8 @@ class Access(EndToEnd):
             body = a_job(customer=customer)
         elif (method, path) == ("POST", "/v1/batches"):
             body = [a_job(customer=customer)]
+        elif (method, path) == ("PUT", "/v1/schedules/nightly"):
+            body = {"cron": "0 3 * * *", "job": a_job(customer=customer)}
         elif method == "PUT":
             body = {"size": 2}
         return self.client.request(method, path, body, headers)
@@ -111,7 +117,7 @@ class Access(EndToEnd):
                     path = path.format(job=job, batch=batch)
                     answer = self.request(method, path, bearer(scope))
                     if scope == wanted:
-                        self.assertIn(answer.status, (200, 202, 409), answer)
+                        self.assertIn(answer.status, (200, 201, 202, 409), answer)
                         continue
                     self.assertEqual(answer.status, 403, answer)
                     if method == "HEAD":

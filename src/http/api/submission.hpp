@@ -23,7 +23,7 @@ struct SubmissionRules {
   std::set<std::string, std::less<>> services;  ///< The names of the configured services.
   std::shared_ptr<const cells::Routing> routing;
   /// Whether this service can undo what it has done for this action. Null: none can.
-  std::function<bool(const std::string& service, const std::string& action)> can_undo{};
+  config::CanUndo can_undo{};
 };
 
 /// The rest of the request.

@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "batches",
                                                              "broken-batch",
                                                              "protected",
-                                                             "compensation"};
+                                                             "compensation",
+                                                             "schedules"};
 
 }  // namespace
 

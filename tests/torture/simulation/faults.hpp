@@ -43,6 +43,7 @@ enum class Fault : std::uint8_t {
   broken_batch,      ///< The connection of a batch breaks, or its answer is lost.
   protection,        ///< Services have limits and circuit breakers.
   compensation,      ///< Jobs compensate, and cells cancel the followers of failed ones.
+  schedules,         ///< Schedules submit jobs.
 };
 inline constexpr std::size_t fault_count = 27;
 

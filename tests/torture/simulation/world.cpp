@@ -347,6 +347,7 @@ void World::clock_jumped(const std::string& how_far) {
 
 void World::check_deadlines() {
   forget_doubts();
+  check_schedules();
   for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
     violated(Check::line_order, format_job_id(first) + " goes ahead of " + format_job_id(other) +
                                     ", which fell due earlier");

@@ -1,5 +1,6 @@
 #include "src/http/api/schedule_json.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -63,7 +64,10 @@ std::variant<cells::ScheduleSpec, Problem> parse_schedule(const http::Request& r
   // Checked before anything that would reveal which cells another customer has.
   if (config::is_name(spec.job.customer) && !may_see(only_customer, spec.job.customer))
     return not_found("There is no such customer.");
-  if (!spec.timing.cron.empty()) {
+  const bool is_faulty = std::any_of(faults.begin(), faults.end(), [](const json::Fault& fault) {
+    return fault.pointer == "/time_zone";
+  });
+  if (!spec.timing.cron.empty() && !is_faulty) {
     auto detail = zone_fault(spec.timing.time_zone);
     if (!detail.empty()) faults.push_back({"/time_zone", std::move(detail)});
   }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "cells/actors/schedules.hpp"
+#include "src/config/config.hpp"
 #include "src/http/api/bound_customer.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/api/submission.hpp"

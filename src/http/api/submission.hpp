@@ -1,7 +1,6 @@
 // Parses the body of POST /v1/jobs.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
+#include "src/config/job_document.hpp"
 #include "src/http/api/bound_customer.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/json/json.hpp"

@@ -1,9 +1,12 @@
 // A configuration file: a configuration within every documented bound, or faults that reveal no
 // secret.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "cells/model/routing.hpp"
 #include "src/config/checks.hpp"
@@ -46,10 +49,9 @@ void check_poll(const providers::mappings::Poll& poll) {
   must(in(static_cast<std::int64_t>(poll.until->done.size()), 1, 64), "an operation has an end");
 }
 
-void check_mapping(const providers::mappings::Mapping& mapping, const std::string& url) {
-  must(url.find('?') == std::string::npos, "the URL of a mapping has no query");
-  must(in(static_cast<std::int64_t>(mapping.actions.size()), 1, 100), "a mapping has actions");
-  for (const auto& [action, requests] : mapping.actions) {
+void check_requests(
+    const std::map<std::string, std::vector<providers::mappings::Request>>& actions) {
+  for (const auto& [action, requests] : actions) {
     must(in(static_cast<std::int64_t>(action.size()), 1, 63), "an action has a name");
     must(requests.size() <= 16, "an action has at most 16 requests");
     for (const auto& request : requests) {
@@ -58,6 +60,16 @@ void check_mapping(const providers::mappings::Mapping& mapping, const std::strin
       must(!request.body || request.form.empty(), "a request has one content at most");
       if (request.poll) check_poll(*request.poll);
     }
+  }
+}
+
+void check_mapping(const providers::mappings::Mapping& mapping, const std::string& url) {
+  must(url.find('?') == std::string::npos, "the URL of a mapping has no query");
+  must(in(static_cast<std::int64_t>(mapping.actions.size()), 1, 100), "a mapping has actions");
+  check_requests(mapping.actions);
+  check_requests(mapping.undo);
+  for (const auto& [action, requests] : mapping.undo) {
+    must(mapping.actions.contains(action), "an undo belongs to an action");
   }
   must(json::dump(mapping.shown).find(secret) == std::string::npos || mapping.secrets.empty(),
        "a mapping shows no secret");
@@ -72,6 +84,8 @@ void check_service(const config::Service& service) {
     must(config::url_fault(http.url).empty() && http.url.size() <= 2048, "a URL is valid");
     must(http.headers.size() <= 32, "a service has at most 32 headers");
     if (http.mapping) check_mapping(*http.mapping, http.url);
+    must(!http.mapping || !http.undo_url, "the undo of a mapping is a part of it");
+    must(!http.undo_url || config::url_fault(*http.undo_url).empty(), "an undo has a valid URL");
     std::set<std::string> names;
     for (const auto& [name, value] : http.headers) {
       must(config::header_name_fault(name).empty(), "a header has a valid name");

@@ -193,7 +193,7 @@ Schedule respecified(const std::optional<Schedule>& before, std::string name, Sc
 }
 
 milliseconds retry_pause(milliseconds retry_after) {
-  return std::clamp(retry_after, milliseconds{1000}, milliseconds{60'000});
+  return std::clamp(retry_after, milliseconds{1000}, milliseconds{10'000});
 }
 
 }  // namespace cells

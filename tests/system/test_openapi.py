@@ -10,7 +10,7 @@ from daemon import EndToEnd, a_config, a_job
 from openapi_document import METHODS, ROOT, document, problem_types, status_of
 
 EXAMPLES = {"id": "0000000000001", "customer": "acme", "product": "*", "service": "vm",
-            "lease": "guessed"}
+            "lease": "guessed", "name": "nightly"}
 
 
 def source(*path):

@@ -224,8 +224,9 @@ class Answers(EndToEnd):
             if 404 in operation.responses:
                 target = self.target(operation, customer="bolt", product="no-such-product")
                 body = {"/v1/jobs": a_job(customer="bolt"),
-                        "/v1/schedules/{name}": a_schedule(customer="bolt"),
                         "/v1/leases/{lease}/fail": {"code": "no"}}.get(operation.path, body)
+                if (operation.method, operation.path) == ("PUT", "/v1/schedules/{name}"):
+                    body = a_schedule(customer="bolt")
                 asks = self.client if operation.path in OF_ALL else self.of("acme")
                 self.assert_problem(asks.request(operation.method, target, body), 404)
             elif operation.method == "GET" and operation.path != "/v1/events":

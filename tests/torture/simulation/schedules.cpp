@@ -1,6 +1,7 @@
 // The schedules of a run, and celld's own schedule desk (cells/actors/schedule_desk.hpp).
 #include <utility>
 
+#include "cells/actors/owed_answers.hpp"
 #include "cells/actors/schedule_desk.hpp"
 #include "tests/torture/simulation/actors.hpp"
 

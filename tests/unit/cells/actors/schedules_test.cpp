@@ -148,7 +148,7 @@ TEST_CASE("after a stop, `one` fires once for the times that were missed") {
   desk.put("none", spec);
   spec.catch_up = CatchUp::all;
   desk.put("all", spec);
-  fixture.wall += 5 * minute;  // While celld is stopped.
+  fixture.wall += 5 * minute + milliseconds{1000};  // While celld is stopped.
   desk.crash_and_restart();
   fixture.pass(milliseconds{1000});
   CHECK(desk.progress("one").fired == 1);
@@ -203,15 +203,15 @@ TEST_CASE("a refused firing is tried again, and missed when the next one is due"
   CHECK(desk.progress("s").fired == 0);
   CHECK(desk.outcomes->refused > 2);
   fixture.set_state(CellState::active);
-  fixture.pass(milliseconds{2000});
+  fixture.pass(milliseconds{10'000});
   CHECK(desk.progress("s").fired == 1);
   CHECK(desk.progress("s").missed == 0);
   CHECK(fixture.stored(desk.progress("s").last_job)->run_at == begin + minute);
 
   fixture.set_state(CellState::draining);
-  for (int i = 0; i < 120; ++i) fixture.pass(milliseconds{1000});
+  for (int i = 0; i < 130; ++i) fixture.pass(milliseconds{1000});
   fixture.set_state(CellState::active);
-  fixture.pass(milliseconds{2000});
+  fixture.pass(milliseconds{10'000});
   CHECK(desk.progress("s").missed == 1);
   CHECK(desk.progress("s").fired == 2);
   CHECK(fixture.stored(desk.progress("s").last_job)->run_at == begin + 3 * minute);

@@ -101,6 +101,11 @@ bool DispatchQueue::has(const std::string& name) const {
   return found && !found->jobs.empty();
 }
 
+bool DispatchQueue::seeks(const std::string& name) const {
+  const Customer* found = find(name);
+  return found && found->sought;
+}
+
 JobPtr DispatchQueue::take_first(Customer& customer) {
   const auto first = customer.jobs.begin();
   JobPtr job = std::move(first->second);
@@ -125,6 +130,10 @@ void DispatchQueue::after_take(Customer& customer) {
   if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) {
     request_fetch(customer);
   }
+}
+
+void DispatchQueue::left(JobId id) {
+  if (fetch_) left_.insert(id);
 }
 
 void DispatchQueue::remove(const Job& job) {
@@ -192,6 +201,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  const auto left = std::exchange(left_, {});
   const bool sweep = is_sweep(asked);
   if (!sweep && (customers.empty() || customers.front().customer != asked.customer)) {
     customers.clear();
@@ -201,7 +211,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
     Customer& customer = this->customer(name);
     customer.evicted = false;
     for (auto& job : jobs) {
-      if (!in_hand(job->id)) add(customer, std::move(job));
+      if (!in_hand(job->id) && !left.contains(job->id)) add(customer, std::move(job));
     }
     customer.complete = all;
     if (!customer.jobs.empty()) turns_.join(customer);
@@ -234,6 +244,7 @@ void DispatchQueue::fetch_failed() {
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  left_.clear();
   fetch_missed_ = false;
   Customer* customer = find(asked.customer);
   if (!is_sweep(asked) && customer) request_fetch(*customer);

@@ -1,4 +1,7 @@
 // Services with limits or a circuit breaker, and the permits for their calls.
+#include <algorithm>
+#include <utility>
+
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -204,6 +207,53 @@ TEST_CASE("a reload that removes a limit lets the waiting jobs run") {
   CHECK(engine.in_flight() == 4);
 }
 
+TEST_CASE("permits that are taken while a reload removes the limit do not count under the next") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed " << seed);
+    Protected engine{{at_most(1), std::nullopt}};
+    CellRule rule;
+    rule.settings.pool_size = 4;
+    const auto protection = std::exchange(engine.protection, {});
+    for (const auto* entity : {"a", "b", "c"}) {
+      caf::anon_send(engine.engine(), SubmitJob{engine.request(entity)});
+    }
+    engine.reconfigure({rule}, {"dns"}, {}, [&] { engine.settle_in_any_order(seed); });
+    while (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
+    engine.protection = protection;
+    engine.reconfigure({rule}, {"dns"});
+    REQUIRE(engine.call_of(engine.submit("d")));
+  }
+}
+
+TEST_CASE("a job that changes its lane during a fetch is called once, whatever the order") {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    INFO("seed " << seed);
+    Fixture engine{1};
+    engine.set_state(CellState::paused);
+    auto urgent = engine.request("a");
+    urgent.spec.priority = 9;
+    const JobId job = engine.submit(std::move(urgent));
+    const JobId other = engine.submit(engine.request("b", {"billing"}));
+    engine.protection["dns"] = {at_most(1), std::nullopt};
+    CellRule rule;
+    rule.settings.pool_size = 1;
+    engine.reconfigure({rule}, {"dns"}, {}, [&] {
+      for (unsigned n = 0; n < seed % 20; ++n) engine.scheduler().try_run_once();
+      caf::anon_send(engine.engine(), ChangeCellState{{"*", "*"}, CellState::active});
+      engine.settle_in_any_order(seed);
+    });
+    Ids called;
+    while (!engine.calls->pending.empty() && called.size() < 10) {
+      called.push_back(engine.calls->pending[0].call.job->id);
+      engine.set_state(CellState::paused);
+      engine.succeed(called.back());
+      engine.set_state(CellState::active);
+    }
+    std::sort(called.begin(), called.end());
+    REQUIRE(called == Ids{job, other});
+  }
+}
+
 TEST_CASE("a permit comes back while workers outside have the service") {
   Protected engine{{at_most(1), std::nullopt}};
   const Ids jobs = engine.submit_many(2);
@@ -378,6 +428,29 @@ TEST_CASE("no more leases of a pull service are out than its limit allows") {
   CHECK(engine.lease("host-3").empty());
   CHECK(engine.end_lease(leases[1].job->lease, outcome(Kind::succeeded)));
   CHECK(engine.lease("host-3").size() == 1);
+}
+
+TEST_CASE("a lease counts under the limit although its dispatcher dies before it has granted it") {
+  Fixture engine{2, true};
+  engine.protection["vm"] = {at_most(1), std::nullopt};
+  engine.crash_and_restart();
+  const auto first = engine.recorder->dispatchers.size();
+  for (const auto* customer : {"acme", "other"}) {
+    auto of = engine.request("a", {"vm"});
+    of.spec.customer = customer;
+    engine.submit(std::move(of));
+  }
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  const auto dispatcher = engine.recorder->dispatchers[first];
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
+  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
+  engine.commit_delay = milliseconds{0};
+  REQUIRE(engine.leases_out().size() == 1);
+  const auto lease = engine.leases_out()[0];
+  CHECK(lease.job->spec->customer == "acme");
+  CHECK(engine.end_lease(lease.job->lease, outcome(Kind::succeeded)));
+  CHECK(engine.granted().size() == 1);
 }
 
 TEST_CASE("leases of a pull service are granted at its limited rate") {

@@ -31,7 +31,7 @@ ScheduleStep fire(WallTime at, std::uint64_t times, std::optional<WallTime> next
   return {ScheduleStep::Kind::fire, at, times, next};
 }
 
-/// The step for due times that nobody watched, of which `first` is the first.
+/// The step for due times that celld did not see pass, of which `first` is the first.
 ScheduleStep catch_up(CatchUp policy, const Timetable& timetable, WallTime first,
                       const Timetable::Stretch& stretch) {
   if (policy == CatchUp::all) {

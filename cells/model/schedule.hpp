@@ -26,7 +26,7 @@ enum class Overlap : std::uint8_t {
   allow,  ///< The time fires.
 };
 
-/// What happens to due times that nobody watched, because celld was stopped or the clock jumped.
+/// What happens to due times that passed while celld was stopped, or in a jump of the clock.
 enum class CatchUp : std::uint8_t {
   none,  ///< They are missed.
   one,   ///< The last of them fires, the others are missed.

@@ -87,7 +87,7 @@ class Mappings(EndToEnd):
                 ({"action": "explode"}, 'has no action "explode"; it has "create"'),
                 ({}, "`parameters.id` is missing"),
                 ({"parameters": {"id": "../x"}}, "`parameters.id` has `.` or `..`"),
-                ({"parameters": {"id": ""}}, "a segment of the path would be ``"),
+                ({"parameters": {"id": ""}}, "a segment of the path would be empty"),
                 ({"parameters": {"id": ["x"]}}, "`parameters.id` is an array")):
             with self.subTest(words):
                 job = self.end_of(a_job(**changes))

@@ -34,6 +34,16 @@ config::NamedSecrets read_headers(const json::Value& value, std::string pointer,
   return headers;
 }
 
+/// Beside a mapping, a reader may take them for templates.
+void refuse_templates(const config::NamedSecrets& headers, const std::string& pointer,
+                      Faults& faults) {
+  for (const auto& [name, secret] : headers) {
+    if (secret.source.find("{{") == std::string::npos) continue;
+    faults.push_back(
+        {json::pointer_to(pointer, name), "is no template: put it into `headers` of the requests"});
+  }
+}
+
 std::string with_mapping(std::string schema) {
   constexpr std::string_view place = "MAPPING";
   return schema.replace(schema.find(place), place.size(), mappings::mapping_schema());
@@ -132,6 +142,7 @@ class HttpKind final : public KindOf<HttpService> {
     if (const json::Value* mapping = reader.any("mapping")) {
       http.mapping =
           mappings::read_mapping(*mapping, reader.pointer_of("mapping"), environment, faults);
+      refuse_templates(http.headers, reader.pointer_of("headers"), faults);
       if (http.url.find('?') != std::string::npos)
         reader.fault("url",
                      "must not have a query beside `mapping`: put it into `query` of a request");

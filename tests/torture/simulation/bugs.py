@@ -374,7 +374,7 @@ BUGS = (
     ),
     Bug(
         "undo-lost", ("unfinished-job",),
-        "a compensation that is handed back waits for nobody",
+        "a compensation that is handed back is never called again",
         "src/store/job_rules.cpp",
         (("  return job.state == JobState::compensating && !job.next_attempt_at;\n",
           "  if (BUG && job.steps[job.step].state == StepState::retrying) return false;\n"

@@ -24,7 +24,8 @@ std::variant<std::string, Refusal> render_path(const std::vector<Template>& segm
     const bool is_literal =
         segment.parts.empty() || (segment.parts.size() == 1 && segment.whole() == nullptr);
     if (!is_literal && (text.empty() || has_dot_part(text)))
-      return Refusal{"a segment of the path would be `" + text + "`"};
+      return Refusal{"a segment of the path would be " +
+                     (text.empty() ? "empty" : '`' + text + '`')};
     path += '/';
     path += text;
   }

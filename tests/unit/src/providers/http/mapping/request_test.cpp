@@ -57,8 +57,8 @@ TEST_CASE("a path has the job's values in its segments") {
 }
 
 TEST_CASE("no value makes a segment empty or a way up") {
-  CHECK(path_refusal("/zones/{{parameters.empty}}") == "a segment of the path would be ``");
-  CHECK(path_refusal("/zones/{{parameters.empty}}/x") == "a segment of the path would be ``");
+  CHECK(path_refusal("/zones/{{parameters.empty}}") == "a segment of the path would be empty");
+  CHECK(path_refusal("/zones/{{parameters.empty}}/x") == "a segment of the path would be empty");
   CHECK(path_refusal("/zones/{{parameters.empty}}.") == "a segment of the path would be `.`");
   CHECK(path_refusal("/zones/.{{parameters.empty}}.") == "a segment of the path would be `..`");
   CHECK(path_refusal("/a%2F.{{parameters.empty}}.") == "a segment of the path would be `a%2F..`");

@@ -31,9 +31,9 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
   const bool has_key = idempotency.has_value();
-  request(store(), caf::infinite,
-          InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max,
-                    std::move(firing)})
+  request(
+      store(), caf::infinite,
+      InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max, std::move(firing)})
       .then([this, job, has_key](const JobInserted& stored) { inserted(job, stored, has_key); },
             [this, job](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));

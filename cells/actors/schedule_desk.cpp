@@ -239,7 +239,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const auto owed = owed_.add(promise);
     if (!watched_since_) watched_since_ = options_.wall_clock();
     auto open = std::make_shared<std::size_t>(1);
-    const auto done = [this, open, owed] {
+    const auto applied = [this, open, owed] {
       if (--*open == 0) owed_.deliver(owed, SchedulesConfigured{});
     };
     std::set<std::string> names;
@@ -249,9 +249,9 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
       ++*open;
       const auto spec = configured.find(name);
       const auto wanted = spec == configured.end() ? std::nullopt : std::optional{spec->second};
-      when_free(name, [this, name, wanted, done] { apply_one(name, wanted, done); });
+      when_free(name, [this, name, wanted, applied] { apply_one(name, wanted, applied); });
     }
-    done();
+    applied();
     for (auto& [name, entry] : entries_) {
       if (busy_.contains(name)) continue;
       take_out(entry);
@@ -262,14 +262,14 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   void apply_one(const std::string& name, const std::optional<ScheduleSpec>& wanted,
-                 const std::function<void()>& done) {
+                 const std::function<void()>& applied) {
     const auto before = stored(name);
     const bool was_configured = before && before->configured;
-    if (!wanted) return was_configured ? erase(name, done) : done();
-    if (was_configured && before->spec == *wanted) return done();
+    if (!wanted) return was_configured ? erase(name, applied) : applied();
+    if (was_configured && before->spec == *wanted) return applied();
     const auto timetable = Timetable::of(wanted->timing, *options_.zones);
-    if (!timetable) return done();  // Its check against the machine has failed meanwhile.
-    save(respecified(before, name, *wanted, true, *timetable, options_.wall_clock()), done);
+    if (!timetable) return applied();  // Its check against the machine has failed meanwhile.
+    save(respecified(before, name, *wanted, true, *timetable, options_.wall_clock()), applied);
   }
 
   // --- Changes -----------------------------------------------------------------------------------
@@ -481,9 +481,9 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   OpenPromises owed_;
   std::optional<WallTime> watched_since_{};  ///< Set by the first configuration.
   bool stopped_ = false;
-  std::size_t firings_ = 0;                  ///< Under way.
-  std::size_t adding_ = 0;                   ///< New schedules that are being stored.
-  std::size_t bytes_ = 0;                    ///< Of all schedules.
+  std::size_t firings_ = 0;  ///< Under way.
+  std::size_t adding_ = 0;   ///< New schedules that are being stored.
+  std::size_t bytes_ = 0;    ///< Of all schedules.
   std::optional<SteadyTime> armed_{};
 };
 

@@ -27,7 +27,8 @@ std::map<std::string, cells::ScheduleSpec> read_schedules(const json::Value& sch
     if (!is_name(name))
       faults.push_back({reader.pointer_of(name),
                         "must have a name that matches [A-Za-z0-9][A-Za-z0-9._-]{0,62}"});
-    all[name] = read_schedule(value, reader.pointer_of(name), {names, routing, undos_of(services)}, faults);
+    all[name] =
+        read_schedule(value, reader.pointer_of(name), {names, routing, undos_of(services)}, faults);
   }
   return all;
 }

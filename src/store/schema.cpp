@@ -332,8 +332,8 @@ CREATE TABLE schedules (
 )sql";
 
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3, version_4,
-                                version_5, version_6, version_7, version_8, version_9};
+constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5,
+                                version_6, version_7, version_8, version_9};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -60,7 +60,8 @@ std::variant<cells::ScheduleSpec, Problem> parse_schedule(const http::Request& r
     faults.push_back({"", "the name in the path must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}"});
   std::move(document.number_faults.begin(), document.number_faults.end(),
             std::back_inserter(faults));
-  auto spec = config::read_schedule(document.value, "", {rules.services, *rules.routing, rules.can_undo}, faults);
+  auto spec = config::read_schedule(document.value, "",
+                                    {rules.services, *rules.routing, rules.can_undo}, faults);
   // Checked before anything that would reveal which cells another customer has.
   if (config::is_name(spec.job.customer) && !may_see(only_customer, spec.job.customer))
     return not_found("There is no such customer.");

@@ -489,8 +489,8 @@ void World::check_compensation(const Job& before, const Job& after) {
   const bool ends = is_ended(after.state) && !is_ended(before.state);
   const bool undid = is_compensating(before);
   if (undid && (ends ? after.state != JobState::failed : !is_compensating(after))) {
-    violated(Check::undo_end, name(after) + " ends its compensation as " +
-                                  std::string(to_string(after.state)));
+    violated(Check::undo_end,
+             name(after) + " ends its compensation as " + std::string(to_string(after.state)));
   }
   if (undid && before.error != after.error) {
     violated(Check::undo_end, name(after) + " loses its first error");
@@ -503,8 +503,8 @@ void World::check_compensation(const Job& before, const Job& after) {
   for (const std::size_t step : to_undo) {
     const StepState state = after.steps[step].state;
     if (state == StepState::undone || state == StepState::undo_failed) continue;
-    violated(Check::undo_missing, name(after) + " has failed without an undo of step " +
-                                      std::to_string(step));
+    violated(Check::undo_missing,
+             name(after) + " has failed without an undo of step " + std::to_string(step));
   }
 }
 

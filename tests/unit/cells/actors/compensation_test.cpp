@@ -215,8 +215,7 @@ TEST_CASE("a reload removes no service and no undo that a job may need") {
   CHECK(engine.reconfigure({rule}, {"dns", "billing"}).undos_needed == Needs{{"dns", 1}});
   CHECK(engine.reconfigure({rule}, {}, {"dns"}).needed == Needs{{"dns", 1}});
   CHECK(engine.reconfigure({rule}, {"billing"}).undos_needed.empty());
-  CHECK(engine.try_to_submit(to_undo(engine, "b")).refusal->kind ==
-        Refusal::Kind::service_removed);
+  CHECK(engine.try_to_submit(to_undo(engine, "b")).refusal->kind == Refusal::Kind::service_removed);
 }
 
 TEST_CASE("a compensation moves with its job to another cell") {

@@ -158,7 +158,7 @@ class Fixture {
   ServiceStatus service(const std::string& name);
   /// The kinds of these services from the next start or reload on.
   std::set<std::string> pull_services{"vm"};
-  std::set<std::string> without_undo;  ///< Services, from the next start or reload on.
+  std::set<std::string> without_undo;            ///< Services, from the next start or reload on.
   std::map<std::string, Protection> protection;  ///< By service, from the next start or reload on.
   ServiceStatus reset_service(const std::string& name);
 

@@ -188,7 +188,9 @@ TEST_CASE("an undo may begin an operation, too") {
 TEST_CASE("a job that expires compensates, and then can neither expire nor be cancelled") {
   Job job = with_steps_done(1);
   job.expires_at = noon + 1s;
-  SECTION("while it waits") { job = expire_waiting(job, noon + 1s); }
+  SECTION("while it waits") {
+    job = expire_waiting(job, noon + 1s);
+  }
   SECTION("after a success") {
     job = end_attempt(start_attempt(job, lease, noon), end_of(Kind::succeeded), inputs, noon + 1s);
     CHECK(states_of(job) == States{S::succeeded, S::succeeded, S::skipped});
@@ -227,7 +229,9 @@ TEST_CASE("each undo has attempts of its own, and the others follow one that fai
 
 TEST_CASE("an undo is rejected once, and interrupted three times") {
   Job job = after(with_steps_done(1), Kind::rejected);
-  SECTION("rejected") { job = after(job, Kind::rejected); }
+  SECTION("rejected") {
+    job = after(job, Kind::rejected);
+  }
   SECTION("interrupted") {
     for (int i = 0; i < 2; ++i) {
       job = after(job, Kind::interrupted);

@@ -50,15 +50,21 @@ std::string capitalized(std::string text) {
   return text;
 }
 
-/// Request 2 of the action "create" at dns cannot be made: `properties.id` is missing.
-std::string unmade_request(const std::string& service, const cells::Job& job,
-                           const Requests& requests, std::size_t index, bool is_poll,
-                           const mappings::Refusal& refusal) {
+/// Request 2 of the action "create".
+std::string name_of_request(const cells::Job& job, const Requests& requests, std::size_t index,
+                            bool is_poll) {
   const std::string which =
       requests.size() == 1 ? "the request" : "request " + std::to_string(index + 1);
   const std::string subject = is_poll ? "The poll of " + which : capitalized(which);
   const char* const of = cells::is_compensating(job) ? " of the undo of" : " of";
-  return subject + of + " the action \"" + job.spec->action + "\" at " + service +
+  return subject + of + " the action \"" + job.spec->action + '"';
+}
+
+/// Request 2 of the action "create" at dns cannot be made: `properties.id` is missing.
+std::string unmade_request(const std::string& service, const cells::Job& job,
+                           const Requests& requests, std::size_t index, bool is_poll,
+                           const mappings::Refusal& refusal) {
+  return name_of_request(job, requests, index, is_poll) + " at " + service +
          " cannot be made: " + refusal.text + ".";
 }
 
@@ -192,7 +198,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     auto answer = mappings::read_answer(request.answer, service_->name, result,
                                         service_->wall_clock(), service_->secrets);
     if (auto* failure = std::get_if<CallOutcome>(&answer))
-      return failed(std::move(*failure), false);
+      return failed(of_request(std::move(*failure)), false);
     auto& done = std::get<mappings::Done>(answer);
     if (!request.poll) return finish_request(std::move(done), false);
     const bool already = done.already;
@@ -202,6 +208,14 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (!can_poll()) return finish_request({}, false);
     has_operation_ = true;
     return next(&MappedCall::poll);
+  }
+
+  /// The message of the failure says which of several requests has failed.
+  CallOutcome of_request(CallOutcome failure) const {
+    if (requests_->size() > 1) {
+      failure.message = name_of_request(*job_, *requests_, index_, false) + ": " + failure.message;
+    }
+    return failure;
   }
 
   bool can_poll() const {

@@ -213,6 +213,8 @@ TEST_CASE("the first request that fails ends the call") {
   Fixture fixture(server.script(), two_requests);
   const auto outcome = fixture.call();
   CHECK(outcome.kind == Kind::retryable);
+  CHECK(outcome.message ==
+        R"(Request 1 of the action "create": dns answered with HTTP status 503.)");
   CHECK(outcome.properties.empty());
   CHECK(server.requests().size() == 1);
 }

@@ -59,6 +59,7 @@ bool ServiceGuard::probes(SteadyTime now) const {
 }
 
 void ServiceGuard::take(const Lease& lease, bool is_probe, SteadyTime now) {
+  if (!protects()) return;
   out_.insert(lease);
   if (is_probe) probes_.insert(lease);
   if (rate_) rate_->take(1, now);

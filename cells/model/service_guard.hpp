@@ -37,7 +37,7 @@ class ServiceGuard {
   std::size_t available(SteadyTime now) const;
   /// Whether a permit that is taken now is a probe of a half-open circuit.
   bool probes(SteadyTime now) const;
-  /// The lease has a permit.
+  /// The lease has a permit. Ignored while nothing is protected: its end might go unreported.
   void take(const Lease& lease, bool is_probe, SteadyTime now);
   /// A call that began without a permit counts as one that has a permit.
   void count(const Lease& lease) { out_.insert(lease); }

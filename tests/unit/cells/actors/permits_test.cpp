@@ -1,4 +1,6 @@
 // Services with limits or a circuit breaker, and the permits for their calls.
+#include <utility>
+
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -202,6 +204,24 @@ TEST_CASE("a reload that removes a limit lets the waiting jobs run") {
   engine.protection.clear();
   engine.reconfigure({rule}, {"dns"});
   CHECK(engine.in_flight() == 4);
+}
+
+TEST_CASE("permits that are taken while a reload removes the limit do not count under the next") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed " << seed);
+    Protected engine{{at_most(1), std::nullopt}};
+    CellRule rule;
+    rule.settings.pool_size = 4;
+    const auto protection = std::exchange(engine.protection, {});
+    for (const auto* entity : {"a", "b", "c"}) {
+      caf::anon_send(engine.engine(), SubmitJob{engine.request(entity)});
+    }
+    engine.reconfigure({rule}, {"dns"}, {}, [&] { engine.settle_in_any_order(seed); });
+    while (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
+    engine.protection = protection;
+    engine.reconfigure({rule}, {"dns"});
+    REQUIRE(engine.call_of(engine.submit("d")));
+  }
 }
 
 TEST_CASE("a permit comes back while workers outside have the service") {

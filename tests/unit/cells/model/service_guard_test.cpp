@@ -163,6 +163,7 @@ TEST_CASE("without protection, nothing is counted") {
   guard.take(lease(1), false, start);
   guard.change({});
   CHECK_FALSE(guard.protects());
+  guard.take(lease(2), false, start);
   CHECK(guard.out() == 0);
   guard.change(concurrency(1));
   CHECK(guard.available(start) == 1);

@@ -392,6 +392,7 @@ void JobDispatcherActor::fetched(const std::string& lane, RunnableFetched& answe
   }
   queue_of(lane).fetched(std::move(customers), answer.complete,
                          [this](JobId id) { return in_hand(id); });
+  grant_sought(lane);
   dispatch(now());
 }
 

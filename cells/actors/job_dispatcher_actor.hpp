@@ -147,6 +147,9 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   // Workers outside.
   caf::result<GrantAnswered> grant(const GrantLeases& message);
+  void grant_now(const GrantLeases& message, std::uint64_t owed);
+  bool is_fetching_for(const Lane& lane, const GrantLeases& message) const;
+  void grant_sought(const std::string& lane);
   JobPtr take_for(Lane& lane, const GrantLeases& message, const Now& at);
   void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
   void return_leases(const std::vector<Lease>& returned);
@@ -217,7 +220,9 @@ class JobDispatcherActor : public JobDispatcher::base {
     StepReport report;
     OwedAnswers<LeaseEnded> answers;
   };
-  OpenPromises granting_;           ///< Leases that are being stored.
+  OpenPromises granting_;  ///< To the desk: leases that are being stored, and these:
+  /// For customers whose jobs are being fetched, with the numbers of their promises.
+  std::vector<std::pair<GrantLeases, std::uint64_t>> sought_;
   std::map<JobId, Ending> ending_;  ///< Jobs whose workers outside have reported; being stored.
   std::set<JobId> recording_;       ///< Jobs without a lease whose latest change is not yet stored.
   std::set<Lease> orphans_;  ///< Leases without a worker whose abort failed and is to be retried.

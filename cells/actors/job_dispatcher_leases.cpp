@@ -10,10 +10,20 @@ namespace cells {
 
 caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message) {
   const auto found = lanes_.find(message.service);
-  if (found == lanes_.end() || found->second.kind != LaneKind::leases) return GrantAnswered{};
+  if (found == lanes_.end()) return GrantAnswered{};
+  free_reserved(found->second);
+  auto promise = make_response_promise<GrantAnswered>();
+  grant_now(message, granting_.add(promise));
+  return promise;
+}
+
+void JobDispatcherActor::grant_now(const GrantLeases& message, std::uint64_t owed) {
+  const auto found = lanes_.find(message.service);
+  if (found == lanes_.end() || found->second.kind != LaneKind::leases) {
+    return granting_.deliver(owed, GrantAnswered{});
+  }
   Lane& lane = found->second;
   const Now at = now();
-  free_reserved(lane);
   std::vector<Lease> leases;
   std::size_t bytes = 0;
   while (leases.size() < message.count && bytes < message.bytes_max && may_start() &&
@@ -27,20 +37,35 @@ caf::result<GrantAnswered> JobDispatcherActor::grant(const GrantLeases& message)
     lease_out(job, leases.back(), std::move(entry), message.worker, at);
     lane.served = ++served_;
   }
-  if (leases.empty()) {
-    const auto state = lane_state(lane, message.customer);
-    dispatch(at);
-    arm(at);
-    return GrantAnswered{{}, state, 0};
-  }
-  auto promise = make_response_promise<GrantAnswered>();
-  const auto owed = granting_.add(promise);
-  request(store(), caf::infinite, FlushStore{durability()})
-      .then([this, leases, message, owed](const StoreFlushed&) { granted(leases, message, owed); },
+  if (!leases.empty()) {
+    request(store(), caf::infinite, FlushStore{durability()})
+        .then(
+            [this, leases, message, owed](const StoreFlushed&) { granted(leases, message, owed); },
             [this, owed](caf::error& error) { granting_.deliver(owed, std::move(error)); });
+  } else if (is_fetching_for(lane, message)) {
+    sought_.emplace_back(message, owed);
+  } else {
+    granting_.deliver(owed, GrantAnswered{{}, lane_state(lane, message.customer), 0});
+  }
   dispatch(at);
   arm(at);
-  return promise;
+}
+
+/// Whether the lane could grant a lease if the fetch that is under way brings a job. A worker that
+/// does not wait must get a job that only the store has.
+bool JobDispatcherActor::is_fetching_for(const Lane& lane, const GrantLeases& message) const {
+  return message.customer && may_start() && has_free_slot() && lane.queue.seeks(*message.customer);
+}
+
+/// The store has answered a fetch for the lane.
+void JobDispatcherActor::grant_sought(const std::string& lane) {
+  for (const auto& [message, owed] : std::exchange(sought_, {})) {
+    if (message.service == lane) {
+      grant_now(message, owed);
+    } else {
+      sought_.emplace_back(message, owed);
+    }
+  }
 }
 
 /// The next job that may start, taken from the lane; null if there is none.

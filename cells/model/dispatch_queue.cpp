@@ -101,6 +101,11 @@ bool DispatchQueue::has(const std::string& name) const {
   return found && !found->jobs.empty();
 }
 
+bool DispatchQueue::seeks(const std::string& name) const {
+  const Customer* found = find(name);
+  return found && found->sought;
+}
+
 JobPtr DispatchQueue::take_first(Customer& customer) {
   const auto first = customer.jobs.begin();
   JobPtr job = std::move(first->second);

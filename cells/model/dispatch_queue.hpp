@@ -73,6 +73,8 @@ class DispatchQueue {
   JobPtr take_of(const std::string& customer);
   /// Whether the window has a job of this customer.
   bool has(const std::string& customer) const;
+  /// Whether a job of this customer has been sought, and the store has not answered yet.
+  bool seeks(const std::string& customer) const;
 
   /// The job is no longer runnable, although it was not taken.
   void remove(const Job& job);

@@ -417,6 +417,11 @@ TEST_CASE("a worker for one customer gets its jobs although the window is full o
     engine.wait_for_lease("host-1", 1, "acme");
     CHECK(jobs_of(engine.granted()) == Ids{job});
   }
+  SECTION("without waiting") {
+    const JobId job = engine.submit(pulled(engine, "a"));
+    CHECK(jobs_of(engine.lease("host-1", 1, "acme")) == Ids{job});
+    CHECK(engine.lease("host-1", 1, "acme").empty());
+  }
   SECTION("those that another cell had") {
     CellRule rule;
     rule.settings.pool_size = 2;

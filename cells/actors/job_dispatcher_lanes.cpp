@@ -53,12 +53,14 @@ void JobDispatcherActor::remove_from_queue(const Job& job) {
   }
 }
 
-/// A reload has changed the kind of the job's service.
+/// A reload has changed the kind of the job's service. Fetches that are under way do not see the
+/// change.
 void JobDispatcherActor::change_lane(const JobPtr& job) {
   auto moved = std::make_shared<Job>(*job);
   moved->lane = lane_of(*job);
   send(store(), ChangeLane{job->id, moved->lane});
-  queue_of(moved->lane).expect_more();  // A fetch that is under way does not see the change.
+  queue_of(job->lane).left(job->id);
+  queue_of(moved->lane).expect_more();
   offer(std::move(moved));
 }
 

@@ -132,6 +132,10 @@ void DispatchQueue::after_take(Customer& customer) {
   }
 }
 
+void DispatchQueue::left(JobId id) {
+  if (fetch_) left_.insert(id);
+}
+
 void DispatchQueue::remove(const Job& job) {
   Customer* customer = find(job.spec->customer);
   if (!customer) return;
@@ -197,6 +201,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  const auto left = std::exchange(left_, {});
   const bool sweep = is_sweep(asked);
   if (!sweep && (customers.empty() || customers.front().customer != asked.customer)) {
     customers.clear();
@@ -206,7 +211,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
     Customer& customer = this->customer(name);
     customer.evicted = false;
     for (auto& job : jobs) {
-      if (!in_hand(job->id)) add(customer, std::move(job));
+      if (!in_hand(job->id) && !left.contains(job->id)) add(customer, std::move(job));
     }
     customer.complete = all;
     if (!customer.jobs.empty()) turns_.join(customer);
@@ -239,6 +244,7 @@ void DispatchQueue::fetch_failed() {
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  left_.clear();
   fetch_missed_ = false;
   Customer* customer = find(asked.customer);
   if (!is_sweep(asked) && customer) request_fetch(*customer);

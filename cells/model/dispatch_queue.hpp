@@ -76,6 +76,10 @@ class DispatchQueue {
   /// Whether a job of this customer has been sought, and the store has not answered yet.
   bool seeks(const std::string& customer) const;
 
+  /// The job was taken, and left for another lane. The answer to a fetch under way may still have
+  /// it.
+  void left(JobId id);
+
   /// The job is no longer runnable, although it was not taken.
   void remove(const Job& job);
 
@@ -143,6 +147,7 @@ class DispatchQueue {
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
   std::optional<Fetch> fetch_;    ///< Sent, and not yet answered.
+  std::set<JobId> left_;          ///< Its answer may have these jobs, which have left.
   bool fetch_missed_ = false;     ///< Its answer may lack jobs that the store has by now.
   bool sweeping_ = false;         ///< There may be customers outside the window.
   bool sweep_missed_ = false;     ///< The current sweep may have skipped some of them.

@@ -203,6 +203,21 @@ TEST_CASE("a sweep that may have missed a job begins again") {
   CHECK_FALSE(queue.next_fetch());
 }
 
+TEST_CASE("a job that leaves during a fetch does not come back with its answer") {
+  DispatchQueue queue;
+  queue.offer(job_of("a", 1));
+  queue.expect_more();
+  REQUIRE(queue.next_fetch());
+  queue.left(queue.take()->id);
+  queue.ended("a", microseconds{0});
+  queue.fetched({{"a", {job_of("a", 1), job_of("a", 2)}, true}}, true, none_in_hand);
+  CHECK(take_all(queue) == Ids{2});
+  queue.expect_more();
+  REQUIRE(queue.next_fetch());
+  queue.fetched({{"a", {job_of("a", 1)}, true}}, true, none_in_hand);  // It is back.
+  CHECK(take_all(queue) == Ids{1});
+}
+
 TEST_CASE("fetched jobs that are in hand are not handed out again") {
   DispatchQueue queue;
   queue.expect_more();

@@ -44,7 +44,7 @@ class CellActor : public Cell::base {
         [this](const GrantLeases& message) { return delegate(dispatcher_, message); },
         [this](const GrantPermits& message) { return delegate(dispatcher_, message); },
         [this](const DeclineSlot& message) { send(dispatcher_, message); },
-        [this](const DescribeLane& message) { return delegate(dispatcher_, message); },
+        [this](const DescribeLane& message) { return ask_dispatcher<LaneDescribed>(message); },
         [this](const ReturnLeases& message) { send(dispatcher_, message); },
         [this](const HoldLease& message) { return ask_dispatcher<LeaseHeld>(message); },
         [this](const EndLease& message) { return ask_dispatcher<LeaseEnded>(message); },

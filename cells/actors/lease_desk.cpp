@@ -135,11 +135,23 @@ class LeaseDeskActor : public LeaseDesk::base {
                         answer_bytes_max - waiting.bytes})
         .then([this, service, ask,
                cell](const GrantAnswered& answer) { answered(service, ask, cell, answer); },
-              [this, service, ask](const caf::error&) {
-                take_permits(service, ask.count, {});
+              [this, service, ask, cell](const caf::error&) {
                 matchings_[service].lost(ask);
                 match(service);
+                keep_permits(service, ask.count, cell);
               });
+  }
+
+  /// The dispatcher died, perhaps after it had granted leases: their permits are kept until its
+  /// successor, which answers once it has reported the leases that it found, or the cell is gone.
+  void keep_permits(const std::string& service, std::size_t asked, const LaneHolder& cell) {
+    if (!limited_.contains(service)) return;
+    const auto over = [this, service, asked] {
+      take_permits(service, asked, {});
+      match(service);
+    };
+    request(cell, caf::infinite, DescribeLane{service})
+        .then([over](const LaneDescribed&) { over(); }, [over](const caf::error&) { over(); });
   }
 
   void answered(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell,

@@ -400,6 +400,29 @@ TEST_CASE("no more leases of a pull service are out than its limit allows") {
   CHECK(engine.lease("host-3").size() == 1);
 }
 
+TEST_CASE("a lease counts under the limit although its dispatcher dies before it has granted it") {
+  Fixture engine{2, true};
+  engine.protection["vm"] = {at_most(1), std::nullopt};
+  engine.crash_and_restart();
+  const auto first = engine.recorder->dispatchers.size();
+  for (const auto* customer : {"acme", "other"}) {
+    auto of = engine.request("a", {"vm"});
+    of.spec.customer = customer;
+    engine.submit(std::move(of));
+  }
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  const auto dispatcher = engine.recorder->dispatchers[first];
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
+  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
+  engine.commit_delay = milliseconds{0};
+  REQUIRE(engine.leases_out().size() == 1);
+  const auto lease = engine.leases_out()[0];
+  CHECK(lease.job->spec->customer == "acme");
+  CHECK(engine.end_lease(lease.job->lease, outcome(Kind::succeeded)));
+  CHECK(engine.granted().size() == 1);
+}
+
 TEST_CASE("leases of a pull service are granted at its limited rate") {
   Fixture engine{8};
   engine.protection["vm"] = {{std::nullopt, 10, 1}, std::nullopt};

@@ -455,7 +455,7 @@ void World::check_all_ended() {
 std::string World::problem_in(const std::vector<CellStatus>& cells) const {
   for (const auto& [key, rule] : routing_->rules()) {
     if (std::none_of(cells.begin(), cells.end(),
-                     [&key](const CellStatus& cell) { return cell.key == key; })) {
+                     [&key = key](const CellStatus& cell) { return cell.key == key; })) {
       return to_string(key) + " is missing from the list of cells";
     }
   }

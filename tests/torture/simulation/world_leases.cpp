@@ -244,11 +244,13 @@ LeaseUse World::finish_use(std::uint64_t number) {
   return use;
 }
 
-/// Whether the lease was live from the request to its answer, and no actor on the way has died.
+/// Whether the lease was live outside from the request to its answer, and no actor on the way has
+/// died.
 bool World::is_settled(const LeaseUse& use) const {
   const auto found = handed_out_.find(use.lease);
+  const bool is_live = found != handed_out_.end() && !found->second.worker.empty();
   const bool killed = latest_kill_ && *latest_kill_ + known_within >= use.at;
-  return use.was_live && found != handed_out_.end() && !killed && !dying_ && !is_shutting_down() &&
+  return use.was_live && is_live && !killed && !dying_ && !is_shutting_down() &&
          use.at > started_at_ + known_within;
 }
 

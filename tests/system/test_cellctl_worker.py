@@ -271,6 +271,9 @@ class Worker(CellctlTest):
         begun = time.monotonic()
         self.stop(worker)
         self.assert_in_time("the stop", time.monotonic() - begun, 1.0)
+        # Until celld has noticed that the worker is gone, it leases it a job, and takes it back.
+        none = b'\ncelld_lease_requests_waiting{service="vm"} 0\n'
+        wait_until(lambda: none in self.client.get("/metrics").body, "no worker waits")
         again = self.submit_vm("b")
         stays(lambda: self.job(again)["state"] == "queued", "nothing was leased")
 

@@ -1,5 +1,4 @@
 // Services with limits or a circuit breaker, and the permits for their calls.
-#include <algorithm>
 #include <utility>
 
 #include "tests/unit/catch.hpp"
@@ -222,35 +221,6 @@ TEST_CASE("permits that are taken while a reload removes the limit do not count 
     engine.protection = protection;
     engine.reconfigure({rule}, {"dns"});
     REQUIRE(engine.call_of(engine.submit("d")));
-  }
-}
-
-TEST_CASE("a job that changes its lane during a fetch is called once, whatever the order") {
-  for (unsigned seed = 0; seed < 1000; ++seed) {
-    INFO("seed " << seed);
-    Fixture engine{1};
-    engine.set_state(CellState::paused);
-    auto urgent = engine.request("a");
-    urgent.spec.priority = 9;
-    const JobId job = engine.submit(std::move(urgent));
-    const JobId other = engine.submit(engine.request("b", {"billing"}));
-    engine.protection["dns"] = {at_most(1), std::nullopt};
-    CellRule rule;
-    rule.settings.pool_size = 1;
-    engine.reconfigure({rule}, {"dns"}, {}, [&] {
-      for (unsigned n = 0; n < seed % 20; ++n) engine.scheduler().try_run_once();
-      caf::anon_send(engine.engine(), ChangeCellState{{"*", "*"}, CellState::active});
-      engine.settle_in_any_order(seed);
-    });
-    Ids called;
-    while (!engine.calls->pending.empty() && called.size() < 10) {
-      called.push_back(engine.calls->pending[0].call.job->id);
-      engine.set_state(CellState::paused);
-      engine.succeed(called.back());
-      engine.set_state(CellState::active);
-    }
-    std::sort(called.begin(), called.end());
-    REQUIRE(called == Ids{job, other});
   }
 }
 

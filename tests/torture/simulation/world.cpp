@@ -171,9 +171,6 @@ void World::check_call(const Job& job, Lease lease, const std::string& service) 
     violated(Check::fresh_lease, name(job) + " calls under an old lease");
   last_call_[job.id] = lease;
   check_doubt(job);
-  if (job.spec->on_failure == OnFailure::compensate && !is_compensating(job)) {
-    steps_done_[job.id].perhaps_done[job.step] += 1;
-  }
   const auto made = made_.find(job.id);
   const bool often = made != made_.end() && made->second.step == attempted_step(job) &&
                      made->second.counted >= job.spec->max_attempts;

@@ -123,7 +123,7 @@ struct EndedAttempt {
 /// What a job may have done at its providers.
 struct StepsDone {
   std::set<std::size_t> succeeded;                    ///< On disk, at some time.
-  std::map<std::size_t, std::uint32_t> perhaps_done;  ///< Calls not known to have had no effect.
+  std::map<std::size_t, std::uint32_t> perhaps_done;  ///< Attempts not known to have had no effect.
   std::set<std::size_t> must_undo;                    ///< If the job fails.
 };
 

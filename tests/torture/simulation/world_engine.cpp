@@ -51,6 +51,10 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   note("handed out " + name(job) + " in " + to_string(job.cell) + " lease " + to_string(job.lease));
   check_lease(job);
   check_line_and_times(job);
+  // The engine cannot tell whether a call that was cut short at its beginning had begun.
+  if (job.spec->on_failure == OnFailure::compensate && !is_compensating(job)) {
+    steps_done_[job.id].perhaps_done[job.step] += 1;
+  }
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
   std::erase_if(leasable_since_,

@@ -62,6 +62,18 @@ std::string_view to_string(CatchUp catch_up) {
   return "?";
 }
 
+std::string_view to_string(DueOutcome outcome) {
+  switch (outcome) {
+    case DueOutcome::fired:
+      return "fired";
+    case DueOutcome::skipped:
+      return "skipped";
+    case DueOutcome::missed:
+      return "missed";
+  }
+  return "?";
+}
+
 std::optional<Overlap> parse_overlap(std::string_view name) {
   for (const auto overlap : {Overlap::skip, Overlap::allow}) {
     if (name == to_string(overlap)) return overlap;
@@ -181,7 +193,7 @@ Schedule respecified(const std::optional<Schedule>& before, std::string name, Sc
 }
 
 milliseconds retry_pause(milliseconds retry_after) {
-  return std::clamp(retry_after, milliseconds{1000}, milliseconds{60'000});
+  return std::clamp(retry_after, milliseconds{1000}, milliseconds{10'000});
 }
 
 }  // namespace cells

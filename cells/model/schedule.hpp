@@ -158,6 +158,11 @@ inline constexpr milliseconds late_max{10'000};
 ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, WallTime now,
                        WallTime watched_since);
 
+/// What became of a due time.
+enum class DueOutcome : std::uint8_t { fired, skipped, missed };
+inline constexpr std::size_t due_outcome_count = 3;
+std::string_view to_string(DueOutcome outcome);
+
 // What a step makes of the progress.
 
 ScheduleProgress fired(ScheduleProgress progress, const ScheduleStep& step);

@@ -12,6 +12,7 @@
 #include "cells/model/cell_key.hpp"
 #include "cells/model/cell_settings.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/schedule.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
@@ -37,6 +38,9 @@ struct JobRequest {
   BatchId batch = 0;  ///< The batch that the job belongs to; 0: none.
   /// Shared by the jobs of one batch. Null: the request stands alone.
   std::shared_ptr<BatchGate> gate{};
+  /// The due time of a schedule that the job is submitted for. The job is accepted only if the
+  /// schedule has not settled that time yet.
+  std::optional<ScheduleAdvance> firing{};
 };
 
 /// Why a job was not accepted, or not reopened.

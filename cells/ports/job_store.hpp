@@ -40,6 +40,7 @@
 #include "cells/model/batch.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/schedule.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
 #include "cells/ports/actor_types.hpp"
@@ -140,11 +141,14 @@ struct KeyHolder {
 /// Adds a job that is scheduled (place 0) or queued (with its place), and counts it in its batch,
 /// if it has one. Adds nothing if another job of the customer holds the key. For a job in memory,
 /// removes ended jobs in memory, the earliest end first, as far as that makes room, and adds
-/// nothing if the room does not suffice.
+/// nothing if the room does not suffice. With a `firing`, advances the schedule as well, the job
+/// being its last one, in the same commit; for a job in memory, the schedule reaches the disk
+/// before the job is added. Adds nothing if the advance does not apply.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
   std::uint64_t bytes_max = 0;  ///< For a job in memory: what all jobs of its cell may take there.
+  std::optional<ScheduleAdvance> firing{};  ///< Of a request without a key.
 };
 /// There is no room for a job in memory.
 struct MemoryFull {
@@ -159,6 +163,7 @@ struct JobInserted {
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
   KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
   std::optional<MemoryFull> full{};  ///< If set, the new job was not added.
+  bool is_settled = false;           ///< The firing does not apply; the new job was not added.
 };
 
 /// Finds the holder of a key, among uncommitted insertions too. Answered with a KeyHolder.
@@ -324,6 +329,39 @@ struct CancelledMarked {
   bool found = false;  ///< False: there is no such batch.
 };
 
+// --- Schedules -------------------------------------------------------------------------------
+
+/// Lists schedules in order of their names.
+struct LoadSchedules {
+  std::string from{};  ///< The name to begin with.
+  bool after = false;  ///< Begin with the name that follows this one.
+  std::size_t limit = 100;
+};
+struct SchedulesLoaded {
+  std::vector<Schedule> schedules{};  ///< Fewer than `limit`: there are no others.
+};
+
+/// Adds a schedule, or replaces the one of this name.
+struct SaveSchedule {
+  Schedule schedule{};
+};
+struct ScheduleSaved {};
+
+struct RemoveSchedule {
+  std::string name{};
+};
+struct ScheduleRemoved {
+  bool found = false;
+};
+
+/// Advances a schedule without a job.
+struct AdvanceSchedule {
+  ScheduleAdvance advance{};
+};
+struct ScheduleAdvanced {
+  bool applied = false;  ///< False: the schedule has moved on, or there is none.
+};
+
 // --- Overrides -------------------------------------------------------------------------------
 
 /// Stores an override of a cell; one that overrides nothing removes the stored one.
@@ -448,6 +486,14 @@ CELLS_MESSAGE(FindBatch)
 CELLS_MESSAGE(BatchFound)
 CELLS_MESSAGE(ListBatches)
 CELLS_MESSAGE(BatchesListed)
+CELLS_MESSAGE(LoadSchedules)
+CELLS_MESSAGE(SchedulesLoaded)
+CELLS_MESSAGE(SaveSchedule)
+CELLS_MESSAGE(ScheduleSaved)
+CELLS_MESSAGE(RemoveSchedule)
+CELLS_MESSAGE(ScheduleRemoved)
+CELLS_MESSAGE(AdvanceSchedule)
+CELLS_MESSAGE(ScheduleAdvanced)
 CELLS_MESSAGE(SetCellOverride)
 CELLS_MESSAGE(CellOverrideSet)
 CELLS_MESSAGE(FlushStore)
@@ -475,6 +521,10 @@ using JobStore = caf::typed_actor<
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<OpenBatch>::with<BatchOpened>, caf::replies_to<CloseBatch>::with<BatchClosed>,
     caf::replies_to<MarkCancelled>::with<CancelledMarked>,
+    caf::replies_to<LoadSchedules>::with<SchedulesLoaded>,
+    caf::replies_to<SaveSchedule>::with<ScheduleSaved>,
+    caf::replies_to<RemoveSchedule>::with<ScheduleRemoved>,
+    caf::replies_to<AdvanceSchedule>::with<ScheduleAdvanced>,
     caf::replies_to<SetCellOverride>::with<CellOverrideSet>,
     caf::replies_to<FlushStore>::with<StoreFlushed>>;
 

@@ -239,6 +239,18 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       [&store](const MarkCancelled& request) {
         return store.template perform<CancelledMarked>(request);
       },
+      [&store](const LoadSchedules& request) {
+        return store.template perform<SchedulesLoaded>(request);
+      },
+      [&store](const SaveSchedule& request) {
+        return store.template perform<ScheduleSaved>(request, approximate_bytes(request.schedule));
+      },
+      [&store](const RemoveSchedule& request) {
+        return store.template perform<ScheduleRemoved>(request);
+      },
+      [&store](const AdvanceSchedule& request) {
+        return store.template perform<ScheduleAdvanced>(request);
+      },
       [&store](const SetCellOverride& request) {
         return store.template perform<CellOverrideSet>(request);
       },

@@ -26,6 +26,7 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
       key_holders_(content.key_holders),
       overrides_(content.overrides),
       batches_(content.batches),
+      schedules_(content.schedules),
       epoch_(content.epoch),
       last_id_(content.last_id) {
   for (const auto& [id, stored] : jobs_) {
@@ -147,6 +148,10 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   }
   const auto [found, inserted] = jobs_.try_emplace(job->id);
   if (!inserted) return std::nullopt;
+  if (request.firing && !advance(*request.firing, job->id)) {
+    jobs_.erase(found);
+    return JobInserted{job->id, false, {}, {}, true};
+  }
   if (request.idempotency) {
     const auto& [key, digest] = *request.idempotency;
     const std::pair name{job->spec->customer, key};
@@ -417,6 +422,45 @@ void MemoryJobs::drop_deserted(WallTime before, std::size_t limit) {
   }
 }
 
+// --- Schedules -------------------------------------------------------------------------------
+
+SchedulesLoaded MemoryJobs::apply(const LoadSchedules& request) const {
+  SchedulesLoaded loaded;
+  auto next =
+      request.after ? schedules_.upper_bound(request.from) : schedules_.lower_bound(request.from);
+  for (; next != schedules_.end() && loaded.schedules.size() < request.limit; ++next) {
+    loaded.schedules.push_back(next->second);
+  }
+  return loaded;
+}
+
+ScheduleSaved MemoryJobs::apply(const SaveSchedule& request) {
+  schedules_[request.schedule.name] = request.schedule;
+  changed_schedules_.insert(request.schedule.name);
+  changed_ = true;
+  return {};
+}
+
+ScheduleRemoved MemoryJobs::apply(const RemoveSchedule& request) {
+  changed_schedules_.insert(request.name);
+  changed_ = true;
+  return {schedules_.erase(request.name) > 0};
+}
+
+ScheduleAdvanced MemoryJobs::apply(const AdvanceSchedule& request) {
+  return {advance(request.advance, std::nullopt)};
+}
+
+bool MemoryJobs::advance(const ScheduleAdvance& request, std::optional<JobId> job) {
+  const auto found = schedules_.find(request.schedule);
+  if (found == schedules_.end() || !request.applies_to(found->second)) return false;
+  found->second.progress = request.after;
+  if (job) found->second.progress.last_job = *job;
+  changed_schedules_.insert(request.schedule);
+  changed_ = true;
+  return true;
+}
+
 // --- Overrides, reading, committing ----------------------------------------------------------
 
 CellOverrideSet MemoryJobs::apply(const SetCellOverride& request) {
@@ -463,6 +507,11 @@ std::vector<JobChange> MemoryJobs::commit_to(StoreContent& content) {
     const auto batch = batches_.find(id);
     content.batches.erase(id);
     if (batch != batches_.end()) content.batches.insert(*batch);
+  }
+  for (const auto& name : std::exchange(changed_schedules_, {})) {
+    const auto schedule = schedules_.find(name);
+    content.schedules.erase(name);
+    if (schedule != schedules_.end()) content.schedules.insert(*schedule);
   }
   if (changed_) content.overrides = overrides_;
   content.epoch = epoch_;

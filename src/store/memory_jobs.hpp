@@ -33,6 +33,7 @@ struct StoreContent {
   KeyHolders key_holders;
   std::map<cells::CellKey, cells::CellOverride> overrides;
   std::map<cells::BatchId, cells::Batch> batches{};
+  std::map<std::string, cells::Schedule> schedules{};
   std::uint64_t epoch = 0;
   cells::JobId last_id = 0;  ///< The greatest id or place ever stored.
 };
@@ -70,6 +71,10 @@ class MemoryJobs {
   cells::BatchOpened apply(const cells::OpenBatch& request);
   cells::BatchClosed apply(const cells::CloseBatch& request);
   cells::CancelledMarked apply(const cells::MarkCancelled& request);
+  cells::SchedulesLoaded apply(const cells::LoadSchedules& request) const;
+  cells::ScheduleSaved apply(const cells::SaveSchedule& request);
+  cells::ScheduleRemoved apply(const cells::RemoveSchedule& request);
+  cells::ScheduleAdvanced apply(const cells::AdvanceSchedule& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   cells::StoreFlushed apply(const cells::FlushStore&);
 
@@ -120,6 +125,7 @@ class MemoryJobs {
   cells::Batch* touch_batch(cells::BatchId id);
   void drop_batch(cells::BatchId id);
   void drop_deserted(cells::WallTime before, std::size_t limit);
+  bool advance(const cells::ScheduleAdvance& request, std::optional<cells::JobId> job);
 
   std::map<cells::JobId, StoredJob> jobs_;
   std::map<cells::CellKey, Cell> cells_;
@@ -131,6 +137,8 @@ class MemoryJobs {
   std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::map<cells::BatchId, cells::Batch> batches_;
   std::set<cells::BatchId> changed_batches_;  ///< Since the last commit.
+  std::map<std::string, cells::Schedule> schedules_;
+  std::set<std::string> changed_schedules_;  ///< Since the last commit.
   std::uint64_t epoch_ = 0;
   cells::JobId last_id_ = 0;
   std::vector<JobChange> changes_;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,10 @@ class MixedStoreActor final : public JobStore::base {
         [this](const OpenBatch& request) { return delegate(other_, request); },
         [this](const CloseBatch& request) { return delegate(other_, request); },
         [this](const MarkCancelled& request) { return delegate(other_, request); },
+        [this](const LoadSchedules& request) { return delegate(other_, request); },
+        [this](const SaveSchedule& request) { return delegate(other_, request); },
+        [this](const RemoveSchedule& request) { return delegate(other_, request); },
+        [this](const AdvanceSchedule& request) { return delegate(other_, request); },
         [this](const SetCellOverride& request) { return delegate(other_, request); },
         [this](const FlushStore& request) {
           return by_kind<StoreFlushed>(request.durability.value_or(Durability::disk), request);
@@ -163,6 +168,7 @@ class MixedStoreActor final : public JobStore::base {
 
   caf::result<JobInserted> insert(InsertJob& request) {
     const bool in_memory = request.job->durability == Durability::memory;
+    if (in_memory && request.firing) return insert_firing(request);
     if (!request.idempotency) {
       if (in_memory) return insert_now(request);
       return delegate(other_, std::move(request));
@@ -202,12 +208,56 @@ class MixedStoreActor final : public JobStore::base {
     return id_in_use();
   }
 
+  /// A crash forgets the job, so the schedule goes first: the due time cannot fire again.
+  caf::result<JobInserted> insert_firing(const InsertJob& request) {
+    auto room = memory_->budget.room_for(*request.job, request.bytes_max);
+    if (room.full) return JobInserted{request.job->id, false, {}, std::move(room.full)};
+    AdvanceSchedule order{*request.firing};
+    if (settled_without_job_.contains(settled_time(order.advance))) {
+      if (auto inserted = add_fired(request)) return std::move(*inserted);
+      return id_in_use();
+    }
+    order.advance.after.last_job = request.job->id;
+    auto promise = make_response_promise<JobInserted>();
+    this->request(other_, caf::infinite, order)
+        .then(
+            [this, request, promise](const ScheduleAdvanced& answer) mutable {
+              if (!answer.applied) {
+                promise.deliver(JobInserted{request.job->id, false, {}, {}, true});
+              } else if (auto inserted = add_fired(request)) {
+                promise.deliver(std::move(*inserted));
+              } else {
+                promise.deliver(id_in_use());
+              }
+            },
+            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+    return promise;
+  }
+
+  /// Adds the job of a due time that the schedule has settled. If there is no room any more, the
+  /// sender tries that time again. None if the id is in use.
+  std::optional<JobInserted> add_fired(const InsertJob& request) {
+    auto inserted = add(request);
+    const auto time = settled_time(*request.firing);
+    if (inserted && inserted->full) {
+      settled_without_job_.insert(time);
+    } else {
+      settled_without_job_.erase(time);
+    }
+    return inserted;
+  }
+
+  using SettledTime = std::tuple<std::string, std::uint64_t, std::optional<WallTime>>;
+  static SettledTime settled_time(const ScheduleAdvance& advance) {
+    return {advance.schedule, advance.revision, advance.next};
+  }
+
   /// None if the id is in use.
   std::optional<JobInserted> add(const InsertJob& request) {
     auto room = memory_->budget.room_for(*request.job, request.bytes_max);
     if (room.full) return JobInserted{request.job->id, false, {}, std::move(room.full)};
     remove(room.to_remove);
-    return apply(request);
+    return apply(InsertJob{request.job, request.idempotency});
   }
 
   static caf::error id_in_use() {
@@ -308,6 +358,9 @@ class MixedStoreActor final : public JobStore::base {
   MemoryJobs jobs_;
   /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
   std::map<KeyName, std::vector<Waiting>> claimed_keys_;
+  /// Due times that are settled on disk, and whose jobs found no room. Few: one for each schedule
+  /// that is refused at this moment.
+  std::set<SettledTime> settled_without_job_;
 };
 
 // --- Reading ---------------------------------------------------------------------------------

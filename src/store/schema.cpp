@@ -289,9 +289,32 @@ FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.o
 // A step in `steps` may have an `operation`, which an older celld would forget.
 constexpr const char* version_7 = "";
 
+// Schedules. A row changes in the commit of the job that it submits.
+constexpr const char* version_8 = R"sql(
+CREATE TABLE schedules (
+  name       TEXT PRIMARY KEY,
+  revision   INTEGER NOT NULL,  -- Of what a client or the configuration wants.
+  configured INTEGER NOT NULL,
+  every_ms   INTEGER,           -- NULL: at the times of `cron`.
+  cron       TEXT,
+  time_zone  TEXT,
+  overlap    INTEGER NOT NULL,
+  catch_up   INTEGER NOT NULL,
+  paused     INTEGER NOT NULL,
+  job        TEXT NOT NULL,     -- JSON object: what is submitted.
+  parameters TEXT,              -- Of the job: JSON object; NULL: {}.
+  -- How far it has come.
+  next_at    INTEGER,           -- The due time that is settled next.
+  last_job   INTEGER,
+  fired      INTEGER NOT NULL,
+  skipped    INTEGER NOT NULL,
+  missed     INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
 /// Step i turns version i into version i + 1.
 constexpr std::array migrations{version_1, version_2, version_3, version_4,
-                                version_5, version_6, version_7};
+                                version_5, version_6, version_7, version_8};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

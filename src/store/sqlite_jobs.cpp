@@ -28,6 +28,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       backlogs_(connection, pages.route_changes),
       indexes_(connection, pages),
       batches_(connection),
+      schedules_(connection),
       insert_(connection),
       update_(connection),
       insert_label_(connection, "INSERT INTO job_labels (name, value, job) VALUES (?1, ?2, ?3)"),
@@ -98,7 +99,11 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   LineMarks marks;
   marks.head = job.place != 0 && head_of_line(routing_key, job.spec->entity) == 0;
   const auto lane = backlogs_.lane_id(job.lane);
+  if (request.firing && !schedules_.accepts(*request.firing)) {
+    return JobInserted{job.id, false, {}, {}, true};
+  }
   if (!insert_.run(job, marks, cell, routing_key, lane)) return std::nullopt;
+  if (request.firing) schedules_.advance(*request.firing, job.id);
   const auto inserted = standing(job, marks, cell, routing_key, lane);
   indexes_.add(job.id, inserted, job.spec->entity);
   insert_labels(job);

@@ -16,6 +16,7 @@
 #include "src/store/job_indexes.hpp"
 #include "src/store/page_sizes.hpp"
 #include "src/store/record.hpp"
+#include "src/store/schedule_rows.hpp"
 #include "src/store/sqlite.hpp"
 
 namespace celld::store {
@@ -46,6 +47,10 @@ class SqliteJobs {
   cells::BatchOpened apply(const cells::OpenBatch& request);
   cells::BatchClosed apply(const cells::CloseBatch& request);
   cells::CancelledMarked apply(const cells::MarkCancelled& request);
+  cells::SchedulesLoaded apply(const cells::LoadSchedules& request);
+  cells::ScheduleSaved apply(const cells::SaveSchedule& request);
+  cells::ScheduleRemoved apply(const cells::RemoveSchedule& request);
+  cells::ScheduleAdvanced apply(const cells::AdvanceSchedule& request);
   cells::CellOverrideSet apply(const cells::SetCellOverride& request);
   cells::StoreFlushed apply(const cells::FlushStore&);
 
@@ -95,6 +100,7 @@ class SqliteJobs {
   Backlogs backlogs_;
   JobIndexes indexes_;
   BatchRows batches_;
+  ScheduleRows schedules_;
   InsertStatement insert_;
   UpdateStatement update_;
   Statement insert_label_;

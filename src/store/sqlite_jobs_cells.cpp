@@ -1,4 +1,5 @@
-// The operations of SqliteJobs on whole cells: starts, loads, backlogs, moves, overrides.
+// The operations of SqliteJobs on whole cells (starts, loads, backlogs, moves, overrides), and on
+// schedules.
 #include <algorithm>
 
 #include "src/store/sqlite_jobs.hpp"
@@ -136,6 +137,29 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   for (const auto lane : other_lanes(cell)) loaded.lanes.push_back(backlogs_.lane(lane));
   loaded.next_due = next_due(*id, {});
   return loaded;
+}
+
+SchedulesLoaded SqliteJobs::apply(const LoadSchedules& request) {
+  enter();
+  return {schedules_.list(request)};
+}
+
+ScheduleSaved SqliteJobs::apply(const SaveSchedule& request) {
+  touch();
+  schedules_.save(request.schedule);
+  return {};
+}
+
+ScheduleRemoved SqliteJobs::apply(const RemoveSchedule& request) {
+  touch();
+  return {schedules_.remove(request.name)};
+}
+
+ScheduleAdvanced SqliteJobs::apply(const AdvanceSchedule& request) {
+  touch();
+  const bool applies = schedules_.accepts(request.advance);
+  if (applies) schedules_.advance(request.advance, request.advance.after.last_job);
+  return {applies};
 }
 
 CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {

@@ -82,7 +82,7 @@ Operation Generator::next() {
     case 18:
       return operation(prune());
     case 19:
-      return operation(set_override());
+      return operation(dice_.one_in(2) ? set_override() : change_schedule());
     case 20:
       if (dice_.one_in(2)) return flush();
       return dice_.one_in(4) ? start_epoch() : operation(ReleaseHolds{});
@@ -143,6 +143,8 @@ Operation Generator::operation(Request request) {
   const bool is_write =
       changes || std::holds_alternative<StartEpoch>(request) ||
       std::holds_alternative<SetCellOverride>(request) ||
+      std::holds_alternative<SaveSchedule>(request) ||
+      std::holds_alternative<RemoveSchedule>(request) ||
       std::holds_alternative<OpenBatch>(request) || std::holds_alternative<CloseBatch>(request) ||
       std::holds_alternative<MarkCancelled>(request) || std::holds_alternative<FlushStore>(request);
   made.durable = is_write ? operations_ : revealed(made.expected);
@@ -204,8 +206,11 @@ Request Generator::insert() {
   if (dice_.one_in(2)) job->batch = some_batch();
   ids_.push_back(job->id);
   InsertJob request{std::move(job)};
-  if (dice_.one_in(3))
+  if (dice_.one_in(8)) {
+    request.firing = some_advance();
+  } else if (dice_.one_in(3)) {
     request.idempotency = Idempotency{some_key(), dice_.one_in(2) ? "one" : "two"};
+  }
   return request;
 }
 
@@ -360,6 +365,41 @@ Request Generator::mark_cancelled() {
 
 BatchOwner Generator::some_owner() {
   return {dice_.one_in(2) ? "portal" : "", dice_.one_in(2) ? dice_.one_of(names_.customers) : ""};
+}
+
+Request Generator::change_schedule() {
+  switch (dice_.below(6)) {
+    case 0:
+      return RemoveSchedule{some_schedule()};
+    case 1:
+      return AdvanceSchedule{some_advance()};
+    case 2:
+    case 3: {
+      Schedule schedule{some_schedule(), dice_.below(3), dice_.one_in(2), {}, {}};
+      schedule.spec.timing = {milliseconds{dice_.one_in(2) ? 0 : 1000}, "0 3 * * *", "UTC"};
+      schedule.spec.catch_up = static_cast<CatchUp>(dice_.below(3));
+      schedule.spec.job = *some_spec();
+      schedule.spec.job.traceparent.clear();
+      if (dice_.one_in(4)) schedule.spec.expires_at = soon();
+      if (!dice_.one_in(4)) schedule.progress.next = WallTime{milliseconds{dice_.below(3)}};
+      return SaveSchedule{std::move(schedule)};
+    }
+    default:
+      return LoadSchedules{some_schedule(), dice_.one_in(2), some_limit()};
+  }
+}
+
+/// Often of the progress that is stored.
+ScheduleAdvance Generator::some_advance() {
+  ScheduleAdvance advance{
+      some_schedule(), dice_.below(3), WallTime{milliseconds{dice_.below(3)}}, {}};
+  const auto stored = content_.schedules.find(advance.schedule);
+  if (stored != content_.schedules.end() && !dice_.one_in(4)) {
+    advance.revision = stored->second.revision;
+    advance.next = stored->second.progress.next;
+  }
+  advance.after = {WallTime{milliseconds{dice_.below(3)}}, dice_.below(9), dice_.below(9), 1, 2};
+  return advance;
 }
 
 Request Generator::set_override() {

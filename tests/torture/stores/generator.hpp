@@ -57,6 +57,9 @@ class Generator {
   Request mark_cancelled();
   BatchId some_batch() { return batches_.empty() ? 7 : dice_.one_of(batches_); }
   BatchOwner some_owner();
+  Request change_schedule();
+  ScheduleAdvance some_advance();
+  std::string some_schedule() { return "schedule " + std::to_string(dice_.below(3)); }
   Request set_override();
   Request list_backlogs();
   ListJobs list();

@@ -17,12 +17,14 @@ concept OneOf = (std::same_as<std::remove_const_t<T>, Of> || ...);
 /// References to all fields. A message that gets another field does not compile here.
 template <class T>
 auto fields(T& message) {
-  if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, StoreFlushed, LoadCells,
-                      ReleaseHolds>) {
+  if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, ScheduleSaved, StoreFlushed,
+                      LoadCells, ReleaseHolds>) {
     return std::tuple<>{};
   } else if constexpr (OneOf<T, NeedsCounted, JobFound, OldestQueued, StartEpoch, FlushStore,
                              ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds, FindBatch,
-                             BatchFound, BatchOpened, BatchClosed, CancelledMarked>) {
+                             BatchFound, BatchOpened, BatchClosed, CancelledMarked, SchedulesLoaded,
+                             ScheduleRemoved, ScheduleAdvanced, SaveSchedule, RemoveSchedule,
+                             AdvanceSchedule>) {
     auto& [a] = message;
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
@@ -31,15 +33,15 @@ auto fields(T& message) {
                              MarkCancelled, BatchesListed, BatchOwner>) {
     auto& [a, b] = message;
     return std::tie(a, b);
-  } else if constexpr (OneOf<T, InsertJob, MemoryFull, WaitingCancelled, EndedReopened, EndedPruned,
+  } else if constexpr (OneOf<T, MemoryFull, WaitingCancelled, EndedReopened, EndedPruned,
                              JobsListed, RunnableOfCustomer, CancelWaiting, PruneEnded,
-                             StoredBacklog, OpenBatch>) {
+                             StoredBacklog, OpenBatch, LoadSchedules>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
   } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
-    auto& [a, b, c, full] = message;
-    return std::tie(a, b, c);
-  } else if constexpr (OneOf<T, ReopenEnded, ListJobs, ListBatches>) {
+    auto& [a, b, c, full, d] = message;
+    return std::tie(a, b, c, d);
+  } else if constexpr (OneOf<T, ScheduleAdvance, InsertJob, ReopenEnded, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
   } else if constexpr (OneOf<T, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs, AdvanceDue>) {
@@ -102,6 +104,10 @@ std::string text_of(const T& value) {
     return to_text(value);
   } else if constexpr (OneOf<T, std::string>) {
     return '"' + value.substr(0, 20) + '"';
+  } else if constexpr (OneOf<T, Schedule>) {
+    return value.name + " at " + text_of(value.progress);
+  } else if constexpr (OneOf<T, ScheduleProgress>) {
+    return text_of(value.next) + ", job " + text_of(value.last_job);
   } else if constexpr (OneOf<T, CellKey>) {
     return value.customer + "/" + value.product;
   } else if constexpr (OneOf<T, WallTime>) {
@@ -131,10 +137,12 @@ std::string text_of(const T& value) {
 }
 
 constexpr std::array request_names = {
-    "StartEpoch", "LoadCells",     "ListBacklogs",    "MoveJobs",   "ReleaseHolds",  "LoadCell",
-    "InsertJob",  "FindKeyHolder", "ClaimJob",        "RecordJob",  "CancelWaiting", "ReopenEnded",
-    "HoldJob",    "ChangeLane",    "FetchRunnable",   "AdvanceDue", "PruneEnded",    "OpenBatch",
-    "CloseBatch", "MarkCancelled", "SetCellOverride", "FlushStore"};
+    "StartEpoch",    "LoadCells",    "ListBacklogs",   "MoveJobs",        "ReleaseHolds",
+    "LoadCell",      "InsertJob",    "FindKeyHolder",  "ClaimJob",        "RecordJob",
+    "CancelWaiting", "ReopenEnded",  "HoldJob",        "ChangeLane",      "FetchRunnable",
+    "AdvanceDue",    "PruneEnded",   "OpenBatch",      "CloseBatch",      "MarkCancelled",
+    "LoadSchedules", "SaveSchedule", "RemoveSchedule", "AdvanceSchedule", "SetCellOverride",
+    "FlushStore"};
 static_assert(request_names.size() == std::variant_size_v<Request>);
 
 constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued",
@@ -142,12 +150,12 @@ constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued"
 static_assert(look_names.size() == std::variant_size_v<Look>);
 
 constexpr std::array answer_names = {
-    "no answer",    "IdInUse",          "EpochStarted",  "CellsLoaded",     "BacklogsListed",
-    "JobsMoved",    "NeedsCounted",     "CellLoaded",    "JobInserted",     "KeyHolder",
-    "JobRecorded",  "WaitingCancelled", "EndedReopened", "RunnableFetched", "DueAdvanced",
-    "EndedPruned",  "BatchOpened",      "BatchClosed",   "CancelledMarked", "CellOverrideSet",
-    "StoreFlushed", "JobFound",         "JobsListed",    "OldestQueued",    "BatchFound",
-    "BatchesListed"};
+    "no answer",     "IdInUse",          "EpochStarted",     "CellsLoaded",     "BacklogsListed",
+    "JobsMoved",     "NeedsCounted",     "CellLoaded",       "JobInserted",     "KeyHolder",
+    "JobRecorded",   "WaitingCancelled", "EndedReopened",    "RunnableFetched", "DueAdvanced",
+    "EndedPruned",   "BatchOpened",      "BatchClosed",      "CancelledMarked", "SchedulesLoaded",
+    "ScheduleSaved", "ScheduleRemoved",  "ScheduleAdvanced", "CellOverrideSet", "StoreFlushed",
+    "JobFound",      "JobsListed",       "OldestQueued",     "BatchFound",      "BatchesListed"};
 static_assert(answer_names.size() == std::variant_size_v<Answer>);
 
 template <class Names, class Variant>

@@ -85,6 +85,22 @@ cells::EndedPruned Client::ask(const cells::PruneEnded& request) {
   return ask_actor<cells::EndedPruned>(under_test_, under_test_.store(), request);
 }
 
+cells::SchedulesLoaded Client::ask(const cells::LoadSchedules& request) {
+  return ask_actor<cells::SchedulesLoaded>(under_test_, under_test_.store(), request);
+}
+
+cells::ScheduleSaved Client::ask(const cells::SaveSchedule& request) {
+  return ask_actor<cells::ScheduleSaved>(under_test_, under_test_.store(), request);
+}
+
+cells::ScheduleRemoved Client::ask(const cells::RemoveSchedule& request) {
+  return ask_actor<cells::ScheduleRemoved>(under_test_, under_test_.store(), request);
+}
+
+cells::ScheduleAdvanced Client::ask(const cells::AdvanceSchedule& request) {
+  return ask_actor<cells::ScheduleAdvanced>(under_test_, under_test_.store(), request);
+}
+
 cells::CellOverrideSet Client::ask(const cells::SetCellOverride& request) {
   return ask_actor<cells::CellOverrideSet>(under_test_, under_test_.store(), request);
 }

@@ -53,6 +53,10 @@ class Client {
   cells::BatchOpened ask(const cells::OpenBatch& request);
   cells::BatchClosed ask(const cells::CloseBatch& request);
   cells::CancelledMarked ask(const cells::MarkCancelled& request);
+  cells::SchedulesLoaded ask(const cells::LoadSchedules& request);
+  cells::ScheduleSaved ask(const cells::SaveSchedule& request);
+  cells::ScheduleRemoved ask(const cells::RemoveSchedule& request);
+  cells::ScheduleAdvanced ask(const cells::AdvanceSchedule& request);
   cells::CellOverrideSet ask(const cells::SetCellOverride& request);
   cells::StoreFlushed ask(const cells::FlushStore& request);
   cells::JobFound ask(const cells::FindJob& request);

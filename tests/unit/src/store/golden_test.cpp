@@ -147,6 +147,17 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
       CHECK(found[0]->steps[0].state == StepState::running);
       CHECK(found[0]->steps[0].operation.find("\"has_begun\":true") != std::string::npos);
     }
+    if (version >= 8) {
+      const auto schedules = client.ask(LoadSchedules{}).schedules;
+      REQUIRE(schedules.size() == 2);
+      CHECK(schedules[0].spec.timing == ScheduleTiming{std::chrono::hours{1}, "", ""});
+      CHECK(schedules[1].spec.timing ==
+            ScheduleTiming{milliseconds{0}, "30 2 * * *", "Europe/Berlin"});
+      CHECK(schedules[1].spec.overlap == Overlap::allow);
+      CHECK(schedules[1].spec.catch_up == CatchUp::all);
+      CHECK(schedules[1].spec.job.entity.id == "e24.example");
+      CHECK(schedules[1].progress.next);
+    }
     const auto pruned =
         client.ask(PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100});
     CHECK(pruned.pruned == ended);

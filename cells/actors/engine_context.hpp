@@ -51,6 +51,14 @@ class EngineProbe {
   virtual void cell_restarted(const CellKey&) {}
   /// The provider of a service died and was replaced; its calls have failed.
   virtual void provider_restarted(const std::string& /*service*/) {}
+  /// Due times of a schedule are settled; the change is on disk.
+  virtual void times_settled(const std::string& /*schedule*/, DueOutcome, std::uint64_t /*times*/) {
+  }
+  /// A job of a schedule was refused. It is tried again until the next due time.
+  virtual void firing_refused(const std::string& /*schedule*/, const Refusal&) {}
+  /// A stored schedule never fires, because its time zone is unknown on this machine.
+  virtual void schedule_without_zone(const std::string& /*schedule*/, const std::string& /*zone*/) {
+  }
 };
 
 /// The most that one operation of the store does. More work takes several operations, so that other

@@ -21,6 +21,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   }
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
+  auto firing = std::move(request_in.firing);
   auto accepted = accept_job(std::move(request_in), key_, config_.settings, id, at.wall,
                              others_await_places(at.wall));
   accepted.lane = lane_of(accepted);
@@ -30,8 +31,9 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
   const bool has_key = idempotency.has_value();
-  request(store(), caf::infinite,
-          InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max})
+  request(
+      store(), caf::infinite,
+      InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max, std::move(firing)})
       .then([this, job, has_key](const JobInserted& stored) { inserted(job, stored, has_key); },
             [this, job](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));
@@ -69,7 +71,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
 void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored, bool has_key) {
   auto promise = submitting_.extract(job->id).mapped();
   const auto& holder = stored.holder;
-  if (!holder.job && !stored.full) {
+  if (!holder.job && !stored.full && !stored.is_settled) {
     submitted_rate_.count(now().steady);
     context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
@@ -78,6 +80,8 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored, 
   }
   if (stored.full) {
     promise.deliver(JobSubmitted{nullptr, refuse_memory(*stored.full, has_key), false});
+  } else if (stored.is_settled) {
+    promise.deliver(JobSubmitted{});
   } else if (holder.same_request) {
     promise.deliver(JobSubmitted{holder.job, std::nullopt, true});
   } else {

@@ -52,6 +52,16 @@ class ProbeList : public EngineProbe {
   void provider_restarted(const std::string& service) override {
     for (const auto& probe : probes_) probe->provider_restarted(service);
   }
+  void times_settled(const std::string& schedule, DueOutcome outcome,
+                     std::uint64_t times) override {
+    for (const auto& probe : probes_) probe->times_settled(schedule, outcome, times);
+  }
+  void firing_refused(const std::string& schedule, const Refusal& refusal) override {
+    for (const auto& probe : probes_) probe->firing_refused(schedule, refusal);
+  }
+  void schedule_without_zone(const std::string& schedule, const std::string& zone) override {
+    for (const auto& probe : probes_) probe->schedule_without_zone(schedule, zone);
+  }
 
  private:
   std::vector<std::shared_ptr<EngineProbe>> probes_;

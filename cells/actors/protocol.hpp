@@ -35,8 +35,8 @@ struct SubmitJob {
   bool only_replay = false;
 };
 struct JobSubmitted {
-  /// Null when the job was refused, when there was nothing to replay, or when the gate of its batch
-  /// was closed.
+  /// Null when the job was refused, when there was nothing to replay, when the gate of its batch
+  /// was closed, or when its schedule had settled the due time before.
   JobPtr job;
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.

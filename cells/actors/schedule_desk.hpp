@@ -1,0 +1,25 @@
+// Submits the jobs of schedules when they are due.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cells/actors/engine_context.hpp"
+#include "cells/actors/schedules.hpp"
+
+namespace cells {
+
+struct ScheduleDeskOptions {
+  JobStore store;
+  JobReader reader;  ///< Tells whether a schedule's last job has ended.
+  CellDispatcher dispatcher;
+  std::function<WallTime()> wall_clock;
+  std::shared_ptr<const TimeZones> zones;
+  std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
+};
+
+/// Begins with the stored schedules; none fires before the first ConfigureSchedules. The actor ends
+/// when the store fails.
+ScheduleDesk spawn_schedule_desk(caf::actor_system& system, ScheduleDeskOptions options);
+
+}  // namespace cells

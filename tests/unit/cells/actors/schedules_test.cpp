@@ -1,0 +1,379 @@
+// Schedules submit their jobs on time, each due time once.
+#include <map>
+
+#include "cells/actors/schedule_desk.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+#include "tests/unit/cells/model/zones.hpp"
+
+using namespace cells;  // NOLINT: tests of the engine.
+using namespace cells_test;
+
+namespace {
+
+constexpr milliseconds minute{60'000};
+
+/// Counts what became of due times.
+struct Outcomes : EngineProbe {
+  void times_settled(const std::string&, DueOutcome outcome, std::uint64_t times) override {
+    counts[outcome] += times;
+  }
+  void firing_refused(const std::string&, const Refusal&) override { ++refused; }
+  void schedule_without_zone(const std::string& schedule, const std::string&) override {
+    without_zone.push_back(schedule);
+  }
+  std::map<DueOutcome, std::uint64_t> counts;
+  std::size_t refused = 0;
+  std::vector<std::string> without_zone;
+};
+
+/// A schedule desk on the engine of a fixture; ends before the fixture, and with a crash.
+class Desk {
+ public:
+  explicit Desk(Fixture& fixture, std::map<std::string, ScheduleSpec> configured = {})
+      : fixture_(fixture) {
+    start(std::move(configured));
+  }
+  ~Desk() { stop(); }
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  void crash_and_restart(std::map<std::string, ScheduleSpec> configured = {}) {
+    stop();
+    fixture_.crash_and_restart();
+    start(std::move(configured));
+  }
+
+  template <class Answer, class Question>
+  Answer ask(Question question) {
+    auto pending = fixture_.self()->request(desk_, caf::infinite, std::move(question));
+    fixture_.settle();
+    Answer answer;
+    pending.receive([&](Answer& received) { answer = std::move(received); },
+                    [](const caf::error&) { throw std::runtime_error("the desk failed"); });
+    return answer;
+  }
+
+  ScheduleAnswered put(const std::string& name, ScheduleSpec spec,
+                       std::optional<std::string> customer = {}) {
+    return ask<ScheduleAnswered>(PutSchedule{name, std::move(spec), std::move(customer)});
+  }
+  std::optional<Schedule> find(const std::string& name) {
+    return ask<ScheduleDescribed>(DescribeSchedule{name, {}}).schedule;
+  }
+  ScheduleProgress progress(const std::string& name) { return find(name).value().progress; }
+  void configure(std::map<std::string, ScheduleSpec> configured) {
+    ask<SchedulesConfigured>(ConfigureSchedules{std::move(configured)});
+  }
+
+  const ScheduleDesk& handle() const { return desk_; }
+
+  std::shared_ptr<Outcomes> outcomes = std::make_shared<Outcomes>();
+
+ private:
+  void start(std::map<std::string, ScheduleSpec> configured) {
+    reader_ = celld::store::spawn_memory_reader(fixture_.system(), fixture_.disk);
+    desk_ = spawn_schedule_desk(
+        fixture_.system(),
+        {fixture_.store(), reader_, fixture_.engine(), [this] { return fixture_.wall; },
+         std::make_shared<model_test::FewZones>(), outcomes});
+    configure(std::move(configured));
+  }
+  void stop() {
+    caf::anon_send_exit(desk_, caf::exit_reason::kill);
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
+    desk_ = nullptr;
+    reader_ = nullptr;
+    fixture_.settle();
+  }
+
+  Fixture& fixture_;
+  JobReader reader_;
+  ScheduleDesk desk_;
+};
+
+ScheduleSpec every(Fixture& fixture, milliseconds interval, Overlap overlap = Overlap::allow) {
+  ScheduleSpec spec;
+  spec.timing.every = interval;
+  spec.overlap = overlap;
+  spec.job = fixture.request("scheduled").spec;
+  return spec;
+}
+
+std::size_t jobs(const Fixture& fixture) {
+  return fixture.disk->jobs().size();
+}
+
+using Outcome = ScheduleAnswered::Outcome;
+
+}  // namespace
+
+TEST_CASE("a schedule submits a job at each due time, for that time") {
+  Fixture fixture;
+  Desk desk{fixture};
+  CHECK(desk.put("s", every(fixture, minute)).outcome == Outcome::added);
+  const auto begin = fixture.wall;
+  fixture.pass(minute - milliseconds{1});
+  CHECK(jobs(fixture) == 0);
+  fixture.pass(milliseconds{1});
+  REQUIRE(jobs(fixture) == 1);
+  const auto first = desk.progress("s").last_job;
+  CHECK(fixture.stored(first)->run_at == begin + minute);
+  for (int i = 0; i < 600; ++i) fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 11);
+  CHECK(desk.progress("s").fired == 11);
+  CHECK(desk.progress("s").next == begin + 12 * minute);
+  CHECK(desk.outcomes->counts[DueOutcome::fired] == 11);
+}
+
+TEST_CASE("a due time that was settled before a crash fires no second time") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 1);
+  for (int i = 0; i < 5; ++i) desk.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 1);
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 2);
+}
+
+TEST_CASE("after a stop, `one` fires once for the times that were missed") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("one", every(fixture, minute));
+  auto spec = every(fixture, minute);
+  spec.catch_up = CatchUp::none;
+  desk.put("none", spec);
+  spec.catch_up = CatchUp::all;
+  desk.put("all", spec);
+  fixture.wall += 5 * minute + milliseconds{1000};  // While celld is stopped.
+  desk.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("one").fired == 1);
+  CHECK(desk.progress("one").missed == 4);
+  CHECK(desk.progress("none").fired == 0);
+  CHECK(desk.progress("none").missed == 5);
+  CHECK(desk.progress("all").fired == 5);
+  CHECK(desk.progress("all").missed == 0);
+  CHECK(jobs(fixture) == 6);
+}
+
+TEST_CASE("a clock that is set back fires nothing again, and one set ahead is noticed") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  fixture.pass(minute);
+  fixture.wall -= 10 * minute;
+  for (int i = 0; i < 600; ++i) fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 1);
+  fixture.wall += minute;
+  fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 2);
+}
+
+TEST_CASE("with `skip`, a time is skipped while the last job has not ended") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute, Overlap::skip));
+  fixture.pass(minute);
+  const auto first = desk.progress("s").last_job;
+  fixture.calls->ignores_aborts = true;  // The job goes on beyond its timeout.
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 1);
+  CHECK(desk.progress("s").skipped == 1);
+  CHECK(desk.progress("s").last_job == first);
+  fixture.calls->ignores_aborts = false;
+  fixture.cancel(first);
+  if (fixture.call_of(first)) fixture.end_call(first, outcome(CallOutcome::Kind::aborted));
+  REQUIRE(is_ended(fixture.state(first)));
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 2);
+  CHECK(desk.progress("s").fired == 2);
+}
+
+TEST_CASE("a refused firing is tried again, and missed when the next one is due") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  const auto begin = fixture.wall;
+  fixture.set_state(CellState::draining);
+  for (int i = 0; i < 100; ++i) fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").fired == 0);
+  CHECK(desk.outcomes->refused > 2);
+  fixture.set_state(CellState::active);
+  fixture.pass(milliseconds{10'000});
+  CHECK(desk.progress("s").fired == 1);
+  CHECK(desk.progress("s").missed == 0);
+  CHECK(fixture.stored(desk.progress("s").last_job)->run_at == begin + minute);
+
+  fixture.set_state(CellState::draining);
+  for (int i = 0; i < 130; ++i) fixture.pass(milliseconds{1000});
+  fixture.set_state(CellState::active);
+  fixture.pass(milliseconds{10'000});
+  CHECK(desk.progress("s").missed == 1);
+  CHECK(desk.progress("s").fired == 2);
+  CHECK(fixture.stored(desk.progress("s").last_job)->run_at == begin + 3 * minute);
+}
+
+TEST_CASE("a full queue refuses the job of a schedule, and a place lets it in") {
+  Fixture fixture;
+  fixture.limit_jobs(1);
+  fixture.crash_and_restart();
+  const auto occupant = fixture.submit("occupant");
+  Desk desk{fixture};
+  desk.put("s", every(fixture, std::chrono::hours{1}));
+  fixture.pass(std::chrono::hours{1});
+  CHECK(desk.progress("s").fired == 0);
+  fixture.cancel(occupant);
+  for (int i = 0; i < 70; ++i) fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").fired == 1);
+}
+
+TEST_CASE("a paused schedule fires nothing, and goes on from when it is resumed") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  spec.paused = true;
+  CHECK_FALSE(desk.put("s", spec).schedule->progress.next);
+  fixture.pass(10 * minute);
+  CHECK(jobs(fixture) == 0);
+  spec.paused = false;
+  CHECK(desk.put("s", spec).outcome == Outcome::done);
+  fixture.pass(minute - milliseconds{1});
+  CHECK(jobs(fixture) == 0);
+  fixture.pass(milliseconds{1});
+  CHECK(jobs(fixture) == 1);
+  CHECK(desk.progress("s").missed == 0);
+}
+
+TEST_CASE("a deleted schedule fires nothing more") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"s", {}}).outcome == Outcome::done);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"s", {}}).outcome == Outcome::not_found);
+  CHECK_FALSE(desk.find("s"));
+  fixture.pass(2 * minute);
+  desk.crash_and_restart();
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 0);
+}
+
+TEST_CASE("a client that is bound to a customer sees and changes only that customer's schedules") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("acme", every(fixture, minute));
+  auto of_bolt = every(fixture, minute);
+  of_bolt.job.customer = "bolt";
+  desk.put("bolt", of_bolt);
+  CHECK(desk.put("bolt", every(fixture, minute), "acme").outcome == Outcome::not_found);
+  CHECK(desk.put("acme", every(fixture, minute), "acme").outcome == Outcome::done);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"bolt", "acme"}).outcome == Outcome::not_found);
+  CHECK_FALSE(desk.ask<ScheduleDescribed>(DescribeSchedule{"bolt", "acme"}).schedule);
+  CHECK(desk.ask<SchedulesListed>(ListSchedules{{}, 10, "acme"}).schedules.size() == 1);
+  CHECK(desk.find("bolt"));
+}
+
+TEST_CASE("schedules are listed page by page") {
+  Fixture fixture;
+  Desk desk{fixture};
+  for (const auto* name : {"c", "a", "b"}) desk.put(name, every(fixture, minute));
+  const auto first = desk.ask<SchedulesListed>(ListSchedules{{}, 2});
+  REQUIRE(first.schedules.size() == 2);
+  CHECK(first.schedules[1].name == "b");
+  CHECK(first.more);
+  const auto second = desk.ask<SchedulesListed>(ListSchedules{"b", 2});
+  CHECK(second.schedules.size() == 1);
+  CHECK_FALSE(second.more);
+  CHECK(desk.ask<SchedulesListed>(ListSchedules{{}, 3, {}, 1}).schedules.size() == 1);
+}
+
+TEST_CASE("the configuration adds, changes and removes its schedules, and alone may") {
+  Fixture fixture;
+  Desk desk{fixture, {{"kept", every(fixture, minute)}, {"gone", every(fixture, minute)}}};
+  desk.put("own", every(fixture, minute));
+  CHECK(desk.find("kept")->configured);
+  CHECK(desk.put("kept", every(fixture, minute)).outcome == Outcome::configured);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"kept", {}}).outcome == Outcome::configured);
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == 3);
+  desk.crash_and_restart({{"kept", every(fixture, minute)}, {"new", every(fixture, 2 * minute)}});
+  CHECK(desk.progress("kept").fired == 1);  // Unchanged, so it goes on.
+  CHECK_FALSE(desk.find("gone"));
+  CHECK_FALSE(desk.find("own")->configured);
+  desk.configure({{"own", every(fixture, 3 * minute)}});
+  CHECK(desk.find("own")->configured);
+  CHECK(desk.progress("own").next == fixture.wall + 3 * minute);
+  CHECK_FALSE(desk.find("kept"));
+  desk.configure({});
+  CHECK(desk.ask<SchedulesListed>(ListSchedules{}).schedules.empty());
+  fixture.pass(10 * minute);
+  CHECK(jobs(fixture) == 3);
+}
+
+TEST_CASE("a stored schedule with an unknown time zone is shown, and does not fire") {
+  Fixture fixture;
+  Schedule stored{"mars", 1, false, every(fixture, milliseconds{0}), {}};
+  stored.spec.timing = {milliseconds{0}, "* * * * *", "Mars/Base"};
+  stored.progress.next = fixture.wall + minute;
+  fixture.self()->send(fixture.store(), SaveSchedule{stored});
+  fixture.settle();
+  fixture.self()->receive([](const ScheduleSaved&) {});
+  Desk desk{fixture};
+  fixture.pass(10 * minute);
+  CHECK(desk.find("mars"));
+  CHECK(jobs(fixture) == 0);
+  CHECK(desk.outcomes->without_zone == std::vector<std::string>{"mars"});
+}
+
+TEST_CASE("a daemon that shuts down leaves what is due to the next start") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  spec.catch_up = CatchUp::all;
+  desk.put("s", spec);
+  caf::anon_send(desk.handle(), StopFiring{});
+  for (int i = 0; i < 130; ++i) fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").missed == 0);
+  CHECK(jobs(fixture) == 0);
+  desk.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").fired == 2);
+}
+
+TEST_CASE("requests for one schedule are handled one after the other") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  fixture.commit_delay = milliseconds{5000};
+  fixture.pass(minute);  // The firing waits for its commit.
+  CHECK(jobs(fixture) == 0);
+  fixture.commit_delay = milliseconds{0};
+  auto removal = fixture.self()->request(desk.handle(), caf::infinite, DeleteSchedule{"s", {}});
+  fixture.settle();
+  fixture.pass(milliseconds{5000});
+  removal.receive(
+      [&](const ScheduleAnswered& answer) {
+        CHECK(answer.outcome == Outcome::done);
+        CHECK(answer.schedule->progress.fired == 1);
+      },
+      [](const caf::error&) { FAIL("the desk failed"); });
+  CHECK(jobs(fixture) == 1);
+}
+
+TEST_CASE("after the dispatcher of a cell dies, a firing is neither lost nor repeated") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  fixture.commit_delay = milliseconds{500};
+  fixture.pass(minute);  // The job is on its way to the disk.
+  fixture.commit_delay = milliseconds{0};
+  const auto dispatcher =
+      caf::actor_cast<caf::strong_actor_ptr>(fixture.recorder->dispatchers.back());
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(dispatcher), caf::exit_reason::kill);
+  for (int i = 0; i < 5; ++i) fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 1);
+  CHECK(desk.progress("s").fired == 1);
+}

@@ -75,6 +75,7 @@ std::string name_of(const CLI::App& command);
 void add_submit(Commands& commands);
 void add_job_verbs(Commands& commands);
 void add_batch_verbs(Commands& commands);
+void add_schedule_verbs(Commands& commands);
 void add_event_verbs(Commands& commands);
 void add_cell_verbs(Commands& commands);
 void add_service_verbs(Commands& commands);

@@ -138,13 +138,16 @@ void add_job_flags(CLI::App& verb) {
   add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable");
 }
 
-JobDocument job_document(const Arguments& arguments) {
+namespace {
+
+/// Without a `key`, the one of the file stays where it is.
+JobDocument document_with_key(const Arguments& arguments, std::optional<std::string> key) {
   File file;
   if (const auto path = arguments.text("--file")) file = read_file(*path);
   const json::Value given = file.value;
   Overlay(arguments, file.value).apply();
   JobDocument job{.body = {}, .idempotency_key = text_at(file.value, {key_member})};
-  if (auto key = arguments.text("--key")) {
+  if (key) {
     file.value.erase(key_member);
     job.idempotency_key = std::move(*key);
   }
@@ -157,6 +160,16 @@ JobDocument job_document(const Arguments& arguments) {
     job.body = json::dump(file.value);
   }
   return job;
+}
+
+}  // namespace
+
+JobDocument job_document(const Arguments& arguments) {
+  return document_with_key(arguments, arguments.text("--key"));
+}
+
+std::string schedule_job(const Arguments& arguments) {
+  return document_with_key(arguments, std::nullopt).body;
 }
 
 }  // namespace celld::cli

@@ -20,4 +20,7 @@ void add_job_flags(CLI::App& verb);
 /// malformed.
 JobDocument job_document(const Arguments& arguments);
 
+/// The same for a job of a schedule, which has no key: JSON text.
+std::string schedule_job(const Arguments& arguments);
+
 }  // namespace celld::cli

@@ -14,6 +14,7 @@
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/probe_list.hpp"
 #include "cells/actors/retention.hpp"
+#include "cells/actors/schedule_desk.hpp"
 #include "src/audit_log.hpp"
 #include "src/engine_log.hpp"
 #include "src/few_wake_ups.hpp"
@@ -30,6 +31,7 @@
 #include "src/store/kept_jobs.hpp"
 #include "src/store/mixed_store.hpp"
 #include "src/store/store.hpp"
+#include "src/time_zones.hpp"
 #include "src/version.hpp"
 
 namespace celld {
@@ -135,8 +137,8 @@ class RunningDaemon final : public Daemon {
   ~RunningDaemon() override {
     server_.stop(std::chrono::milliseconds{0});
     end_scraper();
-    for (const auto& actor : {batch_desk_, backup_sender_, retention_, lease_gateway_, dispatcher_,
-                              gateway_, reader_, store_}) {
+    for (const auto& actor : {batch_desk_, backup_sender_, retention_, schedules_, lease_gateway_,
+                              dispatcher_, gateway_, reader_, store_}) {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
     }
   }
@@ -186,6 +188,9 @@ class RunningDaemon final : public Daemon {
     const auto routing = std::make_shared<const cells::Routing>(effective.cells);
     faults = reconfigure(effective, routing, report);
     if (!faults.empty()) return faults;
+    if (auto error = configure_schedules(effective)) {
+      return std::vector<json::Fault>{{"/schedules", std::move(*error)}};
+    }
     if (certificates) server_.use_tls(std::move(certificates));
     settings_->set(api::make_settings(effective, routing));
     caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
@@ -216,6 +221,7 @@ class RunningDaemon final : public Daemon {
     caf::anon_send(caf::actor_cast<api::BatchDesk>(batch_desk_), api::EndReading{});
     if (hands_over_) server_.hand_over(hand_over_grace);
     caf::anon_send_exit(retention_, caf::exit_reason::user_shutdown);
+    caf::anon_send(caf::actor_cast<cells::ScheduleDesk>(schedules_), cells::StopFiring{});
     caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::StopLeasing{});
     std::string failure;
     caf::scoped_actor self{system_};
@@ -375,6 +381,17 @@ class RunningDaemon final : public Daemon {
     return faults;
   }
 
+  /// Answers once the schedules of the configuration are on disk. Returns an error, if any.
+  std::optional<std::string> configure_schedules(const config::Config& next) {
+    std::optional<std::string> failure;
+    caf::scoped_actor self{system_};
+    self->request(caf::actor_cast<cells::ScheduleDesk>(schedules_), caf::infinite,
+                  cells::ConfigureSchedules{next.schedules})
+        .receive([](const cells::SchedulesConfigured&) {},
+                 [&](const caf::error& error) { failure = reason_of(error); });
+    return failure;
+  }
+
   /// celld must not continue without this actor.
   void fail_with(const caf::actor& actor, Events::Kind kind, const char* text) {
     actor->attach_functor([this, kind, text](const caf::error& reason) {
@@ -404,8 +421,16 @@ class RunningDaemon final : public Daemon {
     retention_ = caf::actor_cast<caf::actor>(
         cells::spawn_retention(system_, {store, wall_now, config_.retention}));
     fail_with(dispatcher_, Events::Kind::engine_failed, "the cell dispatcher ended");
+    const auto schedules = cells::spawn_schedule_desk(
+        system_,
+        {store, reader, dispatcher, wall_now, std::make_shared<SystemTimeZones>(), probe_});
+    schedules_ = caf::actor_cast<caf::actor>(schedules);
+    fail_with(schedules_, Events::Kind::engine_failed, "the schedule desk ended");
+    if (auto error = configure_schedules(config_)) {
+      return StartFailure{3, "the store failed: " + *error};
+    }
 
-    caf::anon_send(gateway, api::ServeEngine{dispatcher, reader});
+    caf::anon_send(gateway, api::ServeEngine{dispatcher, reader, schedules});
     const auto leases = api::spawn_lease_gateway(
         system_, {dispatcher, reader, api::LeaseNames{opened.secret()}, wall_now});
     lease_gateway_ = caf::actor_cast<caf::actor>(leases);
@@ -421,7 +446,7 @@ class RunningDaemon final : public Daemon {
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
     api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
-                                 audit_to(log_), desk});
+                                 audit_to(log_), desk, time_zone_fault});
     server_.observe({metrics_, &metrics_->http()});
     ::malloc_trim(0);  // What reading and showing the configuration took.
     server_.start();
@@ -438,9 +463,7 @@ class RunningDaemon final : public Daemon {
     options.routing = std::move(routing);
     options.seed = std::random_device{}();
     options.id_offset = options.seed % (std::uint64_t{1} << 19);
-    options.probe =
-        std::make_shared<cells::ProbeList>(std::vector<std::shared_ptr<cells::EngineProbe>>{
-            {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
+    options.probe = probe_;
     for (const auto& service : config_.services) {
       options.services[service.name] = entry_of(service);
     }
@@ -514,6 +537,9 @@ class RunningDaemon final : public Daemon {
       std::make_shared<metrics::Metrics>(names_of(config_.services), version);
   std::shared_ptr<api::LiveSettings> settings_;
   std::shared_ptr<api::BatchFigures> batch_figures_ = std::make_shared<api::BatchFigures>();
+  std::shared_ptr<cells::EngineProbe> probe_ =
+      std::make_shared<cells::ProbeList>(std::vector<std::shared_ptr<cells::EngineProbe>>{
+          {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
   caf::actor_system_config system_config_;
   caf::actor_system system_;
   // Destroyed bottom-up: first the server and the transports, whose callbacks hold actors, then the
@@ -525,6 +551,7 @@ class RunningDaemon final : public Daemon {
   caf::actor dispatcher_;
   caf::actor scraper_;
   caf::actor retention_;
+  caf::actor schedules_;
   caf::actor backup_sender_;
   caf::actor batch_desk_;
   providers::Descriptor commands_lock_;

@@ -161,4 +161,25 @@ void EngineLog::provider_restarted(const std::string& service) {
   log_.write_limited(line.text("service", service), service);
 }
 
+void EngineLog::times_settled(const std::string& schedule, cells::DueOutcome outcome,
+                              std::uint64_t times) {
+  const bool missed = outcome == cells::DueOutcome::missed;
+  const Level level = missed ? Level::warning : Level::debug;
+  if (!log_.wants(level)) return;
+  Line line{level, missed ? "a schedule missed due times" : "a due time of a schedule is settled"};
+  line.text("schedule", schedule).text("outcome", to_string(outcome)).number("times", times);
+  missed ? log_.write_limited(line, schedule) : log_.write(line);
+}
+
+void EngineLog::firing_refused(const std::string& schedule, const cells::Refusal& refusal) {
+  Line line{Level::warning, "the job of a schedule was refused, and is tried again"};
+  line.text("schedule", schedule).text("reason", reason_of(refusal.kind));
+  log_.write_limited(line, schedule);
+}
+
+void EngineLog::schedule_without_zone(const std::string& schedule, const std::string& zone) {
+  Line line{Level::error, "a schedule does not fire: this machine does not know its time zone"};
+  log_.write_limited(line.text("schedule", schedule).text("time_zone", zone), schedule);
+}
+
 }  // namespace celld

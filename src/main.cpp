@@ -34,6 +34,7 @@
 #include "src/providers/kinds.hpp"
 #include "src/service_manager.hpp"
 #include "src/store/store.hpp"
+#include "src/time_zones.hpp"
 #include "src/token_command.hpp"
 #include "src/version.hpp"
 #include "src/watchdog.hpp"
@@ -142,6 +143,10 @@ void print(const Arguments& arguments, const json::Fault& fault) {
                place_of(fault).c_str(), fault.detail.c_str());
 }
 
+std::vector<json::Fault> check_time_zones(const config::Config& config) {
+  return config::check_time_zones(config, time_zone_fault);
+}
+
 /// Reads the configuration from its file; returns it, or all of its faults.
 config::Outcome read_configuration(const Arguments& arguments) {
   std::ifstream file{arguments.config_path, std::ios::binary};
@@ -153,9 +158,11 @@ config::Outcome read_configuration(const Arguments& arguments) {
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
-  return config::parse_config(
-      text.str(), providers::service_kinds(), config::process_environment(), overrides,
-      {{"/services", config::check_services}, {"/listen", check_certificates}});
+  return config::parse_config(text.str(), providers::service_kinds(), config::process_environment(),
+                              overrides,
+                              {{"/services", config::check_services},
+                               {"/listen", check_certificates},
+                               {"/schedules", check_time_zones}});
 }
 
 /// Every connection and every call in flight needs a descriptor.

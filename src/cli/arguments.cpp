@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "src/cli/text.hpp"
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::cli {
 namespace {
@@ -59,7 +59,7 @@ std::optional<std::string> Arguments::moment(const std::string& flag, int direct
   if (!given) return std::nullopt;
   if (const auto duration = parse_duration(*given)) {
     const WallTime moment = wall_now() + direction * *duration;
-    return api::format_time(std::max(moment, WallTime()));
+    return json::format_time(std::max(moment, WallTime()));
   }
   return time_for_api(*given);
 }

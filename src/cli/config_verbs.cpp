@@ -11,6 +11,7 @@
 #include "src/config/config.hpp"
 #include "src/http/tls.hpp"
 #include "src/providers/kinds.hpp"
+#include "src/time_zones.hpp"
 
 namespace celld::cli {
 namespace {
@@ -29,15 +30,21 @@ Faults check_certificates(const config::Config& config) {
   return {};
 }
 
+Faults check_time_zones(const config::Config& config) {
+  return config::check_time_zones(config, time_zone_fault);
+}
+
 /// Validates as celld does, with the environment, secrets, certificates and programs of this
 /// machine.
 Faults check(const std::string& text) {
   config::Overrides overrides;
   if (const char* listen = std::getenv("CELLD_LISTEN"); listen != nullptr && *listen != '\0')
     overrides.listen = listen;
-  auto outcome = config::parse_config(
-      text, providers::service_kinds(), config::process_environment(), overrides,
-      {{"/services", config::check_services}, {"/listen", check_certificates}});
+  auto outcome = config::parse_config(text, providers::service_kinds(),
+                                      config::process_environment(), overrides,
+                                      {{"/services", config::check_services},
+                                       {"/listen", check_certificates},
+                                       {"/schedules", check_time_zones}});
   if (auto* faults = std::get_if<Faults>(&outcome)) return std::move(*faults);
   return {};
 }

@@ -9,7 +9,7 @@
 
 #include "src/cli/members.hpp"
 #include "src/cli/text.hpp"
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::cli {
 namespace {
@@ -69,7 +69,7 @@ std::string error_text(const json::Value& job) {
 }
 
 std::optional<WallTime> time_at(const json::Value& of, Path path) {
-  return api::parse_time(text_at(of, path));
+  return json::parse_time(text_at(of, path));
 }
 
 std::string age_at(const json::Value& of, Path path, WallTime now) {

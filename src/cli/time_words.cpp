@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::cli {
 namespace {
@@ -80,7 +80,7 @@ std::string duration_text(milliseconds duration) {
 std::optional<std::string> time_for_api(std::string_view text) {
   std::string time(text);
   if (text.size() == std::string_view("2026-11-20").size()) time += "T00:00:00Z";
-  if (!api::parse_time(time)) return std::nullopt;
+  if (!json::parse_time(time)) return std::nullopt;
   return time;
 }
 

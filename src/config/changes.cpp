@@ -1,6 +1,7 @@
 #include "src/config/changes.hpp"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "src/config/checks.hpp"
@@ -38,6 +39,20 @@ std::map<std::string, const Service*> services_of(const Config& config) {
   return services;
 }
 
+/// Added, removed and changed ones.
+std::set<std::string> changed_schedules(const Config& before, const Config& after) {
+  std::set<std::string> names;
+  const auto compare = [&](const Config& from, const Config& to) {
+    for (const auto& [name, spec] : from.schedules) {
+      const auto found = to.schedules.find(name);
+      if (found == to.schedules.end() || !(found->second == spec)) names.insert(name);
+    }
+  };
+  compare(before, after);
+  compare(after, before);
+  return names;
+}
+
 }  // namespace
 
 Changes compare(const Config& before, const Config& after) {
@@ -54,6 +69,9 @@ Changes compare(const Config& before, const Config& after) {
   note(old_tls != new_tls && !tls_comes_or_goes, changes.settings, "/listen/tls");
   note(before.capacity != after.capacity, changes.settings, "/capacity");
   note(before.retention != after.retention, changes.settings, "/retention_ms");
+  for (const auto& name : changed_schedules(before, after)) {
+    changes.settings.push_back(json::pointer_to("/schedules", name));
+  }
   note(before.shutdown_grace != after.shutdown_grace, changes.settings, "/shutdown_grace_ms");
   auto& restart = changes.restart_required;
   note(before.limits != after.limits, restart, "/limits");

@@ -48,11 +48,13 @@ Config read_file(const json::Value& value, const ServiceKinds& kinds,
   std::set<std::string> names;
   for (const auto& service : config.services) names.insert(service.name);
   if (auth != nullptr) config.tokens = read_tokens(*auth, names, faults);
+  if (const json::Value* schedules = reader.any("schedules"))
+    config.schedules = read_schedules(*schedules, config.services, config.cells, faults);
   if (const json::Value* limits = reader.any("limits"))
     config.limits = read_limits(*limits, faults);
   if (const json::Value* capacity = reader.any("capacity"))
     config.capacity = read_capacity(*capacity, faults);
-  reader.refuse_reserved({"schedules", "mappings"});
+  reader.refuse_reserved({"mappings"});
   reader.finish();
   return config;
 }

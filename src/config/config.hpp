@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 
 #include "cells/model/cell_settings.hpp"
 #include "cells/model/protection.hpp"
+#include "cells/model/schedule.hpp"
 #include "cells/model/time.hpp"
 #include "src/config/service_kind.hpp"
 #include "src/json/json.hpp"
@@ -116,6 +118,7 @@ struct Config {
   std::vector<Service> services;       ///< Sorted by name.
   std::vector<cells::CellRule> cells;  ///< In file order, with `defaults` applied.
   std::vector<Token> tokens;           ///< In file order; empty: no token is required.
+  std::map<std::string, cells::ScheduleSpec> schedules;
   Limits limits;
   Capacity capacity;
   milliseconds retention{7 * 24 * 3'600'000LL};  ///< How long ended jobs are kept.
@@ -146,6 +149,11 @@ Outcome parse_config(std::string_view text, const ServiceKinds& kinds,
 
 /// What is wrong with the services on this machine.
 std::vector<json::Fault> check_services(const Config& config);
+
+/// What is wrong with a time zone on this machine; empty: nothing.
+using TimeZoneFault = std::function<std::string(const std::string& zone)>;
+/// The schedules whose time zones are wrong.
+std::vector<json::Fault> check_time_zones(const Config& config, const TimeZoneFault& fault_of);
 
 /// Parses "HOST:PORT", such as "[::1]:8080"; nothing for any other form.
 std::optional<Listen> parse_listen(std::string_view text);

@@ -2,6 +2,8 @@
 // returns a usable value either way.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "src/config/config.hpp"
@@ -29,6 +31,12 @@ Capacity read_capacity(const json::Value& capacity, Faults& faults);
 /// services.cpp: the member `services`.
 std::vector<Service> read_services(const json::Value& services, const ServiceKinds& kinds,
                                    const Environment& environment, Faults& faults);
+
+/// schedules.cpp: the member `schedules`, whose jobs name these services and cells.
+std::map<std::string, cells::ScheduleSpec> read_schedules(const json::Value& schedules,
+                                                          const std::vector<Service>& services,
+                                                          const std::vector<cells::CellRule>& cells,
+                                                          Faults& faults);
 
 /// cells.cpp: the members `defaults` (null: absent) and `cells` (null: absent or no array).
 std::vector<cells::CellRule> read_cells(const json::Value* defaults, const json::Value* cells,

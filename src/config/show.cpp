@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/config/cell_setting.hpp"
+#include "src/config/schedule_document.hpp"
 
 namespace celld::config {
 namespace {
@@ -91,6 +92,8 @@ std::string show(const Config& config) {
                     {"capacity", {{"memory_max_bytes", config.capacity.memory_bytes_max}}},
                     {"retention_ms", config.retention.count()},
                     {"shutdown_grace_ms", config.shutdown_grace.count()}};
+  shown["schedules"] = json::Value::object();
+  for (const auto& [name, spec] : config.schedules) shown["schedules"][name] = show(spec);
   for (const auto& service : config.services) shown["services"][service.name] = show(service);
   for (const auto& rule : config.cells) shown["cells"].push_back(show(rule));
   if (!config.tokens.empty()) {

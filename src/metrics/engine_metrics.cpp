@@ -79,6 +79,14 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry, CellTallies& tallie
                     .Help("Dispatchers that died and were restarted from the store.")
                     .Register(registry)
                     .Add({})) {
+  auto& due_times = prometheus::BuildCounter()
+                        .Name("celld_schedule_times_total")
+                        .Help("Due times of schedules, by what became of them.")
+                        .Register(registry);
+  for (std::size_t i = 0; i < due_times_.size(); ++i) {
+    const auto outcome = to_string(static_cast<cells::DueOutcome>(i));
+    due_times_[i] = &due_times.Add({{"outcome", std::string(outcome)}});
+  }
   add_service(std::string(others_label));
   for (const auto& name : services) add_service(name);
 }
@@ -124,6 +132,11 @@ void EngineMetrics::stale_report(const cells::CellKey&, cells::Lease) {
 
 void EngineMetrics::cell_restarted(const cells::CellKey&) {
   restarts_.Increment();
+}
+
+void EngineMetrics::times_settled(const std::string&, cells::DueOutcome outcome,
+                                  std::uint64_t times) {
+  due_times_[static_cast<std::size_t>(outcome)]->Increment(static_cast<double>(times));
 }
 
 /// A job may still have an attempt at a service that is no longer configured.

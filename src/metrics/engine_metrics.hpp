@@ -43,6 +43,8 @@ class EngineMetrics : public cells::EngineProbe {
   void job_ended(const cells::Job& job) override;
   void stale_report(const cells::CellKey& cell, cells::Lease lease) override;
   void cell_restarted(const cells::CellKey& cell) override;
+  void times_settled(const std::string& schedule, cells::DueOutcome outcome,
+                     std::uint64_t times) override;
 
  private:
   struct Service {
@@ -60,6 +62,7 @@ class EngineMetrics : public cells::EngineProbe {
   prometheus::Histogram& queue_wait_;
   prometheus::Counter& stale_reports_;
   prometheus::Counter& restarts_;
+  std::array<prometheus::Counter*, cells::due_outcome_count> due_times_{};  ///< By outcome.
 };
 
 }  // namespace celld::metrics

@@ -28,6 +28,10 @@ ENDPOINTS = [
     ("GET", "/v1/batches", "read"),
     ("GET", "/v1/batches/{batch}", "read"),
     ("POST", "/v1/batches/{batch}/cancel", "submit"),
+    ("PUT", "/v1/schedules/nightly", "submit"),
+    ("GET", "/v1/schedules", "read"),
+    ("GET", "/v1/schedules/nightly", "read"),
+    ("DELETE", "/v1/schedules/nightly", "submit"),
     ("GET", "/v1/cells", "read"),
     ("GET", "/metrics", "read"),
     ("GET", "/v1/cells/acme/*", "read"),
@@ -82,6 +86,8 @@ class Access(EndToEnd):
             body = a_job(customer=customer)
         elif (method, path) == ("POST", "/v1/batches"):
             body = [a_job(customer=customer)]
+        elif (method, path) == ("PUT", "/v1/schedules/nightly"):
+            body = {"cron": "0 3 * * *", "job": a_job(customer=customer)}
         elif method == "PUT":
             body = {"size": 2}
         return self.client.request(method, path, body, headers)
@@ -111,7 +117,7 @@ class Access(EndToEnd):
                     path = path.format(job=job, batch=batch)
                     answer = self.request(method, path, bearer(scope))
                     if scope == wanted:
-                        self.assertIn(answer.status, (200, 202, 409), answer)
+                        self.assertIn(answer.status, (200, 201, 202, 409), answer)
                         continue
                     self.assertEqual(answer.status, 403, answer)
                     if method == "HEAD":
@@ -265,6 +271,26 @@ class Access(EndToEnd):
         self.assertIn(b'"state":"cancelled"', events.body)
         answer = self.of("acme").request("POST", f"/v1/jobs/{own}/retry")
         self.assertEqual((answer.status, answer.json["id"]), (202, own), answer)
+
+    def test_a_bound_token_sees_and_changes_its_customers_schedules_only(self):
+        def put(name, schedule, customer="acme"):
+            body = {"cron": "0 0 1 1 *", "job": a_job(customer=customer)}
+            return self.of(name).put(f"/v1/schedules/{schedule}", body)
+        self.assertEqual(put("submit", "of-bolt", "bolt").status, 201)
+        self.assertEqual(put("acme", "of-acme").status, 201)
+        acme = self.of("acme")
+        listed = acme.get("/v1/schedules").json["items"]
+        self.assertEqual([item["name"] for item in listed], ["of-acme"])
+        missing = acme.get("/v1/schedules/missing")
+        self.assert_problem(missing, 404, "not-found")
+        for method in ("GET", "DELETE"):
+            answer = acme.request(method, "/v1/schedules/of-bolt")
+            self.assertEqual((answer.status, answer.body), (404, missing.body))
+        self.assertEqual(put("acme", "of-bolt").body, missing.body)
+        for customer in ("bolt", "unknown"):
+            self.assert_problem(put("acme", "new", customer), 404, "not-found")
+        self.assertEqual(len(self.of("read").get("/v1/schedules").json["items"]), 2)
+        self.assertEqual(acme.delete("/v1/schedules/of-acme").status, 200)
 
     def test_a_bound_token_receives_events_of_its_customers_jobs_only(self):
         connections = [http.client.HTTPConnection(self.daemon.host, self.daemon.port,

@@ -14,14 +14,20 @@ from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
 from openapi_document import document, problem_types
 from provider import answer, succeed
 
-# Internal faults, faults of the disk, and a problem that takes a hundred thousand cells.
-OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells"}
+# Internal faults, faults of the disk, and problems that take a hundred thousand cells or ten
+# thousand schedules.
+OUT_OF_REACH = {"internal-error", "starting", "store-unavailable", "too-many-cells",
+                "too-many-schedules"}
 RESERVED_JOB_STATES = {"compensating"}
 RESERVED_STEP_STATES = {"undone", "undo_failed"}
 TOKENS = {"all": ["submit", "read", "work", "admin"], "acme": ["submit", "read", "work", "admin"],
           "submit": ["submit"], "read": ["read"], "work": ["work"], "admin": ["admin"]}
 NO_JOB = "0000000000001"
 WITH_BODY = ("POST", "PUT")
+
+
+def a_schedule(**changes):
+    return {"cron": "0 0 1 1 *", "job": a_job("scheduled", **changes)}
 
 
 def a_token(name):
@@ -87,7 +93,8 @@ class Answers(EndToEnd):
     def start_with(self, **changes):
         config = a_config(self.provider, auth={"tokens": [a_token(name) for name in TOKENS]},
                           cells=[{"customer": "acme", "queue": {"max_jobs": 4}},
-                                 {"customer": "bolt"}, {"product": "mail", "per": ["customer"]}], **changes)
+                                 {"customer": "bolt"}, {"product": "mail", "per": ["customer"]}],
+                          schedules={"configured": a_schedule()}, **changes)
         config["services"]["vm"] = {"type": "pull"}
         self.start(config)
         self.client = self.of("all")
@@ -111,7 +118,8 @@ class Answers(EndToEnd):
         known = product == "*"
         return operation.path.format(id=NO_JOB, customer=customer, product=product,
                                      service="vm" if known else "unknown",
-                                     lease="guessed" if known else self.lease)
+                                     lease="guessed" if known else self.lease,
+                                     name="nightly" if known else "unknown")
 
     def send(self, operation, head="", target="", version="HTTP/1.1", method=None):
         """Sends a request as no library would, and checks its answer against the operation."""
@@ -216,6 +224,8 @@ class Answers(EndToEnd):
                 target = self.target(operation, customer="bolt", product="no-such-product")
                 body = {"/v1/jobs": a_job(customer="bolt"),
                         "/v1/leases/{lease}/fail": {"code": "no"}}.get(operation.path, body)
+                if (operation.method, operation.path) == ("PUT", "/v1/schedules/{name}"):
+                    body = a_schedule(customer="bolt")
                 asks = self.client if operation.path in OF_ALL else self.of("acme")
                 self.assert_problem(asks.request(operation.method, target, body), 404)
             elif operation.method == "GET" and operation.path != "/v1/events":
@@ -241,6 +251,7 @@ class Answers(EndToEnd):
         self.assertEqual(self.client.get(f"/v1/jobs/{done.json['id']}").status, 200)
         self.cancel_and_retry_jobs(done.json["id"])
         self.submit_batches()
+        self.change_schedules()
         self.follow_events(done.json["id"])
         self.provoke_backup_failures()
         self.reload(config)
@@ -302,6 +313,15 @@ class Answers(EndToEnd):
         self.client.request("POST", f"{ended.headers['location']}/cancel")
         wait_until(lambda: self.client.get(ended.headers["location"]).json["finished_at"],
                    "all jobs of the batch are cancelled")
+
+    def change_schedules(self):
+        for status in (201, 200):
+            self.assertEqual(self.client.put("/v1/schedules/nightly", a_schedule()).status, status)
+        self.assertEqual(self.client.get("/v1/schedules/nightly").status, 200)
+        self.assertEqual(self.client.delete("/v1/schedules/nightly").status, 200)
+        configured = "/v1/schedules/configured"
+        self.assert_problem(self.client.put(configured, a_schedule()), 409, "schedule-configured")
+        self.assert_problem(self.client.delete(configured), 409, "schedule-configured")
 
     def follow_events(self, done):
         events = self.client.get(f"/v1/jobs/{done}/events")

@@ -36,7 +36,7 @@ class Requests(EndToEnd):
 
     def target(self, operation):
         return operation.path.format(id="0000000000001", customer="*", product="*", service="vm",
-                                     lease="guessed")
+                                     lease="guessed", name="nightly")
 
     def operation(self, name):
         [found] = [each for each in document().operations if each.node["operationId"] == name]
@@ -97,6 +97,25 @@ class Requests(EndToEnd):
         template = operation.path.format(customer="*", product="mail")
         self.try_all(operation, template, bodies, (202,), (4, 20))
 
+    def test_a_schedule_is_accepted_exactly_when_the_document_allows_it(self):
+        operation = self.operation("putSchedule")
+        job = {name: value for name, value in self.a_job().items()
+               if name not in ("delay_ms", "idempotency_key")}
+        bodies = []
+        for timing in ({"every_ms": HOUR_MS}, {"cron": "0 3 * * mon", "time_zone": "UTC"}):
+            schedule = {**timing, "job": job, "overlap": "skip", "catch_up": "one", "paused": False}
+            bodies += [body for body in Candidates(document().schemas, SERVICES).of(
+                operation.body_schema, schedule) if self.is_judged_by_the_document(body)]
+        self.try_all(operation, self.target(operation), bodies, (200, 201), (300, 300))
+
+    def is_judged_by_the_document(self, body):
+        """What a cron expression or the name of a time zone means, the document cannot say; nor
+        how many bytes the parameters take."""
+        if not isinstance(body, dict):
+            return True
+        return (body.get("cron") in (None, "0 3 * * mon") and
+                body.get("time_zone") in (None, "UTC"))
+
     def test_an_operation_without_fields_accepts_only_an_empty_object(self):
         for name, status in (("cancelJob", 404), ("retryJob", 404), ("reload", 200)):
             operation = self.operation(name)
@@ -133,9 +152,12 @@ class Requests(EndToEnd):
         body = None
         if operation.method in ("POST", "PUT"):
             body = {"size": 2} if operation.method == "PUT" else {}
+            job = {"customer": "acme", "product": "dns", "action": "create",
+                   "entity": {"type": "zone", "id": "x"}, "services": ["s0"]}
             if operation.path == "/v1/jobs":
-                body = {"customer": "acme", "product": "dns", "action": "create",
-                        "entity": {"type": "zone", "id": "x"}, "services": ["s0"]}
+                body = job
+            if operation.path == "/v1/schedules/{name}":
+                body = {"every_ms": HOUR_MS, "job": job}
         return self.client.request(method, target, body, headers).status
 
     def test_a_query_is_accepted_exactly_when_the_document_allows_it(self):

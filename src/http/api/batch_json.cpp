@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "src/http/api/query.hpp"
-#include "src/http/api/time_text.hpp"
 #include "src/json/json.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::api {
 namespace {
 
 void append_time_or_null(std::string& out, const std::optional<cells::WallTime>& time) {
-  out += time ? json::quote(format_time(*time)) : "null";
+  out += time ? json::quote(json::format_time(*time)) : "null";
 }
 
 void append_batch(std::string& out, const cells::Batch& batch) {

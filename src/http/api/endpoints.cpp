@@ -9,6 +9,7 @@
 #include "src/http/api/problem.hpp"
 #include "src/http/api/query.hpp"
 #include "src/http/api/request_headers.hpp"
+#include "src/http/api/schedule_json.hpp"
 
 namespace celld::api {
 namespace {
@@ -151,6 +152,36 @@ void get_batches(const Call& call, const BoundCustomer& only_customer) {
 void cancel_batch(const Call& call, const NamedBatch& batch) {
   if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
   caf::anon_send(call.api.batch_desk, PostBatchCancel{batch.id, batch.client, call.responder});
+}
+
+// --- Schedules -----------------------------------------------------------------------------------
+
+void get_schedule(const Call& call, const BoundCustomer& only_customer) {
+  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
+  call.send(GetSchedule{{call.request.captures[0], only_customer}, call.responder});
+}
+
+void get_schedules(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_schedule_query(call.request.query);
+  if (auto* faults = std::get_if<Faults>(&parsed))
+    return call.refuse(invalid_request(std::move(*faults)));
+  auto& list = std::get<cells::ListSchedules>(parsed);
+  list.customer = only_customer;
+  call.send(GetSchedules{std::move(list), call.responder});
+}
+
+void put_schedule(const Call& call, const BoundCustomer& only_customer) {
+  auto parsed = parse_schedule(call.request, call.api.settings->get()->rules, call.api.zone_fault,
+                               only_customer);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send(PutSchedule{
+      {call.request.captures[0], std::get<cells::ScheduleSpec>(std::move(parsed)), only_customer},
+      call.responder});
+}
+
+void delete_schedule(const Call& call, const BoundCustomer& only_customer) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(DeleteSchedule{{call.request.captures[0], only_customer}, call.responder});
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -465,6 +496,10 @@ void add_endpoints(http::Server& server, const Api& api) {
   add.of_customer("GET", "/v1/batches", Scope::read, get_batches);
   add.of_batch("GET", "/v1/batches/{}", Scope::read, get_batch);
   add.of_batch("POST", "/v1/batches/{}/cancel", Scope::submit, cancel_batch);
+  add.of_customer("GET", "/v1/schedules", Scope::read, get_schedules);
+  add.of_customer("GET", "/v1/schedules/{}", Scope::read, get_schedule);
+  add.of_customer("PUT", "/v1/schedules/{}", Scope::submit, put_schedule);
+  add.of_customer("DELETE", "/v1/schedules/{}", Scope::submit, delete_schedule);
   add.of_customer("GET", "/v1/events", Scope::read, follow_jobs);
   add.of_customer("GET", "/v1/cells", Scope::read, get_cells);
   add.of_cell("GET", "/v1/cells/{}/{}", Scope::read, get_cell);

@@ -29,6 +29,8 @@ struct Api {
   BackupSender backup_sender{};
   Audit audit{};  ///< May be null.
   BatchDesk batch_desk{};
+  /// What is wrong with a time zone on this machine, if anything.
+  config::TimeZoneFault zone_fault{};
 };
 
 /// Adds all endpoints. Call before the server starts.

@@ -11,6 +11,7 @@
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/pending_submissions.hpp"
 #include "src/http/api/problem.hpp"
+#include "src/http/api/schedule_json.hpp"
 #include "src/http/api/service_json.hpp"
 #include "src/http/api/waiters.hpp"
 
@@ -89,6 +90,34 @@ Problem not_attached() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
 }
 
+Problem no_such_schedule() {
+  return not_found("There is no such schedule.");
+}
+
+Response schedule_response(const cells::ScheduleAnswered& reply) {
+  switch (reply.outcome) {
+    case cells::ScheduleAnswered::Outcome::done:
+      return json_response(200, schedule_json(*reply.schedule));
+    case cells::ScheduleAnswered::Outcome::added: {
+      Response response = json_response(201, schedule_json(*reply.schedule));
+      response.headers.emplace_back("Location", "/v1/schedules/" + reply.schedule->name);
+      return response;
+    }
+    case cells::ScheduleAnswered::Outcome::not_found:
+      return to_response(no_such_schedule());
+    case cells::ScheduleAnswered::Outcome::configured:
+      return to_response({.kind = ProblemKind::schedule_configured,
+                          .detail = "The schedule comes from the configuration: change it there, "
+                                    "and reload."});
+    case cells::ScheduleAnswered::Outcome::too_many:
+      return to_response({.kind = ProblemKind::too_many_schedules,
+                          .detail = "celld keeps at most " + std::to_string(cells::schedules_max) +
+                                    " schedules, whose jobs take at most " +
+                                    std::to_string(cells::schedules_bytes_max) + " bytes."});
+  }
+  return to_response(store_unavailable());
+}
+
 /// Ages of oldest jobs that are read at a time.
 constexpr std::size_t ages_max = 100;
 
@@ -114,6 +143,7 @@ class GatewayActor : public Gateway::base {
         [this](const ServeEngine& engine) {
           dispatcher_ = engine.dispatcher;
           reader_ = engine.reader;
+          schedules_ = engine.schedules;
           caf::anon_send(feed_->feed(), ReadJobsFrom{reader_});
         },
         [this](const ReleaseWaiters&) {
@@ -137,6 +167,10 @@ class GatewayActor : public Gateway::base {
         [this](const PostServiceReset& order) {
           ask_service(cells::ResetService{order.service}, order);
         },
+        [this](const GetSchedule& order) { get_schedule(order); },
+        [this](const PutSchedule& order) { change_schedule(order); },
+        [this](const DeleteSchedule& order) { change_schedule(order); },
+        [this](const GetSchedules& order) { get_schedules(order); },
         [this](const CheckWaiters&) { check_waiters(); },
         [this](const PieceTaken& event) { piece_taken(event.page.lock()); },
     };
@@ -147,6 +181,7 @@ class GatewayActor : public Gateway::base {
     feed_.reset();
     dispatcher_ = nullptr;
     reader_ = nullptr;
+    schedules_ = nullptr;
     waiting_reads_.clear();
     pages_.clear();
   }
@@ -382,6 +417,34 @@ class GatewayActor : public Gateway::base {
         });
   }
 
+  // --- Schedules -------------------------------------------------------------------------------
+
+  void get_schedule(const GetSchedule& order) {
+    ask<cells::ScheduleDescribed>(
+        schedules_, order.question, order.responder,
+        [responder = order.responder](const cells::ScheduleDescribed& reply) {
+          responder.answer(reply.schedule ? json_response(200, schedule_json(*reply.schedule))
+                                          : to_response(no_such_schedule()));
+        });
+  }
+
+  /// PUT answers with the schedule as it is now, DELETE with the last state of it.
+  template <class Order>
+  void change_schedule(const Order& order) {
+    ask<cells::ScheduleAnswered>(
+        schedules_, order.order, order.responder,
+        [responder = order.responder](const cells::ScheduleAnswered& reply) {
+          responder.answer(schedule_response(reply));
+        });
+  }
+
+  void get_schedules(const GetSchedules& order) {
+    ask<cells::SchedulesListed>(schedules_, order.list, order.responder,
+                                [responder = order.responder](const cells::SchedulesListed& page) {
+                                  responder.answer(json_response(200, schedule_list_json(page)));
+                                });
+  }
+
   /// Reads the age of each cell's oldest queued job, then renders.
   void gather(const std::vector<CellStatus>& cells, const Responder& responder,
               std::function<Response(const std::vector<CellView>&)> render) {
@@ -484,6 +547,7 @@ class GatewayActor : public Gateway::base {
   std::function<cells::WallTime()> wall_clock_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
+  cells::ScheduleDesk schedules_;
   PendingSubmissions under_way_;            ///< Those that wait for the disk.
   PendingSubmissions under_way_in_memory_;  ///< Those that do not.
   int reads_ = 0;

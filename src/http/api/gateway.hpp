@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "cells/actors/protocol.hpp"
+#include "cells/actors/schedules.hpp"
 #include "src/http/api/bound_customer.hpp"
 #include "src/http/api/event_feed.hpp"
 #include "src/http/api/job_page.hpp"
@@ -26,6 +26,7 @@ namespace celld::api {
 struct ServeEngine {
   cells::CellDispatcher dispatcher;
   cells::JobReader reader;
+  cells::ScheduleDesk schedules{};
 };
 
 /// celld is shutting down: answer every client that waits for the end of a job with its state now.
@@ -104,6 +105,27 @@ struct PostServiceReset {
   http::Responder responder;
 };
 
+/// GET, PUT and DELETE of one schedule.
+struct GetSchedule {
+  cells::DescribeSchedule question;
+  http::Responder responder;
+};
+
+struct PutSchedule {
+  cells::PutSchedule order;
+  http::Responder responder;
+};
+
+struct DeleteSchedule {
+  cells::DeleteSchedule order;
+  http::Responder responder;
+};
+
+struct GetSchedules {
+  cells::ListSchedules list;
+  http::Responder responder;
+};
+
 // --- To itself -------------------------------------------------------------------------------
 
 /// Answer the waiters whose deadline has passed, and forget disconnected clients.
@@ -129,6 +151,10 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetServices)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetService)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostServiceReset)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetSchedule)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutSchedule)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::DeleteSchedule)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetSchedules)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PieceTaken)
 
@@ -141,8 +167,9 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
     caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
-    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<CheckWaiters>,
-    caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<GetSchedule>,
+    caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>, caf::reacts_to<GetSchedules>,
+    caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "src/http/api/query.hpp"
-#include "src/http/api/time_text.hpp"
 #include "src/json/json.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::api {
 namespace {
@@ -30,7 +30,7 @@ void append_time_member(std::string& out, std::string_view key, std::optional<Wa
     return;
   }
   out += '"';
-  append_time(out, *time);
+  json::append_time(out, *time);
   out += '"';
 }
 

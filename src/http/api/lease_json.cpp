@@ -4,8 +4,8 @@
 
 #include "src/http/api/job_json.hpp"
 #include "src/http/api/query.hpp"
-#include "src/http/api/time_text.hpp"
 #include "src/json/json.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::api {
 namespace {
@@ -21,7 +21,7 @@ cells::milliseconds left(const LeaseOut& lease, const Now& now) {
 void append_times(std::string& out, const LeaseOut& lease, const Now& now) {
   const auto time = left(lease, now);
   out += R"("expires_in_ms":)" + std::to_string(time.count());
-  out += R"(,"deadline":")" + format_time(now.wall + time) + '"';
+  out += R"(,"deadline":")" + json::format_time(now.wall + time) + '"';
 }
 
 void append_lease(std::string& out, const LeaseOut& lease, const LeaseNames& names, const Now& now,

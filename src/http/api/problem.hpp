@@ -29,6 +29,8 @@ enum class ProblemKind : std::uint8_t {
   is_template,
   batch_cancelled,
   backup_under_way,
+  schedule_configured,
+  too_many_schedules,
   length_required,
   content_too_large,
   uri_too_long,
@@ -52,7 +54,7 @@ enum class ProblemKind : std::uint8_t {
   backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 36;
+inline constexpr std::size_t problem_kind_count = 38;
 
 /// The limit that a 429 reports.
 struct LimitUse {

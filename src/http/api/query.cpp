@@ -8,7 +8,7 @@
 #include <set>
 
 #include "src/config/checks.hpp"
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::api {
 namespace {
@@ -44,7 +44,7 @@ Taker text_into(std::optional<std::string>& target) {
 
 Taker time_into(std::optional<cells::WallTime>& target) {
   return [&target](const std::string& value) -> std::string {
-    target = parse_time(value);
+    target = json::parse_time(value);
     if (target) return "";
     const bool plus_lost = value.find(' ') != std::string::npos;
     return plus_lost ? "must be a time in UTC such as 2026-11-20T22:42:56.123Z; a `+` in a query "
@@ -188,6 +188,22 @@ std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query) {
   return list;
 }
 
+std::variant<cells::ListSchedules, Faults> parse_schedule_query(const Query& query) {
+  cells::ListSchedules list;
+  const Takers takers = {
+      {"limit", limit_into(list.limit)},
+      {"cursor",
+       [&](const std::string& value) -> std::string {
+         if (!config::is_name(value)) return "is not a cursor from a list of schedules";
+         list.after = value;
+         return "";
+       }},
+  };
+  Faults faults = take_all(query, takers, nullptr);
+  if (!faults.empty()) return faults;
+  return list;
+}
+
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
   cells::ListCells list;
   const Takers takers = {
@@ -241,6 +257,10 @@ std::string job_cursor(cells::JobId before) {
 
 std::string lease_cursor(const cells::Lease& after) {
   return to_string(after);
+}
+
+std::string schedule_cursor(const std::string& after) {
+  return after;
 }
 
 std::string cell_cursor(const cells::CellKey& after) {

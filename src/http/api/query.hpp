@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cells/actors/protocol.hpp"
+#include "cells/actors/schedules.hpp"
 #include "src/json/json.hpp"
 
 namespace celld::api {
@@ -22,6 +22,9 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query);
 
 /// GET /v1/batches
 std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query);
+
+/// GET /v1/schedules
+std::variant<cells::ListSchedules, Faults> parse_schedule_query(const Query& query);
 
 /// GET /v1/cells
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
@@ -43,5 +46,6 @@ Faults refuse_query(const Query& query);
 std::string job_cursor(cells::JobId before);
 std::string cell_cursor(const cells::CellKey& after);
 std::string lease_cursor(const cells::Lease& after);
+std::string schedule_cursor(const std::string& after);
 
 }  // namespace celld::api

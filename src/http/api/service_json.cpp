@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "src/http/api/time_text.hpp"
 #include "src/json/json.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::api {
 namespace {
@@ -18,7 +18,7 @@ json::Value limits_of(const cells::ServiceLimits& limits) {
 }
 
 json::Value time_or_null(const std::optional<cells::WallTime>& time) {
-  return time ? json::Value(format_time(*time)) : json::Value();
+  return time ? json::Value(json::format_time(*time)) : json::Value();
 }
 
 json::Value circuit_of(const cells::ServiceStatus& status) {

@@ -5,125 +5,22 @@
 #include <utility>
 
 #include "src/config/checks.hpp"
+#include "src/config/job_document.hpp"
 #include "src/http/api/digest.hpp"
-#include "src/http/api/time_text.hpp"
 
 namespace celld::api {
 namespace {
 
-constexpr std::size_t entity_bytes_max = 255;
-constexpr std::size_t action_bytes_max = 63;
-constexpr std::size_t services_max = 16;
-constexpr std::size_t labels_max = 16;
-constexpr std::size_t label_bytes_max = 256;
 constexpr std::int64_t delay_ms_max = 315'360'000'000;  // Ten years.
-constexpr std::int64_t timeout_ms_max = 604'800'000;    // As in the configuration.
-constexpr std::int64_t attempts_max = 1000;
 
 using Faults = std::vector<json::Fault>;
 
-std::string read_name(json::ObjectReader& reader, std::string_view name) {
-  auto text = reader.string(name);
-  if (!text) return "";
-  if (!config::is_name(*text)) reader.fault(name, "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
-  return std::move(*text);
-}
-
-std::string read_action(json::ObjectReader& reader) {
-  auto action = reader.string("action", 1, action_bytes_max);
-  if (!action) return "";
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  if (std::any_of(action->begin(), action->end(), is_control))
-    reader.fault("action", "must not contain control characters");
-  return std::move(*action);
-}
-
-cells::Entity read_entity(const json::Value& value, std::string pointer, Faults& faults) {
-  cells::Entity entity;
-  json::ObjectReader reader(value, std::move(pointer), faults);
-  reader.require({"type", "id"});
-  entity.type = reader.string("type", 1, entity_bytes_max).value_or("");
-  entity.subtype = reader.string("subtype", 1, entity_bytes_max).value_or("");
-  entity.id = reader.string("id", 1, entity_bytes_max).value_or("");
-  reader.finish();
-  return entity;
-}
-
-/// Services that are not configured are faults; `unknown` counts them.
-std::vector<std::string> read_services(json::ObjectReader& reader, const SubmissionRules& rules,
-                                       Faults& faults, std::size_t& unknown) {
-  std::vector<std::string> services;
-  const json::Value* array = reader.array("services");
-  if (array == nullptr) return services;
-  if (array->empty() || array->size() > services_max)
-    reader.fault("services", "must have 1 to " + std::to_string(services_max) + " elements");
-  for (std::size_t i = 0; i < std::min(array->size(), services_max); ++i) {
-    const auto fault = [&](std::string detail) {
-      faults.push_back({json::pointer_to(reader.pointer_of("services"), i), std::move(detail)});
-    };
-    const auto* name = (*array)[i].get_ptr<const std::string*>();
-    if (name == nullptr) {
-      fault("must be a string");
-    } else if (rules.services.find(*name) == rules.services.end()) {
-      fault("is not a configured service");
-      ++unknown;
-    } else if (std::find(services.begin(), services.end(), *name) != services.end()) {
-      fault("is repeated");
-    } else {
-      services.push_back(*name);
-    }
-  }
-  return services;
-}
-
-std::map<std::string, std::string> read_labels(const json::Value& value, std::string pointer,
-                                               Faults& faults) {
-  std::map<std::string, std::string> labels;
-  if (value.size() > labels_max)
-    faults.push_back({pointer, "must have at most " + std::to_string(labels_max) + " members"});
-  json::ObjectReader reader(value, std::move(pointer), faults);
-  std::size_t seen = 0;
-  for (const auto& [name, ignored] : value.items()) {
-    if (++seen > labels_max) break;  // Each fault costs a search through the previous ones.
-    if (name.empty() || name.size() > label_bytes_max)
-      reader.fault(name, "must have a name of 1 to " + std::to_string(label_bytes_max) + " bytes");
-    if (auto text = reader.string(name, 0, label_bytes_max)) labels.emplace(name, std::move(*text));
-  }
-  return labels;
-}
-
-std::optional<cells::WallTime> read_time(json::ObjectReader& reader, std::string_view name) {
-  const auto text = reader.string(name);
-  if (!text) return std::nullopt;
-  const auto time = parse_time(*text);
-  if (!time) reader.fault(name, "must be a time in UTC such as 2026-11-20T22:42:56.123Z");
-  return time;
-}
-
 void read_times(json::ObjectReader& reader, cells::JobRequest& request) {
-  request.run_at = read_time(reader, "run_at");
+  request.run_at = config::read_time(reader, "run_at");
   if (const auto delay = reader.integer("delay_ms", 0, delay_ms_max))
     request.delay = cells::milliseconds(*delay);
   if (reader.has("run_at") && reader.has("delay_ms"))
     reader.fault("run_at", "must not be combined with `delay_ms`");
-  request.expires_at = read_time(reader, "expires_at");
-  if (const auto timeout = reader.integer("timeout_ms", 1, timeout_ms_max))
-    request.spec.timeout = cells::milliseconds(*timeout);
-}
-
-std::uint32_t read_max_attempts(const json::Value& retry, std::string pointer, Faults& faults) {
-  json::ObjectReader reader(retry, std::move(pointer), faults);
-  const auto attempts = reader.integer("max_attempts", 1, attempts_max);
-  reader.finish();
-  return static_cast<std::uint32_t>(attempts.value_or(0));
-}
-
-void read_on_failure(json::ObjectReader& reader) {
-  const auto on_failure = reader.string("on_failure");
-  if (!on_failure || cells::parse_on_failure(*on_failure)) return;
-  reader.fault("on_failure", *on_failure == "compensate"
-                                 ? "\"compensate\" is not available in this version"
-                                 : "must be \"stop\"");
 }
 
 constexpr std::string_view key_rule =
@@ -163,32 +60,16 @@ std::string digest_of_request(json::Value& value) {
 cells::JobRequest read_job(json::Value& value, const SubmissionRules& rules,
                            const SubmissionContext& context, Faults& faults) {
   cells::JobRequest request;
-  cells::JobSpec& spec = request.spec;
-  spec.max_attempts = 0;
   json::ObjectReader reader(value, "", faults);
-  reader.require({"customer", "product", "action", "entity", "services"});
-  spec.customer = read_name(reader, "customer");
-  spec.product = read_name(reader, "product");
-  spec.action = read_action(reader);
-  if (const json::Value* entity = reader.any("entity"))
-    spec.entity = read_entity(*entity, reader.pointer_of("entity"), faults);
-  std::size_t unknown_services = 0;
-  spec.services = read_services(reader, rules, faults, unknown_services);
-  if (const json::Value* parameters = reader.object("parameters"))
-    spec.parameters = json::dump(*parameters);
-  if (const auto priority = reader.integer("priority", 1, 9))
-    spec.priority = static_cast<int>(*priority);
+  auto document = config::read_job_document(reader, rules.services, faults);
+  request.spec = std::move(document.spec);
+  request.expires_at = document.expires_at;
   read_times(reader, request);
-  if (const json::Value* retry = reader.any("retry"))
-    spec.max_attempts = read_max_attempts(*retry, reader.pointer_of("retry"), faults);
-  if (const json::Value* labels = reader.object("labels"))
-    spec.labels = read_labels(*labels, reader.pointer_of("labels"), faults);
-  read_on_failure(reader);
   std::string key = read_idempotency_key(reader, context, faults);
   // A client that sends a reserved member relies on its effect.
   reader.refuse_reserved({"batch"});
   reader.finish();
-  if (!key.empty() && faults.size() == unknown_services)
+  if (!key.empty() && faults.size() == document.unknown_services)
     request.idempotency = cells::Idempotency{std::move(key), digest_of_request(value)};
   return request;
 }

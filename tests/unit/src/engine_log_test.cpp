@@ -158,6 +158,26 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
   CHECK(lines[3]["service"] == "dns");
 }
 
+TEST_CASE("what schedules miss is logged as a warning, what they settle only in detail") {
+  const auto lines = seen(Level::warning, [](EngineLog& probe) {
+    probe.times_settled("nightly", cells::DueOutcome::fired, 1);
+    probe.times_settled("nightly", cells::DueOutcome::missed, 5);
+    cells::Refusal refusal;
+    refusal.kind = cells::Refusal::Kind::queue_full;
+    probe.firing_refused("nightly", refusal);
+    probe.schedule_without_zone("nightly", "Mars/Base");
+  });
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == Value{{"level", "warning"},
+                          {"message", "a schedule missed due times"},
+                          {"schedule", "nightly"},
+                          {"outcome", "missed"},
+                          {"times", 5}});
+  CHECK(lines[1]["reason"] == "queue-full");
+  CHECK(lines[2]["level"] == "error");
+  CHECK(lines[2]["time_zone"] == "Mars/Base");
+}
+
 TEST_CASE("a flood about one cell suppresses no line about another") {
   const auto lines = seen(Level::info, [](EngineLog& probe) {
     cells::Job job = a_job();

@@ -4,7 +4,7 @@
 #include "src/cli/cell_view.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/problem.hpp"
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -16,7 +16,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-const WallTime now = *api::parse_time("2026-11-20T22:45:56.000Z");
+const WallTime now = *json::parse_time("2026-11-20T22:45:56.000Z");
 
 json::Value a_job() {
   return json::Value::parse(R"({"id":"06f3k9v2m8qzr","state":"running","customer":"acme",

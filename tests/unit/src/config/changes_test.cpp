@@ -94,6 +94,17 @@ TEST_CASE("settings that a reload changes are listed by pointer") {
   CHECK(changes.restart_required.empty());
 }
 
+TEST_CASE("added, removed and changed schedules are listed by pointer") {
+  Config before = a_config();
+  for (const char* name : {"changed", "kept", "gone/"}) before.schedules[name].job.action = "a";
+  Config after = before;
+  after.schedules.erase("gone/");
+  after.schedules["new"].paused = true;
+  after.schedules["changed"].job.action = "b";
+  CHECK(config::compare(before, after).settings ==
+        Names{"/schedules/changed", "/schedules/gone~1", "/schedules/new"});
+}
+
 TEST_CASE("settings that need a restart are listed and keep their old values") {
   const Config before = a_config();
   Config after = a_config();

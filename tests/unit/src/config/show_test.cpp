@@ -75,6 +75,16 @@ constexpr std::string_view without_secrets = R"({
              "idle_timeout_ms": 1003, "write_timeout_ms": 1004, "max_connections": 100,
              "max_stream_backlog_bytes": 70001, "max_unsent_bytes": 70002},
   "capacity": {"memory_max_bytes": 70004},
+  "schedules": {
+    "hourly": {"every_ms": 3600000, "job": {"customer": "acme", "product": "dns", "action": "a",
+               "entity": {"type": "t", "id": "i"}, "services": ["dns"]}},
+    "nightly": {"cron": "30 2 * * *", "time_zone": "Europe/Berlin", "overlap": "allow",
+                "catch_up": "none", "paused": true,
+                "job": {"customer": "acme", "product": "dns", "action": "a", "priority": 9,
+                        "entity": {"type": "t", "subtype": "s", "id": "i"},
+                        "services": ["dns", "db"], "parameters": {"a": [1, null]},
+                        "timeout_ms": 5999, "retry": {"max_attempts": 3}, "labels": {"k": "v"},
+                        "expires_at": "2031-02-03T04:05:06.789Z"}}},
   "retention_ms": 12345, "shutdown_grace_ms": 54321})";
 
 }  // namespace
@@ -89,6 +99,8 @@ TEST_CASE("a configuration without literal secrets is shown completely") {
   CHECK(after.limits == before.limits);
   CHECK(after.capacity == before.capacity);
   CHECK(after.capacity.memory_bytes_max == 70'004);
+  CHECK(after.schedules == before.schedules);
+  CHECK(after.schedules.at("nightly").timing.time_zone == "Europe/Berlin");
   CHECK(after.cells[0].settings.durability == cells::Durability::memory);
   CHECK(after.retention == before.retention);
   CHECK(after.shutdown_grace == before.shutdown_grace);

@@ -57,6 +57,17 @@ TEST_CASE("attempts are counted by service and outcome") {
   CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
 }
 
+TEST_CASE("due times of schedules are counted by outcome") {
+  Metrics metrics{{}, "1.2.3"};
+  metrics.engine().times_settled("nightly", cells::DueOutcome::fired, 1);
+  metrics.engine().times_settled("hourly", cells::DueOutcome::fired, 1);
+  metrics.engine().times_settled("hourly", cells::DueOutcome::missed, 5);
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, R"~(celld_schedule_times_total{outcome="fired"} 2)~"));
+  CHECK(has_line(text, R"~(celld_schedule_times_total{outcome="skipped"} 0)~"));
+  CHECK(has_line(text, R"~(celld_schedule_times_total{outcome="missed"} 5)~"));
+}
+
 TEST_CASE("a service added later has labels of its own, up to a limit") {
   Metrics metrics{{"dns"}, "1.2.3"};
   const auto attempt_at = [&](const std::string& service) {

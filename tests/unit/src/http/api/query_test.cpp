@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld::api;
@@ -49,8 +49,8 @@ TEST_CASE("every filter is read") {
   CHECK(list.filter.entity_type == "zone");
   CHECK(list.filter.entity_id == "a b/é");
   CHECK(list.filter.labels == std::map<std::string, std::string>{{"ticket", "T-1"}, {"x.y", ""}});
-  CHECK(list.filter.created_after == parse_time("2026-11-20T22:42:56.123Z"));
-  CHECK(list.filter.created_before == parse_time("2026-11-21T00:00:00Z"));
+  CHECK(list.filter.created_after == celld::json::parse_time("2026-11-20T22:42:56.123Z"));
+  CHECK(list.filter.created_before == celld::json::parse_time("2026-11-21T00:00:00Z"));
   CHECK(list.limit == 1000);
   CHECK(list.before == 1234567890123456789);
 }

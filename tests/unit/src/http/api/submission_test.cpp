@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -73,9 +73,9 @@ TEST_CASE("every field of a submission is read") {
   CHECK(spec.services == std::vector<std::string>{"dns", "billing"});
   CHECK(spec.parameters == R"({"a":[1,"é"],"ttl":300})");
   CHECK(spec.priority == 9);
-  CHECK(request.run_at == parse_time("2026-11-20T22:42:56.123Z"));
+  CHECK(request.run_at == celld::json::parse_time("2026-11-20T22:42:56.123Z"));
   CHECK_FALSE(request.delay);
-  CHECK(request.expires_at == parse_time("2026-11-21T00:00:00Z"));
+  CHECK(request.expires_at == celld::json::parse_time("2026-11-21T00:00:00Z"));
   CHECK(spec.timeout == milliseconds(5000));
   CHECK(spec.max_attempts == 7);
   CHECK(spec.labels == std::map<std::string, std::string>{{"empty", ""}, {"ticket", "T-1"}});

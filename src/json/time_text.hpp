@@ -1,4 +1,4 @@
-// The time format of the API.
+// Times as the API and the configuration write them.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "cells/model/time.hpp"
 
-namespace celld::api {
+namespace celld::json {
 
 /// Appends "2026-11-20T22:42:56.123Z".
 void append_time(std::string& out, cells::WallTime time);
@@ -17,4 +17,4 @@ std::string format_time(cells::WallTime time);
 /// milliseconds; years 1970 to 9999, no leap seconds. Nothing unless all of `text` has this form.
 std::optional<cells::WallTime> parse_time(std::string_view text);
 
-}  // namespace celld::api
+}  // namespace celld::json

@@ -1,8 +1,8 @@
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 #include <chrono>
 
-namespace celld::api {
+namespace celld::json {
 namespace {
 
 using std::chrono::sys_time;
@@ -115,4 +115,4 @@ std::optional<cells::WallTime> parse_time(std::string_view text) {
   return cells::WallTime(instant.time_since_epoch());
 }
 
-}  // namespace celld::api
+}  // namespace celld::json

@@ -1,10 +1,10 @@
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 #include <string>
 
 #include "tests/unit/catch.hpp"
 
-using namespace celld::api;
+using namespace celld::json;
 using cells::WallTime;
 using std::chrono::milliseconds;
 

@@ -1,0 +1,103 @@
+// Schedules in the configuration.
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "src/config/config.hpp"
+#include "src/config/schedule_document.hpp"
+#include "src/providers/kinds.hpp"
+#include "tests/unit/catch.hpp"
+
+using namespace celld;
+using config::Config;
+using Faults = std::vector<json::Fault>;
+
+namespace {
+
+/// A configuration with these schedules, or its faults.
+config::Outcome with(const std::string& schedules, const config::MachineCheck& check = {}) {
+  std::vector<config::MachineCheck> checks;
+  if (check.faults_of) checks.push_back(check);
+  return config::parse_config(
+      R"({"services": {"dns": {"type": "simulated"}}, "cells": [{"customer": "acme"}],
+          "schedules": )" +
+          schedules + "}",
+      providers::service_kinds(), {}, {}, checks);
+}
+
+Faults faults(const std::string& schedules) {
+  auto outcome = with(schedules);
+  return std::holds_alternative<Faults>(outcome) ? std::get<Faults>(outcome) : Faults{};
+}
+
+const std::string job = R"("job": {"customer": "acme", "product": "dns", "action": "renew",
+    "entity": {"type": "zone", "id": "example.com"}, "services": ["dns"]})";
+
+}  // namespace
+
+TEST_CASE("a schedule is read as written, with its defaults") {
+  const auto outcome = with(R"({"a": {"every_ms": 1000, )" + job + R"(}, "b": {"cron":
+      "0 3 * * *", "overlap": "allow", "catch_up": "all", "paused": true, )" +
+                            job + "}}");
+  REQUIRE(std::holds_alternative<Config>(outcome));
+  const auto& schedules = std::get<Config>(outcome).schedules;
+  REQUIRE(schedules.size() == 2);
+  const auto& a = schedules.at("a");
+  CHECK(a.timing == cells::ScheduleTiming{std::chrono::seconds{1}, "", ""});
+  CHECK(a.overlap == cells::Overlap::skip);
+  CHECK(a.catch_up == cells::CatchUp::one);
+  CHECK_FALSE(a.paused);
+  CHECK(a.job.customer == "acme");
+  CHECK(a.job.priority == 5);
+  CHECK(a.job.max_attempts == 0);
+  const auto& b = schedules.at("b");
+  CHECK(b.timing == cells::ScheduleTiming{cells::milliseconds{0}, "0 3 * * *", "UTC"});
+  CHECK(b.overlap == cells::Overlap::allow);
+  CHECK(b.catch_up == cells::CatchUp::all);
+  CHECK(b.paused);
+}
+
+TEST_CASE("every fault of a schedule has its pointer, those of its job too") {
+  CHECK(faults("7") == Faults{{"/schedules", "must be an object"}});
+  CHECK(faults(R"({"a/b": 7})") ==
+        Faults{{"/schedules/a~1b", "must have a name that matches [A-Za-z0-9][A-Za-z0-9._-]{0,62}"},
+               {"/schedules/a~1b", "must be an object"}});
+  CHECK(faults(R"({"a": {}})") ==
+        Faults{{"/schedules/a/job", "is required"},
+               {"/schedules/a", "must have either `every_ms` or `cron`"}});
+  CHECK(faults(R"({"a": {"every_ms": 999, "time_zone": "/x", "job": {"customer": "bolt",
+      "product": "dns", "action": "x", "entity": {"type": "t", "id": "i"},
+      "services": ["dns", "none"], "run_at": 1, "delay_ms": 1, "idempotency_key": "k"},
+      "overlap": "x", "catch_up": "x", "last_job": null, "more": 1}})") ==
+        Faults{{"/schedules/a/every_ms", "must be an integer from 1000 to 315360000000"},
+               {"/schedules/a/time_zone", "must be a name such as Europe/Berlin"},
+               {"/schedules/a/time_zone", "needs a `cron`"},
+               {"/schedules/a/job/services/1", "is not a configured service"},
+               {"/schedules/a/job/run_at", "does not belong to a job of a schedule"},
+               {"/schedules/a/job/delay_ms", "does not belong to a job of a schedule"},
+               {"/schedules/a/job/idempotency_key", "does not belong to a job of a schedule"},
+               {"/schedules/a/job", "names a customer and product that no cell serves"},
+               {"/schedules/a/overlap", "must be \"skip\" or \"allow\""},
+               {"/schedules/a/catch_up", "must be \"none\", \"one\" or \"all\""},
+               {"/schedules/a/last_job", "is read-only"},
+               {"/schedules/a/more", "is unknown"}});
+  CHECK(faults(R"({"a": {"every_ms": 1000, "cron": "* * *", )" + job + "}}") ==
+        Faults{{"/schedules/a/cron",
+                "must have five fields: minute, hour, day of the month, month, day of the week"},
+               {"/schedules/a", "must have either `every_ms` or `cron`"}});
+}
+
+TEST_CASE("the machine says which time zones there are") {
+  const config::MachineCheck check{
+      "/schedules", [](const Config& config) {
+        return config::check_time_zones(
+            config, [](const std::string& zone) { return zone == "UTC" ? "" : "is " + zone; });
+      }};
+  const auto outcome =
+      with(R"({"a": {"every_ms": 1000, )" + job + R"(}, "b": {"cron": "* * * * *", )" + job +
+               R"(}, "c": {"cron": "* * * * *", "time_zone": "Mars/Base", )" + job + "}}",
+           check);
+  REQUIRE(std::holds_alternative<Faults>(outcome));
+  CHECK(std::get<Faults>(outcome) == Faults{{"/schedules/c/time_zone", "is Mars/Base"}});
+}

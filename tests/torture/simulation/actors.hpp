@@ -58,6 +58,11 @@ struct ProducersStop {};
 /// The daemon is about to shut down.
 struct EndBatches {};
 
+/// Remove every schedule.
+struct SchedulesStop {};
+/// The daemon is about to shut down.
+struct DaemonStops {};
+
 /// One line of a batch. Its parameters are unlike those of all others.
 struct BatchLine {
   JobRequest request;
@@ -126,6 +131,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::WorkersStop)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProducersTick)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ProducersStop)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::EndBatches)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::SchedulesStop)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::DaemonStops)
 
 namespace simulation {
 
@@ -164,5 +171,9 @@ struct BatchEngine {
 caf::actor spawn_producers(caf::actor_system& system, std::shared_ptr<World> world,
                            BatchEngine engine, std::shared_ptr<Producers> producers,
                            std::shared_ptr<ClientState> state);
+
+/// celld's own schedule desk with these schedules.
+caf::actor spawn_schedules(caf::actor_system& system, std::shared_ptr<World> world,
+                           BatchEngine engine, const std::vector<SchedulePlan>& plans);
 
 }  // namespace simulation

@@ -990,4 +990,26 @@ BUGS = (
           "      promise.deliver(JobSubmitted{nullptr, refuse_reused_key(key_), false});\n    "
           "}\n"),),
     ),
+    # --- Schedules -------------------------------------------------------------------------------
+    Bug(
+        "firing-uncommitted", ("time-once",),
+        "the job of a schedule is committed without the progress of its schedule",
+        "src/store/memory_jobs.cpp",
+        (("  changed_schedules_.insert(request.schedule);\n",
+          "  if (!BUG || !job) changed_schedules_.insert(request.schedule);\n"),),
+    ),
+    Bug(
+        "time-dropped", ("time-kept",),
+        "after a stop, a schedule that is to fire once for all missed times fires for none",
+        "cells/model/schedule.cpp",
+        (("  if (policy == CatchUp::one && stretch.is_complete)\n",
+          "  if (policy == CatchUp::one && stretch.is_complete && !BUG)\n"),),
+    ),
+    Bug(
+        "overlap-ignored", ("overlap",),
+        "a schedule does not look whether its last job has ended",
+        "cells/actors/schedule_desk.cpp",
+        (("entry.schedule.spec.overlap == Overlap::allow || last_job == 0)",
+          "BUG || entry.schedule.spec.overlap == Overlap::allow || last_job == 0)"),),
+    ),
 )

@@ -98,11 +98,13 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   client_ = spawn_client(system_, world, dispatcher, retention, plan.batches.listed_cells_max,
                          client_state_);
   if (workers) workers_ = spawn_workers(system_, world, dispatcher, workers, client_state_);
-  if (producers) {
-    const auto reader = celld::store::spawn_memory_reader(system_, world->disk);
-    reader_ = reader.address();
-    producers_ =
-        spawn_producers(system_, world, {dispatcher, reader, store}, producers, client_state_);
+  if (!producers && plan.schedules.empty()) return;
+  const auto reader = celld::store::spawn_memory_reader(system_, world->disk);
+  reader_ = reader.address();
+  const BatchEngine engine{dispatcher, reader, store};
+  if (producers) producers_ = spawn_producers(system_, world, engine, producers, client_state_);
+  if (!plan.schedules.empty()) {
+    schedules_ = spawn_schedules(system_, world, engine, plan.schedules);
   }
 }
 
@@ -118,6 +120,7 @@ Daemon::~Daemon() {
     kill_first(client_.address());
     if (workers_) kill_first(workers_.address());
     if (producers_) kill_first(producers_.address());
+    if (schedules_) kill_first(schedules_.address());
     kill_first(reader_);
     for (const auto& [role, actors] : world_->actors) {
       for (const auto& actor : actors) kill_first(actor.address);
@@ -147,8 +150,13 @@ void Daemon::stop_producers() {
   if (producers_) caf::anon_send(producers_, ProducersStop{});
 }
 
-void Daemon::end_batches() {
+void Daemon::stop_schedules() {
+  if (schedules_) caf::anon_send(schedules_, SchedulesStop{});
+}
+
+void Daemon::prepare_shutdown() {
   if (producers_) caf::anon_send(producers_, EndBatches{});
+  if (schedules_) caf::anon_send(schedules_, DaemonStops{});
 }
 
 caf::actor_system_config& Daemon::configure(caf::actor_system_config& config) {

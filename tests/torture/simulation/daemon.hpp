@@ -48,8 +48,10 @@ class Daemon {
   void stop_workers();
   /// Has the clients that send batches end what they are sending, and stop.
   void stop_producers();
+  /// Has the schedules removed.
+  void stop_schedules();
   /// As the real daemon does before it shuts down its engine.
-  void end_batches();
+  void prepare_shutdown();
 
   bool dispatcher_alive() const { return *dispatcher_alive_; }
 
@@ -68,6 +70,7 @@ class Daemon {
   caf::actor client_;
   caf::actor workers_;
   caf::actor producers_;
+  caf::actor schedules_;
   caf::actor_addr reader_;
   std::shared_ptr<ClientState> client_state_ = std::make_shared<ClientState>();
 };

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "stale-report",
                                                              "batches",
                                                              "broken-batch",
-                                                             "protected"};
+                                                             "protected",
+                                                             "schedules"};
 
 }  // namespace
 

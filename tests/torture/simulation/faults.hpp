@@ -42,8 +42,9 @@ enum class Fault : std::uint8_t {
   batches,           ///< Clients send batches.
   broken_batch,      ///< The connection of a batch breaks, or its answer is lost.
   protection,        ///< Services have limits and circuit breakers.
+  schedules,         ///< Schedules submit jobs.
 };
-inline constexpr std::size_t fault_count = 26;
+inline constexpr std::size_t fault_count = 27;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

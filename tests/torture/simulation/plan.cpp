@@ -15,7 +15,9 @@ constexpr std::uint64_t outside_rarity = 3;
 constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
 constexpr std::uint64_t batches_rarity = 4;
 constexpr std::uint64_t protection_rarity = 3;
+constexpr std::uint64_t schedules_rarity = 4;
 constexpr std::uint64_t producers_max = 3;
+constexpr std::uint64_t planned_schedules_max = 3;
 constexpr std::uint64_t lines_max = 25;
 
 /// Longer than any run, so that an actor that relies on the go-ahead tick stalls.
@@ -110,6 +112,23 @@ void draw_protection(Plan& plan, Dice& dice) {
   }
 }
 
+/// One seed in four has schedules.
+void draw_schedules(Plan& plan, Dice& dice) {
+  if (!dice.one_in(schedules_rarity)) plan.without.insert(Fault::schedules);
+  const std::uint64_t count = 1 + dice.below(planned_schedules_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    SchedulePlan schedule;
+    schedule.name = "s" + std::to_string(i);
+    schedule.spec.timing.every = milliseconds{1000 + dice.below(5000)};
+    schedule.spec.overlap = dice.one_in(2) ? Overlap::skip : Overlap::allow;
+    schedule.spec.catch_up = static_cast<CatchUp>(dice.below(3));
+    schedule.spec.job = draw_request(plan, dice, WallTime{}).spec;
+    schedule.spec.job.parameters = "{\"schedule\":\"" + schedule.name + "\"}";
+    schedule.configured = dice.one_in(3);
+    plan.schedules.push_back(std::move(schedule));
+  }
+}
+
 /// Half of the runs have small batches, each size in half of those.
 BatchSizes draw_batches(Dice& dice) {
   BatchSizes sizes;
@@ -154,7 +173,8 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 
 }  // namespace
 
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps) {
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& schedules,
+               const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -177,11 +197,13 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const
   draw_workers(plan, outside);
   draw_producers(plan, batches);
   draw_protection(plan, protection);
+  draw_schedules(plan, schedules);
 
   plan.without.insert(caps.without.begin(), caps.without.end());
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();
   if (plan.without.contains(Fault::batches)) plan.producers.clear();
+  if (plan.without.contains(Fault::schedules) || !plan.call_times.empty()) plan.schedules.clear();
   if (plan.without.contains(Fault::store_delay)) plan.commit_delay_us = 0;
   plan.jobs = std::min(plan.jobs, caps.jobs_max);
   plan.fault_events = std::min(plan.fault_events, caps.fault_events_max);

@@ -55,6 +55,12 @@ struct ProducerPlan {
   bool has_keys = false;         ///< Each line has an idempotency key.
 };
 
+struct SchedulePlan {
+  std::string name;
+  ScheduleSpec spec{};
+  bool configured = false;
+};
+
 struct Plan {
   std::set<Fault> without;  ///< Faults that do not happen in this run.
   std::uint64_t jobs = 0;
@@ -78,11 +84,13 @@ struct Plan {
   std::map<std::string, Protection> protection;  ///< Of services; reloads change it.
   std::vector<WorkerPlan> workers;               ///< Outside the daemon.
   std::vector<ProducerPlan> producers;
+  std::vector<SchedulePlan> schedules;
 };
 
-/// The other dice decide about workers outside, batches and protection alone, so that seeds
-/// without them keep their course.
-Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, const Caps& caps);
+/// The other dice decide about workers outside, batches, protection and schedules alone, so that
+/// seeds without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& schedules,
+               const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

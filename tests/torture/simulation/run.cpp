@@ -70,7 +70,8 @@ class Driver {
     Dice outside{~seed_of(seed, Stream::plan)};
     Dice batches{~seed_of(seed, Stream::workload)};
     Dice protection{~seed_of(seed, Stream::faults)};
-    plan_ = draw_plan(dice, outside, batches, protection, caps);
+    Dice schedules{~seed_of(seed, Stream{})};
+    plan_ = draw_plan(dice, outside, batches, protection, schedules, caps);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
       for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
@@ -141,6 +142,7 @@ class Driver {
     world_->commit_fails = world_->operation_fails = false;
     if (is_ending()) restart();
     daemon_->stop_producers();
+    daemon_->stop_schedules();
     await_reload();
     reload(full_configuration(plan_));
     await_reload();
@@ -337,7 +339,7 @@ class Driver {
     const milliseconds grace{faults_.below(3000)};
     world_->note("shut down for " + std::to_string(grace.count()) + " ms");
     const SteadyTime latest = clockwork_.steady() + grace + shutdown_allowance;
-    daemon_->end_batches();
+    daemon_->prepare_shutdown();
     daemon_->send_client(ClientShutDown{grace});
     stopping_ = true;
     const auto incarnation = incarnation_;

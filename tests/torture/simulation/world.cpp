@@ -319,6 +319,7 @@ void World::clock_jumped(const std::string& how_far) {
 
 void World::check_deadlines() {
   forget_doubts();
+  check_schedules();
   for (const auto& [first, other] : due_order_.overtaken(latest_wall)) {
     violated(Check::line_order, format_job_id(first) + " goes ahead of " + format_job_id(other) +
                                     ", which fell due earlier");
@@ -455,7 +456,7 @@ void World::check_all_ended() {
 std::string World::problem_in(const std::vector<CellStatus>& cells) const {
   for (const auto& [key, rule] : routing_->rules()) {
     if (std::none_of(cells.begin(), cells.end(),
-                     [&key](const CellStatus& cell) { return cell.key == key; })) {
+                     [&key = key](const CellStatus& cell) { return cell.key == key; })) {
       return to_string(key) + " is missing from the list of cells";
     }
   }

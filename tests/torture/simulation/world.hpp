@@ -148,6 +148,16 @@ struct PendingRequest {
   BatchId batch = 0;
 };
 
+/// A schedule as the disk last showed it.
+struct WatchedSchedule {
+  Schedule seen;
+  std::set<WallTime> times;  ///< For which jobs were submitted.
+  std::uint64_t jobs = 0;    ///< That were submitted.
+  /// A submission was refused since, or the world does not know what became of it.
+  bool is_excused = false;
+  std::optional<SteadyTime> due_since{};
+};
+
 /// The answer to a batch, as its sender reads it.
 struct BatchReport {
   BatchId id = 0;
@@ -220,6 +230,14 @@ class World : public EngineProbe {
   /// Instead of submission_answered. `is_closed`: the batch takes no more lines.
   void line_answered(std::uint64_t number, const JobSubmitted& answer, bool is_closed);
   void batch_answered(const BatchReport& report);
+
+  // --- Reports of the schedules ----------------------------------------------------------------
+  /// Instead of submission_answered and request_failed.
+  void firing_answered(std::uint64_t number, const std::string& schedule,
+                       const JobSubmitted& answer);
+  void firing_failed(std::uint64_t number, const std::string& schedule);
+  /// They are about to be removed.
+  void schedules_stopped() { watched_.clear(); }
 
   // --- Reports of the workers outside ----------------------------------------------------------
   void leases_asked(const RequestLeases& request);
@@ -347,6 +365,10 @@ class World : public EngineProbe {
                           const JobSubmitted& answer);
   static void add_reasons(PendingRequest& batch, const PendingRequest& line);
   void line_stored(const Job& job);
+  void firing_stored(const Job& job);
+  void check_schedules();
+  void check_progress(const Schedule& schedule, const WatchedSchedule& watched);
+  void check_lateness(const Schedule& schedule, WatchedSchedule& watched);
   bool is_made(const std::string& line) const;
   bool is_in_batch(const std::string& line, BatchId batch) const;
   void check_batch_row(const BatchReport& report, bool is_certain);
@@ -446,6 +468,7 @@ class World : public EngineProbe {
   std::map<std::pair<std::string, std::string>, std::pair<JobId, std::string>> named_;
   std::map<std::uint64_t, PendingRequest> pending_;
   std::map<BatchId, PendingRequest> batch_requests_;  ///< The reasons of all its lines together.
+  std::map<std::string, WatchedSchedule> watched_;    ///< Schedules, by name.
   std::map<std::string, std::set<JobId>> line_jobs_;  ///< By parameters: jobs of batches.
   std::uint64_t requests_ = 0;
   std::uint64_t submissions_answered_ = 0;

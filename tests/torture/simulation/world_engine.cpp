@@ -369,6 +369,7 @@ void World::committed(const JobPtr& before, const Job& after) {
   }
   if (!before) {
     if (after.batch != 0) line_stored(after);
+    firing_stored(after);
     return check_routing(after);
   }
   note_attempt_written(after);

@@ -1,0 +1,109 @@
+// Schedules: each due time is settled once, and what is stored accounts for every one of them.
+#include "tests/torture/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+/// For commits, for a reading of the wall clock, and for a rest after an error.
+constexpr milliseconds settle_allowance{10'000};
+
+/// The name of the schedule that submits such jobs; empty: none does.
+std::string schedule_of(const JobSpec& spec) {
+  constexpr std::string_view prefix = "{\"schedule\":\"";
+  const std::string_view text = spec.parameters;
+  if (!text.starts_with(prefix)) return "";
+  return std::string{text.substr(prefix.size(), text.size() - prefix.size() - 2)};
+}
+
+std::uint64_t times_of(const ScheduleProgress& progress) {
+  return progress.fired + progress.skipped + progress.missed;
+}
+
+}  // namespace
+
+void World::firing_answered(std::uint64_t number, const std::string& schedule,
+                            const JobSubmitted& answer) {
+  if (answer.refusal) watched_[schedule].is_excused = true;
+  if (answer.job || answer.refusal) return submission_answered(number, answer);
+  finish_request(number);
+  note("settled before");
+}
+
+void World::firing_failed(std::uint64_t number, const std::string& schedule) {
+  watched_[schedule].is_excused = true;
+  request_failed(number);
+}
+
+/// A job is committed for the first time.
+void World::firing_stored(const Job& job) {
+  const auto name = schedule_of(*job.spec);
+  if (name.empty()) return;
+  auto& watched = watched_[name];
+  watched.jobs += 1;
+  if (!watched.times.insert(job.run_at).second) {
+    violated(Check::time_once, "a due time of " + name + " fires again: " + format_job_id(job.id));
+  }
+  const auto found = disk->content().schedules.find(name);
+  if (found == disk->content().schedules.end()) return;
+  const auto last = disk->jobs().find(watched.seen.progress.last_job);
+  if (found->second.spec.overlap == Overlap::allow || last == disk->jobs().end()) return;
+  if (!is_ended(last->second.job->state) && !reopened_.contains(last->first)) {
+    violated(Check::overlap, format_job_id(job.id) + " of " + name + " is submitted while " +
+                                 format_job_id(last->first) + " has not ended");
+  }
+}
+
+/// Called after every event.
+void World::check_schedules() {
+  for (const auto& [name, schedule] : disk->content().schedules) {
+    auto& watched = watched_[name];
+    if (watched.seen.name.empty()) {
+      watched.seen = schedule;
+      watched.jobs = schedule.progress.fired;
+    }
+    if (schedule.progress != watched.seen.progress) {
+      check_progress(schedule, watched);
+      watched.seen = schedule;
+      watched.is_excused = false;
+      watched.due_since.reset();
+    }
+    check_lateness(schedule, watched);
+  }
+}
+
+void World::check_progress(const Schedule& schedule, const WatchedSchedule& watched) {
+  const auto& before = watched.seen.progress;
+  const auto& after = schedule.progress;
+  const auto times = static_cast<std::int64_t>(times_of(after) - times_of(before));
+  if (*after.next <= *before.next ||
+      *before.next + schedule.spec.timing.every * times != *after.next) {
+    violated(Check::time_kept, schedule.name + " does not account for all its due times");
+  }
+  if (after.fired != watched.jobs) {
+    violated(Check::time_kept, schedule.name + " has fired " + std::to_string(after.fired) +
+                                   " times and submitted " + std::to_string(watched.jobs) +
+                                   " jobs");
+  }
+  const auto missed = after.missed - before.missed;
+  const bool settles_one = after.fired + after.skipped > before.fired + before.skipped;
+  const bool may_drop = schedule.spec.catch_up == CatchUp::none ||
+                        (schedule.spec.catch_up == CatchUp::one && settles_one);
+  if (missed > 0 && !watched.is_excused && !may_drop) {
+    violated(Check::time_kept, schedule.name + " misses a due time without reason");
+  }
+  if (*before.next > latest_wall) violated(Check::time_kept, schedule.name + " fires too early");
+}
+
+void World::check_lateness(const Schedule& schedule, WatchedSchedule& watched) {
+  const auto& next = schedule.progress.next;
+  const bool waits = dying_ || is_shutting_down() || reload_ || watched.is_excused;
+  if (!next || *next > now_wall || waits) {
+    watched.due_since.reset();
+  } else if (!watched.due_since) {
+    watched.due_since = now_steady;
+  } else if (now_steady > *watched.due_since + settle_allowance) {
+    violated(Check::time_kept, schedule.name + " does not settle a due time");
+  }
+}
+
+}  // namespace simulation

@@ -33,6 +33,12 @@ SEEDS = [
     request("POST", "/v1/batches", b'{"customer": "a"}\n\n[]\nx', "Content-Type: application/x-ndjson"),
     request("POST", "/v1/batches", b"", "Content-Type: application/x-ndjson",
             "Transfer-Encoding: chunked") + b"5\r\n{}\n{}\r\n3\r\n\n\nx\r\n0\r\n\r\n",
+    request("GET", "/v1/schedules?limit=3&cursor=a"),
+    request("GET", "/v1/schedules/mutant"),
+    request("DELETE", "/v1/schedules/mutant"),
+    request("PUT", "/v1/schedules/mutant",
+            b'{"cron": "*/5 0-3 1,2 jan mon-fri", "time_zone": "Europe/Berlin", "paused": true,'
+            b' "overlap": "skip", "job": {"customer": "acme"}}', JSON),
     request("POST", "/v1/jobs/1m7y89v8p0000/cancel"),
     request("POST", "/v1/jobs/1m7y89v8p0000/retry", b"{}", JSON),
     request("PUT", "/v1/admin/cells/*/*/pool", b'{"sizes": 3}', JSON),

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 
 namespace celld::disk {
 namespace {
@@ -65,7 +65,7 @@ void reopen(PromisedJob& job) {
 }
 
 std::int64_t ms_of(const json::Value& time) {
-  const auto parsed = api::parse_time(time.get<std::string>());
+  const auto parsed = json::parse_time(time.get<std::string>());
   if (!parsed) throw std::runtime_error("an answer has the time " + json::dump(time));
   return parsed->time_since_epoch().count();
 }

@@ -11,6 +11,7 @@
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
 #include "src/cli/reload_view.hpp"
+#include "src/cli/schedule_view.hpp"
 #include "src/cli/service_view.hpp"
 #include "src/cli/text.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
@@ -84,11 +85,14 @@ void check_views(const json::Value& answer, const TableLook& look) {
   cli::CellTable cells;
   cli::ServiceTable services;
   cli::BatchTable batches;
+  cli::ScheduleTable schedules;
   for (const json::Value& item : items_of(answer)) {
     jobs.add(item);
     cells.add(item);
     services.add(item);
     batches.add(item);
+    schedules.add(item);
+    check_safe(without_colours(cli::schedule_details(item, look)));
     cli::batch_report(item, 7);
     cli::outcome_of_batch(item);
     check_line(cli::job_sentence(item));
@@ -101,6 +105,7 @@ void check_views(const json::Value& answer, const TableLook& look) {
   check_lines(jobs.text(look), look);
   check_lines(cells.text(look), look);
   check_lines(services.text(look), look);
+  check_lines(schedules.text(look), look);
   check_lines(cli::reload_text(answer), {});
 }
 

@@ -112,6 +112,20 @@ void check_cell(const cells::CellRule& rule) {
        "a backoff is below its maximum");
 }
 
+void check_schedule(const std::string& name, const cells::ScheduleSpec& spec,
+                    const std::set<std::string>& services) {
+  must(config::is_name(name), "a schedule has a name");
+  const auto& [every, cron, zone] = spec.timing;
+  must(cron.empty() == in(every.count(), 1000, 315'360'000'000), "a schedule has one timing");
+  must(cron.empty() == zone.empty() && cron.size() <= 256 && zone.size() <= 64,
+       "a cron expression has a time zone");
+  must(config::is_name(spec.job.customer) && config::is_name(spec.job.product), "a job has names");
+  must(in(static_cast<std::int64_t>(spec.job.services.size()), 1, 16), "a job has services");
+  for (const auto& service : spec.job.services)
+    must(services.contains(service), "a job names configured services");
+  must(spec.job.parameters.size() <= 65'536, "a scheduled job has bounded parameters");
+}
+
 void check_config(const config::Config& config) {
   must(config::is_loopback(config.listen.host) || !config.tokens.empty(),
        "without tokens celld listens on the loopback only");
@@ -129,6 +143,7 @@ void check_config(const config::Config& config) {
   for (const cells::CellRule& rule : config.cells) check_cell(rule);
   must(cells::Routing(config.cells).rules().size() == config.cells.size(),
        "no two cells are the same");
+  for (const auto& [name, spec] : config.schedules) check_schedule(name, spec, names);
   must(in(config.shutdown_grace.count(), 0, 3'600'000), "the shutdown grace is bounded");
 }
 

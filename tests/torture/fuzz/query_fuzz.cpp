@@ -92,6 +92,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     check_faults(std::get<api::Faults>(batches), query);
   }
+  const auto schedules = api::parse_schedule_query(query);
+  if (const auto* list = std::get_if<cells::ListSchedules>(&schedules)) {
+    must(list->limit >= 1 && list->limit <= 1000, "a page has 1 to 1000 schedules");
+    check_name(list->after);
+  } else {
+    check_faults(std::get<api::Faults>(schedules), query);
+  }
   const auto events = api::parse_event_query(query);
   if (const auto* filter = std::get_if<api::EventFilter>(&events)) {
     check_name(filter->customer);

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "src/http/api/submission.hpp"
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;
@@ -80,7 +80,7 @@ void check_words(const cells::JobSpec& spec) {
 
 void check_time(const std::optional<cells::WallTime>& time) {
   if (time)
-    must(api::parse_time(api::format_time(*time)) == time,
+    must(json::parse_time(json::format_time(*time)) == time,
          "a time survives formatting and parsing");
 }
 

@@ -1,7 +1,7 @@
 // Times of the API: a text that is read as a time is written as the same time.
 #include <algorithm>
 
-#include "src/http/api/time_text.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
 using namespace celld;
@@ -17,9 +17,9 @@ bool is_digit(char c) {
 
 /// Checks "2026-11-20T22:42:56", the fraction and the suffix as text, without a calendar.
 void check_accepted(std::string_view text, cells::WallTime time) {
-  const std::string written = api::format_time(time);
+  const std::string written = json::format_time(time);
   must(written.size() == 24, "a time is written with milliseconds");
-  must(api::parse_time(written) == time, "a written time is read as the same time");
+  must(json::parse_time(written) == time, "a written time is read as the same time");
   must(text.size() >= 20 && text.substr(0, 19) == written.substr(0, 19),
        "a time is written with the seconds it was read with");
   must(text.ends_with("Z") || text.ends_with("+00:00"), "only UTC is read");
@@ -40,14 +40,14 @@ void check_moment(std::string_view text) {
   for (const char c : text) ms = ms * 31 + static_cast<unsigned char>(c);
   const cells::WallTime time{
       cells::milliseconds(static_cast<std::int64_t>(ms % ms_before_year_10000))};
-  must(api::parse_time(api::format_time(time)) == time, "any time is read as it was written");
+  must(json::parse_time(json::format_time(time)) == time, "any time is read as it was written");
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
-  if (const auto time = api::parse_time(text)) check_accepted(text, *time);
+  if (const auto time = json::parse_time(text)) check_accepted(text, *time);
   check_moment(text);
   return 0;
 }

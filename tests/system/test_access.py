@@ -272,6 +272,26 @@ class Access(EndToEnd):
         answer = self.of("acme").request("POST", f"/v1/jobs/{own}/retry")
         self.assertEqual((answer.status, answer.json["id"]), (202, own), answer)
 
+    def test_a_bound_token_sees_and_changes_its_customers_schedules_only(self):
+        def put(name, schedule, customer="acme"):
+            body = {"cron": "0 0 1 1 *", "job": a_job(customer=customer)}
+            return self.of(name).put(f"/v1/schedules/{schedule}", body)
+        self.assertEqual(put("submit", "of-bolt", "bolt").status, 201)
+        self.assertEqual(put("acme", "of-acme").status, 201)
+        acme = self.of("acme")
+        listed = acme.get("/v1/schedules").json["items"]
+        self.assertEqual([item["name"] for item in listed], ["of-acme"])
+        missing = acme.get("/v1/schedules/missing")
+        self.assert_problem(missing, 404, "not-found")
+        for method in ("GET", "DELETE"):
+            answer = acme.request(method, "/v1/schedules/of-bolt")
+            self.assertEqual((answer.status, answer.body), (404, missing.body))
+        self.assertEqual(put("acme", "of-bolt").body, missing.body)
+        for customer in ("bolt", "unknown"):
+            self.assert_problem(put("acme", "new", customer), 404, "not-found")
+        self.assertEqual(len(self.of("read").get("/v1/schedules").json["items"]), 2)
+        self.assertEqual(acme.delete("/v1/schedules/of-acme").status, 200)
+
     def test_a_bound_token_receives_events_of_its_customers_jobs_only(self):
         connections = [http.client.HTTPConnection(self.daemon.host, self.daemon.port,
                                                   timeout=DEADLINE_S) for _ in range(2)]

@@ -12,7 +12,7 @@ _cellctl() {
     --token-file | --cacert | --client-cert | --client-key | -f | --file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --exec | --name | --concurrency | --grace)
+    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --exec | --name | --concurrency | --grace)
       return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +21,7 @@ _cellctl() {
       continue
     fi
     case ${COMP_WORDS[i]} in
-      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --exec | --name | --concurrency | --grace) skip=1 ;;
+      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --exec | --name | --concurrency | --grace) skip=1 ;;
       -*) ;;
       *)
         case $command in
@@ -32,9 +32,10 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit worker reload backup job batch cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit worker reload backup job batch schedule cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
     'batch') words='list show watch cancel' ;;
+    'schedule') words='list get set pause resume delete' ;;
     'cell') words='list get resize pause resume drain' ;;
     'service') words='list show reset' ;;
     'config') words='check show' ;;
@@ -50,6 +51,12 @@ _cellctl() {
     'batch show') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'batch watch') words='--interval --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'batch cancel') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule set') words='--every --cron --time-zone --overlap --catch-up --paused -f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule delete') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resize') words='--reset --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

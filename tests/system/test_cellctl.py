@@ -304,7 +304,7 @@ class Jobs(CellctlTest):
         out = self.cellctl("job", "cancel", *ids)
         self.assertEqual(out, "".join(f"job {job_id} was cancelled\n" for job_id in ids))
         done = self.run_cellctl("job", "cancel", ids[0], code=REFUSED)
-        self.assertIn("The job has ended (409)", done.stderr)
+        self.assertIn("The job cannot be cancelled (409)", done.stderr)
         self.assertEqual(self.cellctl_json("job", "retry", ids[0])["id"], ids[0])
         self.wait_for_end(ids[0])
         self.run_cellctl("job", "retry", ids[0], code=REFUSED)

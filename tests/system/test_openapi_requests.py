@@ -20,7 +20,7 @@ TIMEOUT_MAX_MS = document().json["components"]["schemas"]["JobRequest"]["propert
 class Requests(EndToEnd):
     def setUp(self):
         super().setUp()
-        services = {name: {"type": "simulated"} for name in SERVICES}
+        services = {name: {"type": "simulated", "undo": {}} for name in SERVICES}
         self.start(services=services | {"vm": {"type": "pull"}},
                    defaults={"timeout_max_ms": TIMEOUT_MAX_MS},
                    cells=[{"product": "mail", "per": ["customer"]}, {}])

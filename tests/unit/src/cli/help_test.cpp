@@ -18,7 +18,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-constexpr std::ptrdiff_t screen_lines = 50;
+constexpr std::ptrdiff_t screen_lines = 60;
 constexpr std::size_t screen_columns = 96;
 
 void check_fits_a_screen(const std::string& page) {

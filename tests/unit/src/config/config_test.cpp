@@ -412,7 +412,7 @@ TEST_CASE("headers are well formed and are not those that celld sets") {
         Faults{{"/services/s/headers/x-key",
                 "is the same header as another one, spelled differently"}});
   CHECK(bad_headers(R"({"X-Key":"{{customer}}"})").empty());
-  CHECK(bad_headers(R"({"X-Key":"{{customer}}"},"mapping":{"actions":{"create":[]})") ==
+  CHECK(bad_headers(R"({"X-Key":"{{customer}}"},"mapping":{"actions":{"create":[]}})") ==
         Faults{{"/services/s/headers/X-Key",
                 "is no template: put it into `headers` of the requests"}});
 }

@@ -72,7 +72,8 @@ class Schema {
                                                 "propertyNames",
                                                 "additionalProperties",
                                                 "dependentRequired"};
-    for (const auto* note : {"$schema", "$defs", "title", "description", "default"})
+    for (const auto* note :
+         {"$schema", "$defs", "title", "description", "default", "examples", "format"})
       if (keyword == note) return true;
     if (keyword == "$ref")
       return accepts(root_.at(Value::json_pointer(argument.get<std::string>().substr(1))), value);
@@ -81,6 +82,12 @@ class Schema {
       for (const Value& option : argument) matches += accepts(option, value) ? 1 : 0;
       return matches == 1;
     }
+    if (keyword == "allOf" || keyword == "anyOf") {
+      const auto holds = [&](const Value& option) { return accepts(option, value); };
+      return keyword == "allOf" ? std::all_of(argument.begin(), argument.end(), holds)
+                                : std::any_of(argument.begin(), argument.end(), holds);
+    }
+    if (keyword == "not") return !accepts(argument, value);
     if (keyword == "type") return has_type(argument, value);
     if (keyword == "const") return value == argument;
     if (keyword == "enum")

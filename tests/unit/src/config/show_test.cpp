@@ -46,7 +46,7 @@ constexpr std::string_view without_secrets = R"({
             "headers": {"X-A": "env:KEY", "X-B": "file:/run/key"},
             "limits": {"concurrency": 9, "rate_per_s": 2.5, "burst": 11},
             "circuit": {"failures": 12, "window_ms": 13, "open_ms": 14, "hold_max_ms": 15}},
-    "vm": {"type": "pull", "limits": {"rate_per_s": 1000}},
+    "vm": {"type": "pull", "limits": {"rate_per_s": 1000}, "undo": {}},
     "rest": {"type": "http", "url": "http://h:9000/api", "headers": {}, "settle_ms": 0,
              "mapping": {"secrets": {"key": "env:KEY"}, "error": {"code": "/c", "message": "/m"},
                          "actions": {
@@ -62,7 +62,6 @@ constexpr std::string_view without_secrets = R"({
                          "undo": {"create": {"method": "DELETE", "path": "/{{entity.id}}"}}}},
     "db": {"type": "command", "argv": ["/bin/sh", "-c", "true"], "settle_ms": 8,
            "env": {"PASSWORD": "file:/run/key"}, "undo": {"argv": ["/bin/false"]}},
-    "vm": {"type": "pull", "undo": {}},
     "mail": {"type": "http", "url": "http://h/mail", "undo": {"url": "http://h/undo"}},
     "demo": {"type": "simulated", "latency_ms": {"min": 1, "max": 20}, "failure_rate": 0.125,
              "seed": 9223372036854775807, "undo": {"failure_rate": 0.5}}},

@@ -45,7 +45,7 @@ enum class Fault : std::uint8_t {
   compensation,      ///< Jobs compensate, and cells cancel the followers of failed ones.
   schedules,         ///< Schedules submit jobs.
 };
-inline constexpr std::size_t fault_count = 27;
+inline constexpr std::size_t fault_count = 28;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

@@ -109,7 +109,9 @@ TEST_CASE("an undo runs under its lease, and counts as running") {
     CHECK(ids(loaded.running) == Ids{1});
     client.ask(FlushStore{});
     const auto listed = [&](JobState state) {
-      return ids(client.ask(ListJobs{.filter = {.state = state}}).jobs);
+      ListJobs question;
+      question.filter.state = state;
+      return ids(client.ask(question).jobs);
     };
     CHECK(listed(JobState::compensating) == Ids{1});  // As clients see it.
     CHECK(listed(JobState::running).empty());

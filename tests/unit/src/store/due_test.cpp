@@ -82,7 +82,7 @@ TEST_CASE("a settling job blocks its line until it has settled") {
     CHECK(client.ask(AdvanceDue{acme_cell, at_ms(69), 100, 10}).next_due == at_ms(70));
     const auto done = client.ask(AdvanceDue{acme_cell, at_ms(70), 100, 10});
     REQUIRE(ids(done.runnable) == Ids{2});
-    CHECK(*done.runnable[0] == *changed(next, [](Job& job) { job.failed_ahead = 3; }));
+    CHECK(*done.runnable[0] == *changed(next, [](Job& marked) { marked.failed_ahead = 3; }));
     CHECK(done.promoted_elsewhere.empty());
     CHECK_FALSE(done.next_due);
     CHECK(client.ask(FindJob{1}).job->place == 0);

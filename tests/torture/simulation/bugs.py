@@ -360,9 +360,9 @@ BUGS = (
         "undo-repeated", ("undo-once",),
         "a step that was in doubt is undone twice",
         "cells/model/job_machine.cpp",
-        (("  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);\n",
-          "  if (BUG && step.in_doubt && step.undo_attempts == 1) return turn_to_undo(job, job.step);\n"
-          "  if (const auto next = last_to_undo(job, job.step)) return turn_to_undo(job, *next);\n"),),
+        (("  step.state = state;\n",
+          "  step.state = state;\n"
+          "  if (BUG && step.in_doubt && step.undo_attempts == 1) return turn_to_undo(job, job.step);\n"),),
     ),
     Bug(
         "undo-cancelled", ("undo-end",),

@@ -20,28 +20,28 @@ auto fields(T& message) {
   if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, ScheduleSaved, StoreFlushed,
                       LoadCells, ReleaseHolds>) {
     return std::tuple<>{};
-  } else if constexpr (OneOf<T, NeedsCounted, JobFound, OldestQueued, StartEpoch, FlushStore,
-                             ClaimJob, HoldJob, FindJob, FindOldestQueued, CountNeeds, FindBatch,
-                             BatchFound, BatchOpened, BatchClosed, CancelledMarked, SchedulesLoaded,
-                             ScheduleRemoved, ScheduleAdvanced, SaveSchedule, RemoveSchedule,
-                             AdvanceSchedule>) {
+  } else if constexpr (OneOf<T, JobFound, OldestQueued, StartEpoch, FlushStore, ClaimJob, HoldJob,
+                             FindJob, FindOldestQueued, FindBatch, BatchFound, BatchOpened,
+                             BatchClosed, CancelledMarked, SchedulesLoaded, ScheduleRemoved,
+                             ScheduleAdvanced, SaveSchedule, RemoveSchedule, AdvanceSchedule>) {
     auto& [a] = message;
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
-                             KeyHolder, JobRecorded, RunnableFetched, RecordJob, FindKeyHolder,
-                             Idempotency, SetCellOverride, CellOverride, ChangeLane, CloseBatch,
-                             MarkCancelled, BatchesListed, BatchOwner>) {
+                             NeedsCounted, CountNeeds, KeyHolder, RunnableFetched, RecordJob,
+                             FindKeyHolder, Idempotency, SetCellOverride, CellOverride, ChangeLane,
+                             CloseBatch, MarkCancelled, BatchesListed, BatchOwner>) {
     auto& [a, b] = message;
     return std::tie(a, b);
-  } else if constexpr (OneOf<T, MemoryFull, WaitingCancelled, EndedReopened, EndedPruned,
-                             JobsListed, RunnableOfCustomer, CancelWaiting, PruneEnded,
-                             StoredBacklog, OpenBatch, LoadSchedules>) {
+  } else if constexpr (OneOf<T, MemoryFull, EndedReopened, EndedPruned, JobsListed,
+                             RunnableOfCustomer, CancelWaiting, PruneEnded, StoredBacklog,
+                             OpenBatch, LoadSchedules>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
   } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
     auto& [a, b, c, full, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, ScheduleAdvance, InsertJob, ReopenEnded, ListJobs, ListBatches>) {
+  } else if constexpr (OneOf<T, ScheduleAdvance, InsertJob, JobRecorded, WaitingCancelled,
+                             ReopenEnded, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
   } else if constexpr (OneOf<T, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs, AdvanceDue>) {

@@ -33,7 +33,6 @@ cells::Job a_job() {
   job.steps.resize(1);
   job.steps[0].attempts = 2;
   job.lease = {7, 9};
-  job.error = cells::JobError{"timeout", "planted", "dns"};
   job.messages.push_back({{}, cells::Severity::error, "dns", "planted"});
   job.properties["planted"] = "\"planted\"";
   return job;
@@ -72,7 +71,9 @@ void see_everything(EngineLog& probe) {
   after.next_attempt_at = cells::WallTime{};
   probe.lease_ended(job, after, cells::AbortCause::timeout);
   job.state = cells::JobState::failed;
+  job.error = cells::JobError{"timeout", "planted", "dns"};
   probe.job_ended(job);
+  job.error.reset();
   job.state = cells::JobState::succeeded;
   probe.job_ended(job);
 }

@@ -252,12 +252,18 @@ TEST_CASE("the schema and the parser agree on every change to every example") {
                                            "that the cell leaves at",
                                            "has the same name as",
                                            "is the same token as",
-                                           "has the unknown secret"};
+                                           "has the unknown secret",
+                                           "that no cell serves"};
+  const auto refers_to_no_service = [](const json::Fault& fault) {
+    return fault.detail == "is not a configured service";
+  };
   for (const auto& path : files) {
     for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
       const auto outcome = config::parse_config(json::dump(changed), providers::service_kinds(),
                                                 generous_environment());
       const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
+      // The schema refuses only what could not be the name of a service.
+      if (faults && std::all_of(faults->begin(), faults->end(), refers_to_no_service)) return;
       const bool expressible =
           faults != nullptr &&
           std::any_of(faults->begin(), faults->end(), [&](const json::Fault& fault) {

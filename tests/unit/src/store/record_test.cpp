@@ -104,7 +104,7 @@ TEST_CASE("a value out of its range is an error") {
       {"timeout_ms = 9223372036854775807", "timeout"},
       {"max_attempts = 0", "maximum of attempts"},
       {"max_attempts = 4294967296", "maximum of attempts"},
-      {"on_failure = 1", "on_failure"},
+      {"on_failure = 2", "on_failure"},
       {"lease_epoch = -1", "lease"},
       {"lease_counter = -1", "lease"},
       {"step = -1", "step"},

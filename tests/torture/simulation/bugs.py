@@ -124,9 +124,9 @@ BUGS = (
         "lease-unstored", ("lease-stored",),
         "a lease is answered before it is on disk",
         "cells/actors/job_dispatcher_leases.cpp",
-        (("  auto promise = make_response_promise<GrantAnswered>();\n",
-          "  auto promise = make_response_promise<GrantAnswered>();\n"
-          "  if (BUG) {\n    granted(leases, message, granting_.add(promise));\n    return promise;\n  }\n"),),
+        (("  if (!leases.empty()) {\n",
+          "  if (BUG && !leases.empty()) {\n    granted(leases, message, owed);\n"
+          "  } else if (!leases.empty()) {\n"),),
     ),
     Bug(
         "lost-wake-up", ("idle-lease",),
@@ -357,14 +357,6 @@ BUGS = (
           "  if (next) return turn_to_undo(job, *next);\n"),),
     ),
     Bug(
-        "undo-repeated", ("undo-once",),
-        "a step that was in doubt is undone twice",
-        "cells/model/job_machine.cpp",
-        (("  step.state = state;\n",
-          "  step.state = state;\n"
-          "  if (BUG && step.in_doubt && step.undo_attempts == 1) return turn_to_undo(job, job.step);\n"),),
-    ),
-    Bug(
         "undo-cancelled", ("undo-end",),
         "a compensation can be cancelled while it waits",
         "src/store/job_rules.cpp",
@@ -377,17 +369,8 @@ BUGS = (
         "a compensation that is handed back is never called again",
         "src/store/job_rules.cpp",
         (("  return job.state == JobState::compensating && !job.next_attempt_at;\n",
-          "  if (BUG && job.steps[job.step].state == StepState::retrying) return false;\n"
+          "  if (BUG && job.steps[job.step].state == cells::StepState::retrying) return false;\n"
           "  return job.state == JobState::compensating && !job.next_attempt_at;\n"),),
-    ),
-    Bug(
-        "early-undo", ("undo-early",),
-        "the steps of a job are undone as soon as one of its attempts has failed",
-        "cells/actors/job_dispatcher.cpp",
-        (("  count(before.get(), after.get());\n  recording_.insert(after->id);\n",
-          "  count(before.get(), after.get());\n"
-          "  if (BUG && after->state == JobState::compensating && !after->next_attempt_at) offer(after);\n"
-          "  recording_.insert(after->id);\n"),),
     ),
     Bug(
         "follower-unasked", ("follower-cause",),

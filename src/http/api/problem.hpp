@@ -40,6 +40,7 @@ enum class ProblemKind : std::uint8_t {
   invalid_configuration,
   no_cell,
   queue_full,
+  quota_exceeded,
   too_many_cells,
   headers_too_large,
   internal_error,
@@ -52,7 +53,7 @@ enum class ProblemKind : std::uint8_t {
   backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 36;
+inline constexpr std::size_t problem_kind_count = 37;
 
 /// The limit that a 429 reports.
 struct LimitUse {

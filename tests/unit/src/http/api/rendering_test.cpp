@@ -131,11 +131,16 @@ TEST_CASE("a cell is shown with every documented member") {
   CHECK(parsed(api::cell_json(cell)) == json::Value::parse(R"({
     "customer": "acme", "product": "*",
     "pool": {"target": 8, "ready": 3, "busy": 5, "retiring": 1, "borrowed": 0},
-    "queue": {"queued": 120, "scheduled": 4, "retrying": 2, "running": 5, "max_jobs": 100000,
+    "queue": {"queued": 120, "scheduled": 4, "retrying": 2, "running": 5, "max_jobs": 100000, "bytes": 0, "max_bytes": null,
               "oldest_queued_ms": 350},
     "rates": {"submitted_per_s": 12.0, "finished_per_s": 0.333}, "state": "active",
     "quota": {"pool": {"size": 4}, "timeout_ms": 30000, "timeout_max_ms": 3600000,
-              "queue": {"max_jobs": 100000, "max_bytes": 67108864}, "durability": "disk",
+              "queue": {"max_jobs": 100000, "max_bytes": null, "submissions_per_s": null,
+                        "submissions_burst": null}, "durability": "disk",
+              "priority_step_ms": 0,
+              "customers": {"weights": {"*": 1},
+                            "quota": {"max_jobs": null, "max_bytes": null, "max_running": null,
+                                      "submissions_per_s": null, "submissions_burst": null}},
               "on_stop": "forget",
               "retry": {"max_attempts": 5, "backoff_ms": 1000, "backoff_max_ms": 60000}},
     "overrides": {"pool.size": 8}})"));

@@ -1,6 +1,7 @@
 #include "src/config/show.hpp"
 
 #include <string>
+#include <utility>
 
 #include "src/config/cell_setting.hpp"
 #include "src/config/schedule_document.hpp"
@@ -39,7 +40,8 @@ json::Value show(const cells::CellRule& rule) {
   for (const auto& setting : cell_settings()) {
     const std::string object{object_of(setting.name)};
     json::Value& place = object.empty() ? shown : shown[object];
-    place[std::string(member_of(setting.name))] = setting.show(rule.settings);
+    auto value = setting.show(rule.settings);
+    if (!value.is_null()) place[std::string(member_of(setting.name))] = std::move(value);
   }
   if (!rule.is_template()) return shown;
   shown["per"] = json::Value::array();
@@ -61,6 +63,12 @@ json::Value show(const Listen& listen) {
   if (!listen.tls) return shown;
   shown["tls"] = {{"certificate", listen.tls->certificate_path}, {"key", listen.tls->key_path}};
   if (!listen.tls->client_ca_path.empty()) shown["tls"]["client_ca"] = listen.tls->client_ca_path;
+  return shown;
+}
+
+json::Value show(const Capacity& capacity) {
+  json::Value shown{{"memory_max_bytes", capacity.memory_bytes_max}};
+  if (capacity.running_max) shown["running_max"] = *capacity.running_max;
   return shown;
 }
 
@@ -89,7 +97,7 @@ std::string show(const Config& config) {
                     {"services", json::Value::object()},
                     {"cells", json::Value::array()},
                     {"limits", show(config.limits)},
-                    {"capacity", {{"memory_max_bytes", config.capacity.memory_bytes_max}}},
+                    {"capacity", show(config.capacity)},
                     {"retention_ms", config.retention.count()},
                     {"shutdown_grace_ms", config.shutdown_grace.count()}};
   shown["schedules"] = json::Value::object();

@@ -331,9 +331,15 @@ CREATE TABLE schedules (
 ) WITHOUT ROWID;
 )sql";
 
+// The burst and the weight of a pool can be overridden, too.
+constexpr const char* version_10 = R"sql(
+ALTER TABLE cell_overrides ADD COLUMN pool_burst INTEGER;
+ALTER TABLE cell_overrides ADD COLUMN pool_weight INTEGER;
+)sql";
+
 /// Step i turns version i into version i + 1.
 constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5,
-                                version_6, version_7, version_8, version_9};
+                                version_6, version_7, version_8, version_9, version_10};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

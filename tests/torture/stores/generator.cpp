@@ -406,6 +406,8 @@ Request Generator::set_override() {
   CellOverride change;
   if (dice_.one_in(2)) change.pool_size = 1 + static_cast<std::uint32_t>(dice_.below(100));
   change.state = static_cast<CellState>(dice_.below(3));
+  if (dice_.one_in(3)) change.pool_burst = 1 + static_cast<std::uint32_t>(dice_.below(100));
+  if (dice_.one_in(3)) change.pool_weight = 1 + static_cast<std::uint32_t>(dice_.below(9));
   return SetCellOverride{some_cell(), change};
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("the table of a cell's settings is consistent") {
 
 TEST_CASE("the settings of a cell are shown as in the configuration file") {
   CHECK(config::show_cell_settings({}) ==
-        R"({"pool":{"size":4},"timeout_ms":30000,"timeout_max_ms":3600000,)"
+        R"({"pool":{"size":4,"weight":1},"timeout_ms":30000,"timeout_max_ms":3600000,)"
         R"("queue":{"max_jobs":100000,"max_bytes":67108864},)"
         R"("durability":"disk","on_stop":"forget","on_predecessor_failed":"continue",)"
         R"("retry":{"max_attempts":5,"backoff_ms":1000,"backoff_max_ms":60000}})");

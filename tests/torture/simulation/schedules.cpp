@@ -74,7 +74,6 @@ class SchedulesActor : public caf::event_based_actor {
 
   void stop() {
     stopped_ = true;
-    world_->schedules_stopped();
     configure(true);
     for (const auto& plan : plans_) {
       if (!plan.configured) caf::anon_send(desk_, DeleteSchedule{plan.name, {}});

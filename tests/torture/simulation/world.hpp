@@ -251,8 +251,6 @@ class World : public EngineProbe {
   void firing_answered(std::uint64_t number, const std::string& schedule,
                        const JobSubmitted& answer);
   void firing_failed(std::uint64_t number, const std::string& schedule);
-  /// They are about to be removed.
-  void schedules_stopped() { watched_.clear(); }
 
   // --- Reports of the workers outside ----------------------------------------------------------
   void leases_asked(const RequestLeases& request);

@@ -85,9 +85,12 @@ void World::check_progress(const Schedule& schedule, const WatchedSchedule& watc
                                    " times and submitted " + std::to_string(watched.jobs) +
                                    " jobs");
   }
+  const auto overdue = (latest_wall - *before.next) / schedule.spec.timing.every;
+  const bool are_too_many = overdue >= static_cast<std::int64_t>(catch_up_max);
   const auto missed = after.missed - before.missed;
   const bool settles_one = after.fired + after.skipped > before.fired + before.skipped;
   const bool may_drop = schedule.spec.catch_up == CatchUp::none ||
+                        (schedule.spec.catch_up == CatchUp::all && are_too_many) ||
                         (schedule.spec.catch_up == CatchUp::one && settles_one);
   if (missed > 0 && !watched.is_excused && !may_drop) {
     violated(Check::time_kept, schedule.name + " misses a due time without reason");

@@ -33,10 +33,7 @@ void report(Session& session, const Answer& answer) {
 }
 
 Answer put(Session& session, const std::string& name, const json::Value& schedule) {
-  return session.ask({.method = "PUT",
-                      .path = path_of(name),
-                      .body = json::dump(schedule),
-                      .headers = {{"Content-Type", "application/json"}}});
+  return session.ask({.method = "PUT", .path = path_of(name), .body = json::dump(schedule)});
 }
 
 ExitCode schedule_list(Session& session, const Arguments& arguments) {

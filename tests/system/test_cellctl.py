@@ -422,6 +422,49 @@ class Cells(CellctlTest):
         self.run_cellctl("cell", "drain", "no/such", code=NOT_FOUND)
 
 
+class Schedules(CellctlTest):
+    JOB = ("--customer", "acme", "--product", "dns", "--action", "renew",
+           "--entity", "zone/example.com", "--service", "dns")
+
+    def schedule(self, name):
+        return self.client.get(f"/v1/schedules/{name}").json
+
+    def test_cellctl_sets_shows_pauses_and_deletes_schedules(self):
+        self.start()
+        made = self.cellctl("schedule", "set", "hourly", "--every", "1h", *self.JOB)
+        self.assertTrue(made.startswith("schedule hourly: next run at 20"), made)
+        path = os.path.join(self.directory, "job.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(a_job("from-file"), file)
+        nightly = self.cellctl_json("schedule", "set", "nightly", "--cron", "30 2 * * *",
+                                    "--time-zone", "Europe/Berlin", "--overlap", "allow",
+                                    "--catch-up", "none", "--paused", "-f", path)
+        self.assertEqual((nightly["cron"], nightly["time_zone"], nightly["overlap"],
+                          nightly["catch_up"], nightly["paused"], nightly["job"]["entity"]["id"]),
+                         ("30 2 * * *", "Europe/Berlin", "allow", "none", True, "from-file"))
+        rows = self.cellctl("schedule", "list").splitlines()
+        self.assertEqual([row.split()[0] for row in rows], ["SCHEDULE", "hourly", "nightly"])
+        self.assertIn("renew zone/example.com of acme/dns", self.cellctl("schedule", "get", "hourly"))
+        before = self.schedule("hourly")
+        self.assertEqual(self.cellctl("schedule", "pause", "hourly"), "schedule hourly: paused\n")
+        self.assertTrue(self.schedule("hourly")["paused"])
+        self.assertIn("next run at", self.cellctl("schedule", "resume", "hourly", "nightly"))
+        self.assertEqual(self.schedule("hourly")["job"], before["job"])
+        self.assertFalse(self.schedule("nightly")["paused"])
+        self.assertEqual(self.cellctl("schedule", "delete", "nightly"),
+                         "schedule nightly: deleted\n")
+        self.run_cellctl("schedule", "get", "nightly", code=NOT_FOUND)
+        self.run_cellctl("schedule", "pause", "nightly", code=NOT_FOUND)
+
+    def test_a_schedule_with_faults_is_refused_with_all_of_them(self):
+        self.start()
+        done = self.run_cellctl("schedule", "set", "x", "--every", "1h", "--cron", "61 * * * *",
+                                "--delay", "1s", *self.JOB, code=REFUSED)
+        for fault in ("/cron: minute: `61` is not in 0-59", "/job/delay_ms: ",
+                      "must have either `every_ms` or `cron`"):
+            self.assertIn(fault, done.stderr)
+
+
 class Configuration(CellctlTest):
     def test_cellctl_reloads_and_reports_the_changes(self):
         self.start(cells=[{"customer": "acme"}, {}])

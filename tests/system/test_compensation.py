@@ -186,7 +186,7 @@ class Compensation(EndToEnd):
             self.assertEqual(refused.pointers, ["/services/dns"], refused)
         services = {name: each for name, each in config["services"].items() if name != "mail"}
         self.daemon.write_config({**config, "services": services})
-        self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)  # Nobody needs it.
+        self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)  # No job needs it.
         gate.let_all()
         self.assertEqual(self.states(self.wait_for_end(job_id)), ["undone", "undone", "failed"])
 

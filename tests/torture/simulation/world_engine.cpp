@@ -512,8 +512,8 @@ void World::check_compensation(const Job& before, const Job& after) {
   }
 }
 
-/// The jobs in the line of a job that fails may fall with it; those behind it must, where their cell
-/// says so.
+/// The jobs in the line of a job that fails may fall with it; those behind it must, where their
+/// cell says so.
 void World::note_followers(const Job& before, const Job& after) {
   if (is_ended(before.state) && !is_ended(after.state)) {
     may_fall_.erase(after.id);

@@ -19,6 +19,12 @@ std::pair<std::string, std::string> routing_key_of(const Job& job) {
   return {job.spec->customer, job.spec->product};
 }
 
+/// Whether the advance applies to what is stored.
+bool accepts(const std::map<std::string, Schedule>& schedules, const ScheduleAdvance& advance) {
+  const auto found = schedules.find(advance.schedule);
+  return found != schedules.end() && advance.applies_to(found->second);
+}
+
 }  // namespace
 
 MemoryJobs::MemoryJobs(const StoreContent& content)
@@ -148,12 +154,12 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
     auto holder = apply(FindKeyHolder{job->spec->customer, *request.idempotency});
     if (holder.job) return JobInserted{job->id, false, std::move(holder)};
   }
-  const auto [found, inserted] = jobs_.try_emplace(job->id);
-  if (!inserted) return std::nullopt;
-  if (request.firing && !advance(*request.firing, job->id)) {
-    jobs_.erase(found);
+  if (request.firing && !accepts(schedules_, *request.firing)) {
     return JobInserted{job->id, false, {}, {}, true};
   }
+  const auto [found, inserted] = jobs_.try_emplace(job->id);
+  if (!inserted) return std::nullopt;
+  if (request.firing) advance(*request.firing, job->id);
   if (request.idempotency) {
     const auto& [key, digest] = *request.idempotency;
     const std::pair name{job->spec->customer, key};
@@ -460,10 +466,10 @@ ScheduleAdvanced MemoryJobs::apply(const AdvanceSchedule& request) {
 }
 
 bool MemoryJobs::advance(const ScheduleAdvance& request, std::optional<JobId> job) {
-  const auto found = schedules_.find(request.schedule);
-  if (found == schedules_.end() || !request.applies_to(found->second)) return false;
-  found->second.progress = request.after;
-  if (job) found->second.progress.last_job = *job;
+  if (!accepts(schedules_, request)) return false;
+  auto& progress = schedules_.at(request.schedule).progress;
+  progress = request.after;
+  if (job) progress.last_job = *job;
   changed_schedules_.insert(request.schedule);
   changed_ = true;
   return true;

@@ -15,7 +15,7 @@ using celld::store::StoreContent;
 
 bool is_same(const StoreContent& a, const StoreContent& b) {
   return a.epoch == b.epoch && a.last_id == b.last_id && a.overrides == b.overrides &&
-         a.key_holders == b.key_holders && a.batches == b.batches &&
+         a.key_holders == b.key_holders && a.batches == b.batches && a.schedules == b.schedules &&
          std::equal(a.jobs.begin(), a.jobs.end(), b.jobs.begin(), b.jobs.end(),
                     [](const auto& x, const auto& y) {
                       return x.first == y.first && x.second.marks == y.second.marks &&
@@ -33,6 +33,7 @@ std::string difference(const StoreContent& expected, const StoreContent& found) 
   if (expected.overrides != found.overrides) return "the overrides";
   if (expected.key_holders != found.key_holders) return "the idempotency keys";
   if (expected.batches != found.batches) return "the batches";
+  if (expected.schedules != found.schedules) return "the schedules";
   for (const auto& [id, stored] : expected.jobs) {
     const auto other = found.jobs.find(id);
     if (other == found.jobs.end()) return "missing " + to_text(stored.job);

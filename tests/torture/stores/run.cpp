@@ -10,6 +10,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "src/store/memory_store.hpp"
+#include "src/store/schedule_rows.hpp"
 #include "src/store/sqlite.hpp"
 #include "src/store/sqlite_reads.hpp"
 #include "src/store/sqlite_store.hpp"
@@ -89,6 +90,10 @@ StoreContent content_of(const std::string& database) {
     auto& change = content.overrides[{std::string{row.text(0)}, std::string{row.text(1)}}];
     if (!row.is_null(2)) change.pool_size = static_cast<std::uint32_t>(row.integer(2));
     change.state = static_cast<CellState>(row.integer(3));
+  }
+  celld::store::ScheduleRows schedules{connection};
+  for (auto& schedule : schedules.list({"", false, 1'000'000})) {
+    content.schedules[schedule.name] = std::move(schedule);
   }
   content.epoch = celld::store::to_id(
       connection.query_integer("SELECT value FROM settings WHERE name = 'epoch'"));

@@ -24,7 +24,8 @@ constexpr int range_end = 2;
 /// The columns that a filter needs. They can be read without decoding the job. The batch lies
 /// behind the parameters, which may be long, so it is read only if the filter names one.
 constexpr const char* filter_columns =
-    "SELECT jobs.id, state, jobs.origin, entity_type, entity_id, services, labels";
+    "SELECT jobs.id, state, jobs.origin, entity_type, entity_id, services, labels,"
+    " CASE state WHEN 2 THEN error IS NOT NULL ELSE 0 END";
 constexpr const char* batch_column = ", jobs.batch";
 
 constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'indexed_id'";
@@ -62,9 +63,9 @@ constexpr const char* may_call_sql =
     "iif(compensates, service.key <= step, service.key >= step OR on_failure = 1)";
 constexpr const char* may_undo_sql = "on_failure = 1 AND (NOT compensates OR service.key <= step)";
 
-/// Whether clients may see a job in the state `stored` as one in the state `shown`.
-bool may_show(JobState stored, JobState shown) {
-  return stored == shown || (stored == JobState::running && shown == JobState::compensating);
+/// As shown_state() in cells/model/job.hpp, of a row with filter_columns.
+JobState shown_state_of(const Statement& row) {
+  return row.integer(7) != 0 ? JobState::compensating : static_cast<JobState>(row.integer(1));
 }
 
 /// A read transaction: all statements in it see the same state.
@@ -336,8 +337,8 @@ std::optional<std::vector<std::int64_t>> SqliteReads::routing_keys(const JobFilt
 /// False if the row cannot match. This searches services and labels as text, which can find too
 /// much, so the caller decodes a job that passes and checks it again.
 bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
-  if (filter.state && !may_show(static_cast<JobState>(row.integer(1)), *filter.state)) return false;
-  if (filter.batch && static_cast<std::int64_t>(*filter.batch) != row.integer(7)) return false;
+  if (filter.state && shown_state_of(row) != *filter.state) return false;
+  if (filter.batch && static_cast<std::int64_t>(*filter.batch) != row.integer(8)) return false;
   if (filter.unfinished && is_ended(static_cast<JobState>(row.integer(1)))) return false;
   if (filter.customer || filter.product) {
     const auto& routing_key = names_.routing_key(row.integer(2));

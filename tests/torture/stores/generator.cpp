@@ -120,7 +120,8 @@ Look Generator::look() {
       return FindOldestQueued{{some_cell(), some_cell()}};
     case 1:
       return CountNeeds{dice_.one_in(2) ? std::set<std::string>{"dns", "billing", "mail"}
-                                        : std::set<std::string>{"billing"}};
+                                        : std::set<std::string>{"billing"},
+                        {"dns", "mail"}};
     case 2:
     case 3:
       return list();
@@ -184,6 +185,7 @@ std::shared_ptr<const JobSpec> Generator::some_spec() {
   spec->priority = 1 + static_cast<int>(dice_.below(9));
   spec->timeout = milliseconds{1 + dice_.below(100'000)};
   spec->max_attempts = 1 + static_cast<std::uint32_t>(dice_.below(9));
+  if (dice_.one_in(2)) spec->on_failure = OnFailure::compensate;
   return spec;
 }
 
@@ -253,6 +255,14 @@ Job Generator::next_version(const JobPtr& job) {
       next.place = 0;
     }
   };
+  const auto compensate = [&] {
+    next.state = JobState::compensating;
+    if (!next.error) next.error = JobError{"timeout", "no \"answer\"\n", "dns"};
+    if (dice_.one_in(2)) next.next_attempt_at = soon();
+    auto& step = next.steps[std::min(next.step, next.steps.size() - 1)];
+    step.in_doubt = dice_.one_in(2);
+    ++step.undo_attempts;
+  };
   if (dice_.one_in(3))
     next.messages.push_back({soon(), Severity::warning, "dns", "odd: \xC3\xA9\t\""});
   if (dice_.one_in(3)) {
@@ -263,6 +273,10 @@ Job Generator::next_version(const JobPtr& job) {
   }
   if (dice_.one_in(5)) next.steps[std::min(next.step, next.steps.size() - 1)].operation = "{\"a\"}";
   if (dice_.one_in(4)) next.properties["zone"] = R"({"id": 7, "x": [1.50, 1e400]})";
+  if (is_compensating(*job)) {
+    job->place != 0 && dice_.one_in(2) ? compensate() : end(JobState::failed);
+    return next;
+  }
   // A job without a place has never been due: it can only end.
   switch (job->place == 0 ? 4 + dice_.below(4) : dice_.below(8)) {
     case 0:
@@ -273,6 +287,7 @@ Job Generator::next_version(const JobPtr& job) {
       break;
     case 2:
       next.state = JobState::queued;
+      if (next.spec->on_failure == OnFailure::compensate) compensate();
       break;
     case 3:
       next.state = JobState::queued;

@@ -105,7 +105,7 @@ BUGS = (
     Bug("wrapped-attempts", "stored", "a text is read as what it says",
         "a number of attempts beyond 32 bits wraps",
         "src/store/job_texts.cpp",
-        (('    if (attempts < 0 || attempts > UINT32_MAX) unreadable("steps");\n', ""),)),
+        (('  if (count < 0 || count > UINT32_MAX) unreadable("steps");\n', ""),)),
     Bug("two-starts", "submission", "a job has a delay or a time, not both",
         "a job may have both a delay and a time",
         "src/http/api/submission.cpp",

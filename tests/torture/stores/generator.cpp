@@ -277,6 +277,7 @@ Job Generator::next_version(const JobPtr& job) {
     job->place != 0 && dice_.one_in(2) ? compensate() : end(JobState::failed);
     return next;
   }
+  next.error.reset();  // A stale version may have ended.
   // A job without a place has never been due: it can only end.
   switch (job->place == 0 ? 4 + dice_.below(4) : dice_.below(8)) {
     case 0:
@@ -309,7 +310,11 @@ Job Generator::next_version(const JobPtr& job) {
 }
 
 Request Generator::cancel() {
-  const JobPtr job = some_job();
+  JobPtr job = some_job();
+  // A follower of a failed job passes its mark on.
+  for (int tries = dice_.one_in(2) ? 20 : 0; tries > 0 && job && job->failed_ahead == 0; --tries) {
+    job = some_job();
+  }
   const CellKey& cell = !job || dice_.one_in(5) ? some_cell() : job->cell;
   return CancelWaiting{job ? job->id : 7, cell, now()};
 }

@@ -58,6 +58,7 @@ void JobDispatcherActor::remove_from_queue(const Job& job) {
 void JobDispatcherActor::change_lane(const JobPtr& job) {
   auto moved = std::make_shared<Job>(*job);
   moved->lane = lane_of(*job);
+  queue_of(job->lane).left(job->id);
   send(store(), ChangeLane{job->id, moved->lane});
   queue_of(moved->lane).expect_more();
   offer(std::move(moved));

@@ -177,6 +177,9 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
       cancel_follower(result.follower, at);
     }
     dispatch(at);
+  } else if (result.before && result.before->state == JobState::compensating) {
+    queue_of(result.before->lane).expect_more();  // It may have become runnable meanwhile.
+    dispatch(at);
   }
   arm(at);  // The cell may be idle, even if nothing was cancelled.
   answer_cancel(id, {result.after ? result.after : result.before, result.after != nullptr});

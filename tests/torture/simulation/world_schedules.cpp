@@ -48,7 +48,7 @@ void World::firing_stored(const Job& job) {
   if (found == disk->content().schedules.end()) return;
   const auto last = disk->jobs().find(watched.seen.progress.last_job);
   if (found->second.spec.overlap == Overlap::allow || last == disk->jobs().end()) return;
-  if (!is_ended(last->second.job->state) && !reopened_.contains(last->first)) {
+  if (!is_ended(last->second.job->state) && !ends_.contains(last->first)) {  // Reopened since.
     violated(Check::overlap, format_job_id(job.id) + " of " + name + " is submitted while " +
                                  format_job_id(last->first) + " has not ended");
   }

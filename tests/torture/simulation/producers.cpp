@@ -69,12 +69,9 @@ class ProducersActor : public caf::event_based_actor {
     desk_ = api::spawn_batch_desk(
         system(), [world = world_] { return world->now_wall; },
         std::make_shared<api::BatchFigures>());
-    api::ServeBatches serve;
-    serve.dispatcher = caf::actor_cast<CellDispatcher>(caf::actor_cast<caf::actor>(this));
-    serve.reader = engine_.reader;
-    serve.store = caf::actor_cast<api::BatchStore>(engine_.store);
-    caf::anon_send(desk_, std::move(serve));
-    for (auto& producer : producers_->each) come_back(producer);
+    // As in the daemon, the desk begins once the engine has.
+    request(engine_.dispatcher, caf::infinite, ListCells{std::nullopt, 1})
+        .then([this](const CellsListed&) { serve(); }, [](const caf::error&) {});
     return {
         [this](const ProducersTick& tick) { do_due(tick.at); },
         [this](const ProducersStop&) { stopped_ = true; },
@@ -99,6 +96,15 @@ class ProducersActor : public caf::event_based_actor {
 
  private:
   using Action = std::function<void()>;
+
+  void serve() {
+    api::ServeBatches order;
+    order.dispatcher = caf::actor_cast<CellDispatcher>(caf::actor_cast<caf::actor>(this));
+    order.reader = engine_.reader;
+    order.store = caf::actor_cast<api::BatchStore>(engine_.store);
+    caf::anon_send(desk_, std::move(order));
+    for (auto& producer : producers_->each) come_back(producer);
+  }
 
   /// One request to the API.
   struct Post {

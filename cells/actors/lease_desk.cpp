@@ -135,21 +135,19 @@ class LeaseDeskActor : public LeaseDesk::base {
                         answer_bytes_max - waiting.bytes})
         .then([this, service, ask,
                cell](const GrantAnswered& answer) { answered(service, ask, cell, answer); },
-              [this, service, ask, cell](const caf::error&) {
-                matchings_[service].lost(ask);
-                match(service);
-                keep_permits(service, ask.count, cell);
-              });
+              [this, service, ask, cell](const caf::error&) { lost(service, ask, cell); });
   }
 
-  /// The dispatcher died, perhaps after it had granted leases: their permits are kept until its
-  /// successor, which answers once it has reported the leases that it found, or the cell is gone.
-  void keep_permits(const std::string& service, std::size_t asked, const LaneHolder& cell) {
-    if (!limited_.contains(service)) return;
-    const auto over = [this, service, asked] {
-      take_permits(service, asked, {});
+  /// The dispatcher died, perhaps after it had granted leases. Their permits, and the request, wait
+  /// until its successor answers, which is once it has reported the leases that it found, or until
+  /// the cell is gone.
+  void lost(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell) {
+    const auto over = [this, service, ask] {
+      take_permits(service, ask.count, {});
+      matchings_[service].lost(ask);
       match(service);
     };
+    if (!limited_.contains(service)) return over();
     request(cell, caf::infinite, DescribeLane{service})
         .then([over](const LaneDescribed&) { over(); }, [over](const caf::error&) { over(); });
   }

@@ -3,10 +3,68 @@
 #include <algorithm>
 #include <utility>
 
+#include "cells/model/priority.hpp"
+
 namespace cells {
+
+// --- Terms ---------------------------------------------------------------------------------------
+
+void DispatchQueue::set_terms(const DispatchTerms& terms) {
+  const auto before = std::exchange(terms_, terms);
+  if (before == terms_) return;
+  for (auto& [name, customer] : customers_) {
+    turns_.set_weight(customer, terms_.weights.weight_of(name));
+  }
+  if (before.priority_step == terms_.priority_step) return;
+  fetch_outdated_ = fetch_.has_value();
+  for (auto it = customers_.begin(); it != customers_.end();) rank_again((it++)->second);
+}
+
+/// The first jobs of the customer may now be others.
+void DispatchQueue::rank_again(Customer& customer) {
+  if (customer.jobs.empty()) return;
+  if (!customer.complete) return evict(customer);
+  for (auto& [rank, job] : std::exchange(customer.jobs, {})) {
+    const auto again = rank_of(*job);
+    customer.jobs.emplace(again, std::move(job));
+  }
+}
+
+DispatchQueue::Rank DispatchQueue::rank_of(const Job& job) const {
+  return {priority_rank(job.spec->priority, job.place, terms_.priority_step), job.place};
+}
+
+/// The sweep passes the customer over, so its jobs are fetched when it is unblocked.
+void DispatchQueue::block(const std::string& name) {
+  if (!blocked_.insert(name).second) return;
+  if (!find(name) && !sweeping_) return;
+  Customer& customer = this->customer(name);
+  const bool may_have_jobs =
+      customer.evicted || !customer.complete || !customer.jobs.empty() || sweeping_;
+  while (!customer.jobs.empty()) drop_last(customer);
+  turns_.leave(customer);
+  customer.evicted = may_have_jobs;
+  customer.complete = true;
+  customer.wants_fetch = customer.sought = false;
+  leave_if_idle(customer);
+}
+
+void DispatchQueue::unblock(const std::string& name) {
+  if (blocked_.erase(name) == 0) return;
+  Customer* customer = find(name);
+  if (!customer) return;
+  if (customer->evicted) {
+    seek(name);
+  } else {
+    leave_if_idle(*customer);
+  }
+}
+
+// --- Jobs come -----------------------------------------------------------------------------------
 
 void DispatchQueue::expect_more() {
   begin_sweep();
+  for (const auto& name : blocked_) customer(name);
   doubt_all();
   fetch_missed_ = fetch_.has_value();
 }
@@ -33,7 +91,7 @@ void DispatchQueue::doubt_all() {
 }
 
 void DispatchQueue::seek(const std::string& name) {
-  if (!may_hide_jobs(name)) return;
+  if (is_blocked(name) || !may_hide_jobs(name)) return;
   Customer& customer = this->customer(name);
   customer.evicted = false;
   customer.complete = false;
@@ -50,6 +108,10 @@ bool DispatchQueue::may_hide_jobs(const std::string& name) const {
 
 void DispatchQueue::offer(JobPtr job) {
   const std::string& name = job->spec->customer;
+  if (is_blocked(name)) {
+    this->customer(name).evicted = true;
+    return;
+  }
   const Customer* found = find(name);
   const bool known = found && !found->evicted;
   if (!known) absent_.erase(name);
@@ -61,7 +123,7 @@ void DispatchQueue::offer(JobPtr job) {
   Customer& customer = this->customer(name);
   customer.evicted = false;
   if (!customer.complete && !customer.jobs.empty()) {
-    const Rank rank{-job->spec->priority, job->place};
+    const Rank rank = rank_of(*job);
     if (rank > customer.jobs.rbegin()->first) return;  // Jobs outside the window may come first.
   }
   if (!customer.complete && customer.jobs.empty()) {
@@ -69,7 +131,7 @@ void DispatchQueue::offer(JobPtr job) {
     return;
   }
   if (!add(customer, std::move(job))) return;
-  if (customer.jobs.size() > jobs_per_customer() || (bytes_ > limits_.bytes_max && jobs_ > 1)) {
+  if (customer.jobs.size() > jobs_for(customer) || (bytes_ > limits_.bytes_max && jobs_ > 1)) {
     drop_last(customer);
   }
   if (customer.jobs.empty()) {  // It did not fit.
@@ -117,17 +179,17 @@ JobPtr DispatchQueue::take_first(Customer& customer) {
   return job;
 }
 
-/// The turn lasts while there is credit. Then the customer goes to the back of the ring, or leaves
-/// the window if others wait outside.
+/// After its turn, a customer leaves the window if others wait outside.
 void DispatchQueue::after_take(Customer& customer) {
-  const bool turn_over = turns_.pass(customer);
-  if (customer.jobs.empty()) {
+  const bool turn_over = turns_.has_had_turn(customer);
+  if (customer.jobs.empty() && customer.complete) {
     turns_.leave(customer);
-    if (sweeping_ && !customer.complete) return evict(customer);
-  } else if (turn_over && sweeping_ && full()) {
+  } else if (turn_over && sweeping_ && (customer.jobs.empty() || full())) {
     return evict(customer);
+  } else if (customer.jobs.empty()) {
+    turns_.suspend(customer);
   }
-  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) {
+  if (!customer.complete && customer.jobs.size() <= jobs_for(customer) / 4) {
     request_fetch(customer);
   }
 }
@@ -139,14 +201,16 @@ void DispatchQueue::left(JobId id) {
 void DispatchQueue::remove(const Job& job) {
   Customer* customer = find(job.spec->customer);
   if (!customer) return;
-  const auto place = customer->jobs.find({-job.spec->priority, job.place});
+  const auto place = customer->jobs.find(rank_of(job));
   if (place == customer->jobs.end() || place->second->id != job.id) return;
   jobs_ -= 1;
   bytes_ -= approximate_bytes(*place->second);
   customer->jobs.erase(place);
   if (!customer->jobs.empty()) return;
-  turns_.leave(*customer);
-  if (!customer->complete) request_fetch(*customer);
+  if (!customer->complete) {
+    turns_.suspend(*customer);
+    request_fetch(*customer);
+  }
   leave_if_idle(*customer);
 }
 
@@ -168,7 +232,11 @@ void DispatchQueue::ended(const std::string& name, microseconds service_time) {
 }
 
 void DispatchQueue::owe(const std::string& name, microseconds service_time) {
-  if (Customer* customer = find(name)) turns_.owe(*customer, service_time);
+  if (Customer* customer = find(name)) {
+    turns_.owe(*customer, service_time);
+  } else {
+    clocks_.add(name, service_time.count() / terms_.weights.weight_of(name));
+  }
 }
 
 std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
@@ -184,12 +252,14 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
       evict(*customer);
       continue;
     }
-    fetch_ = Fetch{name, false, 1, jobs_per_customer(), bytes_free};
+    fetch_ = Fetch{name, false, 1, jobs_for(*customer), bytes_free};
     return fetch_;
   }
   if (sweeping_ && !full()) {
     const std::size_t room = std::max<std::size_t>(1, limits_.customers_max - turns_.size());
-    fetch_ = Fetch{sweep_after_, !sweep_after_.empty(), room, jobs_per_customer(), bytes_free};
+    fetch_ = Fetch{sweep_after_, !sweep_after_.empty(),
+                   room,         jobs_per_customer(),
+                   bytes_free,   {blocked_.begin(), blocked_.end()}};
     if (sweep_after_.empty()) sweep_missed_ = false;
     return fetch_;
   }
@@ -199,6 +269,7 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
 void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
                             const std::function<bool(JobId)>& in_hand) {
   if (!fetch_) return;
+  if (fetch_outdated_) return fetch_failed();
   const Fetch asked = *fetch_;
   fetch_.reset();
   const auto left = std::exchange(left_, {});
@@ -209,6 +280,11 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   }
   for (auto& [name, jobs, all] : customers) {
     Customer& customer = this->customer(name);
+    if (is_blocked(name)) {  // Since the fetch was sent.
+      customer.evicted = customer.evicted || !jobs.empty() || !all;
+      leave_if_idle(customer);
+      continue;
+    }
     customer.evicted = false;
     for (auto& job : jobs) {
       if (!in_hand(job->id) && !left.contains(job->id)) add(customer, std::move(job));
@@ -245,9 +321,9 @@ void DispatchQueue::fetch_failed() {
   const Fetch asked = *fetch_;
   fetch_.reset();
   left_.clear();
-  fetch_missed_ = false;
+  fetch_missed_ = fetch_outdated_ = false;
   Customer* customer = find(asked.customer);
-  if (!is_sweep(asked) && customer) request_fetch(*customer);
+  if (!is_sweep(asked) && customer && !is_blocked(asked.customer)) request_fetch(*customer);
 }
 
 /// A fetch for one customer never has an empty name, and never begins after a name.
@@ -260,13 +336,21 @@ bool DispatchQueue::full() const {
          bytes_ >= limits_.bytes_max;
 }
 
-std::size_t DispatchQueue::jobs_per_customer() const {
-  return std::max<std::size_t>(4, limits_.jobs_max / std::max<std::size_t>(1, turns_.size() + 1));
+/// A customer's share of the window. At most what may run of it at once: when that many do, the
+/// others would have to leave the window.
+std::size_t DispatchQueue::jobs_per_customer(std::uint64_t weight) const {
+  const auto all = turns_.weight() + weight;
+  const auto share = std::max<std::size_t>(4, limits_.jobs_max * weight / all);
+  return terms_.running_max == 0 ? share : std::min<std::size_t>(share, terms_.running_max);
+}
+
+std::size_t DispatchQueue::jobs_for(const Customer& customer) const {
+  return jobs_per_customer(terms_.weights.weight_of(customer.name));
 }
 
 bool DispatchQueue::add(Customer& customer, JobPtr job) {
   const std::size_t bytes = approximate_bytes(*job);
-  const Rank rank{-job->spec->priority, job->place};
+  const Rank rank = rank_of(*job);
   if (!customer.jobs.emplace(rank, std::move(job)).second) return false;
   jobs_ += 1;
   bytes_ += bytes;
@@ -299,12 +383,15 @@ void DispatchQueue::request_fetch(Customer& customer) {
   to_fetch_.push_back(customer.name);
 }
 
-/// Forgets a customer that has no job in the window or in service, and any debt that it has.
+/// Forgets a customer that has no job in the window or in service, apart from its clock. One that
+/// is blocked and may have jobs in the store is kept: no sweep brings it back.
 void DispatchQueue::leave_if_idle(Customer& customer) {
-  if (customer.jobs.empty() && customer.complete && !customer.is_served() &&
-      !customer.wants_fetch) {
-    customers_.erase(customers_.find(customer.name));
-  }
+  if (!customer.jobs.empty() || !customer.complete) return;
+  turns_.leave(customer);
+  if (customer.is_served() || customer.wants_fetch) return;
+  if (customer.evicted && is_blocked(customer.name)) return;
+  clocks_.note(customer.name, turns_.clock_us(customer), turns_.now_us());
+  customers_.erase(customers_.find(customer.name));
 }
 
 /// Null: unknown.
@@ -320,7 +407,10 @@ const DispatchQueue::Customer* DispatchQueue::find(const std::string& name) cons
 
 DispatchQueue::Customer& DispatchQueue::customer(const std::string& name) {
   const auto [found, added] = customers_.try_emplace(name);
-  if (added) found->second.name = name;
+  if (!added) return found->second;
+  found->second.name = name;
+  turns_.set_weight(found->second, terms_.weights.weight_of(name));
+  turns_.set_clock(found->second, clocks_.take(name));
   return found->second;
 }
 

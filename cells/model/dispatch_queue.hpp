@@ -13,16 +13,27 @@
 #include <utility>
 #include <vector>
 
+#include "cells/model/customer_weights.hpp"
 #include "cells/model/fair_turns.hpp"
 #include "cells/model/job.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
 
+/// What decides the order of a cell's jobs, and may change at any time.
+struct DispatchTerms {
+  CustomerWeights weights;
+  milliseconds priority_step{0};  ///< See priority_rank.
+  /// How many jobs of one customer may run at once; 0: any number. Bounds what is fetched for it.
+  std::uint32_t running_max = 0;
+
+  bool operator==(const DispatchTerms&) const = default;
+};
+
 /// Holds a bounded part of the runnable jobs; the rest stay in the store.
 ///
-/// Customers take turns (FairTurns). Within a customer the higher priority goes first, then the
-/// lower place.
+/// Customers take turns by their weights (FairTurns). Within a customer, jobs go by their ranks
+/// (priority_rank), then by their places.
 ///
 /// For each customer in the window the queue holds the first jobs in that order, and fetches the
 /// next when they run low. When there are more customers than fit, a customer leaves the window
@@ -42,6 +53,7 @@ class DispatchQueue {
     std::size_t customers_max = 1;
     std::size_t jobs_max = 1;
     std::size_t bytes_max = 0;
+    std::vector<std::string> except{};  ///< Customers to pass over; sorted.
   };
   struct Fetched {
     std::string customer;
@@ -50,7 +62,15 @@ class DispatchQueue {
   };
 
   DispatchQueue() : DispatchQueue(Limits{}) {}
-  explicit DispatchQueue(Limits limits) : limits_(limits) {}
+  explicit DispatchQueue(Limits limits, DispatchTerms terms = {})
+      : limits_(limits), terms_(std::move(terms)) {}
+
+  void set_terms(const DispatchTerms& terms);
+
+  /// The customer may start no job: its jobs leave the window and are not fetched.
+  void block(const std::string& customer);
+  /// It may again.
+  void unblock(const std::string& customer);
 
   /// The store may have runnable jobs that were never offered: begin a sweep.
   void expect_more();
@@ -108,8 +128,8 @@ class DispatchQueue {
   std::size_t size() const { return jobs_; }
 
  private:
-  /// (−priority, place).
-  using Rank = std::pair<int, JobId>;
+  /// (priority_rank, place).
+  using Rank = std::pair<std::int64_t, JobId>;
 
   /// In the ring of `turns_` while it has jobs in the window.
   struct Customer : FairTurns::Party {
@@ -117,7 +137,7 @@ class DispatchQueue {
     std::map<Rank, JobPtr> jobs;
     bool complete = true;      ///< `jobs` has every runnable job of this customer.
     bool wants_fetch = false;  ///< Is in `to_fetch_`.
-    bool evicted = false;      ///< Out of the window until the sweep brings it back.
+    bool evicted = false;      ///< Out of the window until the sweep brings it back, or `unblock`.
     bool sought = false;       ///< Has a job in the window soon, however full it is.
   };
 
@@ -128,7 +148,11 @@ class DispatchQueue {
   void found_out(Customer& customer);
   void swept(const std::vector<Fetched>& customers, bool complete);
   bool full() const;
-  std::size_t jobs_per_customer() const;
+  Rank rank_of(const Job& job) const;
+  std::size_t jobs_per_customer(std::uint64_t weight = 1) const;
+  std::size_t jobs_for(const Customer& customer) const;
+  bool is_blocked(const std::string& name) const { return blocked_.contains(name); }
+  void rank_again(Customer& customer);
   Customer* find(const std::string& name);
   const Customer* find(const std::string& name) const;
   Customer& customer(const std::string& name);
@@ -141,14 +165,18 @@ class DispatchQueue {
   void leave_if_idle(Customer& customer);
 
   Limits limits_;
+  DispatchTerms terms_;
   std::map<std::string, Customer> customers_;
   FairTurns turns_;
+  ClockMemory clocks_;  ///< Of customers that are not in `customers_`.
+  std::set<std::string> blocked_;
   std::deque<std::string> to_fetch_;  ///< Customers whose next jobs are to be fetched.
   std::size_t jobs_ = 0;
   std::size_t bytes_ = 0;
   std::optional<Fetch> fetch_;    ///< Sent, and not yet answered.
   std::set<JobId> left_;          ///< Its answer may have these jobs, which have left.
   bool fetch_missed_ = false;     ///< Its answer may lack jobs that the store has by now.
+  bool fetch_outdated_ = false;   ///< Its answer has another order of jobs than now.
   bool sweeping_ = false;         ///< There may be customers outside the window.
   bool sweep_missed_ = false;     ///< The current sweep may have skipped some of them.
   std::string sweep_after_;       ///< The sweep continues after this name; empty: at the start.

@@ -1,82 +1,121 @@
 #include "cells/model/fair_turns.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace cells {
 namespace {
 
 constexpr std::int64_t estimate_us_min = 100;
 constexpr std::int64_t estimate_us_max = 3'600'000'000;
+constexpr std::size_t remembered_max = 1000;
 
 }  // namespace
 
 void FairTurns::join(Party& party) {
-  if (party.in_ring_) return;
-  party.in_ring_ = true;
-  ring_.push_back(&party);
+  if (party.in_ring()) return;
+  if (party.place_ == Party::Place::suspended) {
+    suspended_ -= 1;
+  } else {
+    party.clock_us_ = std::max(party.clock_us_, now_us_);
+    party.entered_us_ = party.clock_us_;
+    weight_ += party.weight_;
+  }
+  enter(party);
+}
+
+void FairTurns::enter(Party& party) {
+  party.place_ = Party::Place::ring;
+  party.order_ = ++last_order_;
+  ring_.insert(&party);
 }
 
 void FairTurns::leave(Party& party) {
-  if (!party.in_ring_) return;
-  ring_.erase(std::find(ring_.begin(), ring_.end(), &party));
-  party.in_ring_ = false;
-  party.in_turn_ = false;
-  party.deficit_us_ = std::min<std::int64_t>(party.deficit_us_, 0);
+  if (party.place_ == Party::Place::outside) return;
+  party.in_ring() ? void(ring_.erase(&party)) : void(suspended_ -= 1);
+  weight_ -= party.weight_;
+  party.place_ = Party::Place::outside;
+}
+
+void FairTurns::suspend(Party& party) {
+  if (!party.in_ring()) return;
+  ring_.erase(&party);
+  party.place_ = Party::Place::suspended;
+  suspended_ += 1;
 }
 
 FairTurns::Party* FairTurns::next() {
-  std::size_t passed = 0;
-  while (!ring_.empty()) {
-    Party& party = *ring_.front();
-    if (!party.in_turn_) {
-      party.deficit_us_ += estimate_us_;
-      party.in_turn_ = true;
-    }
-    if (party.deficit_us_ > 0) return &party;
-    party.in_turn_ = false;
-    ring_.pop_front();
-    ring_.push_back(&party);
-    if (++passed >= ring_.size()) {
-      grant_rounds();
-      passed = 0;
-    }
-  }
-  return nullptr;
+  return ring_.empty() ? nullptr : *ring_.begin();
 }
 
 void FairTurns::charge(Party& party) {
-  party.deficit_us_ -= estimate_us_;
-  party.charged_us_.push_back(estimate_us_);
-}
-
-bool FairTurns::pass(Party& party) {
-  if (party.deficit_us_ > 0) return false;
-  if (party.in_turn_) {
-    party.in_turn_ = false;
-    ring_.pop_front();
-    ring_.push_back(&party);
+  now_us_ = std::max(now_us_, party.clock_us_ - party.charged_sum_us_);
+  const std::int64_t by_us = estimate_us_ / party.weight_;
+  party.charged_us_.push_back(by_us);
+  party.charged_sum_us_ += by_us;
+  if (!party.in_ring()) {
+    party.clock_us_ += by_us;
+    return;
   }
-  return true;
+  ring_.erase(&party);
+  party.clock_us_ += by_us;
+  enter(party);
 }
 
 void FairTurns::ended(Party& party, microseconds service_time) {
   if (party.charged_us_.empty()) return;
   const std::int64_t actual = service_time.count();
-  party.deficit_us_ -= actual - party.charged_us_.front();
+  const std::int64_t charged = party.charged_us_.front();
   party.charged_us_.pop_front();
-  // A refund earned while a party is alone must not take turns from parties that come later.
-  if (ring_.size() <= 1) party.deficit_us_ = std::min(party.deficit_us_, estimate_us_);
+  party.charged_sum_us_ -= charged;
+  move_clock(party, actual / party.weight_ - charged);
   if (actual > 0) {
     estimate_us_ = std::clamp((estimate_us_ * 7 + actual) / 8, estimate_us_min, estimate_us_max);
   }
 }
 
-/// Called when every party in the ring is in debt: grants, at once, as many rounds as the least
-/// indebted one needs.
-void FairTurns::grant_rounds() {
-  std::int64_t rounds = estimate_us_max;
-  for (const Party* party : ring_) rounds = std::min(rounds, -party->deficit_us_ / estimate_us_);
-  for (Party* party : ring_) party->deficit_us_ += rounds * estimate_us_;
+void FairTurns::owe(Party& party, microseconds service_time) {
+  move_clock(party, service_time.count() / party.weight_);
+}
+
+void FairTurns::set_weight(Party& party, std::uint32_t weight) {
+  if (party.place_ != Party::Place::outside) weight_ = weight_ - party.weight_ + weight;
+  party.weight_ = weight;
+}
+
+/// Keeps the party's order among those with the same clock.
+void FairTurns::move_clock(Party& party, std::int64_t by_us) {
+  if (!party.in_ring()) {
+    party.clock_us_ += by_us;
+    return;
+  }
+  ring_.erase(&party);
+  party.clock_us_ += by_us;
+  ring_.insert(&party);
+}
+
+// --- Parties that are gone -----------------------------------------------------------------------
+
+void ClockMemory::note(const std::string& name, std::int64_t clock_us, std::int64_t now_us) {
+  if (clock_us <= now_us) return;
+  clocks_us_[name] = clock_us;
+  if (clocks_us_.size() <= remembered_max) return;
+  std::vector<std::int64_t> clocks;
+  clocks.reserve(clocks_us_.size());
+  for (const auto& [known, clock] : clocks_us_) clocks.push_back(clock);
+  const auto middle = clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2);
+  std::nth_element(clocks.begin(), middle, clocks.end());
+  const auto kept_from = std::max(*middle, now_us);
+  std::erase_if(clocks_us_, [kept_from](const auto& each) { return each.second <= kept_from; });
+}
+
+std::int64_t ClockMemory::take(const std::string& name) {
+  const auto found = clocks_us_.extract(name);
+  return found ? found.mapped() : 0;
+}
+
+void ClockMemory::add(const std::string& name, std::int64_t by_us) {
+  if (const auto found = clocks_us_.find(name); found != clocks_us_.end()) found->second += by_us;
 }
 
 }  // namespace cells

@@ -1,59 +1,118 @@
 // Whose turn it is to be served.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <set>
+#include <string>
 
 #include "cells/model/time.hpp"
 
 namespace cells {
 
-/// Parties take turns by deficit round robin (M. Shreedhar and G. Varghese, "Efficient Fair
-/// Queueing using Deficit Round Robin", 1995), charged by service time: an estimate when a service
-/// starts, corrected when it ends. Not thread-safe.
+/// Parties take turns by start-time fair queueing (P. Goyal, H. M. Vin and H. Cheng, "Start-Time
+/// Fair Queueing", 1996), charged by service time: an estimate when a service starts, corrected
+/// when it ends. Each party has a clock, which its service moves on by time / weight; the party
+/// whose clock is the earliest goes first. Not thread-safe.
+///
+/// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, but
+/// for the longest service of each other party (docs/reliability.md, P7).
 class FairTurns {
  public:
   /// Takes part while it is in the ring; must stay at its address then.
   class Party {
    public:
-    bool in_ring() const { return in_ring_; }
+    bool in_ring() const { return place_ == Place::ring; }
     /// Whether a service that was charged has not ended.
     bool is_served() const { return !charged_us_.empty(); }
 
    private:
     friend class FairTurns;
-    std::int64_t deficit_us_ = 0;
-    std::deque<std::int64_t> charged_us_;  ///< Estimates for its services, oldest first.
-    bool in_ring_ = false;
-    bool in_turn_ = false;
+    enum class Place : std::uint8_t { outside, ring, suspended };
+
+    std::int64_t clock_us_ = 0;    ///< When its next service starts, in virtual time.
+    std::int64_t entered_us_ = 0;  ///< Its clock when it entered the ring.
+    std::uint64_t order_ = 0;      ///< Among parties with equal clocks the lower goes first.
+    std::uint32_t weight_ = 1;
+    Place place_ = Place::outside;
+    /// For its services, oldest first: how far each has moved the clock.
+    std::deque<std::int64_t> charged_us_;
+    std::int64_t charged_sum_us_ = 0;
   };
 
-  /// The party has something to be served: puts it at the back of the ring, unless it is in it.
+  /// The party has something to be served: enters the ring, unless it is in it. It keeps what it
+  /// has had too much, but no credit.
   void join(Party& party);
-  /// The party has nothing more to be served. It keeps what it owes, but no credit.
+  /// The party has nothing more to be served.
   void leave(Party& party);
+  /// The party has something more to be served, which is on its way: it leaves the ring, and keeps
+  /// its clock until it joins again.
+  void suspend(Party& party);
 
-  /// The party whose turn it is, until it is charged or leaves; null when the ring is empty.
+  /// The party whose turn it is; null when the ring is empty.
   Party* next();
   /// A service of the party begins, in its turn or not.
   void charge(Party& party);
-  /// Ends the turn of the party that was charged last, if its credit is used up. True: it is.
-  bool pass(Party& party);
+  /// Whether the party has been served, since it entered the ring, for as long as `weight` usual
+  /// services take.
+  bool has_had_turn(const Party& party) const {
+    return party.clock_us_ - party.entered_us_ >= estimate_us_;
+  }
   /// The oldest service of the party has ended after `service_time`; zero if it did not begin.
   void ended(Party& party, microseconds service_time);
 
   /// The party was served elsewhere for so long, which counts as if it had been served here.
-  void owe(Party& party, microseconds service_time) { party.deficit_us_ -= service_time.count(); }
+  void owe(Party& party, microseconds service_time);
 
-  /// The number of parties in the ring.
-  std::size_t size() const { return ring_.size(); }
+  /// `weight` is greater than 0. A party of twice the weight gets twice the service time.
+  void set_weight(Party& party, std::uint32_t weight);
+
+  /// Virtual time: the latest clock, without what is only estimated, of a party that was served.
+  std::int64_t now_us() const { return now_us_; }
+  std::int64_t clock_us(const Party& party) const { return party.clock_us_; }
+  /// A party that is new here has had service before.
+  void set_clock(Party& party, std::int64_t clock_us) { party.clock_us_ = clock_us; }
+
+  /// The number of parties in the ring, or suspended.
+  std::size_t size() const { return ring_.size() + suspended_; }
+  /// The sum of their weights.
+  std::uint64_t weight() const { return weight_; }
 
  private:
-  void grant_rounds();
+  struct Earlier {
+    bool operator()(const Party* a, const Party* b) const {
+      return a->clock_us_ != b->clock_us_ ? a->clock_us_ < b->clock_us_ : a->order_ < b->order_;
+    }
+  };
 
-  std::deque<Party*> ring_;          ///< In order of turns.
-  std::int64_t estimate_us_ = 1000;  ///< Moving average of service times; also the quantum.
+  void enter(Party& party);
+  void move_clock(Party& party, std::int64_t by_us);
+
+  std::set<Party*, Earlier> ring_;
+  std::size_t suspended_ = 0;
+  std::uint64_t weight_ = 0;
+  std::int64_t now_us_ = 0;
+  std::uint64_t last_order_ = 0;
+  std::int64_t estimate_us_ = 1000;  ///< Moving average of service times.
+};
+
+/// The clocks of parties that are gone and are ahead of those that are served. It remembers up to a
+/// thousand, those that are furthest ahead.
+class ClockMemory {
+ public:
+  void note(const std::string& name, std::int64_t clock_us, std::int64_t now_us);
+  /// Forgets the clock, and returns it; 0 if there is none.
+  std::int64_t take(const std::string& name);
+  /// The party has been served elsewhere. Changes nothing for one that is not remembered.
+  void add(const std::string& name, std::int64_t by_us);
+
+  std::size_t size() const { return clocks_us_.size(); }
+
+ private:
+  std::map<std::string, std::int64_t> clocks_us_;
 };
 
 }  // namespace cells

@@ -177,7 +177,6 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
   request.asking = true;
   const Ask made{cell.key, request.number, std::min(request.max - request.granted, permits)};
   for (std::size_t n = 0; n < made.count; ++n) turns_.charge(cell);
-  turns_.pass(cell);
   cell.available -= std::min(cell.available, made.count);
   cell.asked += made.count;
   cell.asks += 1;

@@ -16,10 +16,10 @@ std::int64_t SlotShares::start_us(const std::string& customer) const {
   return found == finish_us_.end() ? now_us_ : std::max(found->second, now_us_);
 }
 
-void SlotShares::begin(const std::string& customer) {
+void SlotShares::begin(const std::string& customer, std::uint32_t weight) {
   const auto start = start_us(customer);
   now_us_ = start;
-  finish_us_[customer] = start + estimate_us_;
+  finish_us_[customer] = start + estimate_us_ / weight;
   if (finish_us_.size() > remembered_max) forget_half();
 }
 
@@ -34,10 +34,10 @@ void SlotShares::forget_half() {
   std::erase_if(finish_us_, [this](const auto& entry) { return entry.second <= now_us_; });
 }
 
-void SlotShares::end(const std::string& customer, microseconds service_time) {
+void SlotShares::end(const std::string& customer, microseconds service_time, std::uint32_t weight) {
   const auto actual = service_time.count();
   const auto found = finish_us_.find(customer);
-  if (found != finish_us_.end()) found->second += actual - estimate_us_;
+  if (found != finish_us_.end()) found->second += (actual - estimate_us_) / weight;
   if (actual > 0) estimate_us_ = std::max<std::int64_t>(1, (estimate_us_ * 7 + actual) / 8);
 }
 

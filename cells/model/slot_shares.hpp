@@ -10,18 +10,18 @@
 
 namespace cells {
 
-/// Start-time fair queueing over customers (P. Goyal, H. M. Vin and H. Cheng, "Start-Time Fair
-/// Queueing", 1996), charged by service time: an estimate when a job starts, corrected when it
-/// ends. Within a lane customers take turns by DispatchQueue; this class compares the customers
-/// whose turn it is in different lanes. Not thread-safe.
+/// Start-time fair queueing over customers, as FairTurns: charged by service time / weight, an
+/// estimate when a job starts, corrected when it ends. Within a lane customers take turns by
+/// DispatchQueue; this class compares the customers whose turn it is in different lanes. Not
+/// thread-safe.
 class SlotShares {
  public:
   /// The virtual time at which the customer's next job would start. The least one goes first.
   std::int64_t start_us(const std::string& customer) const;
   /// A job of the customer starts.
-  void begin(const std::string& customer);
+  void begin(const std::string& customer, std::uint32_t weight = 1);
   /// A job of the customer has ended after `service_time`; zero if it did not start.
-  void end(const std::string& customer, microseconds service_time);
+  void end(const std::string& customer, microseconds service_time, std::uint32_t weight = 1);
 
   /// The number of customers that it remembers: those that have had more than others, up to a
   /// thousand.

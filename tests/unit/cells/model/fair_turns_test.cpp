@@ -27,7 +27,6 @@ TEST_CASE("parties take turns by service time") {
     Party* party = turns.next();
     REQUIRE(party == turns.next());
     turns.charge(*party);
-    turns.pass(*party);
     turns.ended(*party, party == &slow ? 10ms : 1ms);
     ++served[party];
   }
@@ -35,7 +34,7 @@ TEST_CASE("parties take turns by service time") {
   CHECK(served[&quick] < 11 * served[&slow]);
 }
 
-TEST_CASE("a party that leaves keeps its debt and no credit") {
+TEST_CASE("a party that leaves keeps what it had too much, and no credit") {
   FairTurns turns;
   Party a, b;
   turns.join(a);
@@ -50,7 +49,6 @@ TEST_CASE("a party that leaves keeps its debt and no credit") {
   for (int n = 0; n < 5; ++n) {
     REQUIRE(turns.next() == &b);
     turns.charge(b);
-    turns.pass(b);
     turns.ended(b, 1ms);
   }
   turns.leave(b);
@@ -66,7 +64,6 @@ TEST_CASE("service elsewhere counts") {
   for (int n = 0; n < 10; ++n) {
     REQUIRE(turns.next() == &b);
     turns.charge(b);
-    turns.pass(b);
     turns.ended(b, 1ms);
   }
 }
@@ -79,12 +76,10 @@ TEST_CASE("a service out of turn is charged and ends no other turn") {
   REQUIRE(turns.next() == &a);
   turns.charge(b);
   CHECK(b.is_served());
-  CHECK(turns.pass(b));
   CHECK(turns.next() == &a);
   turns.ended(b, 0us);
   CHECK_FALSE(b.is_served());
   turns.ended(b, 5ms);  // Not served: changes nothing.
   turns.charge(a);
-  CHECK(turns.pass(a));
   CHECK(turns.next() == &b);
 }

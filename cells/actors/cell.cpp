@@ -38,6 +38,10 @@ class CellActor : public Cell::base {
           wanted_.state = message.state;
           return change();
         },
+        [this](const ChangeQuota& message) {
+          wanted_.quota = message.quota;
+          return change();
+        },
         [this](ConfigureCell& message) { return change_terms(message); },
         [this](const ReleaseJobs& message) { return ask_dispatcher<JobsReleased>(message); },
         [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
@@ -79,11 +83,18 @@ class CellActor : public Cell::base {
     return setup_.changed.pool_size.value_or(setup_.config.settings.pool_size);
   }
 
+  /// With the limits that an administrator set.
+  CellConfig config() const {
+    CellConfig config = setup_.config;
+    config.settings = overridden(std::move(config.settings), setup_.changed.quota);
+    return config;
+  }
+
   // --- The dispatcher and the pool -------------------------------------------------------------
 
   void start() {
     dispatcher_ = spawn_job_dispatcher(system(), context_, setup_.key,
-                                       {setup_.config, target(), setup_.changed.state, Cell{this}});
+                                       {config(), target(), setup_.changed.state, Cell{this}});
     monitor(dispatcher_);
     start_pool();
   }
@@ -173,7 +184,7 @@ class CellActor : public Cell::base {
 
   caf::result<CellDescribed> change_terms(ConfigureCell& message) {
     setup_.config = std::move(message.config);
-    caf::anon_send(dispatcher_, ConfigureCell{setup_.config});
+    caf::anon_send(dispatcher_, ConfigureCell{config()});
     auto promise = make_response_promise<CellDescribed>();
     put_in_force(owed_.add(promise));
     return promise;
@@ -187,7 +198,9 @@ class CellActor : public Cell::base {
     request(context_->options.store, caf::infinite, SetCellOverride{setup_.key, wanted_})
         .then(
             [this, owed, changed = wanted_](const CellOverrideSet&) {
+              const bool is_quota = changed.quota != setup_.changed.quota;
               setup_.changed = changed;
+              if (is_quota) caf::anon_send(dispatcher_, ConfigureCell{config()});
               put_in_force(owed);
             },
             [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });

@@ -29,6 +29,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ListCells& message) { return list(message); },
       [this](const ResizePool& message) { return resize(message); },
       [this](const ChangeCellState& message) { return change_state(message); },
+      [this](const ChangeQuota& message) { return change_quota(message); },
       [this](Reconfigure& message) { return reconfigure(message); },
       [this](const ListServices& message) { return list_services(message.only, {}); },
       [this](const ResetService& message) {
@@ -209,7 +210,9 @@ bool CellDispatcherActor::closes_when_idle(const CellKey& key, const Entry& entr
 CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
   CellSettings settings = rule.settings;
   if (rule.is_template()) {
-    settings.pool_size = override_of(template_key(rule)).pool_size.value_or(settings.pool_size);
+    const auto change = override_of(template_key(rule));
+    settings.pool_size = change.pool_size.value_or(settings.pool_size);
+    settings = overridden(std::move(settings), change.quota);
   }
   return settings;
 }

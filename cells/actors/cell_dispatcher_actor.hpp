@@ -79,7 +79,7 @@ class CellDispatcherActor : public CellDispatcher::base {
 
   // Jobs.
   caf::result<JobSubmitted> submit(SubmitJob& message);
-  void refuse_unless_held(const FindKeyHolder& question, std::optional<Refusal> refusal,
+  void refuse_unless_held(const FindKeyHolder& question, JobSubmitted refused,
                           const std::shared_ptr<BatchGate>& gate, std::uint64_t owed);
   caf::result<CancelAnswered> cancel(CancelJob& message);
   caf::result<CancelAnswered> cancel_between_cells(const JobPtr& job);
@@ -105,8 +105,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<ServicesListed> list_services(const std::optional<std::string>& only,
                                             const DescribeService& describe);
   caf::result<CellDescribed> resize(const ResizePool& message);
-  caf::result<CellDescribed> resize_template(const CellKey& key, const CellOverride& change);
+  caf::result<CellDescribed> change_template(const CellKey& key, const CellOverride& change);
   caf::result<CellDescribed> change_state(const ChangeCellState& message);
+  caf::result<CellDescribed> change_quota(const ChangeQuota& message);
   void remember_override(const CellKey& key, const CellOverride& change);
 
   // Another configuration.

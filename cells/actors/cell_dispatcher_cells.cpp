@@ -151,13 +151,22 @@ caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message
   const auto found = cells_.find(message.cell);
   CellOverride change = override_of(message.cell);
   change.pool_size = message.size;
-  if (found == cells_.end()) return resize_template(message.cell, change);
+  if (found == cells_.end()) return change_template(message.cell, change);
   if (!found->second.closing) remember_override(message.cell, change);
   return pass_on<CellDescribed>(found->second, message);
 }
 
-/// Existing instances keep their size.
-caf::result<CellDescribed> CellDispatcherActor::resize_template(const CellKey& key,
+caf::result<CellDescribed> CellDispatcherActor::change_quota(const ChangeQuota& message) {
+  const auto found = cells_.find(message.cell);
+  CellOverride change = override_of(message.cell);
+  change.quota = message.quota;
+  if (found == cells_.end()) return change_template(message.cell, change);
+  if (!found->second.closing) remember_override(message.cell, change);
+  return pass_on<CellDescribed>(found->second, message);
+}
+
+/// Existing instances keep their size and their limits.
+caf::result<CellDescribed> CellDispatcherActor::change_template(const CellKey& key,
                                                                 const CellOverride& change) {
   if (!describe_template(key)) return CellDescribed{};
   auto promise = make_response_promise<CellDescribed>();

@@ -18,7 +18,7 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const JobSpec& spec = message.request.spec;
   if (message.only_replay) {
     auto promise = make_response_promise<JobSubmitted>();
-    refuse_unless_held({spec.customer, *message.request.idempotency}, std::nullopt, nullptr,
+    refuse_unless_held({spec.customer, *message.request.idempotency}, {}, nullptr,
                        owed_.add(promise));
     return promise;
   }
@@ -26,7 +26,9 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const auto gate = message.request.gate;
   if (gate && gate->is_closed()) return JobSubmitted{};
   auto target = enter_cell(spec.customer, spec.product);
-  if (target.refusal) close_gate(message.request, *target.refusal);
+  if (target.refusal) {
+    close_gate(gate, message.request.idempotency.has_value(), *target.refusal);
+  }
   if (!target.refusal && !takes_services_of(spec)) {
     target.refusal = refusal(Refusal::Kind::service_removed, {spec.customer, spec.product}, 0);
   }
@@ -41,12 +43,12 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   const auto owed = owed_.add(promise);
   const FindKeyHolder question{spec.customer, *message.request.idempotency};
   if (target.refusal) {
-    refuse_unless_held(question, std::move(target.refusal), gate, owed);
+    refuse_unless_held(question, {nullptr, std::move(target.refusal)}, gate, owed);
     return promise;
   }
   put(*target.entry, std::move(message), owed, [this, question, gate, owed](JobSubmitted& answer) {
     if (answer.refusal) {
-      refuse_unless_held(question, std::move(answer.refusal), gate, owed);
+      refuse_unless_held(question, std::move(answer), gate, owed);
     } else {
       owed_.deliver(owed, std::move(answer));
     }
@@ -56,23 +58,25 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
 
 /// Without a refusal, the sender only asked for a replay, and refuses the job itself. The gate of a
 /// batch, if there is one, was held for the refusal.
-void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question,
-                                             std::optional<Refusal> refusal,
+void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobSubmitted refused,
                                              const std::shared_ptr<BatchGate>& gate,
                                              std::uint64_t owed) {
-  const bool is_gate_held = gate && refusal && is_temporary(refusal->kind);
+  const bool is_gate_held = gate && refused.refusal && is_temporary(refused.refusal->kind);
   request(options_.store, caf::infinite, question)
       .then(
           [this, owed, gate, is_gate_held,
-           refusal = std::move(refusal)](KeyHolder& holder) mutable {
+           refused = std::move(refused)](KeyHolder& holder) mutable {
+            auto& refusal = refused.refusal;
             if (is_gate_held) holder.job ? gate->release() : gate->close();
             if (holder.job && holder.same_request) {
               owed_.deliver(owed, JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {
-              if (holder.job)
+              if (holder.job) {
                 refusal = refuse_reused_key(refusal ? refusal->cell : holder.job->cell);
-              if (refusal) options_.probe->refused(*refusal);
-              owed_.deliver(owed, JobSubmitted{nullptr, std::move(refusal), false});
+                refused.returned = nullptr;
+              }
+              if (refusal && !refused.returned) options_.probe->refused(*refusal);
+              owed_.deliver(owed, std::move(refused));
             }
           },
           [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });

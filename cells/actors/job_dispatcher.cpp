@@ -20,6 +20,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
       cell_(std::move(setup.cell)),
       queue_(context_->options.window),
       random_(context_->options.seed ^ id()) {
+  adopt_settings();
   set_down_handler([this](caf::down_msg& down) { worker_down(down.source.id()); });
 }
 
@@ -114,6 +115,7 @@ void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
       keep_lease(job, at);
     } else {
       leases_.add(job->lease, {job, at.steady, at.steady, AbortCause::worker_lost, true, 0});
+      begin_running(job->spec->customer);
       end_orphan(job->lease);
     }
   }
@@ -278,7 +280,9 @@ JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease e
   entry.outside = !worker.empty();
   leases_.add(lease, std::move(entry));
   count(job.get(), running.get());
-  if (!lanes_.empty()) shares_.begin(job->spec->customer);
+  const auto& customer = job->spec->customer;
+  if (!lanes_.empty()) shares_.begin(customer, config_.settings.weights.weight_of(customer));
+  begin_running(customer);
   context_->options.probe->handed_out(*running, leases_.size(), running_max_);
   if (!job->started_at) {
     const auto waited = std::max(at.wall - job->run_at, milliseconds{0});
@@ -301,6 +305,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   workers_.release(live.worker);
   const auto cause = cause_of(outcome, live.abort);
   charge(live, sign_of(outcome, cause), at);
+  end_running(live.job->spec->customer);
   const Service* service = find_service(*live.job);
   auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec,
                          service && service->protection.circuit);
@@ -354,7 +359,7 @@ void JobDispatcherActor::recorded(const JobPtr& after, const JobRecorded& result
   tell(*context_, after);
   if (auto ending = ending_.extract(after->id)) ending.mapped().answers.deliver(LeaseEnded{true});
   recording_done(after->id);
-  if (is_ended(after->state)) note_ended(at);
+  if (is_ended(after->state)) note_ended(*after, at);
   note_due(*after);
   if (!is_ended(after->state) && !is_ours(*after->spec)) {
     hand_over(*after);
@@ -397,7 +402,8 @@ void JobDispatcherActor::fetch_for(const std::string& lane, DispatchQueue& queue
   if (!wanted) return;
   request(store(), caf::infinite,
           FetchRunnable{key_, wanted->customer, wanted->after, wanted->customers_max,
-                        wanted->jobs_max, wanted->bytes_max, lane, durability()})
+                        wanted->jobs_max, wanted->bytes_max, lane, durability(),
+                        config_.settings.priority_step, wanted->except})
       .then([this, lane](RunnableFetched& answer) { fetched(lane, answer); },
             [this, lane](const caf::error&) { queue_of(lane).fetch_failed(); });
 }
@@ -417,6 +423,45 @@ void JobDispatcherActor::fetched(const std::string& lane, RunnableFetched& answe
                          [this](JobId id) { return in_hand(id); });
   grant_sought(lane);
   dispatch(at);
+}
+
+// --- Quotas --------------------------------------------------------------------------------------
+
+void JobDispatcherActor::adopt_settings() {
+  const auto& settings = config_.settings;
+  each_queue([terms = terms()](DispatchQueue& queue) { queue.set_terms(terms); });
+  rates_.limit(settings.submissions, settings.customer.submissions);
+  running_.limit(settings.customer.running_max);
+  if (room() == CustomerRoom{}) drains_.clear();
+  for (const auto& [customer, jobs] : running_.running()) {
+    each_queue([this, &name = customer](DispatchQueue& queue) {
+      running_.is_reached(name) ? queue.block(name) : queue.unblock(name);
+    });
+  }
+}
+
+DispatchTerms JobDispatcherActor::terms() const {
+  const auto& settings = config_.settings;
+  return {settings.weights, settings.priority_step, settings.customer.running_max};
+}
+
+template <class Change>
+void JobDispatcherActor::each_queue(Change change) {
+  change(queue_);
+  for (auto& [name, lane] : lanes_) change(lane.queue);
+}
+
+void JobDispatcherActor::begin_running(const std::string& customer) {
+  running_.begin(customer);
+  if (!running_.is_reached(customer)) return;
+  each_queue([&customer](DispatchQueue& queue) { queue.block(customer); });
+}
+
+void JobDispatcherActor::end_running(const std::string& customer) {
+  const bool was_reached = running_.is_reached(customer);
+  running_.end(customer);
+  if (!was_reached || running_.is_reached(customer)) return;
+  each_queue([&customer](DispatchQueue& queue) { queue.unblock(customer); });
 }
 
 // --- Stopping and reporting ----------------------------------------------------------------------
@@ -472,8 +517,11 @@ const Service* JobDispatcherActor::find_service(const Job& job) const {
 }
 
 void JobDispatcherActor::count(const Job* before, const Job* after) {
+  const bool stays = after && !is_ended(after->state);
   if (before) counts_[before->state] -= 1;
-  if (after && !is_ended(after->state)) counts_[after->state] += 1;
+  if (stays) counts_[after->state] += 1;
+  if (before && !stays) counts_.bytes -= queued_bytes(*before->spec);
+  if (!before && stays) counts_.bytes += queued_bytes(*after->spec);
 }
 
 JobDispatcher spawn_job_dispatcher(caf::actor_system& system, ContextPtr context, CellKey key,

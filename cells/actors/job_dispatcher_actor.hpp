@@ -20,7 +20,9 @@
 #include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
 #include "cells/model/rate_meter.hpp"
+#include "cells/model/running_quota.hpp"
 #include "cells/model/slot_shares.hpp"
+#include "cells/model/submission_rates.hpp"
 
 namespace cells {
 
@@ -55,9 +57,18 @@ class JobDispatcherActor : public JobDispatcher::base {
   void not_inserted(const Job& job);
   IdleAnswered answer_idle();
   std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
-  std::optional<Refusal> refuse_more(const Now& at);
-  void inserted(const JobPtr& job, const JobInserted& stored, bool has_key);
-  Refusal refuse_memory(const MemoryFull& full, bool has_key);
+  std::optional<Refusal> refuse_more(const JobSpec& spec, const Now& at);
+  std::optional<Refusal> refuse_rate(const std::string& customer, const Now& at);
+  JobSubmitted refused(JobRequest& request_in, Refusal refusal);
+  CustomerRoom room() const;
+  /// What remains of a request while its job is being stored.
+  struct Submitted {
+    bool has_key = false;
+    std::shared_ptr<BatchGate> gate;
+  };
+  void inserted(const JobPtr& job, const JobInserted& stored, const Submitted& request_in);
+  Refusal refuse_full(const JobSpec& spec, const JobInserted& stored);
+  Refusal refuse_customer(const JobSpec& spec, const CustomerFull& full);
   void added(const JobPtr& job, bool runnable);
   caf::result<CancelAnswered> cancel(JobId id);
   void begin_cancel(JobId id);
@@ -67,7 +78,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void answer_cancel(JobId id, const CancelAnswered& answer);
   void fail_cancel(JobId id);
   caf::result<ReopenAnswered> reopen_job(const JobPtr& job);
-  void reopened(JobId place, const EndedReopened& result);
+  void reopened(JobId place, const JobSpec& spec, const EndedReopened& result);
 
   // Workers.
   void worker_ready(const JobWorker& worker);
@@ -101,6 +112,14 @@ class JobDispatcherActor : public JobDispatcher::base {
   void fetch();
   void fetch_for(const std::string& lane, DispatchQueue& queue);
   void fetched(const std::string& lane, RunnableFetched& answer);
+
+  // Quotas.
+  void adopt_settings();
+  DispatchTerms terms() const;
+  template <class Change>
+  void each_queue(Change change);
+  void begin_running(const std::string& customer);
+  void end_running(const std::string& customer);
 
   // Lanes.
   enum class LaneKind : std::uint8_t {
@@ -171,7 +190,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void go_ahead(const Now& at);
   void report_idle(const Now& at);
   void note_due(const Job& job);
-  void note_ended(const Now& at);
+  void note_ended(const Job& job, const Now& at);
   void advance(const Now& at);
   void advanced(const DueAdvanced& answer);
   void expire(const JobPtr& job, const Now& at);
@@ -241,7 +260,11 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::map<StoredBacklog, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
+  DrainMeter drain_;
   TurnedAway turned_away_;
+  CustomerDrains drains_;  ///< Used only with a quota of customers.
+  SubmissionRates rates_;
+  RunningQuota running_;
 
   std::optional<SteadyTime> armed_;
   std::optional<WallTime> next_due_;  ///< The earliest due time in the store.

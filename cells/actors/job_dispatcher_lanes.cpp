@@ -42,7 +42,14 @@ DispatchQueue& JobDispatcherActor::queue_of(const std::string& name) {
 }
 
 JobDispatcherActor::Lane& JobDispatcherActor::lane(const std::string& name) {
-  return lanes_.try_emplace(name, context_->options.window, kind_of(name)).first->second;
+  const auto [found, added] = lanes_.try_emplace(name, context_->options.window, kind_of(name));
+  if (!added) return found->second;
+  auto& queue = found->second.queue;
+  queue.set_terms(terms());
+  for (const auto& [customer, jobs] : running_.running()) {
+    if (running_.is_reached(customer)) queue.block(customer);
+  }
+  return found->second;
 }
 
 void JobDispatcherActor::remove_from_queue(const Job& job) {
@@ -261,7 +268,9 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
   for (auto& [name, lane] : lanes_) {
     name == own ? lane.queue.ended(customer, ran) : lane.queue.owe(customer, ran);
   }
-  if (shares_.size() > 0) shares_.end(customer, ran);
+  if (shares_.size() > 0) {
+    shares_.end(customer, ran, config_.settings.weights.weight_of(customer));
+  }
   if (live.outside) {
     send(context_->desk, LeaseOver{live.job->lease, ran});
   } else if (const auto client = permits_of(live.job->spec->services[live.job->step])) {

@@ -106,6 +106,7 @@ void JobDispatcherActor::keep_lease(const JobPtr& job, const Now& at) {
   entry.started = true;
   entry.outside = true;
   leases_.add(job->lease, std::move(entry));
+  begin_running(job->spec->customer);
   if (job->cancel_requested) leases_.ask_back(job->lease);
   send(context_->desk, LeaseKept{out(*leases_.find(job->lease), at), key_, cell_});
 }

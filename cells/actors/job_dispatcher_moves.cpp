@@ -16,6 +16,7 @@ namespace cells {
 /// be released too, before the next fetch.
 void JobDispatcherActor::change_terms(ConfigureCell& message) {
   config_ = std::move(message.config);
+  adopt_settings();
   if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
   idle_reported_ = false;
   queue_.expect_more();

@@ -13,15 +13,11 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   const Now at = now();
   auto refusal = request_in.gate ? request_in.gate->held_for() : std::nullopt;
   if (!refusal) refusal = refuse(request_in, at);
-  if (refusal) {
-    close_gate(request_in, *refusal);
-    // With a key the refusal is not final: the cell dispatcher looks the key up first.
-    if (!request_in.idempotency) context_->options.probe->refused(*refusal);
-    return JobSubmitted{nullptr, std::move(refusal)};
-  }
+  if (refusal) return refused(request_in, std::move(*refusal));
   const JobId id = context_->ids.next(at.wall);
   auto idempotency = std::move(request_in.idempotency);
   auto firing = std::move(request_in.firing);
+  auto gate = request_in.gate;
   auto accepted = accept_job(std::move(request_in), key_, config_.settings, id, at.wall,
                              others_await_places(at.wall));
   accepted.lane = lane_of(accepted);
@@ -30,11 +26,12 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   note_due(*job);
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
-  const bool has_key = idempotency.has_value();
-  request(
-      store(), caf::infinite,
-      InsertJob{job, std::move(idempotency), config_.settings.memory_bytes_max, std::move(firing)})
-      .then([this, job, has_key](const JobInserted& stored) { inserted(job, stored, has_key); },
+  Submitted submitted{idempotency.has_value(), std::move(gate)};
+  request(store(), caf::infinite,
+          InsertJob{job, std::move(idempotency), config_.settings.bytes_max_in_force(),
+                    std::move(firing), room()})
+      .then([this, job, submitted = std::move(submitted)](
+                const JobInserted& stored) { inserted(job, stored, submitted); },
             [this, job](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));
               not_inserted(*job);
@@ -58,28 +55,61 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
     return refusal;
   }
   if (auto refusal = refuse_in_batch(key_, request_in.batch, durability())) return refusal;
-  return refuse_more(at);
+  if (auto refusal = refuse_more(request_in.spec, at)) return refusal;
+  return refuse_rate(request_in.spec.customer, at);
 }
 
-std::optional<Refusal> JobDispatcherActor::refuse_more(const Now& at) {
+std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, const Now& at) {
   if (stopping_) return Refusal{Refusal::Kind::shutting_down, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
-  return refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max,
-                     finished_rate_.pace(at.steady), turned_away_);
+  const auto& settings = config_.settings;
+  const double finished_per_s = drain_.per_second(at.steady);
+  auto refusal = cells::refuse_full(key_, counts_.unfinished(), settings.jobs_max, finished_per_s,
+                                    turned_away_);
+  if (refusal || durability() == Durability::memory) return refusal;
+  return refuse_bytes(key_, counts_, settings.bytes_max, queued_bytes(spec), finished_per_s,
+                      turned_away_);
 }
 
-void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored, bool has_key) {
+std::optional<Refusal> JobDispatcherActor::refuse_rate(const std::string& customer, const Now& at) {
+  const auto too_fast = rates_.take(customer, at.steady);
+  if (!too_fast) return std::nullopt;
+  return cells::refuse_rate(key_, *too_fast, config_.settings);
+}
+
+/// With a key the refusal is not final: the cell dispatcher looks the key up first. A job of a
+/// batch that came too fast comes again.
+JobSubmitted JobDispatcherActor::refused(JobRequest& request_in, Refusal refusal) {
+  const bool has_key = request_in.idempotency.has_value();
+  const bool comes_again = request_in.gate && is_too_fast(refusal.kind);
+  close_gate(request_in.gate, has_key, refusal);
+  if (!has_key && !comes_again) context_->options.probe->refused(refusal);
+  JobSubmitted answer{nullptr, std::move(refusal)};
+  if (comes_again) answer.returned = std::make_shared<JobRequest>(std::move(request_in));
+  return answer;
+}
+
+CustomerRoom JobDispatcherActor::room() const {
+  return {config_.settings.customer.jobs_max, config_.settings.customer.bytes_max};
+}
+
+void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
+                                  const Submitted& request_in) {
   auto promise = submitting_.extract(job->id).mapped();
   const auto& holder = stored.holder;
-  if (!holder.job && !stored.full && !stored.is_settled) {
+  if (!holder.job && !stored.full && !stored.customer_full && !stored.is_settled) {
     submitted_rate_.count(now().steady);
     context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
     added(job, stored.runnable);
     return;
   }
-  if (stored.full) {
-    promise.deliver(JobSubmitted{nullptr, refuse_memory(*stored.full, has_key), false});
+  rates_.give_back(job->spec->customer);
+  if (stored.full || stored.customer_full) {
+    auto refusal = refuse_full(*job->spec, stored);
+    close_gate(request_in.gate, request_in.has_key, refusal);
+    if (!request_in.has_key) context_->options.probe->refused(refusal);
+    promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
   } else if (stored.is_settled) {
     promise.deliver(JobSubmitted{});
   } else if (holder.same_request) {
@@ -90,13 +120,17 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored, 
   not_inserted(*job);
 }
 
-/// With a key the refusal is not final: the cell dispatcher looks the key up first.
-Refusal JobDispatcherActor::refuse_memory(const MemoryFull& full, bool has_key) {
-  auto refusal =
-      cells::refuse_memory(key_, full.in_cell, full.limit, full.depth, counts_.unfinished(),
-                           finished_rate_.pace(now().steady), turned_away_);
-  if (!has_key) context_->options.probe->refused(refusal);
-  return refusal;
+/// The store had no room for the job.
+Refusal JobDispatcherActor::refuse_full(const JobSpec& spec, const JobInserted& stored) {
+  if (stored.customer_full) return refuse_customer(spec, *stored.customer_full);
+  return refuse_memory(key_, stored.full->in_cell, stored.full->limit, stored.full->depth,
+                       counts_.unfinished(), drain_.per_second(now().steady), turned_away_);
+}
+
+Refusal JobDispatcherActor::refuse_customer(const JobSpec& spec, const CustomerFull& full) {
+  auto& drain = drains_.of(spec.customer);
+  return cells::refuse_customer(key_, full, queued_bytes(spec),
+                                drain.ended.per_second(now().steady), drain.turned_away);
 }
 
 /// The store now has this job.
@@ -169,7 +203,7 @@ void JobDispatcherActor::waiting_cancelled(JobId id, const WaitingCancelled& res
   if (result.after) {
     remove_from_queue(*result.before);
     count(result.before.get(), result.after.get());
-    note_ended(at);
+    note_ended(*result.after, at);
     tell(*context_, result.after);
     note_due(*result.after);
     if (result.promoted) offer(result.promoted);
@@ -200,26 +234,37 @@ void JobDispatcherActor::fail_cancel(JobId id) {
 caf::result<ReopenAnswered> JobDispatcherActor::reopen_job(const JobPtr& job) {
   const Now at = now();
   if (!can_reopen(*job)) return ReopenAnswered{job, false, std::nullopt};
-  if (auto refusal = refuse_more(at)) {
+  if (auto refusal = refuse_more(*job->spec, at)) {
     context_->options.probe->refused(*refusal);
     return ReopenAnswered{nullptr, false, std::move(refusal)};
   }
   const JobId place = context_->ids.next(at.wall);
   counts_[JobState::queued] += 1;
+  counts_.bytes += queued_bytes(*job->spec);
   auto promise = make_response_promise<ReopenAnswered>();
   reopening_.emplace(place, promise);
-  request(store(), caf::infinite, ReopenEnded{job->id, key_, place, at.wall})
-      .then([this, place](const EndedReopened& result) { reopened(place, result); },
-            [this, place](caf::error& error) {
+  request(store(), caf::infinite, ReopenEnded{job->id, key_, place, at.wall, room()})
+      .then([this, place,
+             spec = job->spec](const EndedReopened& result) { reopened(place, *spec, result); },
+            [this, place, spec = job->spec](caf::error& error) {
               counts_[JobState::queued] -= 1;
+              counts_.bytes -= queued_bytes(*spec);
               reopening_.extract(place).mapped().deliver(std::move(error));
             });
   return promise;
 }
 
-void JobDispatcherActor::reopened(JobId place, const EndedReopened& result) {
+void JobDispatcherActor::reopened(JobId place, const JobSpec& spec, const EndedReopened& result) {
   auto promise = reopening_.extract(place).mapped();
   counts_[JobState::queued] -= 1;
+  counts_.bytes -= queued_bytes(spec);
+  if (result.customer_full) {
+    auto refusal = refuse_customer(spec, *result.customer_full);
+    context_->options.probe->refused(refusal);
+    promise.deliver(ReopenAnswered{nullptr, false, std::move(refusal)});
+    arm(now());  // The cell may be idle.
+    return;
+  }
   if (!result.after) {
     promise.deliver(ReopenAnswered{result.before, false, std::nullopt});
     arm(now());  // The cell may be idle.

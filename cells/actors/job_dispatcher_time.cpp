@@ -96,9 +96,11 @@ void JobDispatcherActor::note_due(const Job& job) {
   if (due) next_due_ = next_due_ ? std::min(*next_due_, *due) : *due;
 }
 
-void JobDispatcherActor::note_ended(const Now& at) {
+void JobDispatcherActor::note_ended(const Job& job, const Now& at) {
   finished_rate_.count(at.steady);
+  drain_.count(at.steady);
   turned_away_.job_ended();
+  if (room() != CustomerRoom{}) drains_.job_ended(job.spec->customer, at.steady);
 }
 
 void JobDispatcherActor::advance(const Now& at) {

@@ -40,6 +40,8 @@ struct JobSubmitted {
   JobPtr job;
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.
+  /// The request of a batch that came too fast, to be sent again later.
+  std::shared_ptr<JobRequest> returned{};
 };
 
 /// Cancel this job; answered once the change is on disk. A running job is marked, its attempt is
@@ -89,6 +91,13 @@ struct CellsListed {
 struct ResizePool {
   CellKey cell;
   std::optional<std::uint32_t> size;
+};
+
+/// Set limits of a cell instead of the configured ones, or undo that (no limits). Answered once the
+/// change is on disk and in force.
+struct ChangeQuota {
+  CellKey cell;
+  QuotaOverride quota{};
 };
 
 /// Activate, pause or drain a cell. Answered once the change is on disk and in force.
@@ -184,6 +193,7 @@ CELLS_MESSAGE(ListCells)
 CELLS_MESSAGE(CellsListed)
 CELLS_MESSAGE(ResizePool)
 CELLS_MESSAGE(ChangeCellState)
+CELLS_MESSAGE(ChangeQuota)
 CELLS_MESSAGE(Reconfigure)
 CELLS_MESSAGE(Reconfigured)
 CELLS_MESSAGE(ListServices)
@@ -545,6 +555,8 @@ using Cell = LaneHolder::extend<
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// Stores the override, then applies it.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
+    /// Stores the override, then applies it.
+    caf::replies_to<ChangeQuota>::with<CellDescribed>,
     /// Passes the settings to the dispatcher, and resizes the pool.
     caf::replies_to<ConfigureCell>::with<CellDescribed>,
     /// Asks the dispatcher, and asks its successor if it dies.
@@ -605,6 +617,8 @@ using CellDispatcher = caf::typed_actor<
     caf::replies_to<ResizePool>::with<CellDescribed>,
     /// Forwarded to the cell; a template has no state.
     caf::replies_to<ChangeCellState>::with<CellDescribed>,
+    /// Forwarded to the cell; for a template, sets the limits that new instances start with.
+    caf::replies_to<ChangeQuota>::with<CellDescribed>,
     /// Changes the services, then the settings of every cell, then moves jobs.
     caf::replies_to<Reconfigure>::with<Reconfigured>,
     /// Asks the client of each service.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace cells {
 namespace {
@@ -17,6 +18,14 @@ milliseconds wait_for(double jobs, double finished_per_s) {
       static_cast<std::int64_t>(std::clamp(std::ceil(wait_s), 1.0, retry_after_max_s))};
 }
 
+/// How many jobs have to end before there is room for `excess` bytes.
+std::uint64_t jobs_of_bytes(std::uint64_t excess, std::uint64_t bytes, std::uint64_t jobs) {
+  const auto each = std::max<std::uint64_t>(bytes / std::max<std::uint64_t>(jobs, 1), 1);
+  return (excess + each - 1) / each;
+}
+
+constexpr std::size_t drains_max = 1000;
+
 }  // namespace
 
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
@@ -27,6 +36,60 @@ std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished
                        static_cast<double>(turned_away.add(jobs_max));
   return Refusal{Refusal::Kind::queue_full, cell, jobs_max, unfinished,
                  wait_for(surplus, finished_per_s)};
+}
+
+std::optional<Refusal> refuse_bytes(const CellKey& cell, const JobCounts& counts,
+                                    std::uint64_t bytes_max, std::uint64_t added,
+                                    double finished_per_s, TurnedAway& turned_away) {
+  if (bytes_max == 0 || counts.bytes + added <= bytes_max) return std::nullopt;
+  const auto jobs = std::max<std::uint64_t>(counts.unfinished(), 1);
+  const auto surplus = jobs_of_bytes(counts.bytes + added - bytes_max, counts.bytes, jobs);
+  return Refusal{Refusal::Kind::cell_bytes_full, cell, bytes_max, counts.bytes,
+                 wait_for(static_cast<double>(surplus + turned_away.add(jobs)), finished_per_s)};
+}
+
+Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint64_t added,
+                        double finished_per_s, TurnedAway& turned_away) {
+  const auto ahead = turned_away.add(std::max<std::uint64_t>(full.jobs, 1));
+  if (full.in_jobs) {
+    return {Refusal::Kind::customer_jobs_full, cell, full.limit, full.depth,
+            wait_for(static_cast<double>(full.depth - full.limit + 1 + ahead), finished_per_s)};
+  }
+  const auto surplus = jobs_of_bytes(full.depth + added - full.limit, full.depth, full.jobs);
+  return {Refusal::Kind::customer_bytes_full, cell, full.limit, full.depth,
+          wait_for(static_cast<double>(surplus + ahead), finished_per_s)};
+}
+
+Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fast,
+                    const CellSettings& settings) {
+  const auto& quota = too_fast.of_customer ? settings.customer.submissions : settings.submissions;
+  const auto limit = static_cast<std::uint64_t>(std::ceil(quota.per_s));
+  const auto kind = too_fast.of_customer ? Refusal::Kind::customer_rate : Refusal::Kind::queue_rate;
+  return {kind, cell, limit, quota.burst_in_force(),
+          std::chrono::ceil<milliseconds>(too_fast.wait)};
+}
+
+void CustomerDrains::job_ended(const std::string& customer, SteadyTime now) {
+  Drain& drain = of(customer);
+  drain.ended.count(now);
+  drain.turned_away.job_ended();
+}
+
+CustomerDrains::Drain& CustomerDrains::of(const std::string& customer) {
+  if (drains_.size() >= drains_max && !drains_.contains(customer)) forget_half();
+  return drains_[customer];
+}
+
+void CustomerDrains::forget_half() {
+  std::vector<std::int64_t> ends;
+  ends.reserve(drains_.size());
+  for (const auto& [name, each] : drains_) ends.push_back(each.ended.last_s());
+  const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
+  std::nth_element(ends.begin(), middle, ends.end());
+  const auto kept_from = *middle;
+  std::erase_if(drains_,
+                [kept_from](const auto& each) { return each.second.ended.last_s() < kept_from; });
+  if (drains_.size() >= drains_max) drains_.clear();  // All of them ended in the same second.
 }
 
 Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,

@@ -1,10 +1,15 @@
 // Whether a cell accepts another job.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
+#include "cells/model/drain_meter.hpp"
 #include "cells/model/submission.hpp"
+#include "cells/model/submission_rates.hpp"
 
 namespace cells {
 
@@ -34,6 +39,42 @@ class TurnedAway {
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
                                    std::uint64_t jobs_max, double finished_per_s,
                                    TurnedAway& turned_away);
+
+/// Refuses a job of `added` bytes when the unfinished jobs of the cell would then take more than
+/// `bytes_max`; 0: any number. retry_after assumes that the jobs are of equal size.
+std::optional<Refusal> refuse_bytes(const CellKey& cell, const JobCounts& counts,
+                                    std::uint64_t bytes_max, std::uint64_t added,
+                                    double finished_per_s, TurnedAway& turned_away);
+
+/// Refuses a job of `added` bytes for lack of room of its customer. `finished_per_s` and
+/// `turned_away` are those of the customer.
+Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint64_t added,
+                        double finished_per_s, TurnedAway& turned_away);
+
+/// Refuses a job that came too fast.
+Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fast,
+                    const CellSettings& settings);
+
+/// How fast the jobs of the customers end, and which clients were turned away: what the refusals of
+/// a customer's quota need. It remembers the thousand customers whose jobs ended last.
+class CustomerDrains {
+ public:
+  struct Drain {
+    DrainMeter ended;
+    TurnedAway turned_away;
+  };
+
+  void job_ended(const std::string& customer, SteadyTime now);
+  /// Remembers the customer.
+  Drain& of(const std::string& customer);
+  void clear() { drains_.clear(); }
+  std::size_t size() const { return drains_.size(); }
+
+ private:
+  void forget_half();
+
+  std::map<std::string, Drain> drains_;
+};
 
 /// Refuses a job in memory for lack of room there. retry_after is the time until one job of the
 /// cell has ended, and one more for each of those `turned_away` before it, of `unfinished` jobs.

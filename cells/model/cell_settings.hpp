@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cells/model/customer_weights.hpp"
 #include "cells/model/durability.hpp"
+#include "cells/model/quota.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
@@ -25,20 +27,37 @@ struct RetryPolicy {
 /// What becomes of the jobs behind a failed one in its entity's line.
 enum class OnPredecessorFailed : std::uint8_t { go_on, cancel };
 
+inline constexpr std::uint64_t memory_bytes_default = 64 << 20;
+
 struct CellSettings {
   std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
   milliseconds timeout_max{3600000};  ///< The longest that a job may set.
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
   Durability durability = Durability::disk;
-  // Only for jobs in memory.
-  std::uint64_t memory_bytes_max = 64 << 20;  ///< Bounds all jobs of the cell, ended ones too.
-  bool keep_on_stop = false;  ///< A graceful shutdown keeps unfinished jobs for the next start.
+  /// Bounds the queued_bytes of unfinished jobs, or the memory that all jobs in memory take; 0: no
+  /// bound of jobs on disk, `memory_bytes_default` for jobs in memory.
+  std::uint64_t bytes_max = 0;
+  bool keep_on_stop = false;  ///< A graceful shutdown keeps unfinished jobs in memory.
   RetryPolicy retry;
   OnPredecessorFailed on_predecessor_failed = OnPredecessorFailed::go_on;
+  RateQuota submissions;  ///< Of all customers together.
+  CustomerQuota customer;
+  CustomerWeights weights;
+  milliseconds priority_step{0};  ///< See priority_rank.
 
+  /// 0: no bound.
+  std::uint64_t bytes_max_in_force() const {
+    return bytes_max == 0 && durability == Durability::memory ? memory_bytes_default : bytes_max;
+  }
   bool operator==(const CellSettings&) const = default;
 };
+
+/// 0: none.
+double quota_of(const CellSettings& settings, QuotaLimit limit);
+void set_quota(CellSettings& settings, QuotaLimit limit, double value);
+/// The settings with an administrator's limits instead of the configured ones.
+CellSettings overridden(CellSettings settings, const QuotaOverride& quota);
 
 /// One entry of the configuration's `cells`: which jobs it matches, and their cell's settings.
 struct CellRule {

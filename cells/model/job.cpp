@@ -105,11 +105,13 @@ std::uint64_t JobCounts::unfinished() const {
 
 JobCounts& JobCounts::operator+=(const JobCounts& other) {
   for (std::size_t i = 0; i < by_state.size(); ++i) by_state[i] += other.by_state[i];
+  bytes += other.bytes;
   return *this;
 }
 
 JobCounts& JobCounts::operator-=(const JobCounts& other) {
   for (std::size_t i = 0; i < by_state.size(); ++i) by_state[i] -= other.by_state[i];
+  bytes -= other.bytes;
   return *this;
 }
 

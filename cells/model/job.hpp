@@ -210,6 +210,7 @@ bool may_undo(const Job& job, std::size_t step);
 /// The number of a cell's jobs in each state.
 struct JobCounts {
   std::array<std::uint64_t, job_state_count> by_state{};
+  std::uint64_t bytes = 0;  ///< The queued_bytes of those that have not ended.
 
   std::uint64_t& operator[](JobState state) { return by_state[static_cast<std::size_t>(state)]; }
   std::uint64_t operator[](JobState state) const {

@@ -9,6 +9,16 @@ RateLimit::RateLimit(double rate_per_s, std::uint32_t burst)
     : interval_(std::max<std::int64_t>(1, std::llround(std::ceil(1e6 / rate_per_s)))),
       tolerance_(interval_ * (std::max(burst, 1U) - 1)) {}
 
+void RateLimit::change(double rate_per_s, std::uint32_t burst) {
+  const RateLimit changed{rate_per_s, burst};
+  interval_ = changed.interval_;
+  tolerance_ = changed.tolerance_;
+}
+
+void RateLimit::give_back() {
+  if (theoretical_) *theoretical_ -= interval_;
+}
+
 SteadyTime RateLimit::next(SteadyTime now) const {
   return theoretical_ ? *theoretical_ - tolerance_ : now;
 }

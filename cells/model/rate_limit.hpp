@@ -23,6 +23,14 @@ class RateLimit {
   void take(std::size_t events, SteadyTime now);
   /// When one more event may happen; at or before `now` if it may happen now.
   SteadyTime next(SteadyTime now) const;
+  /// An event that was counted has not happened after all.
+  void give_back();
+  /// Holds from now on; what has happened counts.
+  void change(double rate_per_s, std::uint32_t burst);
+  /// Between two events in the long run.
+  microseconds interval() const { return interval_; }
+  /// Whether `burst` events may happen at once, as if none had happened before.
+  bool is_idle(SteadyTime now) const { return !theoretical_ || *theoretical_ <= now; }
 
  private:
   microseconds interval_;   ///< Between two events in the long run.

@@ -27,8 +27,9 @@ std::string_view to_string(CellState state);
 struct CellOverride {
   std::optional<std::uint32_t> pool_size;
   CellState state = CellState::active;
+  QuotaOverride quota{};
 
-  bool is_none() const { return !pool_size && state == CellState::active; }
+  bool is_none() const { return !pool_size && state == CellState::active && quota.empty(); }
   bool operator==(const CellOverride&) const = default;
 };
 

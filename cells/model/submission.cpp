@@ -8,7 +8,12 @@ namespace cells {
 bool is_temporary(Refusal::Kind kind) {
   using enum Refusal::Kind;
   return kind == queue_full || kind == cell_bytes_full || kind == memory_full ||
-         kind == too_many_cells || kind == shutting_down || kind == draining;
+         kind == customer_jobs_full || kind == customer_bytes_full || kind == too_many_cells ||
+         kind == shutting_down || kind == draining;
+}
+
+bool is_too_fast(Refusal::Kind kind) {
+  return kind == Refusal::Kind::queue_rate || kind == Refusal::Kind::customer_rate;
 }
 
 void BatchGate::hold(const Refusal& refusal) {
@@ -26,9 +31,9 @@ std::optional<Refusal> BatchGate::held_for() const {
   return holds_ > 0 ? std::optional{refusal_} : std::nullopt;
 }
 
-void close_gate(const JobRequest& request, const Refusal& refusal) {
-  if (!request.gate || !is_temporary(refusal.kind)) return;
-  request.idempotency ? request.gate->hold(refusal) : request.gate->close();
+void close_gate(const std::shared_ptr<BatchGate>& gate, bool has_key, const Refusal& refusal) {
+  if (!gate || !is_temporary(refusal.kind)) return;
+  has_key ? gate->hold(refusal) : gate->close();
 }
 
 Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,

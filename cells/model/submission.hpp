@@ -46,29 +46,36 @@ struct JobRequest {
 /// Why a job was not accepted, or not reopened.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    no_cell,             ///< No cell matches the customer and product.
-    timeout_too_long,    ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
-    queue_full,          ///< The cell has `depth` unfinished jobs of `limit`.
-    too_many_cells,      ///< The template has `limit` instances.
-    shutting_down,       ///< celld is shutting down.
-    draining,            ///< The cell is draining.
-    service_removed,     ///< A reload has just removed a service that the job names.
-    key_reused,          ///< Another request of the customer has used the idempotency key.
-    cell_bytes_full,     ///< The cell's jobs in memory take `depth` bytes of `limit`.
-    memory_full,         ///< All jobs in memory take `depth` bytes of `limit`.
-    durability_differs,  ///< The ended job is not kept as its cell now keeps jobs.
-    not_in_batches,      ///< The cell keeps its jobs in memory; batches take only jobs on disk.
+    no_cell,              ///< No cell matches the customer and product.
+    timeout_too_long,     ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
+    queue_full,           ///< The cell has `depth` unfinished jobs of `limit`.
+    too_many_cells,       ///< The template has `limit` instances.
+    shutting_down,        ///< celld is shutting down.
+    draining,             ///< The cell is draining.
+    service_removed,      ///< A reload has just removed a service that the job names.
+    key_reused,           ///< Another request of the customer has used the idempotency key.
+    cell_bytes_full,      ///< The cell's jobs take `depth` bytes of `limit`.
+    memory_full,          ///< All jobs in memory take `depth` bytes of `limit`.
+    durability_differs,   ///< The ended job is not kept as its cell now keeps jobs.
+    not_in_batches,       ///< The cell keeps its jobs in memory; batches take only jobs on disk.
+    queue_rate,           ///< More submissions than `limit` a second, rounded up.
+    customer_jobs_full,   ///< The customer has `depth` unfinished jobs in the cell, of `limit`.
+    customer_bytes_full,  ///< Those jobs take `depth` bytes of `limit`.
+    customer_rate,        ///< The customer submits more than `limit` a second, rounded up.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
-  milliseconds retry_after{0};  ///< 1 to 3600 s if a later request may succeed, else 0.
+  milliseconds retry_after{0};  ///< At most an hour; 0 if no later request may succeed.
 };
 
 /// Whether a refusal is for lack of room or of a daemon that takes jobs, so that the same request
 /// may succeed later.
 bool is_temporary(Refusal::Kind kind);
+
+/// Whether a refusal is for jobs that come too fast. A batch is read more slowly then.
+bool is_too_fast(Refusal::Kind kind);
 
 /// Whether a batch still takes jobs. The first job that is refused for lack of room closes the
 /// gate, and so refuses the later ones, even if there is room for them by then: a batch ends at one
@@ -93,8 +100,9 @@ class BatchGate {
   Refusal refusal_;
 };
 
-/// Holds or closes the gate of a job, if it has one, unless another job may yet be accepted.
-void close_gate(const JobRequest& request, const Refusal& refusal);
+/// Holds or closes the gate of a refused job, if it has one, unless another job may yet be
+/// accepted. With a key, the refusal is not final.
+void close_gate(const std::shared_ptr<BatchGate>& gate, bool has_key, const Refusal& refusal);
 
 /// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.
 /// With `others_first`, jobs that fell due earlier have no places yet: the job is then scheduled

@@ -46,6 +46,7 @@
 #include "cells/model/batch.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
+#include "cells/model/quota.hpp"
 #include "cells/model/schedule.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
@@ -148,16 +149,18 @@ struct KeyHolder {
 };
 
 /// Adds a job that is scheduled (place 0) or queued (with its place), and counts it in its batch,
-/// if it has one. Adds nothing if another job of the customer holds the key. For a job in memory,
-/// removes ended jobs in memory, the earliest end first, as far as that makes room, and adds
-/// nothing if the room does not suffice. With a `firing`, advances the schedule as well, the job
-/// being its last one, in the same commit; for a job in memory, the schedule reaches the disk
-/// before the job is added. Adds nothing if the advance does not apply.
+/// if it has one. Adds nothing if another job of the customer holds the key, nor if the customer's
+/// room does not suffice. For a job in memory, removes ended jobs in memory, the earliest end
+/// first, as far as that makes room, and adds nothing if the room does not suffice. With a
+/// `firing`, advances the schedule as well, the job being its last one, in the same commit; for a
+/// job in memory, the schedule reaches the disk before the job is added. Adds nothing if the
+/// advance does not apply.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
   std::uint64_t bytes_max = 0;  ///< For a job in memory: what all jobs of its cell may take there.
   std::optional<ScheduleAdvance> firing{};  ///< Of a request without a key.
+  CustomerRoom room{};
 };
 /// There is no room for a job in memory.
 struct MemoryFull {
@@ -171,8 +174,9 @@ struct JobInserted {
   JobId id = 0;
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
   KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
-  std::optional<MemoryFull> full{};  ///< If set, the new job was not added.
-  bool is_settled = false;           ///< The firing does not apply; the new job was not added.
+  std::optional<MemoryFull> full{};             ///< If set, the new job was not added.
+  bool is_settled = false;                      ///< The firing does not apply; the same.
+  std::optional<CustomerFull> customer_full{};  ///< If set, the new job was not added.
 };
 
 /// Finds the holder of a key, among uncommitted insertions too. Answered with a KeyHolder.
@@ -218,17 +222,19 @@ struct WaitingCancelled {
   JobPtr follower{};  ///< The same.
 };
 
-/// Applies reopen to a job that can be reopened.
+/// Applies reopen to a job that can be reopened, unless the customer's room does not suffice.
 struct ReopenEnded {
   JobId id = 0;
   CellKey cell;     ///< Where it is to run.
   JobId place = 0;  ///< Greater than any in use.
   WallTime now;
+  CustomerRoom room{};
 };
 struct EndedReopened {
   JobPtr before;          ///< The job as stored; null: there is no such job.
   JobPtr after;           ///< Null: the job could not be reopened, and is unchanged.
   bool runnable = false;  ///< As in JobInserted.
+  std::optional<CustomerFull> customer_full{};  ///< If set, the job is unchanged.
 };
 
 /// Holds a runnable job, because it needs a service that is not configured: it keeps its state and
@@ -245,7 +251,7 @@ struct ChangeLane {
 };
 
 /// Reads runnable jobs of one lane of a cell: customers in order of their names, and for each of
-/// them the first jobs by (priority descending, place ascending).
+/// them the first jobs by (priority_rank, place).
 struct FetchRunnable {
   CellKey cell;
   std::string customer;  ///< Where to begin.
@@ -255,6 +261,8 @@ struct FetchRunnable {
   std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always listed.
   std::string lane{};
   Durability durability{};  ///< Of the jobs.
+  milliseconds priority_step{0};
+  std::vector<std::string> except{};  ///< Customers to pass over; sorted.
 };
 struct RunnableOfCustomer {
   std::string customer;
@@ -263,7 +271,8 @@ struct RunnableOfCustomer {
 };
 struct RunnableFetched {
   std::vector<RunnableOfCustomer> customers;
-  bool complete = false;  ///< No customer after the last one listed has a runnable job.
+  /// No customer after the last one listed has a runnable job, apart from those passed over.
+  bool complete = false;
 };
 
 /// Advances what is due in a cell at `now`, at most `limit` jobs in order of their due times.

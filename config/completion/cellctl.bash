@@ -32,11 +32,12 @@ _cellctl() {
     esac
   done
   case $command in
-    '') words='submit worker reload backup job batch schedule cell service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    '') words='submit worker reload backup job batch schedule cell quota service config completion --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job') words='get list cancel retry wait events' ;;
     'batch') words='list show watch cancel' ;;
     'schedule') words='list get set pause resume delete' ;;
     'cell') words='list get resize pause resume drain' ;;
+    'quota') words='show set reset' ;;
     'service') words='list show reset' ;;
     'config') words='check show' ;;
     'completion') words='bash zsh fish' ;;
@@ -63,6 +64,9 @@ _cellctl() {
     'cell pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'quota show') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'quota set') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'quota reset') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service list') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service show') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service reset') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

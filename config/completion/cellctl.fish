@@ -109,6 +109,9 @@ complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcom
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a pause -d 'accept jobs but start none'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a resume -d 'end a pause or a drain'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a drain -d 'finish queued jobs but accept none'
+complete -c cellctl -n '__fish_seen_subcommand_from quota; and not __fish_seen_subcommand_from show set reset' -a show -d 'show the limits of a cell'
+complete -c cellctl -n '__fish_seen_subcommand_from quota; and not __fish_seen_subcommand_from show set reset' -a set -d 'change limits of a cell'
+complete -c cellctl -n '__fish_seen_subcommand_from quota; and not __fish_seen_subcommand_from show set reset' -a reset -d 'restore the configured limits of a cell'
 complete -c cellctl -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list show reset' -a list -d 'list services'
 complete -c cellctl -n '__fish_seen_subcommand_from service; and __fish_seen_subcommand_from list' -l watch -d 'refresh the output at this interval (2s)'
 complete -c cellctl -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list show reset' -a show -d 'show services'
@@ -135,6 +138,7 @@ complete -c cellctl -n '__fish_use_subcommand' -a job
 complete -c cellctl -n '__fish_use_subcommand' -a batch
 complete -c cellctl -n '__fish_use_subcommand' -a schedule
 complete -c cellctl -n '__fish_use_subcommand' -a cell
+complete -c cellctl -n '__fish_use_subcommand' -a quota
 complete -c cellctl -n '__fish_use_subcommand' -a service
 complete -c cellctl -n '__fish_use_subcommand' -a config
 complete -c cellctl -n '__fish_use_subcommand' -a completion

@@ -8,9 +8,7 @@
 #include "src/cli/text.hpp"
 
 namespace celld::cli {
-namespace {
 
-/// `prefix` and the path segments of a cell written as "CUSTOMER/PRODUCT".
 std::string cell_path(const std::string& prefix, const std::string& cell) {
   const std::size_t slash = cell.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == cell.size())
@@ -19,6 +17,8 @@ std::string cell_path(const std::string& prefix, const std::string& cell) {
                         "with * for any, such as acme/dns or '*/*'");
   return prefix + url_encoded(cell.substr(0, slash)) + "/" + url_encoded(cell.substr(slash + 1));
 }
+
+namespace {
 
 std::string admin_path(const std::string& cell) {
   return cell_path("/v1/admin/cells/", cell);

@@ -72,12 +72,16 @@ std::vector<const CLI::App*> verbs_of(const CLI::App& app);
 /// "job get"
 std::string name_of(const CLI::App& command);
 
+/// `prefix` and the path segments of a cell written as "CUSTOMER/PRODUCT".
+std::string cell_path(const std::string& prefix, const std::string& cell);
+
 void add_submit(Commands& commands);
 void add_job_verbs(Commands& commands);
 void add_batch_verbs(Commands& commands);
 void add_schedule_verbs(Commands& commands);
 void add_event_verbs(Commands& commands);
 void add_cell_verbs(Commands& commands);
+void add_quota_verbs(Commands& commands);
 void add_service_verbs(Commands& commands);
 void add_worker(Commands& commands);
 void add_reload(Commands& commands);

@@ -1,9 +1,13 @@
 #include "src/config/cell_setting.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+
+#include "src/config/checks.hpp"
 
 namespace celld::config {
 namespace {
@@ -12,7 +16,11 @@ using cells::CellSettings;
 
 constexpr std::int64_t timeout_ms_max = 604'800'000;  // A week.
 constexpr std::int64_t backoff_ms_max = 86'400'000;   // A day.
-constexpr std::int64_t memory_bytes_max = std::int64_t{1} << 40;
+constexpr std::int64_t bytes_max = std::int64_t{1} << 40;
+constexpr double rate_per_s_min = 0.001;
+constexpr double rate_per_s_max = 1'000'000;
+constexpr std::int64_t burst_max = 1'000'000;
+constexpr std::size_t customers_named_max = 10'000;
 
 /// A whole number or a duration in milliseconds; `access` returns a reference to it.
 template <class Access>
@@ -35,6 +43,86 @@ CellSetting number(std::string_view name, std::int64_t min, std::int64_t max,
     } else {
       return access(settings).count();
     }
+  };
+  return setting;
+}
+
+/// A limit that an administrator may override: a whole number, or a rate. If it `may_be_none`, null
+/// and the value 0 of the settings stand for no limit.
+CellSetting quota(cells::QuotaLimit limit, json::Value min, json::Value max,
+                  std::string_view description, bool may_be_none = true) {
+  const bool is_whole = min.is_number_integer();
+  const std::string_view type = is_whole ? "integer" : "number";
+  CellSetting setting;
+  setting.name = to_string(limit);
+  setting.description = description;
+  setting.quota = limit;
+  setting.schema = {{"type", type}, {"minimum", min}, {"maximum", max}};
+  if (may_be_none) setting.schema["type"] = {type, "null"};
+  setting.read = [=](json::ObjectReader& reader, std::string_view member, CellSettings& settings) {
+    if (!reader.has(member)) return true;
+    if (const auto* value = reader.any(member); may_be_none && value->is_null()) {
+      set_quota(settings, limit, 0);
+      return true;
+    }
+    std::optional<double> value;
+    if (is_whole) {
+      const auto whole = reader.integer(member, min.get<std::int64_t>(), max.get<std::int64_t>());
+      if (whole) value = static_cast<double>(*whole);
+    } else {
+      value = reader.number(member, min.get<double>(), max.get<double>());
+    }
+    if (value) set_quota(settings, limit, *value);
+    return value.has_value();
+  };
+  setting.show = [=](const CellSettings& settings) {
+    return show_quota(limit, quota_of(settings, limit));
+  };
+  return setting;
+}
+
+/// {"gold": 4, "*": 1}: "*" stands for all other customers.
+CellSetting customer_weights(std::string_view description) {
+  constexpr std::int64_t max = cells::customer_weight_max;
+  CellSetting setting;
+  setting.name = "customers.weights";
+  setting.description = description;
+  setting.schema = {
+      {"type", "object"},
+      {"maxProperties", customers_named_max},
+      {"additionalProperties", {{"type", "integer"}, {"minimum", 1}, {"maximum", max}}}};
+  setting.read = [](json::ObjectReader& reader, std::string_view member, CellSettings& settings) {
+    const auto* weights = reader.object(member);
+    if (!weights) return !reader.has(member);
+    if (weights->size() > customers_named_max) {
+      reader.fault(member, "must have at most " + std::to_string(customers_named_max) + " members");
+      return false;
+    }
+    cells::CustomerWeights::Named named;
+    bool good = true;
+    for (const auto& [customer, weight] : weights->items()) {
+      const bool is_good = weight.is_number_integer() && weight >= 1 && weight <= max;
+      if (is_good) named[customer] = weight.get<std::uint32_t>();
+      if (!is_good) {
+        reader.fault_at(json::pointer_to(reader.pointer_of(member), customer),
+                        "must be an integer from 1 to " + std::to_string(max));
+      }
+      if (customer != "*" && !is_name(customer)) {
+        reader.fault_at(json::pointer_to(reader.pointer_of(member), customer),
+                        "must be \"*\" or match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+        good = false;
+      }
+      good = good && is_good;
+    }
+    if (!good) return false;
+    const auto others = named.extract("*");
+    settings.weights = cells::CustomerWeights{named, others ? others.mapped() : 1};
+    return true;
+  };
+  setting.show = [](const CellSettings& settings) {
+    json::Value shown{{"*", settings.weights.others()}};
+    for (const auto& [customer, weight] : settings.weights.named()) shown[customer] = weight;
+    return shown;
   };
   return setting;
 }
@@ -80,15 +168,18 @@ std::vector<CellSetting> make_table() {
                         [](auto& cell) -> auto& { return cell.timeout; })),
       number("timeout_max_ms", 1, timeout_ms_max, "the highest limit that a job may set",
              [](auto& cell) -> auto& { return cell.timeout_max; }),
-      number("queue.max_jobs", 1, 100'000'000,
-             "the limit on unfinished jobs of the cell; beyond it, submissions get 429",
-             [](auto& cell) -> auto& { return cell.jobs_max; }),
-      number(
-          "queue.max_bytes", 1 << 16, memory_bytes_max,
-          "with `\"durability\": \"memory\"`, the limit on the memory that jobs of the cell take, "
-          "ended ones included; beyond it, the oldest ended jobs are removed, then submissions "
-          "get 429",
-          [](auto& cell) -> auto& { return cell.memory_bytes_max; }),
+      quota(cells::QuotaLimit::queue_jobs, 1, 100'000'000,
+            "the limit on unfinished jobs of the cell; beyond it, submissions get 429", false),
+      quota(
+          cells::QuotaLimit::queue_bytes, 1 << 16, bytes_max,
+          "the limit on the bytes of unfinished jobs; beyond it, submissions get 429. With "
+          "`\"durability\": \"memory\"`, the limit on the memory that jobs of the cell take, ended "
+          "ones included (64 MiB unless set); beyond it, the oldest ended jobs are removed first"),
+      quota(cells::QuotaLimit::queue_rate, rate_per_s_min, rate_per_s_max,
+            "how many jobs a second may be submitted in the long run"),
+      quota(cells::QuotaLimit::queue_burst, 1, burst_max,
+            "how many jobs may be submitted at once after a pause; unless set, as many as "
+            "`submissions_per_s` allows in a second"),
       choice(
           "durability", {"disk", "memory"},
           "where the jobs of the cell are kept; see [Jobs in memory](#jobs-in-memory)",
@@ -113,6 +204,22 @@ std::vector<CellSetting> make_table() {
             return cell.on_predecessor_failed == cells::OnPredecessorFailed::cancel ? "cancel"
                                                                                     : "continue";
           }),
+      number("priority_step_ms", 0, cells::priority_step_max.count(),
+             "how much older a job counts for each step of its priority; with 0, a higher priority "
+             "always goes first",
+             [](auto& cell) -> auto& { return cell.priority_step; }),
+      customer_weights(
+          "the shares of customers in the cell's time, by name; `*` stands for all others"),
+      quota(cells::QuotaLimit::customer_jobs, 1, 100'000'000,
+            "the limit on unfinished jobs of each customer"),
+      quota(cells::QuotaLimit::customer_bytes, 1 << 16, bytes_max,
+            "the limit on the bytes of each customer's unfinished jobs"),
+      quota(cells::QuotaLimit::customer_running, 1, cells::pool_size_max,
+            "how many jobs of each customer run at once; others wait"),
+      quota(cells::QuotaLimit::customer_rate, rate_per_s_min, rate_per_s_max,
+            "how many jobs a second each customer may submit in the long run"),
+      quota(cells::QuotaLimit::customer_burst, 1, burst_max,
+            "how many jobs each customer may submit at once after a pause"),
       number("retry.max_attempts", 1, 1000,
              "attempts at each step, unless the job sets its own limit",
              [](auto& cell) -> auto& { return cell.retry.max_attempts; }),
@@ -130,12 +237,12 @@ std::vector<CellSetting> make_table() {
 }  // namespace
 
 std::string_view object_of(std::string_view setting) {
-  const auto dot = setting.find('.');
+  const auto dot = setting.rfind('.');
   return dot == std::string_view::npos ? "" : setting.substr(0, dot);
 }
 
 std::string_view member_of(std::string_view setting) {
-  return setting.substr(setting.find('.') + 1);  // All of it without a dot: npos + 1 is 0.
+  return setting.substr(setting.rfind('.') + 1);  // All of it without a dot: npos + 1 is 0.
 }
 
 const std::vector<CellSetting>& cell_settings() {
@@ -148,19 +255,70 @@ const std::vector<std::string_view>& reserved_cell_settings() {
   return names;
 }
 
+namespace {
+
+/// How many names of the path `object` the path `other` begins with.
+std::size_t common_levels(std::string_view object, std::string_view other) {
+  std::size_t levels = 0;
+  for (std::size_t end = 0; end < object.size(); ++levels) {
+    const auto dot = std::min(object.find('.', end), object.size());
+    if (other.substr(0, dot) != object.substr(0, dot)) break;
+    if (other.size() > dot && other[dot] != '.') break;
+    end = dot + 1;
+  }
+  return levels;
+}
+
+std::size_t levels_of(std::string_view object) {
+  if (object.empty()) return 0;
+  return 1 + static_cast<std::size_t>(std::count(object.begin(), object.end(), '.'));
+}
+
+}  // namespace
+
+std::vector<std::string_view> objects_in(std::string_view object) {
+  std::vector<std::string_view> inner;
+  for (const auto& setting : cell_settings()) {
+    auto path = object_of(setting.name);
+    while (!path.empty() && object_of(path) != object) path = object_of(path);
+    if (path.empty() || path == object) continue;
+    if (std::find(inner.begin(), inner.end(), path) == inner.end()) inner.push_back(path);
+  }
+  return inner;
+}
+
+json::Value show_quota(cells::QuotaLimit limit, double value) {
+  using cells::QuotaLimit;
+  if (value == 0) return nullptr;
+  const bool is_rate = limit == QuotaLimit::queue_rate || limit == QuotaLimit::customer_rate;
+  if (is_rate && value != std::floor(value)) return value;
+  return static_cast<std::int64_t>(value);
+}
+
 std::string show_cell_settings(const cells::CellSettings& settings) {
   std::string text = "{";
   std::string_view open;  // The object that is being written.
+  const auto comma = [&text] {
+    if (text.back() != '{') text += ',';
+  };
   for (const auto& setting : cell_settings()) {
     if (const auto object = object_of(setting.name); object != open) {
-      if (!open.empty()) text += '}';
+      const auto common = common_levels(object, open);
+      text.append(levels_of(open) - common, '}');
+      std::vector<std::string_view> to_open;
+      for (auto path = object; levels_of(path) > common; path = object_of(path)) {
+        to_open.push_back(member_of(path));
+      }
+      for (auto name = to_open.rbegin(); name != to_open.rend(); ++name) {
+        comma();
+        text += json::quote(*name) + ":{";
+      }
       open = object;
-      if (!open.empty()) text += (text.size() > 1 ? "," : "") + json::quote(open) + ":{";
     }
-    if (text.back() != '{') text += ',';
+    comma();
     text += json::quote(member_of(setting.name)) + ":" + json::dump(setting.show(settings));
   }
-  return text + (open.empty() ? "}" : "}}");
+  return text.append(levels_of(open) + 1, '}');
 }
 
 }  // namespace celld::config

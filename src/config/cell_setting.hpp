@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,20 @@ struct CellSetting {
   /// The name of the setting that this one, a number, must not exceed. It belongs to the same
   /// object.
   std::string_view at_most{};
+  /// The limit that it is, if administrators can override it.
+  std::optional<cells::QuotaLimit> quota{};
 };
 
-/// "pool" of "pool.size"; empty if there is none.
+/// "pool" of "pool.size", "customers.quota" of "customers.quota.max_jobs"; empty if there is none.
 std::string_view object_of(std::string_view setting);
 /// "size" of "pool.size".
 std::string_view member_of(std::string_view setting);
+
+/// The objects that are members of this one and hold settings: "customers.quota" of "customers".
+std::vector<std::string_view> objects_in(std::string_view object);
+
+/// A limit as the configuration writes it: 0 as null.
+json::Value show_quota(cells::QuotaLimit limit, double value);
 
 /// In the order of the documentation. The built-in defaults are those of cells::CellSettings.
 const std::vector<CellSetting>& cell_settings();

@@ -57,22 +57,25 @@ void read_object(json::ObjectReader& reader, std::string_view object, ReadSettin
     if (object_of(name) == object) reader.refuse_reserved({member_of(name)});
 }
 
+/// The same with the objects inside it.
+void read_all(json::ObjectReader& reader, std::string_view object, ReadSettings& read,
+              Faults& faults) {
+  read_object(reader, object, read);
+  for (const auto inner : objects_in(object)) {
+    const auto member = member_of(inner);
+    const json::Value* value = reader.any(member);
+    if (value == nullptr) continue;
+    json::ObjectReader inner_reader(*value, reader.pointer_of(member), faults);
+    read_all(inner_reader, inner, read, faults);
+    inner_reader.finish();
+  }
+}
+
 /// Reads the members that a cell shares with `defaults`. `inherited` is what it does not set.
 ReadSettings read_settings(json::ObjectReader& reader, const ReadSettings& inherited,
                            Faults& faults) {
   ReadSettings read = inherited;
-  std::set<std::string_view> done;
-  for (const auto& setting : cell_settings()) {
-    const std::string_view object = object_of(setting.name);
-    if (!done.insert(object).second) continue;
-    if (object.empty()) {
-      read_object(reader, object, read);
-    } else if (const json::Value* value = reader.any(object)) {
-      json::ObjectReader inner(*value, reader.pointer_of(object), faults);
-      read_object(inner, object, read);
-      inner.finish();
-    }
-  }
+  read_all(reader, "", read, faults);
   return read;
 }
 

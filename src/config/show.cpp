@@ -1,5 +1,6 @@
 #include "src/config/show.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "src/config/cell_setting.hpp"
@@ -37,9 +38,9 @@ json::Value show(const Service& service) {
 json::Value show(const cells::CellRule& rule) {
   json::Value shown{{"customer", rule.customer}, {"product", rule.product}};
   for (const auto& setting : cell_settings()) {
-    const std::string object{object_of(setting.name)};
-    json::Value& place = object.empty() ? shown : shown[object];
-    place[std::string(member_of(setting.name))] = setting.show(rule.settings);
+    auto path = std::string{setting.name};
+    std::replace(path.begin(), path.end(), '.', '/');
+    shown[json::Value::json_pointer{"/" + path}] = setting.show(rule.settings);
   }
   if (!rule.is_template()) return shown;
   shown["per"] = json::Value::array();

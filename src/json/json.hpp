@@ -88,6 +88,10 @@ class ObjectReader {
   void refuse_reserved(std::initializer_list<std::string_view> names);
   /// Records a fault of the member.
   void fault(std::string_view name, std::string detail);
+  /// Records a fault of something inside a member.
+  void fault_at(std::string pointer, std::string detail) {
+    faults_.push_back({std::move(pointer), std::move(detail)});
+  }
   void finish();
 
  private:

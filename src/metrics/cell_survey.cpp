@@ -25,6 +25,10 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::memory_full, "memory_full"},
     {Refusal::Kind::durability_differs, "durability_differs"},
     {Refusal::Kind::not_in_batches, "not_in_batches"},
+    {Refusal::Kind::queue_rate, "queue_rate"},
+    {Refusal::Kind::customer_jobs_full, "customer_jobs"},
+    {Refusal::Kind::customer_bytes_full, "customer_bytes"},
+    {Refusal::Kind::customer_rate, "customer_rate"},
 }};
 
 /// The metric families that describe each cell.
@@ -135,7 +139,7 @@ struct ProtectionMetrics {
 CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
   for (std::size_t i = 0; i < jobs.by_state.size(); ++i)
     jobs.by_state[i] += status.queue.counts.by_state[i];
-  jobs_max += status.settings.jobs_max;
+  jobs_max += overridden(status.settings, status.changed.quota).jobs_max;
   pool.target += status.pool.target;
   pool.ready += status.pool.ready;
   pool.busy += status.pool.busy;

@@ -9,7 +9,8 @@ namespace celld::store {
 namespace {
 
 constexpr const char* counts =
-    "cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable, lanes";
+    "cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable, lanes,"
+    " bytes";
 
 using RunnableByLane = std::vector<std::pair<std::int64_t, std::uint64_t>>;
 
@@ -45,7 +46,7 @@ RunnableByLane read_lanes(const std::string& text) {
 
 std::string save_sql(const char* into) {
   return std::string{"INSERT OR REPLACE INTO "} + into + " (" + counts +
-         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 }
 
 }  // namespace
@@ -101,11 +102,16 @@ void Backlogs::load_backlogs(Connection& connection) {
       in.counts[static_cast<JobState>(state)] += count;
     }
     loaded.settling = static_cast<std::uint64_t>(row.integer(7));
+    loaded.customer->jobs += loaded.counts.unfinished();
     in.open += loaded.counts.unfinished() + loaded.settling;
     count_runnable(in, loaded, 0, row.integer(8));
     for (const auto& [lane, jobs] : read_lanes(std::string{row.text(9)})) {
       if (!lanes_.contains(lane)) throw SqliteFailure("a backlog count names an unknown lane");
       count_runnable(in, loaded, lane, static_cast<std::int64_t>(jobs));
+    }
+    const auto bytes = static_cast<std::uint64_t>(row.integer(10));
+    for (auto* sum : {&loaded.counts.bytes, &in.counts.bytes, &loaded.customer->bytes}) {
+      *sum += bytes;
     }
   }
   for (Statement change{connection, "SELECT cell, origin FROM route_changes"}; change.step();) {
@@ -200,7 +206,10 @@ Backlogs::Backlog& Backlogs::backlog(std::int64_t cell, std::int64_t routing_key
   if (added) {
     found->second.cell = cell;
     found->second.routing_key = routing_key_number;
-    cells_.at(cell).backlogs[routing_keys_.at(routing_key_number)] = &found->second;
+    const auto& key = routing_keys_.at(routing_key_number);
+    auto& in = cells_.at(cell);
+    in.backlogs[key] = &found->second;
+    found->second.customer = &in.customers[key.customer];
   }
   return found->second;
 }
@@ -217,9 +226,26 @@ void Backlogs::count(const Standing& job, int one) {
   } else {
     counted.counts[job.state] += by;
     in.counts[job.state] += by;
+    counted.customer->jobs += by;
   }
   if (is_runnable(job.state, job.marks)) count_runnable(in, counted, job.lane, one);
   if (!std::exchange(counted.dirty, true)) dirty_.push_back(&counted);
+}
+
+void Backlogs::add_bytes(const Standing& job, std::uint64_t bytes) {
+  auto& counted = backlog(job.cell, job.routing_key);
+  counted.counts.bytes += bytes;
+  cells_.at(job.cell).counts.bytes += bytes;
+  counted.customer->bytes += bytes;
+  if (!std::exchange(counted.dirty, true)) dirty_.push_back(&counted);
+}
+
+const Backlogs::Customer* Backlogs::find_customer(const CellKey& key,
+                                                  const std::string& customer) const {
+  const auto* cell = find_cell(key);
+  if (cell == nullptr) return nullptr;
+  const auto found = cell->customers.find(customer);
+  return found == cell->customers.end() ? nullptr : &found->second;
 }
 
 void Backlogs::count_runnable(Cell& in, Backlog& backlog, std::int64_t lane, std::int64_t by) {
@@ -264,6 +290,7 @@ void Backlogs::save(Statement& statement, const Backlog& backlog) {
   statement.bind(9, static_cast<std::int64_t>(backlog.runnable_in(0)));
   const auto lanes = lanes_text(backlog.runnable);
   lanes.empty() ? statement.bind_null(10) : statement.bind(10, std::string_view{lanes});
+  statement.bind(11, static_cast<std::int64_t>(backlog.counts.bytes));
   statement.run();
 }
 

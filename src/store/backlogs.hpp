@@ -36,9 +36,15 @@ Standing standing(const cells::Job& job, const LineMarks& marks, std::int64_t ce
 
 class Backlogs : public Names {
  public:
+  /// The unfinished jobs of one customer in one cell.
+  struct Customer {
+    std::uint64_t jobs = 0;
+    std::uint64_t bytes = 0;
+  };
   struct Backlog {
     std::int64_t cell = 0;
     std::int64_t routing_key = 0;
+    Customer* customer = nullptr;
     cells::JobCounts counts;  ///< Of unfinished jobs.
     std::uint64_t settling = 0;
     /// The number of runnable jobs by lane; no zeros.
@@ -54,6 +60,7 @@ class Backlogs : public Names {
   struct Cell {
     cells::CellKey key;
     std::map<RoutingKey, Backlog*> backlogs;
+    std::map<std::string, Customer> customers;
     std::map<std::int64_t, ByCustomer> runnable;  ///< By lane; no empty maps.
     cells::JobCounts counts;                      ///< Of unfinished jobs.
     std::uint64_t open = 0;                       ///< Unfinished and settling jobs.
@@ -82,6 +89,11 @@ class Backlogs : public Names {
 
   void add(const Standing& job) { count(job, 1); }
   void remove(const Standing& job) { count(job, -1); }
+  /// The queued_bytes of an unfinished job have come or gone.
+  void add_bytes(const Standing& job, std::uint64_t bytes);
+  void remove_bytes(const Standing& job, std::uint64_t bytes) { add_bytes(job, 0 - bytes); }
+  /// Null if no job of the customer was ever in the cell.
+  const Customer* find_customer(const cells::CellKey& key, const std::string& customer) const;
 
   /// Writes the counts that changed. The rows of `routes` have as many keys as users have pairs of
   /// cell and routing key, so a commit appends to `route_changes`, whose last row for a pair is the

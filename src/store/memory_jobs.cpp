@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cells/model/job_machine.hpp"
+#include "cells/model/priority.hpp"
 
 namespace celld::store {
 
@@ -13,6 +14,31 @@ namespace {
 
 auto rank_of(const Job& job) {
   return std::tuple{-job.spec->priority, job.place, job.id};
+}
+
+/// The first of a customer's runnable jobs, by (priority_rank, place).
+std::vector<JobPtr> first_of(const std::map<std::tuple<int, JobId, JobId>, JobPtr>& jobs,
+                             milliseconds priority_step, std::size_t limit) {
+  std::vector<JobPtr> first;
+  if (priority_step <= milliseconds{0}) {
+    for (auto job = jobs.begin(); job != jobs.end() && first.size() < limit; ++job) {
+      first.push_back(job->second);
+    }
+    return first;
+  }
+  for (int priority = priority_max; priority > 0; --priority) {
+    auto job = jobs.lower_bound({-priority, 0, 0});
+    const auto end = jobs.lower_bound({-priority + 1, 0, 0});
+    for (std::size_t n = 0; job != end && n < limit; ++job, ++n) first.push_back(job->second);
+  }
+  const auto rank = [priority_step](const JobPtr& job) {
+    const auto& spec = *job->spec;
+    return std::tuple{priority_rank(spec.priority, job->place, priority_step), job->place, job->id};
+  };
+  std::sort(first.begin(), first.end(),
+            [&](const JobPtr& a, const JobPtr& b) { return rank(a) < rank(b); });
+  if (first.size() > limit) first.resize(limit);
+  return first;
 }
 
 std::pair<std::string, std::string> routing_key_of(const Job& job) {
@@ -112,7 +138,9 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
     job->cell = request.to;
     change(stored, std::move(job), stored.marks);
     ++answer.moved;
-    if (!is_ended(stored.job->state)) ++answer.counts[stored.job->state];
+    if (is_ended(stored.job->state)) continue;
+    ++answer.counts[stored.job->state];
+    answer.counts.bytes += queued_bytes(*stored.job->spec);
   }
   return answer;
 }
@@ -157,8 +185,12 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   if (request.firing && !accepts(schedules_, *request.firing)) {
     return JobInserted{job->id, false, {}, {}, true};
   }
-  const auto [found, inserted] = jobs_.try_emplace(job->id);
-  if (!inserted) return std::nullopt;
+  if (jobs_.contains(job->id)) return std::nullopt;
+  if (auto full = refuse_room(job->cell, *job->spec, request.room)) {
+    changed_ = true;
+    return JobInserted{job->id, false, {}, {}, false, std::move(full)};
+  }
+  const auto found = jobs_.try_emplace(job->id).first;
   if (request.firing) advance(*request.firing, job->id);
   if (request.idempotency) {
     const auto& [key, digest] = *request.idempotency;
@@ -175,6 +207,16 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   note_id(job->id);
   note_id(job->place);
   return JobInserted{job->id, is_runnable(job->state, marks), {}};
+}
+
+std::optional<CustomerFull> MemoryJobs::refuse_room(const CellKey& key, const JobSpec& spec,
+                                                    const CustomerRoom& room) const {
+  JobCounts counts;
+  if (const auto cell = cells_.find(key); cell != cells_.end()) {
+    const auto found = cell->second.by_customer.find(spec.customer);
+    if (found != cell->second.by_customer.end()) counts = found->second;
+  }
+  return cells::refuse_room(room, counts.unfinished(), counts.bytes, queued_bytes(spec));
 }
 
 KeyHolder MemoryJobs::apply(const FindKeyHolder& request) {
@@ -228,8 +270,10 @@ WaitingCancelled MemoryJobs::apply(const CancelWaiting& request) {
 }
 
 EndedReopened MemoryJobs::apply(const ReopenEnded& request) {
-  EndedReopened answer{reveal(request.id), nullptr, false};
+  EndedReopened answer{reveal(request.id), nullptr, false, {}};
   if (!answer.before || !can_reopen(*answer.before)) return answer;
+  answer.customer_full = refuse_room(request.cell, *answer.before->spec, request.room);
+  if (answer.customer_full) return answer;
   auto& stored = jobs_.at(request.id);
   JobPtr promoted;  // Stays null: reopening takes no job out of a line.
   auto reopened = reopen(*answer.before, request.cell, request.place, request.now);
@@ -273,10 +317,12 @@ RunnableFetched MemoryJobs::apply(const FetchRunnable& request) const {
   std::size_t bytes = 0;
   bool full = false;
   for (; customer != runnable.end() && !full; ++customer) {
+    const auto& except = request.except;
+    if (std::binary_search(except.begin(), except.end(), customer->first)) continue;
     if (fetched.customers.size() >= std::max<std::size_t>(request.customers_max, 1)) break;
     RunnableOfCustomer best{customer->first, {}, false};
-    for (const auto& [rank, job] : customer->second) {
-      if (best.jobs.size() >= std::max<std::size_t>(request.jobs_max, 1)) break;
+    const auto limit = std::max<std::size_t>(request.jobs_max, 1);
+    for (const auto& job : first_of(customer->second, request.priority_step, limit)) {
       bytes += approximate_bytes(*job);
       full = bytes > request.bytes_max && !(fetched.customers.empty() && best.jobs.empty());
       if (full) break;
@@ -621,7 +667,12 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
   }
   auto& cell = cells_[job.cell];
   cell.open[routing_key_of(job)].insert(job.id);
-  if (!is_ended(job.state)) ++cell.counts[job.state];
+  if (!is_ended(job.state)) {
+    for (auto* counts : {&cell.counts, &cell.by_customer[job.spec->customer]}) {
+      ++(*counts)[job.state];
+      counts->bytes += queued_bytes(*job.spec);
+    }
+  }
   if (job.state == JobState::running) cell.running.insert(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.emplace(*due, job.id);
   if (is_runnable(job.state, stored.marks)) {
@@ -639,7 +690,14 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
   const auto open = cell.open.find(routing_key_of(job));
   open->second.erase(job.id);
   if (open->second.empty()) cell.open.erase(open);
-  if (!is_ended(job.state)) --cell.counts[job.state];
+  if (!is_ended(job.state)) {
+    const auto customer = cell.by_customer.find(job.spec->customer);
+    for (auto* counts : {&cell.counts, &customer->second}) {
+      --(*counts)[job.state];
+      counts->bytes -= queued_bytes(*job.spec);
+    }
+    if (customer->second.unfinished() == 0) cell.by_customer.erase(customer);
+  }
   if (job.state == JobState::running) cell.running.erase(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.erase({*due, job.id});
   if (is_runnable(job.state, stored.marks)) {

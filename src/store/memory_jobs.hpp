@@ -104,6 +104,7 @@ class MemoryJobs {
     std::set<std::pair<cells::WallTime, cells::JobId>> due;
     std::set<cells::JobId> running;
     std::map<RoutingKey, std::set<cells::JobId>> open;
+    std::map<std::string, cells::JobCounts> by_customer;  ///< Of unfinished jobs; no empty counts.
   };
   /// The jobs of one entity that have a place, as (place, id).
   using Line = std::set<std::pair<cells::JobId, cells::JobId>>;
@@ -115,6 +116,9 @@ class MemoryJobs {
   void change(StoredJob& stored, cells::JobPtr job, LineMarks marks);
   void add_to_indexes(const StoredJob& stored);
   void remove_from_indexes(const StoredJob& stored);
+  std::optional<cells::CustomerFull> refuse_room(const cells::CellKey& cell,
+                                                 const cells::JobSpec& spec,
+                                                 const cells::CustomerRoom& room) const;
   bool enter_line(const cells::Job& job);
   cells::JobPtr leave_line(const cells::Job& job);
   cells::JobPtr mark_follower(const cells::Job& before, const cells::Job& after, bool was_head);

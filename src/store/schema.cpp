@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "cells/model/quota.hpp"
 #include "src/store/job_indexes.hpp"
+#include "src/store/job_texts.hpp"
 
 namespace celld::store {
 namespace {
@@ -331,16 +333,55 @@ CREATE TABLE schedules (
 ) WITHOUT ROWID;
 )sql";
 
+// Quotas: `bytes` sums what the unfinished jobs of a cell and origin count for in a quota of bytes,
+// and `quota_overrides` has the limits that an administrator set.
+constexpr const char* version_10 = R"sql(
+ALTER TABLE routes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE route_changes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+
+CREATE TEMP TABLE sums (cell INTEGER, origin INTEGER, bytes INTEGER, PRIMARY KEY (cell, origin));
+WITH indexed (id) AS (SELECT value FROM settings WHERE name = 'indexed_id'),
+     unfinished (cell, origin, bytes) AS (
+       SELECT jobs.cell, jobs.origin, job_bytes(parameters, entity_id, labels)
+       FROM turns CROSS JOIN jobs ON jobs.id = turns.job
+       WHERE turns.job <= (SELECT id FROM indexed) AND state < 5
+       UNION ALL
+       SELECT cell, origin, job_bytes(parameters, entity_id, labels)
+       FROM jobs NOT INDEXED WHERE id > (SELECT id FROM indexed) AND state < 5)
+INSERT INTO sums SELECT cell, origin, sum(bytes) FROM unfinished GROUP BY cell, origin;
+UPDATE routes SET bytes = ifnull(
+  (SELECT sums.bytes FROM sums WHERE sums.cell = routes.cell AND sums.origin = routes.origin), 0);
+UPDATE route_changes SET bytes = ifnull(
+  (SELECT sums.bytes FROM sums
+   WHERE sums.cell = route_changes.cell AND sums.origin = route_changes.origin), 0);
+DROP TABLE sums;
+
+DROP VIEW route_counts;
+CREATE VIEW route_counts AS
+SELECT cell, origin, scheduled, queued, running, retrying, compensating, settling, runnable, lanes,
+       bytes
+FROM (SELECT *, max(number)
+      FROM (SELECT 0 AS number, * FROM routes UNION ALL SELECT * FROM route_changes)
+      GROUP BY cell, origin);
+
+CREATE TABLE quota_overrides (
+  cell  INTEGER NOT NULL REFERENCES cells,
+  name  TEXT NOT NULL,  -- Of the setting.
+  value REAL NOT NULL,  -- 0: no limit.
+  PRIMARY KEY (cell, name)
+) WITHOUT ROWID;
+)sql";
+
 /// Step i turns version i into version i + 1.
 constexpr std::array migrations{version_1, version_2, version_3, version_4, version_5,
-                                version_6, version_7, version_8, version_9};
+                                version_6, version_7, version_8, version_9, version_10};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));
   return {data == nullptr ? "" : data, static_cast<std::size_t>(sqlite3_value_bytes(value))};
 }
 
-// The hashes of job_indexes.hpp as functions of SQL, for migrations.
+// Functions of SQL, for migrations: the hashes of job_indexes.hpp, and the bytes of a job.
 void sql_entity_hash(sqlite3_context* context, int, sqlite3_value** arguments) {
   sqlite3_result_int64(context, entity_hash(text_of(arguments[0])));
 }
@@ -349,7 +390,22 @@ void sql_line_hash(sqlite3_context* context, int, sqlite3_value** arguments) {
                                           text_of(arguments[2])));
 }
 
-void define_hashes(Connection& connection) {
+/// What version 10 sums: cells::queued_bytes, from the columns of a row.
+void sql_job_bytes(sqlite3_context* context, int, sqlite3_value** arguments) {
+  cells::JobSpec spec;
+  if (sqlite3_value_type(arguments[0]) != SQLITE_NULL) spec.parameters = text_of(arguments[0]);
+  spec.entity.id = text_of(arguments[1]);
+  try {
+    if (sqlite3_value_type(arguments[2]) != SQLITE_NULL) {
+      spec.labels = read_labels(text_of(arguments[2]));
+    }
+  } catch (const SqliteFailure& failure) {
+    return sqlite3_result_error(context, failure.what(), -1);
+  }
+  sqlite3_result_int64(context, static_cast<sqlite3_int64>(queued_bytes(spec)));
+}
+
+void define_functions(Connection& connection) {
   constexpr int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
   const auto define = [&](const char* name, int arguments, auto* function) {
     if (sqlite3_create_function_v2(connection.handle(), name, arguments, flags, nullptr, function,
@@ -359,6 +415,7 @@ void define_hashes(Connection& connection) {
   };
   define("entity_hash", 1, sql_entity_hash);
   define("line_hash", 3, sql_line_hash);
+  define("job_bytes", 3, sql_job_bytes);
 }
 
 /// "CELD": marks the file as a database of celld.
@@ -391,7 +448,7 @@ void migrate(Connection& connection, std::int64_t version) {
                         std::to_string(found) + ", but this celld supports versions up to " +
                         std::to_string(schema_version));
   }
-  define_hashes(connection);
+  define_functions(connection);
   for (auto step = static_cast<std::size_t>(found); step < static_cast<std::size_t>(version);
        ++step) {
     apply_migration(connection, step);

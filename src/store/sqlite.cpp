@@ -83,6 +83,11 @@ Statement& Statement::bind_null(int at) {
   return *this;
 }
 
+Statement& Statement::bind_real(int at, double value) {
+  check(sqlite3_bind_double(handle_.get(), at, value));
+  return *this;
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;

@@ -57,6 +57,7 @@ class Statement {
   Statement& bind(int at, std::int64_t value);
   Statement& bind(int at, std::string_view text);
   Statement& bind_null(int at);
+  Statement& bind_real(int at, double value);
   /// Binds a copy of the text.
   Statement& bind_copy(int at, std::string_view text);
   Statement& bind(int at, std::optional<std::int64_t> value) {
@@ -73,6 +74,7 @@ class Statement {
 
   bool is_null(int column) const { return type(column) == SQLITE_NULL; }
   std::int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
+  double real(int column) const { return sqlite3_column_double(handle_.get(), column); }
   std::optional<std::int64_t> optional_integer(int column) const {
     return is_null(column) ? std::nullopt : std::optional{integer(column)};
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cells/model/job_machine.hpp"
+#include "cells/model/priority.hpp"
 
 namespace celld::store {
 
@@ -67,6 +68,8 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       save_setting_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
       save_override_(connection, "INSERT OR REPLACE INTO cell_overrides VALUES (?1, ?2, ?3)"),
       drop_override_(connection, "DELETE FROM cell_overrides WHERE cell = ?1"),
+      save_quota_(connection, "INSERT INTO quota_overrides VALUES (?1, ?2, ?3)"),
+      drop_quota_(connection, "DELETE FROM quota_overrides WHERE cell = ?1"),
       epoch_(to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'epoch'"))),
       saved_last_place_(
           to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'last_place'"))),
@@ -84,6 +87,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
     }
     change.state = static_cast<CellState>(row.integer(2));
   }
+  load_quotas();
 }
 
 // --- The life of a job -----------------------------------------------------------------------
@@ -95,6 +99,9 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     if (holder.job) return JobInserted{job.id, false, std::move(holder)};
   }
   touch();
+  if (auto full = refuse_room(job.cell, *job.spec, request.room)) {
+    return JobInserted{job.id, false, {}, {}, std::move(full)};
+  }
   const auto cell = backlogs_.cell_id(job.cell);
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
   LineMarks marks;
@@ -115,10 +122,18 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
   }
   backlogs_.add(inserted);
+  if (!is_ended(job.state)) backlogs_.add_bytes(inserted, queued_bytes(*job.spec));
   batches_.add(job);
   last_id_ = std::max({last_id_, job.id, job.place});
   if (job.place > job.id) last_place_ = std::max(last_place_, job.place);
   return JobInserted{job.id, is_runnable(job.state, marks), {}};
+}
+
+std::optional<CustomerFull> SqliteJobs::refuse_room(const CellKey& cell, const JobSpec& spec,
+                                                    const CustomerRoom& room) const {
+  const auto* found = backlogs_.find_customer(cell, spec.customer);
+  const auto in_use = found == nullptr ? Backlogs::Customer{} : *found;
+  return cells::refuse_room(room, in_use.jobs, in_use.bytes, queued_bytes(spec));
 }
 
 KeyHolder SqliteJobs::apply(const FindKeyHolder& request) {
@@ -209,6 +224,8 @@ EndedReopened SqliteJobs::apply(const ReopenEnded& request) {
   if (!row) return answer;
   answer.before = row->job;
   if (!can_reopen(*row->job)) return answer;
+  answer.customer_full = refuse_room(request.cell, *row->job->spec, request.room);
+  if (answer.customer_full) return answer;
   touch();
   auto before = standing(*row->job, row->marks, row->cell, row->routing_key, row->lane);
   move(request.id, before, backlogs_.cell_id(request.cell));
@@ -252,10 +269,12 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   std::size_t bytes = 0;
   bool full = false;
   for (; customer != customers.end() && !full; ++customer) {
+    const auto& except = request.except;
+    if (std::binary_search(except.begin(), except.end(), customer->first)) continue;
     if (fetched.customers.size() >= std::max<std::size_t>(request.customers_max, 1)) break;
     RunnableOfCustomer best{customer->first, {}, false};
-    for (const auto id :
-         best_of(customer->second, *lane, std::max<std::size_t>(request.jobs_max, 1))) {
+    const auto limit = std::max<std::size_t>(request.jobs_max, 1);
+    for (const auto id : best_of(customer->second, *lane, limit, request.priority_step)) {
       auto job = load(id).job;
       bytes += approximate_bytes(*job);
       full = bytes > request.bytes_max && !(fetched.customers.empty() && best.jobs.empty());
@@ -272,25 +291,37 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   return fetched;
 }
 
-/// The runnable jobs of one customer's backlogs in one lane of a cell that run first: in order of
-/// their turns (the higher priority first), then of their places.
+/// The runnable jobs of one customer's backlogs in one lane of a cell that run first. The turns
+/// have them by priority, then by place; with a priority step, the first of each priority may be
+/// next.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
-                                       std::int64_t lane, std::size_t limit) {
-  using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (turn, place, id)
+                                       std::int64_t lane, std::size_t limit,
+                                       milliseconds priority_step) {
+  using Rank = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // (priority_rank, place, id)
+  const auto first = lane * turns_per_lane;
+  const auto end = first + turns_runnable;
+  const bool is_strict = priority_step <= milliseconds{0};
   std::vector<Rank> best;
   for (const auto* backlog : backlogs) {
     std::size_t taken = 0;
     const auto take = [&](std::int64_t turn, std::int64_t place, std::int64_t id) {
       if (claims_.contains(to_id(id))) return true;
-      best.emplace_back(turn, place, id);
+      const auto priority = static_cast<int>(end - turn);
+      best.emplace_back(priority_rank(priority, to_id(place), priority_step), place, id);
       return ++taken < limit;
     };
-    const auto first = lane * turns_per_lane;
-    indexes_.scan_turns(backlog->cell, backlog->routing_key, first, first + turns_runnable, take);
+    if (is_strict) {
+      indexes_.scan_turns(backlog->cell, backlog->routing_key, first, end, take);
+      continue;
+    }
+    for (auto turn = first; turn < end; ++turn) {
+      taken = 0;
+      indexes_.scan_turns(backlog->cell, backlog->routing_key, turn, turn + 1, take);
+    }
   }
-  if (backlogs.size() > 1) std::sort(best.begin(), best.end());
+  if (backlogs.size() > 1 || !is_strict) std::sort(best.begin(), best.end());
   std::vector<JobId> ids;
-  for (const auto& [turn, place, id] : best) {
+  for (const auto& [rank, place, id] : best) {
     if (ids.size() == limit) break;
     ids.push_back(to_id(id));
   }
@@ -398,15 +429,22 @@ void SqliteJobs::note_place(JobId place) {
   last_id_ = std::max(last_id_, place);
 }
 
-/// Moves a job to another cell. It keeps its place and its marks.
-void SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
-  if (job.cell == to) return;
+/// Moves a job, which is not only claimed, to another cell. It keeps its place and its marks.
+/// Returns its queued_bytes if it is unfinished, else 0.
+std::uint64_t SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
+  if (job.cell == to) return 0;
+  const auto bytes = is_ended(job.state) ? 0 : queued_bytes(*load(id).job->spec);
   const auto before = job;
   job.cell = to;
   backlogs_.remove(before);
   backlogs_.add(job);
+  if (bytes > 0) {
+    backlogs_.remove_bytes(before, bytes);
+    backlogs_.add_bytes(job, bytes);
+  }
   indexes_.change(id, before, job);
   update_cell_.bind(1, to_integer(id)).bind(2, to).run();
+  return bytes;
 }
 
 /// Replaces a stored job by `next`. If `next` has a place and the stored job had none, the job
@@ -425,6 +463,11 @@ JobPtr SqliteJobs::replace(const Standing& before, const JobPtr& next, LineMarks
   indexes_.change(next->id, before, after, entity);
   backlogs_.remove(before);
   backlogs_.add(after);
+  const bool was_ended = is_ended(before.state);
+  if (was_ended != is_ended(next->state)) {
+    const auto bytes = queued_bytes(*next->spec);
+    was_ended ? backlogs_.add_bytes(after, bytes) : backlogs_.remove_bytes(after, bytes);
+  }
   batches_.change(before, next->state, next->finished_at);
   return leaves && before.marks.head ? promote_next(before.routing_key, entity) : nullptr;
 }

@@ -76,7 +76,12 @@ class SqliteJobs {
   JobRow load(cells::JobId id);
   std::optional<JobRow> find(cells::JobId id);
   void note_place(cells::JobId place);
-  void move(cells::JobId id, Standing& job, std::int64_t to);
+  std::uint64_t move(cells::JobId id, Standing& job, std::int64_t to);
+  std::optional<cells::CustomerFull> refuse_room(const cells::CellKey& cell,
+                                                 const cells::JobSpec& spec,
+                                                 const cells::CustomerRoom& room) const;
+  void save_quota(std::int64_t cell, const cells::QuotaOverride& quota);
+  void load_quotas();
   cells::JobPtr replace(const Standing& before, const cells::JobPtr& next, LineMarks marks);
   cells::Job stored_part(const Standing& at);
   cells::JobId head_of_line(std::int64_t routing_key, const cells::Entity& entity);
@@ -97,7 +102,8 @@ class SqliteJobs {
   void remove(const EndedRow& row);
   std::vector<std::int64_t> other_lanes(const Backlogs::Cell& cell);
   std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,
-                                    std::int64_t lane, std::size_t limit);
+                                    std::int64_t lane, std::size_t limit,
+                                    cells::milliseconds priority_step);
 
   Connection& connection_;
   const PageSizes pages_;
@@ -126,6 +132,8 @@ class SqliteJobs {
   Statement save_setting_;
   Statement save_override_;
   Statement drop_override_;
+  Statement save_quota_;
+  Statement drop_quota_;
   std::map<cells::JobId, Claim> claims_;
   std::map<cells::CellKey, cells::CellOverride> overrides_;
   std::uint64_t epoch_ = 0;

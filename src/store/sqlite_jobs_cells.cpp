@@ -104,7 +104,7 @@ JobsMoved SqliteJobs::apply(const MoveJobs& request) {
   JobsMoved answer;
   for (const auto id : moving) {
     auto job = *standing_of(id);
-    move(id, job, to);
+    answer.counts.bytes += move(id, job, to);
     ++answer.moved;
     if (!is_ended(job.state)) ++answer.counts[job.state];
   }
@@ -165,7 +165,8 @@ ScheduleAdvanced SqliteJobs::apply(const AdvanceSchedule& request) {
 CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {
   touch();
   const auto cell = backlogs_.cell_id(request.cell);
-  const auto& [pool_size, state] = request.change;
+  const auto& [pool_size, state, quota] = request.change;
+  save_quota(cell, quota);
   if (request.change.is_none()) {
     overrides_.erase(request.cell);
     drop_override_.bind(1, cell).run();
@@ -176,6 +177,24 @@ CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {
     save_override_.bind(3, static_cast<std::int64_t>(state)).run();
   }
   return {};
+}
+
+void SqliteJobs::save_quota(std::int64_t cell, const QuotaOverride& quota) {
+  drop_quota_.bind(1, cell).run();
+  for (const auto& [limit, value] : quota) {
+    save_quota_.bind(1, cell).bind(2, to_string(limit)).bind_real(3, value).run();
+  }
+}
+
+void SqliteJobs::load_quotas() {
+  Statement row{connection_, "SELECT cell, name, value FROM quota_overrides"};
+  while (row.step()) {
+    QuotaLimit limit{};
+    if (!parse_quota_limit(row.text(1), limit)) {
+      throw SqliteFailure("a stored quota has an unknown name");
+    }
+    overrides_[backlogs_.cell(row.integer(0))].quota[limit] = row.real(2);
+  }
 }
 
 }  // namespace celld::store

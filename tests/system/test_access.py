@@ -37,6 +37,8 @@ ENDPOINTS = [
     ("GET", "/v1/cells/acme/*", "read"),
     ("PUT", "/v1/admin/cells/acme/*/pool", "admin"),
     ("DELETE", "/v1/admin/cells/acme/*/pool", "admin"),
+    ("PUT", "/v1/admin/cells/acme/*/quota", "admin"),
+    ("DELETE", "/v1/admin/cells/acme/*/quota", "admin"),
     ("POST", "/v1/admin/cells/acme/*/pause", "admin"),
     ("POST", "/v1/admin/cells/acme/*/drain", "admin"),
     ("POST", "/v1/admin/cells/acme/*/resume", "admin"),

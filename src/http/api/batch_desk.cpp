@@ -82,6 +82,16 @@ Problem end_of_batch(const cells::Refusal& refusal) {
   return problem;
 }
 
+/// A line that came too fast, and is submitted again.
+struct DelayedLine {
+  std::uint64_t number = 0;  ///< In the tally.
+  std::shared_ptr<cells::JobRequest> job;
+  std::shared_ptr<const Problem> refused;
+};
+
+/// The most lines of a batch in flight once some came too fast.
+constexpr std::size_t pace_max = 64;
+
 /// A batch that is being read.
 struct Reading {
   BatchPostPtr post;
@@ -97,6 +107,12 @@ struct Reading {
   bool is_cancelled = false;      ///< Its jobs are to be cancelled once it is closed.
   Time moved{};                   ///< When lines last came.
   std::optional<Time> drained{};  ///< After an early end: when to answer at the latest.
+  // A quota of submissions holds the batch back. No new line is submitted before these are.
+  std::deque<DelayedLine> delayed{};
+  Time resume{};              ///< When the first of them may be submitted.
+  std::size_t in_flight = 0;  ///< Of its lines.
+  std::size_t pace = 1;       ///< How many may be, while some are delayed.
+  std::optional<cells::Refusal> too_fast{};
 };
 
 struct BatchWaiter {
@@ -128,6 +144,11 @@ class BatchDeskActor final : public BatchDesk::base {
         [this](const EndReading&) { end_reading(); },
         [this](const ReleaseBatchWaiters&) { release_waiters(); },
         [this](const BatchTick&) { tick(); },
+        [this](const ResumeDelayed&) {
+          resume_armed_.reset();
+          submit();
+          arm_resume();
+        },
     };
   }
 
@@ -214,14 +235,15 @@ class BatchDeskActor final : public BatchDesk::base {
       const auto& reading = entry->second;
       if (reading.tally.is_stopped() || reading.has_ended) continue;
       ++active;
-      const bool waits_for_sender = reading.is_open && !reading.lines;
-      if (waits_for_sender && (slowest == readings_.end() || reading.moved < slowest->second.moved))
+      const bool waits = reading.is_open && (!reading.lines || !reading.delayed.empty());
+      if (waits && (slowest == readings_.end() || reading.moved < slowest->second.moved))
         slowest = entry;
     }
     if (active < limits_.reading_max) return true;
     if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
       return false;
-    stop(slowest, too_slow());
+    const auto& too_fast = slowest->second.too_fast;
+    stop(slowest, too_fast ? end_of_batch(*too_fast) : too_slow());
     return true;
   }
 
@@ -250,6 +272,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return;
     entry->second.is_abandoned = true;
     entry->second.lines.reset();
+    refuse_delayed(entry->second);
     close_if_done(entry);
   }
 
@@ -277,12 +300,14 @@ class BatchDeskActor final : public BatchDesk::base {
   }
 
   bool can_submit(const Reading& reading) const {
-    return reading.lines && !reading.tally.is_stopped() && reading.tally.size() < tally_lines_max;
+    return reading.lines && reading.delayed.empty() && !reading.tally.is_stopped() &&
+           reading.tally.size() < tally_lines_max;
   }
 
   /// Returns whether there may be more to submit.
   bool submit_some(Entry entry) {
     auto& reading = entry->second;
+    submit_delayed(entry->first, reading);
     for (std::size_t i = 0; i < lines_per_turn; ++i) {
       if (!can_submit(reading)) return false;
       if (!has_room()) return true;
@@ -313,18 +338,34 @@ class BatchDeskActor final : public BatchDesk::base {
     auto& job = line.submission.request;
     auto& refusal_if_new = line.submission.refusal_if_new;
     job.batch = id;
-    const auto bytes = job.spec.parameters.size();
     const auto number = reading.tally.begin(line.line);
-    ++unanswered_;
-    unanswered_bytes_ += bytes;
     auto refused =
         refusal_if_new
             ? std::make_shared<const Problem>(problem_of_line(std::move(*refusal_if_new)))
             : nullptr;
+    submit_job(id, reading, number, std::move(job), std::move(refused));
+  }
+
+  /// Lines that came too fast, as many as the quota seems to allow by now.
+  void submit_delayed(BatchId id, Reading& reading) {
+    while (!reading.delayed.empty() && reading.in_flight < reading.pace && has_room() &&
+           clock().now() >= reading.resume) {
+      auto line = std::move(reading.delayed.front());
+      reading.delayed.pop_front();
+      submit_job(id, reading, line.number, std::move(*line.job), std::move(line.refused));
+    }
+  }
+
+  void submit_job(BatchId id, Reading& reading, std::uint64_t number, cells::JobRequest job,
+                  std::shared_ptr<const Problem> refused) {
+    const auto bytes = job.spec.parameters.size();
+    ++unanswered_;
+    unanswered_bytes_ += bytes;
+    ++reading.in_flight;
     request(engine_.dispatcher, caf::infinite, cells::SubmitJob{std::move(job), refused != nullptr})
         .then(
             [this, id, number, bytes, refused](const cells::JobSubmitted& reply) {
-              answered(id, number, bytes, reply, refused.get());
+              answered(id, number, bytes, reply, refused);
             },
             [this, id, number, bytes](const caf::error&) {
               settle(id, number, bytes, Outcome::refused,
@@ -334,8 +375,10 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// `refused`: why the line is rejected if it is no replay; null: it is not.
   void answered(BatchId id, std::uint64_t number, std::size_t bytes,
-                const cells::JobSubmitted& reply, const Problem* refused) {
-    if (reply.job) {
+                const cells::JobSubmitted& reply, const std::shared_ptr<const Problem>& refused) {
+    if (reply.returned) {
+      delay(id, number, bytes, reply, refused);
+    } else if (reply.job) {
       settle(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
     } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
       settle(id, number, bytes, Outcome::refused,
@@ -350,17 +393,61 @@ class BatchDeskActor final : public BatchDesk::base {
     }
   }
 
+  /// The line came too fast: it is submitted again. The sender feels it through the connection.
+  void delay(BatchId id, std::uint64_t number, std::size_t bytes, const cells::JobSubmitted& reply,
+             const std::shared_ptr<const Problem>& refused) {
+    auto& reading = readings_.find(id)->second;
+    if (reading.tally.is_stopped() || reading.is_abandoned) {
+      return settle(id, number, bytes, Outcome::refused);
+    }
+    --unanswered_;
+    unanswered_bytes_ -= bytes;
+    --reading.in_flight;
+    reading.pace = 1;
+    const auto resume = clock().now() + reply.refusal->retry_after;
+    reading.resume = reading.delayed.empty() ? resume : std::min(reading.resume, resume);
+    reading.too_fast = reply.refusal;
+    const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
+                                    [number](const auto& each) { return each.number > number; });
+    reading.delayed.insert(after, {number, reply.returned, refused});
+    if (unanswered_ < limits_.unanswered_max / 2) submit();
+    arm_resume();
+  }
+
+  /// One timer for the earliest batch that is held back.
+  void arm_resume() {
+    std::optional<Time> earliest;
+    for (const auto& [id, reading] : readings_) {
+      if (reading.delayed.empty() || reading.in_flight >= reading.pace) continue;
+      earliest = earliest ? std::min(*earliest, reading.resume) : reading.resume;
+    }
+    if (!earliest || (resume_armed_ && *resume_armed_ <= *earliest)) return;
+    resume_armed_ = earliest;
+    const auto wait = std::max<Time::duration>(*earliest - clock().now(), milliseconds{1});
+    delayed_send(this, wait, ResumeDelayed{});
+  }
+
+  /// No line is submitted any more.
+  static void refuse_delayed(Reading& reading) {
+    for (const auto& line : std::exchange(reading.delayed, {})) {
+      reading.tally.settle(line.number, Outcome::refused);
+    }
+  }
+
   void settle(BatchId id, std::uint64_t number, std::size_t bytes, Outcome outcome,
               std::unique_ptr<Problem> problem = nullptr) {
     --unanswered_;
     unanswered_bytes_ -= bytes;
     const auto entry = readings_.find(id);
     auto& reading = entry->second;
+    --reading.in_flight;
+    if (outcome != Outcome::refused) reading.pace = std::min(2 * reading.pace, pace_max);
     const bool was_stopped = reading.tally.is_stopped();
     reading.tally.settle(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
     close_if_done(entry);
     if (unanswered_ < limits_.unanswered_max / 2) submit();
+    arm_resume();
   }
 
   /// All lines of the piece have been submitted.
@@ -389,6 +476,7 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.post->gate->close();
     reading.post->drops_lines = true;
     reading.drained = clock().now() + limits_.drain_max;
+    refuse_delayed(reading);
     if (!reading.lines) return;
     reading.next_line = first_left(reading);
     if (reading.lines->is_last) reading.has_ended = true;
@@ -479,7 +567,8 @@ class BatchDeskActor final : public BatchDesk::base {
   void end_reading() {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
-      if (!entry->second.has_ended) stop(entry, ends_with_daemon());
+      if (!entry->second.has_ended || !entry->second.delayed.empty())
+        stop(entry, ends_with_daemon());
       if (entry->second.drained) entry->second.drained = clock().now();
       close_if_done(entry);
     }
@@ -632,6 +721,7 @@ class BatchDeskActor final : public BatchDesk::base {
   std::size_t waiting_bytes_ = 0;  ///< Of their reports.
   bool is_looking_ = false;
   bool is_armed_ = false;
+  std::optional<Time> resume_armed_;  ///< When a ResumeDelayed comes.
   bool is_shutting_down_ = false;
 };
 

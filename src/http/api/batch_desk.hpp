@@ -135,6 +135,8 @@ struct ReleaseBatchWaiters {};
 
 /// Do what is due.
 struct BatchTick {};
+/// A batch that a quota of submissions held back may go on.
+struct ResumeDelayed {};
 
 /// To the canceller: cancel the jobs of this batch that have not ended.
 struct CancelJobsOf {
@@ -153,16 +155,17 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ServeBatches)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::EndReading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReleaseBatchWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::BatchTick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ResumeDelayed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CancelJobsOf)
 
 namespace celld::api {
 
 /// Answers every request exactly once, unless its client has gone.
-using BatchDesk = caf::typed_actor<caf::reacts_to<ServeBatches>, caf::reacts_to<BeginBatch>,
-                                   caf::reacts_to<SubmitLines>, caf::reacts_to<AbandonBatch>,
-                                   caf::reacts_to<GetBatch>, caf::reacts_to<GetBatches>,
-                                   caf::reacts_to<PostBatchCancel>, caf::reacts_to<EndReading>,
-                                   caf::reacts_to<ReleaseBatchWaiters>, caf::reacts_to<BatchTick>>;
+using BatchDesk = caf::typed_actor<
+    caf::reacts_to<ServeBatches>, caf::reacts_to<BeginBatch>, caf::reacts_to<SubmitLines>,
+    caf::reacts_to<AbandonBatch>, caf::reacts_to<GetBatch>, caf::reacts_to<GetBatches>,
+    caf::reacts_to<PostBatchCancel>, caf::reacts_to<EndReading>,
+    caf::reacts_to<ReleaseBatchWaiters>, caf::reacts_to<BatchTick>, caf::reacts_to<ResumeDelayed>>;
 
 BatchDesk spawn_batch_desk(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,
                            std::shared_ptr<BatchFigures> figures, const BatchLimits& limits = {});

@@ -1,8 +1,10 @@
 #include "src/http/api/bodies.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cells/model/cell_settings.hpp"
+#include "src/config/cell_setting.hpp"
 #include "src/http/api/query.hpp"
 #include "src/http/api/request_headers.hpp"
 
@@ -42,6 +44,53 @@ std::variant<std::uint32_t, Problem> parse_pool_size(const http::Request& reques
   reader.finish();
   if (!faults.empty()) return invalid_request(std::move(faults));
   return static_cast<std::uint32_t>(*size);
+}
+
+namespace {
+
+/// Reads the limits of one object, such as "queue", and of those inside it.
+void read_quota(json::ObjectReader& reader, std::string_view object, cells::QuotaOverride& quota,
+                Faults& faults) {
+  for (const auto& setting : config::cell_settings()) {
+    const auto member = config::member_of(setting.name);
+    if (!setting.quota || config::object_of(setting.name) != object || !reader.has(member)) {
+      continue;
+    }
+    cells::CellSettings settings;
+    if (setting.read(reader, member, settings)) {
+      quota[*setting.quota] = quota_of(settings, *setting.quota);
+    }
+  }
+  for (const auto inner : config::objects_in(object)) {
+    const bool has_limits =
+        std::any_of(config::cell_settings().begin(), config::cell_settings().end(),
+                    [&](const auto& each) { return each.quota && each.name.starts_with(inner); });
+    const auto member = config::member_of(inner);
+    const json::Value* value = has_limits ? reader.any(member) : nullptr;
+    if (value == nullptr) continue;
+    json::ObjectReader inner_reader(*value, reader.pointer_of(member), faults);
+    read_quota(inner_reader, inner, quota, faults);
+    inner_reader.finish();
+  }
+}
+
+}  // namespace
+
+std::variant<cells::QuotaOverride, Problem> parse_quota(const http::Request& request) {
+  if (!is_json(request)) return not_json();
+  auto parsed = json::parse(request.body);
+  if (auto* error = std::get_if<json::SyntaxError>(&parsed))
+    return unreadable_body(std::move(*error));
+  Faults faults = refuse_query(request.query);
+  auto& document = std::get<json::Document>(parsed);
+  for (json::Fault& fault : document.number_faults) faults.push_back(std::move(fault));
+  json::ObjectReader reader(document.value, "", faults);
+  cells::QuotaOverride quota;
+  read_quota(reader, "", quota, faults);
+  reader.finish();
+  if (faults.empty() && quota.empty()) faults.push_back({"", "must set at least one limit"});
+  if (!faults.empty()) return invalid_request(std::move(faults));
+  return quota;
 }
 
 }  // namespace celld::api

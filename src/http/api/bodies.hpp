@@ -1,10 +1,11 @@
-// The small request bodies: none, and the size of a pool.
+// The small request bodies: none, the size of a pool, and the limits of a cell.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <variant>
 
+#include "cells/model/quota.hpp"
 #include "src/http/api/problem.hpp"
 #include "src/http/server.hpp"
 
@@ -18,5 +19,8 @@ std::optional<Problem> refuse_content(const http::Request& request);
 
 /// The body of PUT …/pool: the size of the pool.
 std::variant<std::uint32_t, Problem> parse_pool_size(const http::Request& request);
+
+/// The body of PUT …/quota: at least one limit, as in the configuration; null: none.
+std::variant<cells::QuotaOverride, Problem> parse_quota(const http::Request& request);
 
 }  // namespace celld::api

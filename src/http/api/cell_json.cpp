@@ -27,12 +27,16 @@ void append_pool(std::string& out, const cells::PoolStatus& pool) {
 
 void append_queue(std::string& out, const CellView& cell) {
   const cells::JobCounts& counts = cell.status.queue.counts;
+  const auto in_force = overridden(cell.status.settings, cell.status.changed.quota);
   append_member(out, ",\"queue\":{\"queued\":", counts[JobState::queued]);
   append_member(out, ",\"scheduled\":", counts[JobState::scheduled]);
   append_member(out, ",\"retrying\":", counts[JobState::retrying]);
   append_member(out, ",\"compensating\":", counts[JobState::compensating]);
   append_member(out, ",\"running\":", counts[JobState::running]);
-  append_member(out, ",\"max_jobs\":", cell.status.settings.jobs_max);
+  append_member(out, ",\"max_jobs\":", in_force.jobs_max);
+  append_member(out, ",\"bytes\":", counts.bytes);
+  const auto bytes_max = in_force.bytes_max_in_force();
+  out += ",\"max_bytes\":" + (bytes_max == 0 ? "null" : std::to_string(bytes_max));
   append_member(out,
                 ",\"oldest_queued_ms\":", static_cast<std::uint64_t>(cell.oldest_queued.count()));
   out += '}';
@@ -61,6 +65,10 @@ void append_cell(std::string& out, const CellView& cell) {
   out += config::show_cell_settings(status.settings);
   out += ",\"overrides\":{";
   if (status.changed.pool_size) append_member(out, "\"pool.size\":", *status.changed.pool_size);
+  for (const auto& [limit, value] : status.changed.quota) {
+    if (out.back() != '{') out += ',';
+    out += json::quote(to_string(limit)) + ":" + json::dump(config::show_quota(limit, value));
+  }
   out += "}}";
 }
 

@@ -226,6 +226,17 @@ void delete_pool(const Call& call, const cells::CellKey& key) {
   call.send(PutPool{key, std::nullopt, call.responder});
 }
 
+void put_quota(const Call& call, const cells::CellKey& key) {
+  auto parsed = parse_quota(call.request);
+  if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
+  call.send(PutQuota{key, std::get<cells::QuotaOverride>(std::move(parsed)), call.responder});
+}
+
+void delete_quota(const Call& call, const cells::CellKey& key) {
+  if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
+  call.send(PutQuota{key, {}, call.responder});
+}
+
 /// POST …/pause, …/drain and …/resume.
 template <cells::CellState state>
 void post_cell_state(const Call& call, const cells::CellKey& key) {
@@ -505,6 +516,8 @@ void add_endpoints(http::Server& server, const Api& api) {
   add.of_cell("GET", "/v1/cells/{}/{}", Scope::read, get_cell);
   add.of_cell("PUT", "/v1/admin/cells/{}/{}/pool", Scope::admin, put_pool);
   add.of_cell("DELETE", "/v1/admin/cells/{}/{}/pool", Scope::admin, delete_pool);
+  add.of_cell("PUT", "/v1/admin/cells/{}/{}/quota", Scope::admin, put_quota);
+  add.of_cell("DELETE", "/v1/admin/cells/{}/{}/quota", Scope::admin, delete_quota);
   add.of_cell("POST", "/v1/admin/cells/{}/{}/pause", Scope::admin,
               post_cell_state<cells::CellState::paused>);
   add.of_cell("POST", "/v1/admin/cells/{}/{}/drain", Scope::admin,

@@ -167,6 +167,7 @@ class GatewayActor : public Gateway::base {
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
         [this](const PutPool& order) { put_pool(order); },
+        [this](const PutQuota& order) { put_quota(order); },
         [this](const PostCellState& order) { post_cell_state(order); },
         [this](const GetServices& order) { get_services(order); },
         [this](const GetService& order) { ask_service(cells::ListServices{order.service}, order); },
@@ -360,6 +361,14 @@ class GatewayActor : public Gateway::base {
   void put_pool(const PutPool& order) {
     ask<cells::CellDescribed>(
         dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
+        [this, responder = order.responder](const cells::CellDescribed& cell) {
+          answer_cell(cell, 202, responder);
+        });
+  }
+
+  void put_quota(const PutQuota& order) {
+    ask<cells::CellDescribed>(
+        dispatcher_, cells::ChangeQuota{order.cell, order.quota}, order.responder,
         [this, responder = order.responder](const cells::CellDescribed& cell) {
           answer_cell(cell, 202, responder);
         });

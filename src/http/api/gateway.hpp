@@ -81,6 +81,13 @@ struct PutPool {
   http::Responder responder;
 };
 
+/// Sets limits instead of the configured ones; without any, restores those.
+struct PutQuota {
+  cells::CellKey cell;
+  cells::QuotaOverride quota;
+  http::Responder responder;
+};
+
 struct PostCellState {
   cells::CellKey cell;
   cells::CellState state = cells::CellState::active;
@@ -147,6 +154,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCell)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetCells)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutPool)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutQuota)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostCellState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetServices)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetService)
@@ -166,9 +174,10 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
     caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
-    caf::reacts_to<PutPool>, caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>,
-    caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>, caf::reacts_to<GetSchedule>,
-    caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>, caf::reacts_to<GetSchedules>,
+    caf::reacts_to<PutPool>, caf::reacts_to<PutQuota>, caf::reacts_to<PostCellState>,
+    caf::reacts_to<GetServices>, caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>,
+    caf::reacts_to<GetSchedule>, caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>,
+    caf::reacts_to<GetSchedules>,
     caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.

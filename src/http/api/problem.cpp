@@ -48,6 +48,7 @@ constexpr std::array<Row, problem_kind_count> table = {{
      "The configuration file has faults", 422},
     {ProblemKind::no_cell, "no-cell", "No cell serves this customer and product", 422},
     {ProblemKind::queue_full, "queue-full", "The cell's queue is full", 429},
+    {ProblemKind::quota_exceeded, "quota-exceeded", "A quota is used up", 429},
     {ProblemKind::too_many_cells, "too-many-cells", "The template has too many cells", 429},
     {ProblemKind::headers_too_large, "headers-too-large", "The headers are too large", 431},
     {ProblemKind::internal_error, "internal-error", "Internal error", 500},
@@ -183,8 +184,27 @@ Problem problem_of(const cells::Refusal& refusal) {
     case Kind::cell_bytes_full:
       return quota_problem(ProblemKind::queue_full, refusal, "queue.max_bytes",
                            "The jobs of the cell " + cell + " take " +
-                               std::to_string(refusal.depth) + " bytes of memory; their limit is " +
+                               std::to_string(refusal.depth) + " bytes; their limit is " +
                                std::to_string(refusal.limit) + ".");
+    case Kind::queue_rate:
+      return quota_problem(ProblemKind::quota_exceeded, refusal, "queue.submissions_per_s",
+                           "The cell " + cell + " accepts at most " +
+                               std::to_string(refusal.limit) + " jobs a second.");
+    case Kind::customer_jobs_full:
+      return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.max_jobs",
+                           "The customer has " + std::to_string(refusal.depth) +
+                               " unfinished jobs in the cell " + cell + "; its limit is " +
+                               std::to_string(refusal.limit) + ".");
+    case Kind::customer_bytes_full:
+      return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.max_bytes",
+                           "The customer's unfinished jobs in the cell " + cell + " take " +
+                               std::to_string(refusal.depth) + " bytes; their limit is " +
+                               std::to_string(refusal.limit) + ".");
+    case Kind::customer_rate:
+      return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.submissions_per_s",
+                           "The cell " + cell + " accepts at most " +
+                               std::to_string(refusal.limit) +
+                               " jobs a second from each customer.");
     case Kind::memory_full:
       return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
                            "The jobs in memory take " + std::to_string(refusal.depth) +

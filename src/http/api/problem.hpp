@@ -42,6 +42,7 @@ enum class ProblemKind : std::uint8_t {
   invalid_configuration,
   no_cell,
   queue_full,
+  quota_exceeded,
   too_many_cells,
   headers_too_large,
   internal_error,

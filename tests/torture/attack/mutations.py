@@ -43,6 +43,8 @@ SEEDS = [
     request("POST", "/v1/jobs/1m7y89v8p0000/retry", b"{}", JSON),
     request("PUT", "/v1/admin/cells/*/*/pool", b'{"sizes": 3}', JSON),
     request("DELETE", "/v1/admin/cells/*/*/pool"),
+    request("PUT", "/v1/admin/cells/*/*/quota", b'{"queue": {"max_job": 3}}', JSON),
+    request("DELETE", "/v1/admin/cells/*/*/quota"),
     request("OPTIONS", "/v1/jobs", b"", "Origin: http://x"),
     request("GET", "/livez", version="HTTP/1.0"),
     request("GET", "/livez", b"", "Connection: keep-alive, close", "Accept: */*"),

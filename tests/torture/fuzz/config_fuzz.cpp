@@ -120,6 +120,17 @@ void check_cell(const cells::CellRule& rule) {
        "a timeout is below its maximum");
   must(settings.timeout_max.count() <= 604'800'000, "a timeout is at most a week");
   must(in(static_cast<std::int64_t>(settings.jobs_max), 1, 100'000'000), "a queue has a bound");
+  const cells::CustomerQuota& customer = settings.customer;
+  must(customer.jobs_max <= 100'000'000 && customer.running_max <= 100'000, "a quota has a bound");
+  for (const auto bytes : {settings.bytes_max, customer.bytes_max})
+    must(bytes == 0 || bytes >= 65536, "a quota of bytes is worth having");
+  for (const auto& rate : {settings.submissions, customer.submissions})
+    must(rate.per_s == 0 || (rate.per_s >= 0.001 && rate.per_s <= 1e6), "a rate has bounds");
+  must(settings.weights.named().size() <= 10'000, "there are at most 10000 weights");
+  for (const auto& [name, weight] : settings.weights.named())
+    must(config::is_name(name) && in(weight, 1, 100), "a weight is of a customer");
+  must(in(settings.weights.others(), 1, 100), "all customers have a weight");
+  must(in(settings.priority_step.count(), 0, 604'800'000), "a step is at most a week");
   must(in(settings.retry.max_attempts, 1, 1000), "there are at most 1000 attempts");
   must(in(settings.retry.backoff.count(), 0, settings.retry.backoff_max.count()) &&
            settings.retry.backoff_max.count() <= 86'400'000,

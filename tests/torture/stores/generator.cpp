@@ -213,6 +213,7 @@ Request Generator::insert() {
   } else if (dice_.one_in(3)) {
     request.idempotency = Idempotency{some_key(), dice_.one_in(2) ? "one" : "two"};
   }
+  if (dice_.one_in(3)) request.room = some_room();
   return request;
 }
 
@@ -323,7 +324,16 @@ Request Generator::reopen() {
   JobPtr job = some_job();
   for (int tries = 0; tries < 20 && job && !is_ended(job->state); ++tries) job = some_job();
   const CellKey& cell = !job || dice_.one_in(3) ? some_cell() : job->cell;
-  return ReopenEnded{job ? job->id : 7, cell, id_source_.next(now()), now()};
+  ReopenEnded request{job ? job->id : 7, cell, id_source_.next(now()), now()};
+  if (dice_.one_in(3)) request.room = some_room();
+  return request;
+}
+
+CustomerRoom Generator::some_room() {
+  CustomerRoom room;
+  if (dice_.one_in(2)) room.jobs_max = 1 + dice_.below(6);
+  if (dice_.one_in(2)) room.bytes_max = 600 + dice_.below(4000);
+  return room;
 }
 
 /// A request that changes nothing, and whose answer shows the claimed job.
@@ -353,6 +363,11 @@ Request Generator::fetch() {
   if (dice_.one_in(2)) request.customer = dice_.one_of(names_.customers);
   if (dice_.one_in(3)) request.bytes_max = dice_.below(6000);
   request.lane = some_lane();
+  if (dice_.one_in(3)) request.priority_step = milliseconds{1 + dice_.below(300)};
+  for (const auto& customer :
+       std::set<std::string>(names_.customers.begin(), names_.customers.end())) {
+    if (dice_.one_in(6)) request.except.push_back(customer);
+  }
   return request;
 }
 
@@ -426,6 +441,10 @@ Request Generator::set_override() {
   CellOverride change;
   if (dice_.one_in(2)) change.pool_size = 1 + static_cast<std::uint32_t>(dice_.below(100));
   change.state = static_cast<CellState>(dice_.below(3));
+  if (dice_.one_in(3)) {
+    const auto limit = static_cast<QuotaLimit>(dice_.below(quota_limit_count));
+    change.quota[limit] = static_cast<double>(dice_.below(1000)) / 8;
+  }
   return SetCellOverride{some_cell(), change};
 }
 

@@ -45,6 +45,7 @@ class Generator {
   Request record();
   Request cancel();
   Request reopen();
+  CustomerRoom some_room();
   Request show(JobId claimed);
   Request hold();
   Request change_lane();

@@ -28,28 +28,29 @@ auto fields(T& message) {
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
                              NeedsCounted, CountNeeds, KeyHolder, RunnableFetched, RecordJob,
-                             FindKeyHolder, Idempotency, SetCellOverride, CellOverride, ChangeLane,
-                             CloseBatch, MarkCancelled, BatchesListed, BatchOwner>) {
+                             FindKeyHolder, Idempotency, SetCellOverride, ChangeLane, CloseBatch,
+                             MarkCancelled, BatchesListed, BatchOwner, CustomerRoom>) {
     auto& [a, b] = message;
     return std::tie(a, b);
-  } else if constexpr (OneOf<T, MemoryFull, EndedReopened, EndedPruned, JobsListed,
-                             RunnableOfCustomer, CancelWaiting, PruneEnded, StoredBacklog,
-                             OpenBatch, LoadSchedules>) {
+  } else if constexpr (OneOf<T, MemoryFull, EndedPruned, JobsListed, RunnableOfCustomer,
+                             CancelWaiting, PruneEnded, StoredBacklog, OpenBatch, LoadSchedules,
+                             CellOverride>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
   } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
-    auto& [a, b, c, full, d] = message;
-    return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, ScheduleAdvance, InsertJob, JobRecorded, WaitingCancelled,
-                             ReopenEnded, ListJobs, ListBatches>) {
+    auto& [a, b, c, full, d, e] = message;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (OneOf<T, ScheduleAdvance, JobRecorded, WaitingCancelled, EndedReopened,
+                             CustomerFull, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs, AdvanceDue>) {
+  } else if constexpr (OneOf<T, InsertJob, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs,
+                             AdvanceDue, ReopenEnded>) {
     auto& [a, b, c, d, e] = message;
     return std::tie(a, b, c, d, e);
   } else if constexpr (OneOf<T, FetchRunnable>) {
-    auto& [a, b, c, d, e, f, g, h] = message;
-    return std::tie(a, b, c, d, e, f, g, h);
+    auto& [a, b, c, d, e, f, g, h, i, j] = message;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (OneOf<T, Batch>) {
     auto& [a, b, c, d, e, f, g, h] = message;
     return std::tie(a, b, c, d, e, f, g, h);
@@ -113,10 +114,10 @@ std::string text_of(const T& value) {
   } else if constexpr (OneOf<T, WallTime>) {
     return "@" + std::to_string(value.time_since_epoch().count());
   } else if constexpr (OneOf<T, JobCounts>) {
-    return text_of_list(value.by_state);
-  } else if constexpr (OneOf<T, JobState, CellState, Lease, Durability>) {
+    return text_of_list(value.by_state) + " of " + std::to_string(value.bytes) + " bytes";
+  } else if constexpr (OneOf<T, JobState, CellState, Lease, Durability, QuotaLimit>) {
     return std::string{cells::to_string(value)};
-  } else if constexpr (std::integral<T>) {
+  } else if constexpr (std::integral<T> || std::floating_point<T>) {
     return std::to_string(value);
   } else if constexpr (requires { value.count(); }) {
     return std::to_string(value.count());
@@ -190,7 +191,7 @@ bool alter_value(T& value) {
   } else if constexpr (OneOf<T, std::optional<Batch>>) {
     if (!value) return false;
     ++value->stored;
-  } else if constexpr (OneOf<T, std::optional<MemoryFull>>) {
+  } else if constexpr (OneOf<T, std::optional<MemoryFull>, std::optional<CustomerFull>>) {
     if (!value) return false;
     ++value->depth;
   } else if constexpr (OneOf<T, std::vector<JobPtr>, std::vector<RunnableOfCustomer>>) {

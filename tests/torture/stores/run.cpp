@@ -95,6 +95,15 @@ StoreContent content_of(const std::string& database) {
   for (auto& schedule : schedules.list({"", false, 1'000'000})) {
     content.schedules[schedule.name] = std::move(schedule);
   }
+  for (Statement row{connection,
+                     "SELECT customer, product, name, value"
+                     " FROM quota_overrides JOIN cells ON cells.id = cell"};
+       row.step();) {
+    QuotaLimit limit{};
+    if (!parse_quota_limit(row.text(2), limit)) continue;
+    content.overrides[{std::string{row.text(0)}, std::string{row.text(1)}}].quota[limit] =
+        row.real(3);
+  }
   content.epoch = celld::store::to_id(
       connection.query_integer("SELECT value FROM settings WHERE name = 'epoch'"));
   content.last_id = celld::store::to_id(connection.query_integer(

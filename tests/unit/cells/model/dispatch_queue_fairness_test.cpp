@@ -217,3 +217,108 @@ TEST_CASE("every customer gets its turn with unlimited workers and more customer
   FedQueue fed = backlog_of(20, 1000, {8, 8, 1 << 20});
   CHECK(served_by_many_workers(fed, 100).size() == 20);
 }
+
+TEST_CASE("customers get service time by their weights") {
+  const DispatchQueue::Limits limits =
+      GENERATE(DispatchQueue::Limits{}, DispatchQueue::Limits{2, 4, 1 << 20},
+               DispatchQueue::Limits{1, 8, 1 << 20});
+  CAPTURE(limits.customers_max);
+  FedQueue fed(limits);
+  fed.queue.set_terms({CustomerWeights{{{"a", 4}}, 2}, milliseconds{0}, 0});
+  insert_jobs(fed, "a", 1, 3000);
+  insert_jobs(fed, "b", 100'000, 3000);
+  insert_jobs(fed, "c", 200'000, 3000);
+  std::map<std::string, int> served;
+  for (int n = 0; n < 800; ++n) served[fed.serve()] += 1;
+  CHECK(served["a"] > 360);
+  CHECK(served["a"] < 440);
+  CHECK(served["b"] > 160);
+  CHECK(served["c"] > 160);
+  fed.queue.set_terms({});
+  served.clear();
+  for (int n = 0; n < 900; ++n) served[fed.serve()] += 1;
+  CHECK(served["a"] < 340);
+}
+
+TEST_CASE("a customer that leaves keeps what it has had too much") {
+  FedQueue fed;
+  insert_jobs(fed, "a", 1, 1000);
+  std::map<std::string, int> served;
+  for (int n = 0; n < 20; ++n) {
+    fed.offer(job_of("b", 100'000 + n));  // One long job at a time.
+    while (served["b"] <= n) {
+      const JobPtr job = fed.take();
+      REQUIRE(job);
+      fed.ended(*job, job->spec->customer == "b" ? 10ms : 1ms);
+      served[job->spec->customer] += 1;
+    }
+  }
+  CHECK(served["a"] > 160);
+}
+
+TEST_CASE("a customer that may start no job is neither in the window nor fetched") {
+  FedQueue fed;
+  for (JobId id = 1; id <= 10; ++id) fed.store.insert(job_of("a", id));
+  fed.store.insert(job_of("b", 100));
+  fed.queue.block("a");
+  fed.queue.expect_more();
+  const auto sweep = fed.queue.next_fetch();
+  REQUIRE(sweep);
+  CHECK(sweep->except == std::vector<std::string>{"a"});
+  fed.queue.fetched({{"b", {job_of("b", 100)}, true}}, true, none_in_hand);
+  CHECK(fed.take()->id == 100);
+  fed.offer(job_of("a", 11));
+  fed.queue.seek("a");
+  CHECK_FALSE(fed.queue.next_fetch());
+  CHECK(fed.queue.empty());
+  CHECK_FALSE(fed.queue.is_done());
+  fed.queue.unblock("a");
+  REQUIRE(fed.feed());
+  CHECK(fed.take()->id == 1);
+}
+
+TEST_CASE("the jobs of a customer that is blocked leave the window, and come back") {
+  FedQueue fed;
+  fed.queue.set_terms({{}, milliseconds{0}, 2});
+  for (JobId id = 1; id <= 6; ++id) fed.offer(job_of("a", id));
+  CHECK(fed.queue.size() <= 2);
+  CHECK(fed.take()->id == 1);
+  CHECK(fed.take()->id == 2);
+  fed.queue.block("a");
+  CHECK(fed.queue.empty());
+  CHECK_FALSE(fed.take());
+  fed.ended(*job_of("a", 1), 1ms);
+  fed.queue.unblock("a");
+  REQUIRE(fed.feed());
+  CHECK(fed.take()->id == 3);
+  fed.queue.block("a");
+  fed.queue.block("a");
+  fed.queue.unblock("a");
+  fed.queue.unblock("a");
+  REQUIRE(fed.feed());
+  for (JobId id = 4; id <= 6; ++id) CHECK(fed.take()->id == id);
+}
+
+TEST_CASE("a fetch that was under way brings no job of a customer that is blocked since") {
+  FedQueue fed;
+  fed.store.insert(job_of("a", 1));
+  fed.queue.expect_more();
+  const auto sweep = fed.queue.next_fetch();
+  REQUIRE(sweep);
+  fed.queue.block("a");
+  fed.queue.fetched(fed.store.fetch(*sweep).customers, true, none_in_hand);
+  CHECK(fed.queue.empty());
+  fed.queue.unblock("a");
+  REQUIRE(fed.feed());
+  CHECK(fed.take()->id == 1);
+}
+
+TEST_CASE("a blocked customer without jobs is forgotten") {
+  FedQueue fed;
+  fed.queue.block("a");
+  fed.queue.expect_more();
+  REQUIRE(fed.feed());
+  fed.queue.unblock("a");
+  REQUIRE(fed.feed());
+  CHECK(fed.queue.is_done());
+}

@@ -54,6 +54,42 @@ TEST_CASE("within a customer the higher priority goes first, then the lower plac
   CHECK(take_all(queue) == Ids{4, 2, 3, 1});
 }
 
+TEST_CASE("with a priority step, a job counts as older by its priority") {
+  const auto at = [](int ms, JobId counter) {
+    return first_job_id_at(WallTime{milliseconds{ms}}) + counter;
+  };
+  DispatchQueue queue;
+  queue.set_terms({{}, 100ms, 0});
+  queue.offer(job_of("acme", at(1000, 1), 1));
+  queue.offer(job_of("acme", at(1099, 2), 2));  // Older than the first by a millisecond.
+  queue.offer(job_of("acme", at(1101, 3), 2));
+  queue.offer(job_of("acme", at(1799, 4), 9));
+  queue.offer(job_of("acme", at(1900, 5), 9));
+  CHECK(take_all(queue) == Ids{at(1099, 2), at(1799, 4), at(1000, 1), at(1101, 3), at(1900, 5)});
+}
+
+TEST_CASE("the order of a window follows a change of the priority step") {
+  const auto at = [](int ms) { return first_job_id_at(WallTime{milliseconds{ms}}); };
+  DispatchQueue queue;
+  queue.offer(job_of("acme", at(1000), 1));
+  queue.offer(job_of("acme", at(5000), 9));
+  queue.set_terms({{}, 1ms, 0});
+  CHECK(queue.take()->id == at(1000));
+  queue.set_terms({});
+  queue.offer(job_of("acme", at(1000), 1));
+  CHECK(queue.take()->id == at(5000));
+}
+
+TEST_CASE("an answer in the order of an earlier priority step is not used") {
+  DispatchQueue queue;
+  queue.expect_more();
+  REQUIRE(queue.next_fetch());
+  queue.set_terms({{}, 1ms, 0});
+  queue.fetched({{"acme", {job_of("acme", 1)}, false}}, true, none_in_hand);
+  CHECK(queue.empty());
+  CHECK(queue.next_fetch());
+}
+
 TEST_CASE("customers take turns, whatever their priorities and places") {
   DispatchQueue queue;
   for (const JobId id : {1, 2, 3}) queue.offer(job_of("a", id, 9));

@@ -1,6 +1,7 @@
 // A store's runnable jobs of one cell, and a queue that fetches from them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <iterator>
@@ -46,6 +47,7 @@ class RunnableJobs {
     auto at = asked.after ? customers_.upper_bound(asked.customer)
                           : customers_.lower_bound(asked.customer);
     for (; at != customers_.end() && answer.customers.size() < asked.customers_max; ++at) {
+      if (std::binary_search(asked.except.begin(), asked.except.end(), at->first)) continue;
       DispatchQueue::Fetched listed{at->first, {}, true};
       for (const auto& [_, job] : at->second) {
         bytes += approximate_bytes(*job);

@@ -29,7 +29,13 @@ std::optional<cells::CellSettings> read(const CellSetting& setting, const json::
 /// A value that a setting may have, other than its default.
 json::Value other_value(const CellSetting& setting) {
   const auto& schema = setting.schema;
+  if (schema.at("type") == "object") return {{"gold", 4}, {"*", 2}};
   return schema.contains("enum") ? schema.at("enum").back() : schema.at("maximum");
+}
+
+bool schema_allows_null(const CellSetting& setting) {
+  const auto& type = setting.schema.at("type");
+  return type.is_array() && type.back() == "null";
 }
 
 }  // namespace
@@ -51,17 +57,27 @@ TEST_CASE("every setting of a cell keeps the bounds of its schema") {
   for (const auto& setting : cell_settings()) {
     INFO(setting.name);
     CHECK_FALSE(read(setting, "text"));
-    CHECK_FALSE(read(setting, nullptr));
+    CHECK(read(setting, nullptr).has_value() == schema_allows_null(setting));
+    if (setting.schema.at("type") == "object") {
+      CHECK(read(setting, {{"gold", 1}}));
+      CHECK_FALSE(read(setting, {{"gold", 0}}));
+      CHECK_FALSE(read(setting, {{"gold", 101}}));
+      CHECK_FALSE(read(setting, {{"gold", 1.5}}));
+      CHECK_FALSE(read(setting, {{"go ld", 1}}));
+      continue;
+    }
     if (setting.schema.contains("enum")) {
       for (const auto& word : setting.schema.at("enum")) CHECK(read(setting, word));
       CHECK_FALSE(read(setting, 1));
       continue;
     }
-    const auto minimum = setting.schema.at("minimum").get<std::int64_t>();
-    const auto maximum = setting.schema.at("maximum").get<std::int64_t>();
+    const auto& minimum = setting.schema.at("minimum");
+    const auto& maximum = setting.schema.at("maximum");
     CHECK(read(setting, minimum));
-    CHECK_FALSE(read(setting, minimum - 1));
-    CHECK_FALSE(read(setting, maximum + 1));
+    CHECK_FALSE(read(setting, minimum.get<double>() < 1
+                                  ? json::Value(-1)
+                                  : json::Value(minimum.get<std::int64_t>() - 1)));
+    CHECK_FALSE(read(setting, maximum.get<std::int64_t>() + 1));
   }
 }
 
@@ -88,7 +104,11 @@ TEST_CASE("the table of a cell's settings is consistent") {
 TEST_CASE("the settings of a cell are shown as in the configuration file") {
   CHECK(config::show_cell_settings({}) ==
         R"({"pool":{"size":4},"timeout_ms":30000,"timeout_max_ms":3600000,)"
-        R"("queue":{"max_jobs":100000,"max_bytes":67108864},)"
-        R"("durability":"disk","on_stop":"forget","on_predecessor_failed":"continue",)"
+        R"("queue":{"max_jobs":100000,"max_bytes":null,"submissions_per_s":null,)"
+        R"("submissions_burst":null},"durability":"disk","on_stop":"forget",)"
+        R"("on_predecessor_failed":"continue",)"
+        R"("priority_step_ms":0,"customers":{"weights":{"*":1},"quota":{"max_jobs":null,)"
+        R"("max_bytes":null,"max_running":null,"submissions_per_s":null,)"
+        R"("submissions_burst":null}},)"
         R"("retry":{"max_attempts":5,"backoff_ms":1000,"backoff_max_ms":60000}})");
 }

@@ -68,8 +68,13 @@ constexpr std::string_view without_secrets = R"({
   "defaults": {"pool": {"size": 3}},
   "cells": [
     {"customer": "acme", "pool": {"size": 16}, "timeout_ms": 5000, "timeout_max_ms": 6000,
-     "queue": {"max_jobs": 10, "max_bytes": 70003}, "durability": "memory", "on_stop": "keep",
-     "on_predecessor_failed": "cancel",
+     "queue": {"max_jobs": 10, "max_bytes": 70003, "submissions_per_s": 2.5,
+               "submissions_burst": 7},
+     "durability": "memory", "on_stop": "keep", "on_predecessor_failed": "cancel",
+     "priority_step_ms": 1500,
+     "customers": {"weights": {"gold": 4, "*": 2},
+                   "quota": {"max_jobs": 11, "max_bytes": 70005, "max_running": 2,
+                             "submissions_per_s": 0.5, "submissions_burst": 3}},
      "retry": {"max_attempts": 2, "backoff_ms": 3, "backoff_max_ms": 4}},
     {"product": "mail", "per": ["customer"]},
     {"product": "*", "customer": "*", "per": ["customer", "product"]}],
@@ -105,6 +110,11 @@ TEST_CASE("a configuration without literal secrets is shown completely") {
   CHECK(after.schedules == before.schedules);
   CHECK(after.schedules.at("nightly").timing.time_zone == "Europe/Berlin");
   CHECK(after.cells[0].settings.durability == cells::Durability::memory);
+  CHECK(after.cells[0].settings.customer == cells::CustomerQuota{11, 70'005, 2, {0.5, 3}});
+  CHECK(after.cells[0].settings.submissions == cells::RateQuota{2.5, 7});
+  CHECK(after.cells[0].settings.weights.weight_of("gold") == 4);
+  CHECK(after.cells[0].settings.weights.weight_of("acme") == 2);
+  CHECK(after.cells[0].settings.priority_step == cells::milliseconds{1500});
   CHECK(after.retention == before.retention);
   CHECK(after.shutdown_grace == before.shutdown_grace);
 }

@@ -36,6 +36,56 @@ TEST_CASE("a customer's jobs are ordered by priority, then by place") {
   });
 }
 
+TEST_CASE("with a priority step, a customer's jobs are ordered by age and priority") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    const auto place = [](std::int64_t ms) { return first_job_id_at(at_ms(ms)); };
+    client.ask(InsertJob{sketch_job({.id = place(1000), .entity = "a", .priority = 1})});
+    client.ask(InsertJob{
+        sketch_job({.id = place(1099), .entity = "b", .product = "mail", .priority = 2})});
+    client.ask(InsertJob{sketch_job({.id = place(1101), .entity = "c", .priority = 2})});
+    client.ask(InsertJob{
+        sketch_job({.id = place(1799), .entity = "d", .product = "mail", .priority = 9})});
+    client.ask(InsertJob{sketch_job({.id = place(1900), .entity = "e", .priority = 9})});
+    const auto first = [&](std::size_t jobs_max, milliseconds step) {
+      FetchRunnable request{acme_cell, "", false, 1, jobs_max};
+      request.priority_step = step;
+      const auto fetched = client.ask(request);
+      CHECK(fetched.customers[0].complete == (jobs_max >= 5));
+      return ids(fetched.customers[0].jobs);
+    };
+    client.ask(FlushStore{});
+    under_test.reopen();
+    const Ids by_age{place(1099), place(1799), place(1000), place(1101), place(1900)};
+    CHECK(first(5, milliseconds{100}) == by_age);
+    CHECK(first(2, milliseconds{100}) == Ids{by_age[0], by_age[1]});
+    CHECK(first(3, milliseconds{1}) == Ids{place(1000), place(1099), place(1101)});
+    CHECK(first(2, milliseconds{0}) == Ids{place(1799), place(1900)});
+  });
+}
+
+TEST_CASE("a fetch passes over customers that it is told to") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    for (const JobId id : {1, 2, 3, 4}) {
+      client.ask(InsertJob{sketch_job({.id = id,
+                                       .entity = "e",
+                                       .customer = std::string(1, static_cast<char>('a' + id)),
+                                       .cell = shared})});
+    }
+    FetchRunnable request{shared, "", false, 2, 1};
+    request.except = {"b", "d"};
+    auto fetched = client.ask(request);
+    REQUIRE(fetched.customers.size() == 2);
+    CHECK(fetched.customers[0].customer == "c");
+    CHECK(fetched.customers[1].customer == "e");
+    CHECK(fetched.complete);
+    request.except = {"d", "e"};
+    fetched = client.ask(request);
+    REQUIRE(fetched.customers.size() == 2);
+    CHECK(fetched.customers[1].customer == "c");
+    CHECK(fetched.complete);
+  });
+}
+
 TEST_CASE("each lane has its runnable jobs to itself") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     const auto in_lane = [&](const std::string& lane) {

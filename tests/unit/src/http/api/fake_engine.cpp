@@ -47,6 +47,9 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       [=](const cells::ChangeCellState& message) {
         return play<cells::CellDescribed>(script->change_state, message);
       },
+      [=](const cells::ChangeQuota& message) {
+        return play<cells::CellDescribed>(script->change_quota, message);
+      },
       [=](const cells::ListServices& message) {
         return play<cells::ServicesListed>(script->list_services, message);
       },

@@ -22,6 +22,7 @@ struct Script {
   std::function<cells::CellsListed(const cells::ListCells&)> list;
   std::function<cells::CellDescribed(const cells::ResizePool&)> resize;
   std::function<cells::CellDescribed(const cells::ChangeCellState&)> change_state;
+  std::function<cells::CellDescribed(const cells::ChangeQuota&)> change_quota;
   std::function<cells::ServicesListed(const cells::ListServices&)> list_services;
   std::function<cells::ServicesListed(const cells::ResetService&)> reset_service;
   std::function<cells::LeasesGranted(const cells::RequestLeases&)> request_leases;

@@ -291,6 +291,39 @@ TEST_CASE("a pool is resized and reset") {
   CHECK(put_pool(daemon, path, "").status == 400);
 }
 
+TEST_CASE("limits of a cell are set and restored") {
+  Daemon daemon;
+  daemon.script->change_quota = [](const cells::ChangeQuota& message) {
+    cells::CellDescribed described;
+    if (message.cell != cells::CellKey{"*", "*"}) return described;
+    described.status = status_of_cell("*", 0);
+    described.status->changed.quota = message.quota;
+    return described;
+  };
+  const std::string path = "/v1/admin/cells/*/*/quota";
+  const Answer set = put_pool(
+      daemon, path,
+      R"({"queue":{"max_jobs":5},"customers":{"quota":{"max_running":null,"submissions_per_s":0.5}}})");
+  CHECK(set.status == 202);
+  CHECK(set.body["overrides"] == json::Value::parse(R"({"queue.max_jobs":5,
+      "customers.quota.max_running":null,"customers.quota.submissions_per_s":0.5})"));
+  CHECK(set.body["queue"]["max_jobs"] == 5);
+  const Answer undone = answer_of(daemon.client().Delete(path));
+  CHECK(undone.status == 202);
+  CHECK(undone.body["overrides"].empty());
+  CHECK(put_pool(daemon, "/v1/admin/cells/a/b/quota", R"({"queue":{"max_jobs":5}})").status == 404);
+  for (const auto* body :
+       {"{}", R"({"queue":{}})", R"({"queue":{"max_jobs":0}})", R"({"queue":{"max_jobs":null}})",
+        R"({"queue":{"max_jobs":1.5}})", R"({"pool":{"size":1}})", R"({"queue":5})",
+        R"({"customers":{"weights":{"a":1}}})",
+        R"({"customers":{"quota":{"submissions_per_s":0}}})", R"({"queue":{"max_bytes":1e999}})",
+        "[]"}) {
+    INFO(body);
+    CHECK(put_pool(daemon, path, body).status == 422);
+  }
+  CHECK(put_pool(daemon, path, "").status == 400);
+}
+
 TEST_CASE("celld reports its liveness and its readiness") {
   Daemon daemon;
   CHECK(get(daemon, "/livez").body == json::Value::parse(R"({"status":"ok"})"));

@@ -60,7 +60,7 @@ TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and a Re
   CHECK(body["quota"] == "queue.max_jobs");
 }
 
-TEST_CASE("a job in memory that finds no room is answered 429 with the limit's name") {
+TEST_CASE("a job for which a quota leaves no room is answered 429 with the limit's name") {
   const auto quota_of = [](Refusal::Kind kind) {
     const http::Response response =
         to_response(problem_of({kind, {"acme", "*"}, 70000, 69000, milliseconds(1000)}));
@@ -72,6 +72,10 @@ TEST_CASE("a job in memory that finds no room is answered 429 with the limit's n
   };
   CHECK(quota_of(Refusal::Kind::cell_bytes_full) == "queue.max_bytes");
   CHECK(quota_of(Refusal::Kind::memory_full) == "capacity.memory_max_bytes");
+  CHECK(quota_of(Refusal::Kind::queue_rate) == "queue.submissions_per_s");
+  CHECK(quota_of(Refusal::Kind::customer_jobs_full) == "customer.max_jobs");
+  CHECK(quota_of(Refusal::Kind::customer_bytes_full) == "customer.max_bytes");
+  CHECK(quota_of(Refusal::Kind::customer_rate) == "customer.submissions_per_s");
   const auto template_full = to_response(
       problem_of({Refusal::Kind::too_many_cells, {"*", "*"}, 10, 10, milliseconds(1000)}));
   CHECK_FALSE(body_of(template_full).contains("quota"));

@@ -1,0 +1,51 @@
+// Whether a cell accepts submissions as fast as they come.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cells/model/quota.hpp"
+#include "cells/model/rate_limit.hpp"
+#include "cells/model/time.hpp"
+
+namespace cells {
+
+/// Holds the submissions of a cell, and of each customer in it, to their rates (RateLimit). It
+/// remembers a customer until its burst is whole again. Not thread-safe.
+class SubmissionRates {
+ public:
+  static constexpr std::size_t customers_max = 100'000;
+
+  /// Submissions so far count under the new rates too.
+  void limit(const RateQuota& cell, const RateQuota& customer);
+
+  struct TooFast {
+    bool of_customer = false;  ///< The rate of the customer, not that of the cell.
+    microseconds wait{};       ///< Until there is room, and for those that were told so before.
+  };
+  /// Counts a submission; refuses it if it would exceed a rate.
+  std::optional<TooFast> take(const std::string& customer, SteadyTime now);
+  /// A submission that was counted has added no job.
+  void give_back(const std::string& customer);
+
+  /// Customers that it remembers.
+  std::size_t size() const { return customers_.size(); }
+
+ private:
+  struct Limited {
+    std::optional<RateLimit> limit;
+    SteadyTime promised{};  ///< When the submission that was refused last is to come back.
+  };
+  static void change(Limited& limited, const RateQuota& quota);
+  static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now);
+  void forget_idle(SteadyTime now);
+
+  RateQuota customer_quota_;
+  Limited cell_;
+  std::map<std::string, Limited> customers_;
+  std::size_t forget_at_ = 64;
+};
+
+}  // namespace cells

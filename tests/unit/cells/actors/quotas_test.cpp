@@ -1,0 +1,272 @@
+// Quotas of customers and cells, weights, and what administrators change of them.
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/actors/fixture.hpp"
+
+using namespace cells_test;
+
+namespace {
+
+/// One cell for all, with these settings.
+std::vector<CellRule> rules_with(const std::function<void(CellSettings&)>& change) {
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  rule.settings.timeout = milliseconds{100'000};
+  change(rule.settings);
+  return {rule};
+}
+
+void start_with(Fixture& engine, const std::function<void(CellSettings&)>& change) {
+  engine.configure(rules_with(change));
+  engine.crash_and_restart();
+}
+
+JobRequest request_of(Fixture& engine, const std::string& customer, const std::string& entity) {
+  auto request = engine.request(entity);
+  request.spec.customer = customer;
+  return request;
+}
+
+std::size_t running_of(Fixture& engine, const std::string& customer) {
+  std::size_t running = 0;
+  for (const auto& [id, stored] : engine.disk->jobs()) {
+    if (stored.job->spec->customer == customer && stored.job->state == JobState::running) ++running;
+  }
+  return running;
+}
+
+CellStatus change_quota(Fixture& engine, const QuotaOverride& quota) {
+  std::optional<CellStatus> status;
+  auto answer =
+      engine.self()->request(engine.engine(), caf::infinite, ChangeQuota{{"*", "*"}, quota});
+  engine.settle();
+  answer.receive([&](const CellDescribed& described) { status = described.status; },
+                 [](const caf::error&) { FAIL("no answer"); });
+  REQUIRE(status);
+  return *status;
+}
+
+}  // namespace
+
+TEST_CASE("a customer at its limit of jobs is refused, and others are not") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 2; });
+  const JobId first = engine.submit(request_of(engine, "acme", "a"));
+  engine.submit(request_of(engine, "acme", "b"));
+  const auto refused = engine.try_to_submit(request_of(engine, "acme", "c"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(refused.refusal->limit == 2);
+  CHECK(refused.refusal->depth == 2);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
+  engine.submit(request_of(engine, "bolt", "a"));
+  CHECK(engine.cell().queue.counts.unfinished() == 3);
+  engine.succeed(first);
+  engine.submit(request_of(engine, "acme", "c"));
+}
+
+TEST_CASE("a customer that is refused is told when its own jobs end") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) {
+    settings.customer.jobs_max = 1;
+    settings.pool_size = 2;
+  });
+  for (int n = 0; n < 6; ++n) {  // One job in 30 s, beside a quick customer.
+    const JobId slow = engine.submit(request_of(engine, "acme", "a"));
+    for (int quick = 0; quick < 10; ++quick) {
+      const JobId id = engine.submit(request_of(engine, "bolt", "a"));
+      engine.pass(milliseconds{3000});
+      engine.succeed(id);
+    }
+    engine.succeed(slow);
+  }
+  engine.submit(request_of(engine, "acme", "a"));
+  const auto refusal = engine.try_to_submit(request_of(engine, "acme", "b")).refusal;
+  REQUIRE(refusal);
+  CHECK(refusal->retry_after > std::chrono::seconds{15});
+  CHECK(refusal->retry_after < std::chrono::seconds{60});
+}
+
+TEST_CASE("a retry needs room for its customer") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });
+  const JobId failed = engine.submit(request_of(engine, "acme", "a"));
+  engine.end_call(failed, outcome(CallOutcome::Kind::rejected, "provider_rejected"));
+  engine.submit(request_of(engine, "acme", "b"));
+  const auto answer = engine.retry(failed);
+  REQUIRE(answer.refusal);
+  CHECK(answer.refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(engine.cell().queue.counts.unfinished() == 1);
+  CHECK(engine.cell().queue.counts.bytes == queued_bytes(*engine.stored(failed)->spec));
+}
+
+TEST_CASE("a cell knows the bytes of its unfinished jobs, also after a restart") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.bytes_max = 1400; });
+  const JobId id = engine.submit("a");
+  const auto bytes = queued_bytes(*engine.stored(id)->spec);
+  engine.submit("b");
+  CHECK(engine.cell().queue.counts.bytes == 2 * bytes);
+  CHECK(engine.try_to_submit(engine.request("c")).refusal->kind == Refusal::Kind::cell_bytes_full);
+  engine.crash_and_restart();
+  CHECK(engine.cell().queue.counts.bytes == 2 * bytes);
+  CHECK(engine.try_to_submit(engine.request("c")).refusal->kind == Refusal::Kind::cell_bytes_full);
+  engine.succeed(id);
+  engine.submit("c");
+}
+
+TEST_CASE("submissions keep to their rates") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.submissions = {1, 2}; });
+  engine.submit(request_of(engine, "acme", "a"));
+  engine.submit(request_of(engine, "acme", "b"));
+  const auto refused = engine.try_to_submit(request_of(engine, "acme", "c"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::customer_rate);
+  CHECK_FALSE(refused.returned);
+  engine.submit(request_of(engine, "bolt", "a"));
+  engine.pass(milliseconds{1000});
+  engine.submit(request_of(engine, "acme", "c"));
+}
+
+TEST_CASE("the holder of a key is found before the rate is looked at, and uses none of it") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.submissions = {1, 1}; });
+  auto request = engine.request("a");
+  request.idempotency = Idempotency{"key", "d"};
+  const auto first = engine.try_to_submit(request);
+  REQUIRE(first.job);
+  CHECK(engine.try_to_submit(request).replayed);
+  engine.pass(milliseconds{1000});
+  CHECK(engine.try_to_submit(request).replayed);
+  engine.submit("b");
+}
+
+TEST_CASE("a job of a batch that comes too fast is returned and does not end the batch") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.submissions = {1, 1}; });
+  const auto gate = std::make_shared<BatchGate>();
+  const auto of_batch = [&](const std::string& entity, std::optional<Idempotency> key) {
+    auto request = engine.request(entity);
+    request.batch = 7;
+    request.gate = gate;
+    request.idempotency = std::move(key);
+    return request;
+  };
+  CHECK(engine.try_to_submit(of_batch("a", {})).job);
+  for (const auto& key : {std::optional<Idempotency>{}, std::optional{Idempotency{"k", "d"}}}) {
+    const auto answer = engine.try_to_submit(of_batch("b", key));
+    REQUIRE(answer.returned);
+    CHECK(answer.refusal->kind == Refusal::Kind::queue_rate);
+    CHECK(answer.returned->spec.entity.id == "b");
+    CHECK_FALSE(gate->is_closed());
+    engine.pass(milliseconds{1000});
+    CHECK(engine.try_to_submit(*answer.returned).job);
+  }
+  CHECK(engine.recorder->refusals.empty());
+}
+
+TEST_CASE("a customer's limit of jobs ends a batch") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });
+  auto request = engine.request("a");
+  request.batch = 7;
+  request.gate = std::make_shared<BatchGate>();
+  CHECK(engine.try_to_submit(request).job);
+  request.spec.entity.id = "b";
+  CHECK(engine.try_to_submit(request).refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(request.gate->is_closed());
+}
+
+TEST_CASE("no more jobs of a customer run than its quota allows, and others take their places") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.running_max = 2; });
+  std::vector<JobId> ids;
+  for (int n = 0; n < 10; ++n) {
+    ids.push_back(engine.submit(request_of(engine, "acme", std::to_string(n))));
+  }
+  CHECK(running_of(engine, "acme") == 2);
+  engine.submit(request_of(engine, "bolt", "a"));
+  engine.submit(request_of(engine, "bolt", "b"));
+  engine.submit(request_of(engine, "bolt", "c"));
+  CHECK(running_of(engine, "bolt") == 2);
+  engine.succeed(ids[0]);
+  CHECK(running_of(engine, "acme") == 2);
+  for (std::size_t n = 1; n < ids.size(); ++n) engine.succeed(ids[n]);
+  CHECK(running_of(engine, "acme") == 0);
+}
+
+TEST_CASE("the quota of running jobs holds after a restart and for workers outside") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.running_max = 1; });
+  engine.submit(engine.request("a", {"vm"}));
+  engine.submit(engine.request("b", {"vm"}));
+  engine.submit(engine.request("c"));
+  CHECK(running_of(engine, "acme") == 1);  // The one inside.
+  CHECK(engine.lease("host", 5).empty());
+  for (const auto& [id, stored] : engine.disk->jobs()) {
+    if (stored.job->state == JobState::running) {
+      engine.succeed(id);
+      break;
+    }
+  }
+  const auto leases = engine.lease("host", 5);
+  REQUIRE(leases.size() == 1);
+  engine.crash_and_restart();
+  CHECK(engine.lease("host", 5).empty());
+  CHECK(running_of(engine, "acme") == 1);
+  CHECK(engine.end_lease(leases[0].job->lease, outcome(CallOutcome::Kind::succeeded)));
+  CHECK(engine.lease("host", 5).size() == 1);
+}
+
+TEST_CASE("an administrator changes limits at once, for good, and back") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.running_max = 1; });
+  for (int n = 0; n < 6; ++n) engine.submit(request_of(engine, "acme", std::to_string(n)));
+  CHECK(running_of(engine, "acme") == 1);
+  const QuotaOverride lifted{{QuotaLimit::customer_running, 3}, {QuotaLimit::queue_jobs, 6}};
+  CHECK(change_quota(engine, lifted).changed.quota == lifted);
+  CHECK(running_of(engine, "acme") == 3);
+  CHECK(engine.try_to_submit(engine.request("x")).refusal->kind == Refusal::Kind::queue_full);
+  engine.crash_and_restart();
+  engine.settle();
+  CHECK(engine.cell().changed.quota == lifted);
+  CHECK(engine.cell().settings.customer.running_max == 1);
+  CHECK(running_of(engine, "acme") == 3);
+  CHECK(engine.try_to_submit(engine.request("x")).refusal->kind == Refusal::Kind::queue_full);
+  engine.reconfigure(rules_with([](CellSettings& settings) { settings.jobs_max = 9; }));
+  CHECK(engine.cell().changed.quota == lifted);
+  CHECK(running_of(engine, "acme") == 3);
+  CHECK(change_quota(engine, {}).changed.is_none());
+  CHECK(running_of(engine, "acme") == 4);  // The new configuration has no such limit.
+  engine.submit("x");
+}
+
+TEST_CASE("weights of customers change with a reload") {
+  Fixture engine;
+  const auto weighted = [](std::uint32_t weight) {
+    return rules_with([weight](CellSettings& settings) {
+      settings.pool_size = 1;
+      settings.weights = CustomerWeights{{{"gold", weight}}};
+    });
+  };
+  engine.configure(weighted(3));
+  engine.crash_and_restart();
+  for (int n = 0; n < 60; ++n) {
+    engine.submit(request_of(engine, "gold", std::to_string(n)));
+    engine.submit(request_of(engine, "acme", std::to_string(n)));
+  }
+  const auto serve = [&](int jobs) {
+    int of_gold = 0;
+    for (int n = 0; n < jobs; ++n) {
+      REQUIRE(engine.calls->pending.size() == 1);
+      const auto call = engine.calls->pending[0].call;
+      of_gold += call.job->spec->customer == "gold" ? 1 : 0;
+      engine.pass(milliseconds{10});
+      engine.succeed(call.job->id);
+    }
+    return of_gold;
+  };
+  CHECK(std::abs(serve(40) - 30) <= 2);
+  engine.reconfigure(weighted(1));
+  CHECK(std::abs(serve(40) - 20) <= 3);
+}

@@ -1,0 +1,221 @@
+// Quotas: rates of submissions, room of customers, and what refusals say.
+#include "cells/model/quota.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cells/model/admission.hpp"
+#include "cells/model/cell_settings.hpp"
+#include "cells/model/drain_meter.hpp"
+#include "cells/model/running_quota.hpp"
+#include "cells/model/submission_rates.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/cells/model/builders.hpp"
+
+using namespace model_test;
+
+namespace {
+
+const CellKey cell{"acme", "dns"};
+constexpr SteadyTime start{1000s};
+
+/// The rate after jobs ended at these times.
+double drain_after(const std::vector<SteadyTime>& ends, SteadyTime now) {
+  DrainMeter meter;
+  for (const auto at : ends) meter.count(at);
+  return meter.per_second(now);
+}
+
+}  // namespace
+
+TEST_CASE("every limit has a name, a value in the settings, and an override") {
+  for (std::size_t i = 0; i < quota_limit_count; ++i) {
+    const auto limit = static_cast<QuotaLimit>(i);
+    QuotaLimit parsed{};
+    REQUIRE(parse_quota_limit(to_string(limit), parsed));
+    CHECK(parsed == limit);
+    const auto changed = overridden({}, {{limit, 70'000}});
+    CHECK(quota_of(changed, limit) == 70'000);
+    CHECK(overridden(changed, {{limit, quota_of({}, limit)}}) == CellSettings{});
+  }
+  QuotaLimit none{};
+  CHECK_FALSE(parse_quota_limit("queue.max", none));
+}
+
+TEST_CASE("a customer has room for as many jobs and bytes as its quota says") {
+  CHECK_FALSE(refuse_room({}, 1'000'000, 1'000'000, 1));
+  CHECK_FALSE(refuse_room({3, 0}, 2, 0, 600));
+  CHECK(refuse_room({3, 0}, 3, 1500, 600) == CustomerFull{true, 3, 3, 3});
+  CHECK_FALSE(refuse_room({0, 1000}, 1, 400, 600));
+  CHECK(refuse_room({0, 1000}, 1, 401, 600) == CustomerFull{false, 1000, 401, 1});
+}
+
+TEST_CASE("a job counts for what was asked for") {
+  JobSpec spec = spec_with_services({"dns"});
+  const auto bytes = queued_bytes(spec);
+  spec.parameters = R"({"ttl":300})";
+  spec.labels["ticket"] = "T-1";
+  CHECK(queued_bytes(spec) == bytes + 9 + 9);
+}
+
+TEST_CASE("jobs may be submitted at the rate and in the burst that the quota allows") {
+  SubmissionRates rates;
+  rates.limit({}, {2, 4});
+  for (int n = 0; n < 4; ++n) CHECK_FALSE(rates.take("acme", start));
+  const auto refused = rates.take("acme", start);
+  REQUIRE(refused);
+  CHECK(refused->of_customer);
+  CHECK(refused->wait == 500ms);
+  CHECK_FALSE(rates.take("other", start));
+  CHECK_FALSE(rates.take("acme", start + 500ms));
+  CHECK(rates.take("acme", start + 500ms));
+}
+
+TEST_CASE("without a burst, a second's jobs may be submitted at once") {
+  SubmissionRates rates;
+  rates.limit({2.5, 0}, {});
+  for (int n = 0; n < 3; ++n) CHECK_FALSE(rates.take("acme", start));
+  const auto refused = rates.take("acme", start);
+  REQUIRE(refused);
+  CHECK_FALSE(refused->of_customer);
+}
+
+TEST_CASE("clients that come too fast are asked to return one after the other") {
+  SubmissionRates rates;
+  rates.limit({0.1, 1}, {});
+  CHECK_FALSE(rates.take("a", start));
+  CHECK(rates.take("a", start)->wait == 10s);
+  CHECK(rates.take("b", start)->wait == 20s);
+  CHECK(rates.take("c", start)->wait == 30s);
+  CHECK_FALSE(rates.take("a", start + 10s));
+  CHECK_FALSE(rates.take("b", start + 20s));
+  CHECK_FALSE(rates.take("c", start + 30s));
+}
+
+TEST_CASE("clients that never return do not push later ones back without end") {
+  SubmissionRates rates;
+  rates.limit({1, 1}, {});
+  CHECK_FALSE(rates.take("a", start));
+  for (int n = 0; n < 100'000; ++n) CHECK(rates.take("a", start)->wait <= 1h);
+}
+
+TEST_CASE("a submission that added no job counts for no rate") {
+  SubmissionRates rates;
+  rates.limit({1, 1}, {1, 1});
+  CHECK_FALSE(rates.take("a", start));
+  rates.give_back("a");
+  CHECK_FALSE(rates.take("a", start));
+  CHECK(rates.take("a", start));
+}
+
+TEST_CASE("what was submitted counts under a new rate") {
+  SubmissionRates rates;
+  rates.limit({1, 1}, {});
+  CHECK_FALSE(rates.take("a", start));
+  rates.limit({2, 1}, {});
+  CHECK(rates.take("a", start));
+  rates.limit({}, {});
+  CHECK_FALSE(rates.take("a", start));
+}
+
+TEST_CASE("a customer is remembered until its burst is whole again") {
+  SubmissionRates rates;
+  rates.limit({}, {100, 1});
+  for (int n = 0; n < 10'000; ++n) {
+    CHECK_FALSE(rates.take("c" + std::to_string(n), start + milliseconds{n}));
+  }
+  CHECK(rates.size() < 200);
+}
+
+TEST_CASE("a customer at its limit of running jobs starts none until one ends") {
+  RunningQuota running;
+  running.limit(2);
+  running.begin("acme");
+  CHECK_FALSE(running.is_reached("acme"));
+  running.begin("acme");
+  CHECK(running.is_reached("acme"));
+  CHECK_FALSE(running.is_reached("other"));
+  running.limit(0);
+  CHECK_FALSE(running.is_reached("acme"));
+  running.limit(2);
+  running.end("acme");
+  running.end("other");
+  CHECK_FALSE(running.is_reached("acme"));
+  running.end("acme");
+  CHECK(running.running().empty());
+}
+
+TEST_CASE("the rate at which jobs end is known from many a second to one an hour") {
+  CHECK(drain_after({}, start) == 0);
+  for (const auto gap : {microseconds{1ms}, microseconds{200ms}, microseconds{1s},
+                         microseconds{20s}, microseconds{600s}, microseconds{3600s}}) {
+    DrainMeter meter;
+    SteadyTime now = start;
+    const auto jobs = std::max<std::int64_t>(50, microseconds{12s} / gap);
+    for (std::int64_t n = 0; n < jobs; ++n) meter.count(now += gap);
+    const double per_second = meter.per_second(now + gap / 2);
+    const double expected = 1 / std::chrono::duration<double>(gap).count();
+    CHECK(per_second > expected / 2);
+    CHECK(per_second < expected * 2);
+  }
+}
+
+TEST_CASE("jobs that end together count as often as they are") {
+  DrainMeter meter;
+  SteadyTime now = start;
+  for (int n = 0; n < 10; ++n) {
+    now += 60s;
+    for (int job = 0; job < 16; ++job) meter.count(now);
+  }
+  CHECK(meter.per_second(now + 30s) > 16.0 / 120);
+  CHECK(meter.per_second(now + 30s) < 16.0 / 30);
+}
+
+TEST_CASE("a cell that becomes slow is known to be slow after two jobs") {
+  DrainMeter meter;
+  SteadyTime now = start;
+  for (int n = 0; n < 10'000; ++n) meter.count(now += 10ms);
+  for (int n = 0; n < 2; ++n) meter.count(now += 300s);
+  CHECK(meter.per_second(now) < 2.0 / 300);
+  CHECK(meter.per_second(now) > 0.5 / 300);
+}
+
+TEST_CASE("a cell full of bytes says when there will be room") {
+  TurnedAway none;
+  JobCounts counts;
+  counts[JobState::queued] = 10;
+  counts.bytes = 10'000;
+  CHECK_FALSE(refuse_bytes(cell, counts, 0, 5000, 1, none));
+  CHECK_FALSE(refuse_bytes(cell, counts, 15'000, 5000, 1, none));
+  const auto refusal = refuse_bytes(cell, counts, 14'999, 5000, 1, none);
+  REQUIRE(refusal);
+  CHECK(refusal->kind == Refusal::Kind::cell_bytes_full);
+  CHECK(refusal->limit == 14'999);
+  CHECK(refusal->depth == 10'000);
+  CHECK(refusal->retry_after == 1s);
+  CHECK(refuse_bytes(cell, counts, 10'000, 5000, 1, none)->retry_after == 6s);  // Behind one more.
+}
+
+TEST_CASE("a customer's refusal says when its own jobs will have ended") {
+  TurnedAway none;
+  const auto jobs = refuse_customer(cell, {true, 5, 9, 9}, 600, 0.5, none);
+  CHECK(jobs.kind == Refusal::Kind::customer_jobs_full);
+  CHECK(jobs.limit == 5);
+  CHECK(jobs.depth == 9);
+  CHECK(jobs.retry_after == 10s);
+  TurnedAway others;
+  const auto bytes = refuse_customer(cell, {false, 10'000, 9000, 9}, 3500, 0.5, others);
+  CHECK(bytes.kind == Refusal::Kind::customer_bytes_full);
+  CHECK(bytes.retry_after == 6s);
+}
+
+TEST_CASE("as many customers are remembered as matter") {
+  CustomerDrains drains;
+  for (int n = 0; n < 10'000; ++n)
+    drains.job_ended(std::to_string(n), start + std::chrono::seconds{n});
+  CHECK(drains.size() <= 1000);
+  CHECK(drains.of("9999").ended.per_second(start + 10'000s) > 0);
+  for (int n = 0; n < 10'000; ++n) drains.of("never " + std::to_string(n));
+  CHECK(drains.size() <= 1000);
+}

@@ -101,7 +101,8 @@ CellSetting customer_weights(std::string_view description) {
     cells::CustomerWeights::Named named;
     bool good = true;
     for (const auto& [customer, weight] : weights->items()) {
-      const bool is_good = weight.is_number_integer() && weight >= 1 && weight <= max;
+      const auto number = weight.is_number_integer() ? weight.get<std::int64_t>() : 0;
+      const bool is_good = number >= 1 && number <= max;
       if (is_good) named[customer] = weight.get<std::uint32_t>();
       if (!is_good) {
         reader.fault_at(json::pointer_to(reader.pointer_of(member), customer),

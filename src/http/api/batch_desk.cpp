@@ -409,7 +409,7 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.too_fast = reply.refusal;
     const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
                                     [number](const auto& each) { return each.number > number; });
-    reading.delayed.insert(after, {number, reply.returned, refused});
+    reading.delayed.insert(after, DelayedLine{number, reply.returned, refused});
     if (unanswered_ < limits_.unanswered_max / 2) submit();
     arm_resume();
   }

@@ -67,6 +67,14 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "durability-differs";
     case Kind::not_in_batches:
       return "not-in-batches";
+    case Kind::queue_rate:
+      return "queue-rate";
+    case Kind::customer_jobs_full:
+      return "customer-jobs";
+    case Kind::customer_bytes_full:
+      return "customer-bytes";
+    case Kind::customer_rate:
+      return "customer-rate";
   }
   return "unknown";
 }

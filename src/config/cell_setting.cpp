@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cells/model/priority.hpp"
 #include "src/config/checks.hpp"
 
 namespace celld::config {

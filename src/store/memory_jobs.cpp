@@ -185,12 +185,12 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   if (request.firing && !accepts(schedules_, *request.firing)) {
     return JobInserted{job->id, false, {}, {}, true};
   }
-  if (jobs_.contains(job->id)) return std::nullopt;
   if (auto full = refuse_room(job->cell, *job->spec, request.room)) {
     changed_ = true;
     return JobInserted{job->id, false, {}, {}, false, std::move(full)};
   }
-  const auto found = jobs_.try_emplace(job->id).first;
+  const auto [found, inserted] = jobs_.try_emplace(job->id);
+  if (!inserted) return std::nullopt;
   if (request.firing) advance(*request.firing, job->id);
   if (request.idempotency) {
     const auto& [key, digest] = *request.idempotency;

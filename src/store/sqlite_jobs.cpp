@@ -99,8 +99,11 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     if (holder.job) return JobInserted{job.id, false, std::move(holder)};
   }
   touch();
+  if (request.firing && !schedules_.accepts(*request.firing)) {
+    return JobInserted{job.id, false, {}, {}, true};
+  }
   if (auto full = refuse_room(job.cell, *job.spec, request.room)) {
-    return JobInserted{job.id, false, {}, {}, std::move(full)};
+    return JobInserted{job.id, false, {}, {}, false, std::move(full)};
   }
   const auto cell = backlogs_.cell_id(job.cell);
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));
@@ -108,9 +111,6 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
   marks.head = job.place != 0 && head_of_line(routing_key, job.spec->entity) == 0;
   marks.woken = starts_woken(job);
   const auto lane = backlogs_.lane_id(job.lane);
-  if (request.firing && !schedules_.accepts(*request.firing)) {
-    return JobInserted{job.id, false, {}, {}, true};
-  }
   if (!insert_.run(job, marks, cell, routing_key, lane)) return std::nullopt;
   if (request.firing) schedules_.advance(*request.firing, job.id);
   const auto inserted = standing(job, marks, cell, routing_key, lane);

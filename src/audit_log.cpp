@@ -13,6 +13,8 @@ api::Audit audit_to(logs::Log& log) {
     if (!call.token.empty()) line.text("token", call.token);
     line.text("remote", call.remote).text("method", call.method).text("path", call.path);
     if (call.size) line.number("size", *call.size);
+    if (call.burst) line.number("burst", *call.burst);
+    if (call.weight) line.number("weight", *call.weight);
     line.number("status", static_cast<std::uint64_t>(call.status));
     if (call.admitted) {
       log.write(line);

@@ -351,6 +351,7 @@ class RunningDaemon final : public Daemon {
                                        api::ReloadReport& report) {
     cells::Reconfigure order;
     order.routing = std::move(routing);
+    order.running_max = next.capacity.running_max;
     const auto& services = report.changes.services;
     order.services_removed.insert(services.removed.begin(), services.removed.end());
     std::set<std::string> coming{services.added.begin(), services.added.end()};
@@ -467,6 +468,7 @@ class RunningDaemon final : public Daemon {
     options.observer = gateway;
     options.wall_clock = wall_now;
     options.routing = std::move(routing);
+    options.running_max = config_.capacity.running_max;
     options.seed = std::random_device{}();
     options.id_offset = options.seed % (std::uint64_t{1} << 19);
     options.probe = probe_;

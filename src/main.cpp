@@ -198,8 +198,9 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
                                    " differs, and takes effect when celld is restarted"});
   }
   for (const auto& masked : report.masked) {
-    Line line{Level::warning, "a pool keeps the size set by an administrator"};
-    line.text("cell", to_string(masked.cell)).number("size", masked.in_force);
+    const auto name = masked.setting.substr(masked.setting.find('.') + 1);
+    Line line{Level::warning, "a pool keeps the " + name + " set by an administrator"};
+    line.text("cell", to_string(masked.cell)).number(name, masked.in_force);
     log.write(line.number("configured", masked.configured));
   }
 }

@@ -20,6 +20,7 @@ int main() {
                         {"description", setting.description},
                         {"at_most", setting.at_most},
                         {"schema", setting.schema},
+                        {"follows", setting.follows},
                         {"default", setting.show(cells::CellSettings{})}});
   }
   std::puts(json::dump({{"kinds", kinds}, {"cell_settings", settings}}).c_str());

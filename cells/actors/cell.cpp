@@ -1,11 +1,14 @@
 #include "cells/actors/cell.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "cells/actors/job_dispatcher.hpp"
 #include "cells/actors/job_worker_pool.hpp"
 #include "cells/actors/owed_answers.hpp"
+#include "cells/actors/pool_change.hpp"
+#include "cells/model/pool_terms.hpp"
 
 namespace cells {
 namespace {
@@ -31,7 +34,7 @@ class CellActor : public Cell::base {
         [this](const ReopenJob& message) { return delegate(dispatcher_, message); },
         [this](const DescribeCell&) { return describe(); },
         [this](const ResizePool& message) {
-          wanted_.pool_size = message.size;
+          wanted_ = changed_by(wanted_, message);
           return change();
         },
         [this](const ChangeCellState& message) {
@@ -43,6 +46,14 @@ class CellActor : public Cell::base {
           return change();
         },
         [this](ConfigureCell& message) { return change_terms(message); },
+        [this](const ChangeGuarantee& message) {
+          setup_.config.guarantee = message.guarantee;
+          put_in_force([] {});
+        },
+        [this](const SlotsBorrowed& message) {
+          borrowed_ = message.count;
+          if (!stopping_) caf::anon_send(pool_, Resize{workers()});
+        },
         [this](const ReleaseJobs& message) { return ask_dispatcher<JobsReleased>(message); },
         [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
         [this](const GrantLeases& message) { return delegate(dispatcher_, message); },
@@ -79,8 +90,11 @@ class CellActor : public Cell::base {
   }
 
  private:
-  std::uint32_t target() const {
-    return setup_.changed.pool_size.value_or(setup_.config.settings.pool_size);
+  /// A cell that is no longer configured finishes what runs, and is guaranteed nothing.
+  SlotTerms terms() const {
+    const PoolTerms pool = pool_terms(setup_.config.settings, setup_.changed);
+    if (setup_.config.leaving) return {0, 0, pool.weight};
+    return {std::min(pool.size, setup_.config.guarantee), pool.burst, pool.weight};
   }
 
   /// With the limits that an administrator set.
@@ -90,11 +104,19 @@ class CellActor : public Cell::base {
     return config;
   }
 
+  std::uint32_t short_by() const {
+    if (setup_.config.leaving) return 0;
+    return pool_terms(setup_.config.settings, setup_.changed).size - terms().guarantee;
+  }
+
+  std::uint32_t workers() const { return terms().guarantee + borrowed_; }
+
   // --- The dispatcher and the pool -------------------------------------------------------------
 
   void start() {
+    borrowed_ = 0;
     dispatcher_ = spawn_job_dispatcher(system(), context_, setup_.key,
-                                       {config(), target(), setup_.changed.state, Cell{this}});
+                                       {config(), terms(), setup_.changed.state, Cell{this}});
     monitor(dispatcher_);
     start_pool();
   }
@@ -105,7 +127,7 @@ class CellActor : public Cell::base {
     if (stopping_) {
       caf::anon_send(dispatcher_, StopDispatching{});
     } else {
-      caf::anon_send(pool_, Resize{target()});
+      caf::anon_send(pool_, Resize{workers()});
     }
   }
 
@@ -175,7 +197,8 @@ class CellActor : public Cell::base {
   CellDescribed describe_with(const QueueDescribed& queue) const {
     CellStatus status;
     status.key = setup_.key;
-    status.pool = {target(), queue.ready, queue.busy, queue.retiring};
+    status.pool = {terms().guarantee,    queue.ready,      queue.busy, queue.retiring,
+                   queue.loans.borrowed, queue.loans.lent, short_by()};
     status.queue = queue.queue;
     status.settings = setup_.config.settings;
     status.changed = setup_.changed;
@@ -186,7 +209,7 @@ class CellActor : public Cell::base {
     setup_.config = std::move(message.config);
     caf::anon_send(dispatcher_, ConfigureCell{config()});
     auto promise = make_response_promise<CellDescribed>();
-    put_in_force(owed_.add(promise));
+    put_in_force([this, owed = owed_.add(promise)] { describe_for(owed); });
     return promise;
   }
 
@@ -201,31 +224,30 @@ class CellActor : public Cell::base {
               const bool is_quota = changed.quota != setup_.changed.quota;
               setup_.changed = changed;
               if (is_quota) caf::anon_send(dispatcher_, ConfigureCell{config()});
-              put_in_force(owed);
+              put_in_force([this, owed] { describe_for(owed); });
             },
             [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
     return promise;
   }
 
   /// If the dispatcher dies meanwhile, its successor starts with the new settings.
-  void put_in_force(std::uint64_t owed) {
+  template <class Then>
+  void put_in_force(Then then) {
     caf::anon_send(dispatcher_, SetCellState{setup_.changed.state});
-    const auto apply = [this, owed] { resize_pool(owed); };
-    request(dispatcher_, caf::infinite, LimitRunning{target()})
+    const auto apply = [this, then] { resize_pool(then); };
+    request(dispatcher_, caf::infinite, LimitRunning{terms()})
         .then([apply](const RunningLimited&) { apply(); }, [apply](const caf::error&) { apply(); });
   }
 
-  /// By the time the pool answers, it has sent WithdrawIdle to the dispatcher, so that the
+  /// By the time the pool answers, it has sent WithdrawIdle to the dispatcher, so that a
   /// description no longer counts those workers as ready.
-  void resize_pool(std::uint64_t owed) {
-    if (stopping_) {
-      describe_for(owed);
-      return;
-    }
-    request(pool_, caf::infinite, Resize{target()})
-        .then([this, owed](const Resized&) { describe_for(owed); },
+  template <class Then>
+  void resize_pool(Then then) {
+    if (stopping_) return then();
+    request(pool_, caf::infinite, Resize{workers()})
+        .then([then](const Resized&) { then(); },
               // The pool died; its successor starts with the new target.
-              [this, owed](const caf::error&) { describe_for(owed); });
+              [then](const caf::error&) { then(); });
   }
 
   caf::result<Stopped> graceful_stop() {
@@ -247,7 +269,8 @@ class CellActor : public Cell::base {
 
   ContextPtr context_;
   CellSetup setup_;
-  CellOverride wanted_;  ///< What was requested; in force once it is on disk.
+  CellOverride wanted_;         ///< What was requested; in force once it is on disk.
+  std::uint32_t borrowed_ = 0;  ///< Slots beyond the guarantee that the dispatcher has.
   CellDispatcher owner_;
   JobDispatcher dispatcher_;
   JobWorkerPool pool_;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "cells/actors/capacity_desk.hpp"
 #include "cells/actors/cell_dispatcher_actor.hpp"
 #include "cells/actors/lease_desk.hpp"
 #include "cells/actors/service_client.hpp"
+#include "cells/model/pool_terms.hpp"
 
 namespace cells {
 
@@ -62,7 +64,10 @@ void CellDispatcherActor::on_exit() {
   }
   retired_.clear();
   services_ = nullptr;
-  if (context_) caf::anon_send_exit(context_->desk, caf::exit_reason::user_shutdown);
+  if (context_) {
+    caf::anon_send_exit(context_->desk, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(context_->capacity, caf::exit_reason::user_shutdown);
+  }
   fail_reload();
   owed_.fail();
   shutdown_answers_.fail();
@@ -83,12 +88,15 @@ void CellDispatcherActor::begin() {
   ask_first<EpochStarted>(StartEpoch{options_.wall_clock()}, [this](const EpochStarted& started) {
     const LeaseDesk desk = spawn_lease_desk(system());
     monitor(desk);
-    context_ = std::make_shared<EngineContext>(options_, started.epoch, desk);
+    const CapacityDesk capacity = spawn_capacity_desk(system());
+    monitor(capacity);
+    context_ = std::make_shared<EngineContext>(options_, started.epoch, desk, capacity);
     context_->ids.start_after(started.last_id);
     auto services = std::make_shared<Services>();
     for (const auto& [name, entry] : options_.services) start_service(name, entry, *services);
     services_ = std::move(services);
     limit_leases();
+    limit_capacity(options_.running_max);
     find_misplaced(all_backlogs());
   });
 }
@@ -143,6 +151,9 @@ void CellDispatcherActor::load_cells() {
       if (key != between_cells && !cells_.contains(key)) start_cell(key);
     }
     for (const auto& [key, change] : loaded.overrides) start_instance(key);
+    AwaitCells awaited;
+    for (const auto& [key, entry] : cells_) awaited.cells.push_back(key);
+    send(context_->capacity, std::move(awaited));
     if (rerouted_) reroute([] {});
   });
 }
@@ -170,6 +181,8 @@ CellDispatcherActor::Entry& CellDispatcherActor::running_cell(const CellKey& key
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;
   note_rule(key, entry);
+  guarantees_.set(key, claim_of(key, entry, override_of(key)));
+  settle_guarantees();
   entry.cell = spawn_cell(system(), context_, {key, config_of(key, entry), override_of(key)}, this);
   monitor(entry.cell);
   return cells_.emplace(key, std::move(entry)).first->second;
@@ -194,6 +207,7 @@ void CellDispatcherActor::note_rule(const CellKey& key, Entry& entry) {
 CellConfig CellDispatcherActor::config_of(const CellKey& key, const Entry& entry) const {
   CellConfig config;
   config.settings = entry.settings;
+  config.guarantee = guarantees_.of(key);
   config.leaving = rule_of_cell(key) == nullptr;
   config.closes_when_idle = closes_when_idle(key, entry);
   if (rerouted_ || config.leaving) config.routing = options_.routing;
@@ -206,12 +220,14 @@ bool CellDispatcherActor::closes_when_idle(const CellKey& key, const Entry& entr
   return rule_of_cell(key) == nullptr || entry.template_of;
 }
 
-/// An instance has the pool size of its template, or the override of that size.
+/// An instance has the pool of its template, as configured or as overridden.
 CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
   CellSettings settings = rule.settings;
   if (rule.is_template()) {
     const auto change = override_of(template_key(rule));
     settings.pool_size = change.pool_size.value_or(settings.pool_size);
+    if (change.pool_burst) settings.pool_burst = change.pool_burst;
+    settings.pool_weight = change.pool_weight.value_or(settings.pool_weight);
     settings = overridden(std::move(settings), change.quota);
   }
   return settings;
@@ -220,6 +236,29 @@ CellSettings CellDispatcherActor::settings_of(const CellRule& rule) const {
 CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
   const auto found = overrides_.find(key);
   return found == overrides_.end() ? CellOverride{} : found->second;
+}
+
+// --- Guarantees ----------------------------------------------------------------------------------
+
+/// What the cell claims of the capacity with this change. The configured size of a cell is
+/// reserved; an instance of a template takes what is left.
+Guarantees::Claim CellDispatcherActor::claim_of(const CellKey& key, const Entry& entry,
+                                                const CellOverride& change) const {
+  if (!rule_of_cell(key)) return {};
+  const auto size = pool_terms(entry.settings, change).size;
+  return {entry.template_of ? 0 : std::min(size, entry.settings.pool_size), size};
+}
+
+void CellDispatcherActor::limit_capacity(std::optional<std::uint64_t> running_max) {
+  guarantees_.limit(running_max);
+  send(context_->capacity, LimitCapacity{running_max});
+}
+
+void CellDispatcherActor::settle_guarantees() {
+  for (const auto& key : guarantees_.settle()) {
+    const auto found = cells_.find(key);
+    if (found != cells_.end()) send(found->second.cell, ChangeGuarantee{guarantees_.of(key)});
+  }
 }
 
 // --- Idle cells ----------------------------------------------------------------------------------
@@ -244,6 +283,9 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
     send_exit(found->second.cell, caf::exit_reason::user_shutdown);
     if (found->second.template_of) instances_[*found->second.template_of] -= 1;
     cells_.erase(found);
+    send(context_->capacity, CellLeft{key});
+    guarantees_.remove(key);
+    settle_guarantees();
   }
   for (const auto& ask_again : held) ask_again();
 }

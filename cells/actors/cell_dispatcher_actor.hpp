@@ -18,6 +18,7 @@
 #include "cells/actors/cell.hpp"
 #include "cells/actors/cell_dispatcher.hpp"
 #include "cells/actors/owed_answers.hpp"
+#include "cells/model/guarantees.hpp"
 #include "cells/model/reload.hpp"
 
 namespace cells {
@@ -65,6 +66,12 @@ class CellDispatcherActor : public CellDispatcher::base {
   CellConfig config_of(const CellKey& key, const Entry& entry) const;
   CellOverride override_of(const CellKey& key) const;
 
+  // Guarantees.
+  Guarantees::Claim claim_of(const CellKey& key, const Entry& entry,
+                             const CellOverride& change) const;
+  void limit_capacity(std::optional<std::uint64_t> running_max);
+  void settle_guarantees();
+
   // Idle cells.
   bool closes_when_idle(const CellKey& key, const Entry& entry) const;
   void close_if_idle(const CellKey& key);
@@ -101,10 +108,15 @@ class CellDispatcherActor : public CellDispatcher::base {
   caf::result<CellDescribed> describe(const CellKey& key);
   caf::result<CellsListed> list(const ListCells& message);
   void gather(const CellKey& key, const std::shared_ptr<Gathering>& gathering);
-  void gathered(Gathering& gathering);
+  void gathered(const std::shared_ptr<Gathering>& gathering);
   caf::result<ServicesListed> list_services(const std::optional<std::string>& only,
                                             const DescribeService& describe);
+  void note_loans(const std::shared_ptr<Gathering>& gathering);
+  void deliver(Gathering& gathering);
   caf::result<CellDescribed> resize(const ResizePool& message);
+  std::optional<PoolRefusal> refusal_of(const ResizePool& message, const CellSettings& settings,
+                                        const CellOverride& change) const;
+  caf::result<CellDescribed> resize_template(const ResizePool& message, const CellOverride& change);
   caf::result<CellDescribed> change_template(const CellKey& key, const CellOverride& change);
   caf::result<CellDescribed> change_state(const ChangeCellState& message);
   caf::result<CellDescribed> change_quota(const ChangeQuota& message);
@@ -130,7 +142,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void complete_reload();
   void fail_reload();
   void cell_restarted();
-  std::vector<MaskedSize> masked() const;
+  std::vector<MaskedSetting> masked() const;
   std::set<std::string> undos_removed_by(const Reconfigure& order) const;
   bool takes_services_of(const JobSpec& spec) const;
   bool is_losing_services_of(const JobSpec& spec) const;
@@ -152,6 +164,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   ContextPtr context_;
   std::map<CellKey, Entry> cells_;
   std::map<CellKey, CellOverride> overrides_;
+  Guarantees guarantees_;
   std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
   /// Clients of services whose jobs workers outside lease now.

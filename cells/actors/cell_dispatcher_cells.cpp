@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
+#include "cells/actors/pool_change.hpp"
+#include "cells/model/pool_terms.hpp"
 
 namespace cells {
 
@@ -70,7 +72,7 @@ caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {
   if (more && !keys.empty()) gathering->more_after = *keys.rbegin();
   gathering->missing = keys.size() + 1;
   for (const auto& key : keys) gather(key, gathering);
-  gathered(*gathering);
+  gathered(gathering);
   return promise;
 }
 
@@ -78,20 +80,40 @@ void CellDispatcherActor::gather(const CellKey& key, const std::shared_ptr<Gathe
   const auto found = cells_.find(key);
   if (found == cells_.end()) {
     if (auto status = describe_template(key)) gathering->cells.emplace(key, std::move(*status));
-    gathered(*gathering);
+    gathered(gathering);
     return;
   }
   request(found->second.cell, caf::infinite, DescribeCell{key})
       .then(
           [this, gathering, key](CellDescribed& described) {
             if (described.status) gathering->cells.emplace(key, std::move(*described.status));
-            gathered(*gathering);
+            gathered(gathering);
           },
-          [this, gathering](const caf::error&) { gathered(*gathering); });
+          [this, gathering](const caf::error&) { gathered(gathering); });
 }
 
-void CellDispatcherActor::gathered(Gathering& gathering) {
-  if (--gathering.missing > 0) return;
+void CellDispatcherActor::gathered(const std::shared_ptr<Gathering>& gathering) {
+  if (--gathering->missing == 0) note_loans(gathering);
+}
+
+/// What cells have borrowed and lent is from one moment, so that the sums over all cells are equal.
+void CellDispatcherActor::note_loans(const std::shared_ptr<Gathering>& gathering) {
+  DescribeLoans question;
+  for (const auto& [key, status] : gathering->cells) question.cells.push_back(key);
+  request(context_->capacity, caf::infinite, std::move(question))
+      .then(
+          [this, gathering](const LoansDescribed& described) {
+            for (const auto& [key, loans] : described.loans) {
+              auto& pool = gathering->cells.at(key).pool;
+              pool.borrowed = loans.borrowed;
+              pool.lent = loans.lent;
+            }
+            deliver(*gathering);
+          },
+          [this, gathering](const caf::error&) { deliver(*gathering); });
+}
+
+void CellDispatcherActor::deliver(Gathering& gathering) {
   CellsListed listed;
   listed.more_after = std::move(gathering.more_after);
   for (auto& [key, status] : gathering.cells) listed.cells.push_back(std::move(status));
@@ -149,11 +171,37 @@ caf::result<ServicesListed> CellDispatcherActor::list_services(
 
 caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message) {
   const auto found = cells_.find(message.cell);
-  CellOverride change = override_of(message.cell);
-  change.pool_size = message.size;
-  if (found == cells_.end()) return change_template(message.cell, change);
-  if (!found->second.closing) remember_override(message.cell, change);
-  return pass_on<CellDescribed>(found->second, message);
+  const CellOverride change = changed_by(override_of(message.cell), message);
+  if (found == cells_.end()) return resize_template(message, change);
+  Entry& entry = found->second;
+  if (entry.closing) return pass_on<CellDescribed>(entry, message);
+  const auto claim = claim_of(message.cell, entry, change);
+  auto refused = refusal_of(message, entry.settings, change);
+  if (message.size && !guarantees_.has_room_for(message.cell, claim)) {
+    refused = PoolRefusal::beyond_capacity;
+  }
+  if (refused) return CellDescribed{std::nullopt, refused};
+  remember_override(message.cell, change);
+  guarantees_.set(message.cell, claim);
+  settle_guarantees();
+  return pass_on<CellDescribed>(entry, message);
+}
+
+/// A reload may have made the burst less than the size; only a change of either is refused then.
+std::optional<PoolRefusal> CellDispatcherActor::refusal_of(const ResizePool& message,
+                                                           const CellSettings& settings,
+                                                           const CellOverride& change) const {
+  if (!message.size && !message.burst) return std::nullopt;
+  if (!has_burst_below_size(settings, change)) return std::nullopt;
+  return PoolRefusal::burst_below_size;
+}
+
+caf::result<CellDescribed> CellDispatcherActor::resize_template(const ResizePool& message,
+                                                                const CellOverride& change) {
+  const auto status = describe_template(message.cell);
+  const auto refused = status ? refusal_of(message, status->settings, change) : std::nullopt;
+  if (refused) return CellDescribed{std::nullopt, refused};
+  return change_template(message.cell, change);
 }
 
 caf::result<CellDescribed> CellDispatcherActor::change_quota(const ChangeQuota& message) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cells/actors/cell_dispatcher_actor.hpp"
+#include "cells/model/pool_terms.hpp"
 
 namespace cells {
 
@@ -250,8 +251,13 @@ void CellDispatcherActor::change_services() {
 void CellDispatcherActor::change_terms() {
   rerouted_ = rerouted_ || routing().rules() != reload_->order.routing->rules();
   options_.routing = reload_->order.routing;
-  ask_every_cell([this](const CellKey& key, Entry& entry) {
+  for (auto& [key, entry] : cells_) {
     note_rule(key, entry);
+    guarantees_.set(key, claim_of(key, entry, override_of(key)));
+  }
+  limit_capacity(reload_->order.running_max);
+  guarantees_.settle();  // Every cell gets its guarantee with its settings.
+  ask_every_cell([this](const CellKey& key, const Entry& entry) {
     return ConfigureCell{config_of(key, entry)};
   });
 }
@@ -280,12 +286,14 @@ void CellDispatcherActor::complete_reload() {
   reload_ = nullptr;
 }
 
-std::vector<MaskedSize> CellDispatcherActor::masked() const {
-  std::vector<MaskedSize> masked;
+std::vector<MaskedSetting> CellDispatcherActor::masked() const {
+  std::vector<MaskedSetting> masked;
   for (const auto& [key, change] : overrides_) {
     const CellRule* rule = routing().rule_of(key);
-    if (rule && change.pool_size)
-      masked.push_back({key, rule->settings.pool_size, *change.pool_size});
+    if (!rule) continue;
+    const auto guarantee = cells_.contains(key) ? guarantees_.of(key) : pool_size_max;
+    const auto found = masked_pool_settings(key, rule->settings, change, guarantee);
+    masked.insert(masked.end(), found.begin(), found.end());
   }
   return masked;
 }

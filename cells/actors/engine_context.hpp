@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -82,19 +83,24 @@ struct EngineOptions {
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
   std::uint32_t instances_max = 100'000;  ///< Per template.
+  /// Of all cells together; none: the sum of their pool sizes.
+  std::optional<std::uint64_t> running_max{};
   std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
 };
 
 /// Shared by all actors of one epoch; thread-safe.
 struct EngineContext {
-  EngineContext(EngineOptions opts, std::uint64_t epoch, LeaseDesk lease_desk)
+  EngineContext(EngineOptions opts, std::uint64_t epoch, LeaseDesk lease_desk,
+                CapacityDesk capacity_desk)
       : options(std::move(opts)),
         desk(std::move(lease_desk)),
+        capacity(std::move(capacity_desk)),
         ids(options.id_offset),
         leases(epoch) {}
 
   const EngineOptions options;
   const LeaseDesk desk;
+  const CapacityDesk capacity;
   JobIdSource ids;
   LeaseSource leases;
 };

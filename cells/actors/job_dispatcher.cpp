@@ -15,7 +15,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
       context_(std::move(context)),
       key_(std::move(key)),
       config_(std::move(setup.config)),
-      running_max_(setup.running_max),
+      slots_(setup.terms),
       state_(setup.state),
       cell_(std::move(setup.cell)),
       queue_(context_->options.window),
@@ -39,12 +39,22 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const ReleaseJobs& message) { return release(message); },
       [this](const TakeOver& message) { return take_over(message.from); },
       [this](const LimitRunning& message) {
-        running_max_ = message.max;
+        slots_.change(message.terms);
         idle_reported_ = false;  // The override that kept the cell open may have been undone.
         const Now at = now();
         dispatch(at);
         arm(at);
         return RunningLimited{};
+      },
+      [this](const GrantSlots& message) {
+        slots_.grant(message.count);
+        const Now at = now();
+        dispatch(at);
+        arm(at);
+      },
+      [this](const RecallSlots& message) {
+        slots_.recall(message.to);
+        dispatch(now());
       },
       [this](const SetCellState& message) {
         state_ = message.state;
@@ -119,6 +129,7 @@ void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
       end_orphan(job->lease);
     }
   }
+  join_capacity();
   if (loaded.runnable) queue_.expect_more();
   for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
   fetch();
@@ -201,6 +212,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
   }
   seek_wanted();
   settle_lanes();
+  settle_slots();
   fetch();
 }
 
@@ -283,7 +295,7 @@ JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease e
   const auto& customer = job->spec->customer;
   if (!lanes_.empty()) shares_.begin(customer, config_.settings.weights.weight_of(customer));
   begin_running(customer);
-  context_->options.probe->handed_out(*running, leases_.size(), running_max_);
+  context_->options.probe->handed_out(*running, leases_.size(), slots_.limit());
   if (!job->started_at) {
     const auto waited = std::max(at.wall - job->run_at, milliseconds{0});
     context_->options.probe->first_attempt_began(*running, waited);
@@ -502,10 +514,12 @@ QueueDescribed JobDispatcherActor::describe() {
   described.queue.counts = counts_;
   described.queue.submitted_per_s = submitted_rate_.per_second(at.steady);
   described.queue.finished_per_s = finished_rate_.per_second(at.steady);
-  const auto free = running_max_ - std::min<std::size_t>(running_max_, leases_.size());
+  const std::size_t most = slots_.limit();
+  const auto free = most - std::min(most, leases_.size());
   described.ready = static_cast<std::uint32_t>(std::min(workers_.ready(), free));
   described.busy = static_cast<std::uint32_t>(workers_.with_job(false) + leases_.outside());
   described.retiring = static_cast<std::uint32_t>(workers_.with_job(true));
+  described.loans = slots_.loans();
   return described;
 }
 

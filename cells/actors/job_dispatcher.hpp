@@ -7,7 +7,7 @@ namespace cells {
 
 struct DispatcherSetup {
   CellConfig config;
-  std::uint32_t running_max = 0;
+  SlotTerms terms;
   CellState state = CellState::active;
   Cell cell;  ///< Receives QueueIdle and JobsLeft.
 };

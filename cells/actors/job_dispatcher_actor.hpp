@@ -21,6 +21,7 @@
 #include "cells/model/lease_table.hpp"
 #include "cells/model/rate_meter.hpp"
 #include "cells/model/running_quota.hpp"
+#include "cells/model/slot_account.hpp"
 #include "cells/model/slot_shares.hpp"
 #include "cells/model/submission_rates.hpp"
 
@@ -92,7 +93,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void dispatch(const Now& at);
   bool starts_jobs() const;
   bool may_start() const { return starts_jobs() && state_ != CellState::paused; }
-  bool has_free_slot() const { return leases_.size() + reserved_ < running_max_; }
+  bool has_free_slot() const { return leases_.size() + reserved_ < slots_.limit(); }
   void start_inside(const Now& at);
   bool can_start(const JobPtr& job, DispatchQueue& queue, const Now& at);
   bool lacks_service(const Job& job) const;
@@ -153,6 +154,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void change_desks();
   void empty_foreign_lanes();
   void settle_lanes();
+  static bool has_wanted_job(const Lane& lane);
   std::optional<std::string> candidate(Lane& lane) const;
   Lanes::value_type* first_wanting_lane();
   bool goes_before_inside(Lanes::value_type& lane);
@@ -165,6 +167,11 @@ class JobDispatcherActor : public JobDispatcher::base {
   PermitsTaken take_permits(const GrantPermits& message);
   ServiceClient permits_of(const std::string& service) const;
   LaneDescribed describe_lane(const std::string& service) const;
+
+  // Slots.
+  void join_capacity();
+  void settle_slots();
+  std::size_t could_start() const;
 
   // Workers outside.
   caf::result<GrantAnswered> grant(const GrantLeases& message);
@@ -227,7 +234,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   ContextPtr context_;
   CellKey key_;
   CellConfig config_;
-  std::uint32_t running_max_;
+  SlotAccount slots_;
+  std::uint32_t borrowed_ = 0;  ///< As the cell was told.
   CellState state_;
   Cell cell_;
 

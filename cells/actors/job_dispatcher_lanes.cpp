@@ -156,7 +156,8 @@ bool JobDispatcherActor::can_take(const Lane& lane) const {
 /// How many jobs of the lane could start now.
 std::size_t JobDispatcherActor::available(const Lane& lane) const {
   const std::size_t taken = leases_.size() + reserved_;
-  std::size_t slots = running_max_ - std::min<std::size_t>(running_max_, taken);
+  const std::size_t most = slots_.limit();
+  std::size_t slots = most - std::min(most, taken);
   if (lane.kind == LaneKind::permits) slots = std::min<std::size_t>(slots, workers_.ready());
   return std::min(lane.queue.size(), slots);
 }
@@ -230,6 +231,44 @@ void JobDispatcherActor::decline_slot(const std::string& service) {
   free_reserved(found->second);
   found->second.wanted.clear();
   dispatch(now());
+}
+
+// --- The slots of the cell ---------------------------------------------------------------------
+
+void JobDispatcherActor::join_capacity() {
+  const auto running = static_cast<std::uint32_t>(leases_.size());
+  slots_.begin(running);
+  send(context_->capacity,
+       CellJoined{key_, caf::actor_cast<JobDispatcher>(this), slots_.terms(), running});
+}
+
+/// Reports to the capacity desk what it has to know, and to the cell how many workers the borrowed
+/// slots need.
+void JobDispatcherActor::settle_slots() {
+  if (slots_.is_settled() && borrowed_ == 0) return;
+  const auto used = static_cast<std::uint32_t>(leases_.size() + reserved_);
+  if (const auto report = slots_.settle(used, could_start())) {
+    send(context_->capacity, SlotsReported{key_, slots_.terms(), report->need, report->returned});
+  }
+  const auto guarantee = slots_.terms().guarantee;
+  const auto borrowed = std::max(slots_.limit(), guarantee) - guarantee;
+  if (std::exchange(borrowed_, borrowed) != borrowed) send(cell_, SlotsBorrowed{borrowed});
+}
+
+/// How many jobs could start at once if there were slots for them. A lane whose jobs a desk waits
+/// for counts as one: how many the desk would take is known only when it takes them.
+std::size_t JobDispatcherActor::could_start() const {
+  if (!may_start()) return 0;
+  std::size_t count = queue_.size();
+  for (const auto& [name, lane] : lanes_) count += has_wanted_job(lane) ? 1 : 0;
+  return count;
+}
+
+bool JobDispatcherActor::has_wanted_job(const Lane& lane) {
+  if (lane.reserved >= lane.queue.size()) return false;
+  return std::any_of(lane.wanted.begin(), lane.wanted.end(), [&](const auto& customer) {
+    return customer == anybody || lane.queue.has(customer);
+  });
 }
 
 // --- Permits -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cells/actors/lanes.hpp"
+#include "cells/actors/slots.hpp"
 #include "cells/model/cell_key.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
@@ -72,6 +73,8 @@ struct DescribeCell {
 };
 struct CellDescribed {
   std::optional<CellStatus> status;  ///< None: there is no such cell.
+  /// Why the change was refused; then nothing has changed.
+  std::optional<PoolRefusal> refused{};
 };
 
 /// Report the status of the cells after this key, in order of their keys.
@@ -86,11 +89,16 @@ struct CellsListed {
   std::optional<CellKey> more_after;
 };
 
-/// Override the pool size of a cell, or undo the override (no size). Answered once the change is on
-/// disk and in force: from then on no job starts beyond the new size.
+/// Override those settings of the pool that are set, or undo all three overrides (none is set).
+/// Answered once the change is on disk and in force: from then on no job starts beyond the new size
+/// and what the cell may borrow.
 struct ResizePool {
   CellKey cell;
   std::optional<std::uint32_t> size;
+  std::optional<std::uint32_t> burst{};
+  std::optional<std::uint32_t> weight{};
+
+  bool undoes() const { return !size && !burst && !weight; }
 };
 
 /// Set limits of a cell instead of the configured ones, or undo that (no limits). Answered once the
@@ -122,12 +130,14 @@ struct Reconfigure {
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
   std::set<std::string> services_removed;        ///< To be removed.
+  /// All cells together; none: the sum of their pool sizes.
+  std::optional<std::uint64_t> running_max{};
 };
 struct Reconfigured {
   /// Services that cannot be removed, with the number of unfinished jobs that need each. Unless
   /// empty, nothing has changed.
   std::map<std::string, std::uint64_t> needed;
-  std::vector<MaskedSize> masked;  ///< In order of their cells.
+  std::vector<MaskedSetting> masked;  ///< In order of their cells.
   /// Configured cells, by the keys of their rules, that cannot keep jobs as the configuration says,
   /// with the number of open jobs that are kept otherwise. Unless empty, nothing has changed.
   std::map<CellKey, std::uint64_t> kept_otherwise{};
@@ -238,11 +248,21 @@ struct JobsLeft {
 /// The dispatcher of a cell died and was replaced.
 struct CellRestarted {};
 
-/// Start no job while this many are running. Answered once the limit is in force.
+/// Run no more jobs than these terms allow. Answered once they are in force.
 struct LimitRunning {
-  std::uint32_t max = 0;
+  SlotTerms terms;
 };
 struct RunningLimited {};
+
+/// The capacity of the daemon now allows the cell so much of its pool size.
+struct ChangeGuarantee {
+  std::uint32_t guarantee = 0;
+};
+
+/// From now on the cell may run so many jobs beyond its guarantee.
+struct SlotsBorrowed {
+  std::uint32_t count = 0;
+};
 
 /// Put the cell in this state; answered once the state is in force.
 struct SetCellState {
@@ -269,6 +289,7 @@ struct QueueDescribed {
   std::uint32_t ready = 0;
   std::uint32_t busy = 0;      ///< Workers that have a job and then wait for another.
   std::uint32_t retiring = 0;  ///< Workers that have a job and then leave.
+  SlotLoans loans;
 };
 
 /// To a service client: make new calls with this provider. The old provider finishes its calls,
@@ -366,6 +387,8 @@ CELLS_MESSAGE(JobsLeft)
 CELLS_MESSAGE(CellRestarted)
 CELLS_MESSAGE(LimitRunning)
 CELLS_MESSAGE(RunningLimited)
+CELLS_MESSAGE(ChangeGuarantee)
+CELLS_MESSAGE(SlotsBorrowed)
 CELLS_MESSAGE(SetCellState)
 CELLS_MESSAGE(CellStateSet)
 CELLS_MESSAGE(Resize)
@@ -459,6 +482,8 @@ using Services = std::map<std::string, Service>;
 /// What the configuration says about a cell.
 struct CellConfig {
   CellSettings settings;
+  /// So much of the pool size the capacity of the daemon allows.
+  std::uint32_t guarantee = pool_size_max;
   bool closes_when_idle = false;  ///< True for an instance of a template, and while leaving.
   bool leaving = false;           ///< No longer configured: not even an override keeps it open.
   /// Null until a reload changes the routing: every job of the cell runs here. Otherwise only the
@@ -500,8 +525,10 @@ using JobDispatcher = caf::typed_actor<
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Moves the jobs here, counts them, and dispatches.
     caf::replies_to<TakeOver>::with<TakenOver>,
-    /// Starts no job beyond the limit.
+    /// Starts no job beyond the terms.
     caf::replies_to<LimitRunning>::with<RunningLimited>,
+    /// From the capacity desk: may start more jobs, or has to give slots back.
+    caf::reacts_to<GrantSlots>, caf::reacts_to<RecallSlots>,
     /// Admits and starts jobs as the state allows.
     caf::replies_to<SetCellState>::with<CellStateSet>,
     /// Names idle workers and takes them off the ready list.
@@ -559,6 +586,10 @@ using Cell = LaneHolder::extend<
     caf::replies_to<ChangeQuota>::with<CellDescribed>,
     /// Passes the settings to the dispatcher, and resizes the pool.
     caf::replies_to<ConfigureCell>::with<CellDescribed>,
+    /// Passes the terms to the dispatcher, and resizes the pool.
+    caf::reacts_to<ChangeGuarantee>,
+    /// From the dispatcher; resizes the pool.
+    caf::reacts_to<SlotsBorrowed>,
     /// Asks the dispatcher, and asks its successor if it dies.
     caf::replies_to<ReleaseJobs>::with<JobsReleased>,
     /// Asks the dispatcher, and asks its successor if it dies.

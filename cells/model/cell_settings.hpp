@@ -15,6 +15,7 @@
 namespace cells {
 
 inline constexpr std::uint32_t pool_size_max = 100'000;
+inline constexpr std::uint32_t pool_weight_max = 1000;
 
 struct RetryPolicy {
   std::uint32_t max_attempts = 5;
@@ -30,7 +31,10 @@ enum class OnPredecessorFailed : std::uint8_t { go_on, cancel };
 inline constexpr std::uint64_t memory_bytes_default = 64 << 20;
 
 struct CellSettings {
-  std::uint32_t pool_size = 4;        ///< 1 to pool_size_max.
+  std::uint32_t pool_size = 4;  ///< What the cell is guaranteed; 1 to pool_size_max.
+  /// The most that it may run on what others leave idle; none: as the size, whatever that becomes.
+  std::optional<std::uint32_t> pool_burst{};
+  std::uint32_t pool_weight = 1;      ///< Its share of that; 1 to pool_weight_max.
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
   milliseconds timeout_max{3600000};  ///< The longest that a job may set.
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.

@@ -27,17 +27,22 @@ std::string_view to_string(CellState state);
 struct CellOverride {
   std::optional<std::uint32_t> pool_size;
   CellState state = CellState::active;
+  std::optional<std::uint32_t> pool_burst{};
+  std::optional<std::uint32_t> pool_weight{};
   QuotaOverride quota{};
 
-  bool is_none() const { return !pool_size && state == CellState::active && quota.empty(); }
+  bool is_none() const { return *this == CellOverride{}; }
   bool operator==(const CellOverride&) const = default;
 };
 
 struct PoolStatus {
-  std::uint32_t target = 0;
+  std::uint32_t target = 0;    ///< What the cell is guaranteed now.
   std::uint32_t ready = 0;     ///< Workers that wait for a job.
   std::uint32_t busy = 0;      ///< Workers that have a job, and stay after it.
   std::uint32_t retiring = 0;  ///< Workers that have a job, and leave after it.
+  std::uint32_t borrowed = 0;  ///< Slots that the cell has beyond its guarantee.
+  std::uint32_t lent = 0;      ///< The part of its guarantee that others have.
+  std::uint32_t short_by = 0;  ///< The part of its size that the capacity does not allow.
 };
 
 struct QueueStatus {
@@ -55,11 +60,18 @@ struct CellStatus {
   CellOverride changed;
 };
 
-/// A configured pool size that is not in force because an override masks it.
-struct MaskedSize {
+/// A configured setting that is not in force because an override masks it.
+struct MaskedSetting {
   CellKey cell;
+  std::string setting;  ///< Its name in the configuration, for example "pool.size".
   std::uint32_t configured = 0;
   std::uint32_t in_force = 0;
+};
+
+/// Why a pool cannot become what was asked for.
+enum class PoolRefusal : std::uint8_t {
+  beyond_capacity,   ///< The guarantees of all cells would exceed what the daemon may run.
+  burst_below_size,  ///< The burst would be less than the size.
 };
 
 /// Of a service whose jobs workers outside lease.

@@ -12,7 +12,7 @@ _cellctl() {
     --token-file | --cacert | --client-cert | --client-key | -f | --file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --exec | --name | --concurrency | --grace)
+    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace)
       return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +21,7 @@ _cellctl() {
       continue
     fi
     case ${COMP_WORDS[i]} in
-      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --exec | --name | --concurrency | --grace) skip=1 ;;
+      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace) skip=1 ;;
       -*) ;;
       *)
         case $command in
@@ -60,7 +60,7 @@ _cellctl() {
     'schedule delete') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
-    'cell resize') words='--reset --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'cell resize') words='--burst --weight --reset --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'cell drain') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

@@ -59,18 +59,28 @@ ExitCode cell_get(Session& session, const Arguments& arguments) {
   });
 }
 
+std::int64_t number_of(const std::string& text, const std::string& what) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
+    throw usage_failure("'" + cleaned(text) + "' is not " + what);
+  return std::stoll(text);
+}
+
 ExitCode cell_resize(Session& session, const Arguments& arguments) {
-  const bool reset = arguments.has("--reset");
   const auto words = arguments.words();
-  if (reset != (words.size() == 1))
-    throw usage_failure("cell resize needs a cell and either a number of workers or --reset");
+  json::Value pool = json::Value::object();
+  if (words.size() > 1) pool["size"] = number_of(words[1], "a number of workers");
+  if (const auto burst = arguments.text("--burst"))
+    pool["burst"] = number_of(*burst, "a number of workers");
+  if (const auto weight = arguments.text("--weight"))
+    pool["weight"] = number_of(*weight, "a weight");
+  const bool reset = arguments.has("--reset");
+  if (reset != pool.empty()) {
+    throw usage_failure(
+        "cell resize needs a cell and either a number of workers, --burst or --weight, or --reset");
+  }
   const std::string path = admin_path(words.front()) + "/pool";
   if (reset) return change(session, {.method = "DELETE", .path = path});
-  const std::string& size = words.back();
-  if (size.empty() || size.find_first_not_of("0123456789") != std::string::npos || size.size() > 9)
-    throw usage_failure("'" + cleaned(size) + "' is not a number of workers");
-  const std::string body = json::dump({{"size", std::stoll(size)}});
-  return change(session, {.method = "PUT", .path = path, .body = body});
+  return change(session, {.method = "PUT", .path = path, .body = json::dump(pool)});
 }
 
 /// `name` is also the last segment of the path: celld takes the action without a body.
@@ -86,10 +96,12 @@ void add_cell_action(Commands& commands, const std::string& name, const std::str
 }
 
 void add_cell_list(Commands& commands) {
-  CLI::App& verb = commands.add(
-      "cell", "list",
-      {"list cells", "A * after the pool size marks an override.", "cellctl cell list --watch 5s"},
-      cell_list);
+  CLI::App& verb = commands.add("cell", "list",
+                                {"list cells",
+                                 "A * after the pool size marks an override. BORROWED jobs run on "
+                                 "what other cells\nhave LENT.",
+                                 "cellctl cell list --watch 5s"},
+                                cell_list);
   add_page_flags(verb);
 }
 
@@ -105,12 +117,14 @@ void add_cell_get(Commands& commands) {
 void add_cell_resize(Commands& commands) {
   CLI::App& verb = commands.add(
       "cell", "resize",
-      {"change the pool size of a cell", "Interrupts no job. The new size survives a restart.",
-       "cellctl cell resize acme/dns 12"},
+      {"change the pool of a cell", "Interrupts no job. The change survives a restart.",
+       "cellctl cell resize acme/dns 12 --burst 32"},
       cell_resize);
   add_word(verb, "CUSTOMER/PRODUCT", "the cell")->required();
-  add_word(verb, "SIZE", "the number of workers");
-  add_switch(verb, "--reset", "restore the configured size");
+  add_word(verb, "SIZE", "how many jobs it can run at once in any case");
+  add_value(verb, "--burst", "N", "how many it may run while other cells leave their pools idle");
+  add_value(verb, "--weight", "N", "its share in what other cells leave idle");
+  add_switch(verb, "--reset", "restore the configured pool");
 }
 
 }  // namespace

@@ -25,9 +25,11 @@ TableCell count(const json::Value& cell, Path path) {
   return {std::to_string(integer_at(cell, path))};
 }
 
-/// The target size of the pool, with a star while an override is in force.
+/// The target size of the pool, with a star while an override of the pool is in force.
 TableCell target_of(const json::Value& cell) {
-  const bool overridden = member_at(cell, {"overrides", "pool.size"}).is_number();
+  const bool overridden = member_at(cell, {"overrides", "pool.size"}).is_number() ||
+                          member_at(cell, {"overrides", "pool.burst"}).is_number() ||
+                          member_at(cell, {"overrides", "pool.weight"}).is_number();
   return {count(cell, {"pool", "target"}).text + (overridden ? "*" : "")};
 }
 
@@ -49,6 +51,8 @@ CellTable::CellTable()
               {"STATE"},
               {"POOL", true},
               {"BUSY", true},
+              {"BORROWED", true},
+              {"LENT", true},
               {"QUEUED", true},
               {"SCHEDULED", true},
               {"RETRYING", true},
@@ -62,6 +66,8 @@ void CellTable::add(const json::Value& cell) {
               state_of(cell),
               target_of(cell),
               count(cell, {"pool", "busy"}),
+              count(cell, {"pool", "borrowed"}),
+              count(cell, {"pool", "lent"}),
               count(cell, {"queue", "queued"}),
               count(cell, {"queue", "scheduled"}),
               count(cell, {"queue", "retrying"}),

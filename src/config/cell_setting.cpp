@@ -159,11 +159,37 @@ CellSetting bounded_by(std::string_view greater, CellSetting setting) {
   return setting;
 }
 
+CellSetting burst(std::string_view description) {
+  CellSetting setting;
+  setting.name = "pool.burst";
+  setting.follows = "pool.size";
+  setting.description = description;
+  setting.schema = {{"type", "integer"}, {"minimum", 1}, {"maximum", cells::pool_size_max}};
+  setting.read = [](json::ObjectReader& reader, std::string_view member, CellSettings& settings) {
+    if (!reader.has(member)) return true;
+    const auto value = reader.integer(member, 1, cells::pool_size_max);
+    if (value) settings.pool_burst = static_cast<std::uint32_t>(*value);
+    return value.has_value();
+  };
+  setting.show = [](const CellSettings& settings) -> json::Value {
+    return settings.pool_burst ? json::Value(*settings.pool_burst) : json::Value();
+  };
+  return setting;
+}
+
 std::vector<CellSetting> make_table() {
   return {
-      number("pool.size", 1, cells::pool_size_max,
-             "how many jobs of the cell run at once; can be changed while celld runs",
-             [](auto& cell) -> auto& { return cell.pool_size; }),
+      bounded_by("pool.burst",
+                 number("pool.size", 1, cells::pool_size_max,
+                        "how many jobs the cell can run at once in any case; can be changed while "
+                        "celld runs",
+                        [](auto& cell) -> auto& { return cell.pool_size; })),
+      burst("how many jobs the cell may run at once while other cells leave their pools idle; as "
+            "`pool.size` unless set. See [Guarantee and burst](#guarantee-and-burst)"),
+      number("pool.weight", 1, cells::pool_weight_max,
+             "the share of the cell in what others leave idle, relative to the weights of other "
+             "cells",
+             [](auto& cell) -> auto& { return cell.pool_weight; }),
       bounded_by("timeout_max_ms",
                  number("timeout_ms", 1, timeout_ms_max,
                         "the limit for one attempt at one service, unless the job sets its own",
@@ -253,7 +279,7 @@ const std::vector<CellSetting>& cell_settings() {
 }
 
 const std::vector<std::string_view>& reserved_cell_settings() {
-  static const std::vector<std::string_view> names = {"pool.burst", "limits", "quotas", "weights"};
+  static const std::vector<std::string_view> names = {"limits", "quotas", "weights"};
   return names;
 }
 
@@ -304,6 +330,8 @@ std::string show_cell_settings(const cells::CellSettings& settings) {
     if (text.back() != '{') text += ',';
   };
   for (const auto& setting : cell_settings()) {
+    const auto value = setting.show(settings);
+    if (value.is_null() && !setting.follows.empty()) continue;
     if (const auto object = object_of(setting.name); object != open) {
       const auto common = common_levels(object, open);
       text.append(levels_of(open) - common, '}');
@@ -318,7 +346,7 @@ std::string show_cell_settings(const cells::CellSettings& settings) {
       open = object;
     }
     comma();
-    text += json::quote(member_of(setting.name)) + ":" + json::dump(setting.show(settings));
+    text += json::quote(member_of(setting.name)) + ":" + json::dump(value);
   }
   return text.append(levels_of(open) + 1, '}');
 }

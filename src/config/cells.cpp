@@ -31,8 +31,10 @@ void check_order(json::ObjectReader& reader, const CellSetting& lesser, const Re
   if (read.bad.contains(lesser.name) || read.bad.contains(greater->name)) return;
   const auto lesser_member = std::string(member_of(lesser.name));
   const auto greater_member = std::string(member_of(greater->name));
+  const auto bound = greater->show(read.values);
+  if (bound.is_null()) return;
   const auto less = lesser.show(read.values).get<std::int64_t>();
-  const auto most = greater->show(read.values).get<std::int64_t>();
+  const auto most = bound.get<std::int64_t>();
   if (less <= most) return;
   if (reader.has(lesser_member)) {
     reader.fault(lesser_member, "must not be more than `" + greater_member + "`, which is " +

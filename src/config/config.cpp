@@ -54,6 +54,7 @@ Config read_file(const json::Value& value, const ServiceKinds& kinds,
     config.limits = read_limits(*limits, faults);
   if (const json::Value* capacity = reader.any("capacity"))
     config.capacity = read_capacity(*capacity, faults);
+  check_capacity(config, faults);
   reader.refuse_reserved({"mappings"});
   reader.finish();
   return config;

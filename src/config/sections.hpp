@@ -27,6 +27,9 @@ Limits read_limits(const json::Value& limits, Faults& faults);
 
 /// capacity.cpp: the member `capacity`.
 Capacity read_capacity(const json::Value& capacity, Faults& faults);
+/// The pool sizes of all cells that are no templates must fit `running_max`. Not checked if the
+/// cells have faults.
+void check_capacity(const Config& config, Faults& faults);
 
 /// services.cpp: the member `services`.
 std::vector<Service> read_services(const json::Value& services, const ServiceKinds& kinds,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "src/config/cell_setting.hpp"
 #include "src/config/schedule_document.hpp"
@@ -38,9 +39,11 @@ json::Value show(const Service& service) {
 json::Value show(const cells::CellRule& rule) {
   json::Value shown{{"customer", rule.customer}, {"product", rule.product}};
   for (const auto& setting : cell_settings()) {
+    auto value = setting.show(rule.settings);
+    if (value.is_null() && !setting.follows.empty()) continue;
     auto path = std::string{setting.name};
     std::replace(path.begin(), path.end(), '.', '/');
-    shown[json::Value::json_pointer{"/" + path}] = setting.show(rule.settings);
+    shown[json::Value::json_pointer{"/" + path}] = std::move(value);
   }
   if (!rule.is_template()) return shown;
   shown["per"] = json::Value::array();
@@ -62,6 +65,12 @@ json::Value show(const Listen& listen) {
   if (!listen.tls) return shown;
   shown["tls"] = {{"certificate", listen.tls->certificate_path}, {"key", listen.tls->key_path}};
   if (!listen.tls->client_ca_path.empty()) shown["tls"]["client_ca"] = listen.tls->client_ca_path;
+  return shown;
+}
+
+json::Value show(const Capacity& capacity) {
+  json::Value shown{{"memory_max_bytes", capacity.memory_bytes_max}};
+  if (capacity.running_max) shown["running_max"] = *capacity.running_max;
   return shown;
 }
 
@@ -90,7 +99,7 @@ std::string show(const Config& config) {
                     {"services", json::Value::object()},
                     {"cells", json::Value::array()},
                     {"limits", show(config.limits)},
-                    {"capacity", {{"memory_max_bytes", config.capacity.memory_bytes_max}}},
+                    {"capacity", show(config.capacity)},
                     {"retention_ms", config.retention.count()},
                     {"shutdown_grace_ms", config.shutdown_grace.count()}};
   shown["schedules"] = json::Value::object();

@@ -40,7 +40,14 @@ struct Gauges {
              "How long the oldest queued job has had its place; 0 if none is queued.");
   MetricFamily workers = gauges("celld_workers", "Workers, by state.");
   MetricFamily target =
-      gauges("celld_workers_target", "Number of workers that a cell should have.");
+      gauges("celld_workers_target", "Jobs that a cell can run at once in any case.");
+  MetricFamily borrowed =
+      gauges("celld_slots_borrowed", "Jobs that a cell may run now beyond its target.");
+  MetricFamily lent =
+      gauges("celld_slots_lent", "The part of a cell's target that other cells use now.");
+  MetricFamily short_by =
+      gauges("celld_slots_short",
+             "The part of a cell's pool size that the capacity of the daemon does not allow.");
 
   void fill(std::string_view customer, std::string_view product, const CellGauges& cell) {
     for (std::size_t i = 0; i < cells::job_state_count; ++i) {
@@ -60,6 +67,9 @@ struct Gauges {
     add_workers("busy", cell.pool.busy);
     add_workers("retiring", cell.pool.retiring);
     add(target, {{"customer", customer}, {"product", product}}, cell.pool.target);
+    add(borrowed, {{"customer", customer}, {"product", product}}, cell.pool.borrowed);
+    add(lent, {{"customer", customer}, {"product", product}}, cell.pool.lent);
+    add(short_by, {{"customer", customer}, {"product", product}}, cell.pool.short_by);
   }
 };
 
@@ -144,6 +154,9 @@ CellGauges& CellGauges::operator+=(const cells::CellStatus& status) {
   pool.ready += status.pool.ready;
   pool.busy += status.pool.busy;
   pool.retiring += status.pool.retiring;
+  pool.borrowed += status.pool.borrowed;
+  pool.lent += status.pool.lent;
+  pool.short_by += status.pool.short_by;
   return *this;
 }
 
@@ -179,7 +192,8 @@ std::vector<MetricFamily> cell_families(const CellSurvey& survey,
   ProtectionMetrics protection;
   for (const auto& [service, status] : survey.protected_services) protection.fill(service, status);
   return {std::move(state.jobs),         std::move(state.jobs_max),   std::move(state.oldest),
-          std::move(state.workers),      std::move(state.target),     cells_by_state(survey),
+          std::move(state.workers),      std::move(state.target),     std::move(state.borrowed),
+          std::move(state.lent),         std::move(state.short_by),   cells_by_state(survey),
           std::move(events.submissions), std::move(events.refusals),  std::move(events.finished),
           std::move(events.expiries),    std::move(leases.out),       std::move(leases.waiting),
           std::move(leases.granted),     std::move(protection.calls), std::move(protection.waiting),

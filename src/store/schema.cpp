@@ -334,7 +334,8 @@ CREATE TABLE schedules (
 )sql";
 
 // Quotas: `bytes` sums what the unfinished jobs of a cell and origin count for in a quota of bytes,
-// and `quota_overrides` has the limits that an administrator set.
+// and `quota_overrides` has the limits that an administrator set. The burst and the weight of a pool
+// can be overridden, too.
 constexpr const char* version_10 = R"sql(
 ALTER TABLE routes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE route_changes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
@@ -370,6 +371,9 @@ CREATE TABLE quota_overrides (
   value REAL NOT NULL,  -- 0: no limit.
   PRIMARY KEY (cell, name)
 ) WITHOUT ROWID;
+
+ALTER TABLE cell_overrides ADD COLUMN pool_burst INTEGER;
+ALTER TABLE cell_overrides ADD COLUMN pool_weight INTEGER;
 )sql";
 
 /// Step i turns version i into version i + 1.

@@ -14,6 +14,16 @@ using namespace cells;  // NOLINT: the whole file is about the port's messages.
 
 namespace {
 
+/// The number in this column, from 1 to `max`; none if it is null.
+std::optional<std::uint32_t> stored_number(Statement& row, int column, std::uint32_t max) {
+  const auto number = row.optional_integer(column);
+  if (!number) return std::nullopt;
+  if (*number < 1 || *number > max) {
+    throw SqliteFailure("a stored override of a pool is out of range");
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
 RoutingKey routing_key_of(const JobSpec& spec) {
   return {spec.customer, spec.product};
 }
@@ -66,7 +76,10 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
                     "DELETE FROM job_labels WHERE name = ?1 AND value = ?2 AND job = ?3"),
       delete_key_(connection, "DELETE FROM idempotency_keys WHERE job = ?1"),
       save_setting_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      save_override_(connection, "INSERT OR REPLACE INTO cell_overrides VALUES (?1, ?2, ?3)"),
+      save_override_(
+          connection,
+          "INSERT OR REPLACE INTO cell_overrides (cell, pool_size, state, pool_burst, pool_weight)"
+          " VALUES (?1, ?2, ?3, ?4, ?5)"),
       drop_override_(connection, "DELETE FROM cell_overrides WHERE cell = ?1"),
       save_quota_(connection, "INSERT INTO quota_overrides VALUES (?1, ?2, ?3)"),
       drop_quota_(connection, "DELETE FROM quota_overrides WHERE cell = ?1"),
@@ -75,17 +88,14 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
           to_id(connection.query_integer("SELECT value FROM settings WHERE name = 'last_place'"))),
       last_place_(saved_last_place_) {
   last_id_ = std::max(to_id(connection.query_integer("SELECT max(id) FROM jobs")), last_place_);
-  for (Statement row{connection, "SELECT cell, pool_size, state FROM cell_overrides"};
+  for (Statement row{connection,
+                     "SELECT cell, pool_size, state, pool_burst, pool_weight FROM cell_overrides"};
        row.step();) {
     CellOverride& change = overrides_[backlogs_.cell(row.integer(0))];
-    if (!row.is_null(1)) {
-      const auto size = row.integer(1);
-      if (size < 1 || size > cells::pool_size_max) {
-        throw SqliteFailure("a stored pool size is out of range");
-      }
-      change.pool_size = static_cast<std::uint32_t>(size);
-    }
+    change.pool_size = stored_number(row, 1, cells::pool_size_max);
     change.state = static_cast<CellState>(row.integer(2));
+    change.pool_burst = stored_number(row, 3, cells::pool_size_max);
+    change.pool_weight = stored_number(row, 4, cells::pool_weight_max);
   }
   load_quotas();
 }

@@ -165,16 +165,19 @@ ScheduleAdvanced SqliteJobs::apply(const AdvanceSchedule& request) {
 CellOverrideSet SqliteJobs::apply(const SetCellOverride& request) {
   touch();
   const auto cell = backlogs_.cell_id(request.cell);
-  const auto& [pool_size, state, quota] = request.change;
-  save_quota(cell, quota);
+  save_quota(cell, request.change.quota);
+  const auto stored = [](std::optional<std::uint32_t> number) {
+    return number ? std::optional{std::int64_t{*number}} : std::nullopt;
+  };
   if (request.change.is_none()) {
     overrides_.erase(request.cell);
     drop_override_.bind(1, cell).run();
   } else {
     overrides_[request.cell] = request.change;
-    save_override_.bind(1, cell).bind(
-        2, pool_size ? std::optional{std::int64_t{*pool_size}} : std::nullopt);
-    save_override_.bind(3, static_cast<std::int64_t>(state)).run();
+    save_override_.bind(1, cell).bind(2, stored(request.change.pool_size));
+    save_override_.bind(3, static_cast<std::int64_t>(request.change.state));
+    save_override_.bind(4, stored(request.change.pool_burst));
+    save_override_.bind(5, stored(request.change.pool_weight)).run();
   }
   return {};
 }

@@ -92,7 +92,8 @@ class Requests(EndToEnd):
 
     def test_a_pool_size_is_accepted_exactly_when_the_document_allows_it(self):
         operation = self.operation("resizePool")
-        bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, {"size": 2})
+        good = {"size": 1, "burst": 100000, "weight": 2}  # No burst is below this size.
+        bodies = Candidates(document().schemas, SERVICES).of(operation.body_schema, good)
         # A template has no workers, so that the test need not start a hundred thousand.
         template = operation.path.format(customer="*", product="mail")
         self.try_all(operation, template, bodies, (202,), (4, 20))

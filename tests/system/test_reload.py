@@ -67,7 +67,7 @@ class Cells(ReloadTest):
         report = self.reload(cells=[{"pool": {"size": 3}, "queue": {"max_jobs": 3}}])
         self.assertEqual(report["changed"]["cells"], NOTHING | {"changed": [ANY]})
         self.wait_for_running(3)
-        self.assertEqual(self.cell()["quota"]["pool"], {"size": 3})
+        self.assertEqual(self.cell()["quota"]["pool"], {"size": 3, "weight": 1})
         self.assert_problem(self.client.post("/v1/jobs", a_job("3")), 429, "queue-full")
         self.reload(cells=[{"pool": {"size": 1}}])
         self.assertEqual(len(self.provider.running("/dns")), 3, "a shrink interrupts nothing")

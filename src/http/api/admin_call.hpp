@@ -12,9 +12,12 @@ struct AdminCall {
   std::string token;   ///< Its name, even if its scopes did not suffice; empty: no valid token.
   std::string remote;  ///< The peer address of the socket.
   std::string method;
-  std::string path;                     ///< Without the query.
-  bool admitted = true;                 ///< False: refused for its token, scope or origin.
-  std::optional<std::uint32_t> size{};  ///< The requested pool size, if any.
+  std::string path;      ///< Without the query.
+  bool admitted = true;  ///< False: refused for its token, scope or origin.
+  // What was requested of a pool, if anything.
+  std::optional<std::uint32_t> size{};
+  std::optional<std::uint32_t> burst{};
+  std::optional<std::uint32_t> weight{};
   int status = 0;  ///< Of the response, even if the client had disconnected by then.
 };
 

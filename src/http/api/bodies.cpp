@@ -1,6 +1,7 @@
 #include "src/http/api/bodies.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "cells/model/cell_settings.hpp"
@@ -30,7 +31,7 @@ std::optional<Problem> refuse_content(const http::Request& request) {
   return invalid_request(std::move(faults));
 }
 
-std::variant<std::uint32_t, Problem> parse_pool_size(const http::Request& request) {
+std::variant<PoolChange, Problem> parse_pool_change(const http::Request& request) {
   if (!is_json(request)) return not_json();
   auto parsed = json::parse(request.body);
   if (auto* error = std::get_if<json::SyntaxError>(&parsed))
@@ -39,11 +40,22 @@ std::variant<std::uint32_t, Problem> parse_pool_size(const http::Request& reques
   auto& document = std::get<json::Document>(parsed);
   for (json::Fault& fault : document.number_faults) faults.push_back(std::move(fault));
   json::ObjectReader reader(document.value, "", faults);
-  reader.require({"size"});
-  const auto size = reader.integer("size", 1, cells::pool_size_max);
+  PoolChange change;
+  const auto read = [&](std::string_view member, std::int64_t max) {
+    const auto value = reader.integer(member, 1, max);
+    return value ? std::optional{static_cast<std::uint32_t>(*value)} : std::nullopt;
+  };
+  change.size = read("size", cells::pool_size_max);
+  change.burst = read("burst", cells::pool_size_max);
+  change.weight = read("weight", cells::pool_weight_max);
   reader.finish();
+  const bool is_empty = document.value.is_object() && document.value.empty();
+  if (is_empty) faults.push_back({"", "must have `size`, `burst` or `weight`"});
+  if (change.size && change.burst && *change.burst < *change.size) {
+    faults.push_back({"/burst", "must not be less than `size`"});
+  }
   if (!faults.empty()) return invalid_request(std::move(faults));
-  return static_cast<std::uint32_t>(*size);
+  return change;
 }
 
 namespace {

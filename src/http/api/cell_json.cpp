@@ -1,6 +1,7 @@
 #include "src/http/api/cell_json.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "src/config/cell_setting.hpp"
 #include "src/http/api/query.hpp"
@@ -22,7 +23,10 @@ void append_pool(std::string& out, const cells::PoolStatus& pool) {
   append_member(out, ",\"ready\":", pool.ready);
   append_member(out, ",\"busy\":", pool.busy);
   append_member(out, ",\"retiring\":", pool.retiring);
-  out += ",\"borrowed\":0}";
+  append_member(out, ",\"borrowed\":", pool.borrowed);
+  append_member(out, ",\"lent\":", pool.lent);
+  if (pool.short_by > 0) append_member(out, ",\"short_by\":", pool.short_by);
+  out += '}';
 }
 
 void append_queue(std::string& out, const CellView& cell) {
@@ -47,6 +51,22 @@ void append_rate(std::string& out, const char* key, double per_s) {
   out += json::dump(json::Value(std::round(per_s * 1000) / 1000));
 }
 
+void append_overrides(std::string& out, const cells::CellOverride& changed) {
+  const char* separator = "";
+  const auto append = [&](const char* key, std::optional<std::uint32_t> value) {
+    if (!value) return;
+    out += std::exchange(separator, ",");
+    append_member(out, key, *value);
+  };
+  append("\"pool.size\":", changed.pool_size);
+  append("\"pool.burst\":", changed.pool_burst);
+  append("\"pool.weight\":", changed.pool_weight);
+  for (const auto& [limit, value] : changed.quota) {
+    out += std::exchange(separator, ",");
+    out += json::quote(to_string(limit)) + ":" + json::dump(config::show_quota(limit, value));
+  }
+}
+
 }  // namespace
 
 void append_cell(std::string& out, const CellView& cell) {
@@ -64,11 +84,7 @@ void append_cell(std::string& out, const CellView& cell) {
   out += ",\"quota\":";
   out += config::show_cell_settings(status.settings);
   out += ",\"overrides\":{";
-  if (status.changed.pool_size) append_member(out, "\"pool.size\":", *status.changed.pool_size);
-  for (const auto& [limit, value] : status.changed.quota) {
-    if (out.back() != '{') out += ',';
-    out += json::quote(to_string(limit)) + ":" + json::dump(config::show_quota(limit, value));
-  }
+  append_overrides(out, status.changed);
   out += "}}";
 }
 

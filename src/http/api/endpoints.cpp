@@ -215,15 +215,18 @@ void get_cells(const Call& call, const BoundCustomer& only_customer) {
 }
 
 void put_pool(const Call& call, const cells::CellKey& key) {
-  const auto parsed = parse_pool_size(call.request);
+  const auto parsed = parse_pool_change(call.request);
   if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
-  call.audit->size = std::get<std::uint32_t>(parsed);
-  call.send(PutPool{key, std::get<std::uint32_t>(parsed), call.responder});
+  const auto& change = std::get<PoolChange>(parsed);
+  call.audit->size = change.size;
+  call.audit->burst = change.burst;
+  call.audit->weight = change.weight;
+  call.send(PutPool{{key, change.size, change.burst, change.weight}, call.responder});
 }
 
 void delete_pool(const Call& call, const cells::CellKey& key) {
   if (const auto problem = refuse_content(call.request)) return call.refuse(*problem);
-  call.send(PutPool{key, std::nullopt, call.responder});
+  call.send(PutPool{{key, std::nullopt}, call.responder});
 }
 
 void put_quota(const Call& call, const cells::CellKey& key) {

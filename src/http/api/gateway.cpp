@@ -360,8 +360,11 @@ class GatewayActor : public Gateway::base {
 
   void put_pool(const PutPool& order) {
     ask<cells::CellDescribed>(
-        dispatcher_, cells::ResizePool{order.cell, order.size}, order.responder,
-        [this, responder = order.responder](const cells::CellDescribed& cell) {
+        dispatcher_, order.change, order.responder,
+        [this, responder = order.responder,
+         names_burst = order.change.burst.has_value()](const cells::CellDescribed& cell) {
+          if (cell.refused)
+            return responder.answer(to_response(problem_of(*cell.refused, names_burst)));
           answer_cell(cell, 202, responder);
         });
   }

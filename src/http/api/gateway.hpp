@@ -74,10 +74,8 @@ struct GetCells {
   BoundCustomer only_customer{};
 };
 
-/// Resizes the pool; without a size, restores the configured one.
 struct PutPool {
-  cells::CellKey cell;
-  std::optional<std::uint32_t> size;
+  cells::ResizePool change;
   http::Responder responder;
 };
 

@@ -222,6 +222,18 @@ Problem problem_of(const cells::Refusal& refusal) {
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }
 
+Problem problem_of(cells::PoolRefusal refusal, bool names_burst) {
+  if (refusal == cells::PoolRefusal::beyond_capacity) {
+    return invalid_request(
+        {{"/size", "is more than the other cells leave of `capacity.running_max`"}});
+  }
+  if (names_burst) {
+    return invalid_request({{"/burst", "must not be less than the size of the pool"}});
+  }
+  return invalid_request(
+      {{"/size", "must not be more than the burst of the pool; change `burst` as well"}});
+}
+
 Problem store_unavailable() {
   Problem problem{.kind = ProblemKind::store_unavailable,
                   .detail =

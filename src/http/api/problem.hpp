@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cells/model/status.hpp"
 #include "cells/model/submission.hpp"
 #include "src/http/server.hpp"
 #include "src/json/json.hpp"
@@ -80,6 +81,8 @@ Problem not_found(std::string detail);
 Problem unreadable_body(json::SyntaxError error);
 /// The engine refused a job.
 Problem problem_of(const cells::Refusal& refusal);
+/// Why a change of a pool is refused, which may have named a burst.
+Problem problem_of(cells::PoolRefusal refusal, bool names_burst);
 /// The engine answered with an error: the request may or may not be on disk.
 Problem store_unavailable();
 /// The store is too far behind with earlier submissions; nothing of the request was kept.

@@ -32,11 +32,11 @@ json::Value shown(const config::Difference<Name>& difference) {
 
 std::string reload_json(const ReloadReport& report) {
   json::Value masked = json::Value::array();
-  for (const auto& size : report.masked) {
-    masked.push_back({{"cell", shown(size.cell)},
-                      {"setting", "pool.size"},
-                      {"configured", size.configured},
-                      {"in_force", size.in_force}});
+  for (const auto& setting : report.masked) {
+    masked.push_back({{"cell", shown(setting.cell)},
+                      {"setting", setting.setting},
+                      {"configured", setting.configured},
+                      {"in_force", setting.in_force}});
   }
   const auto& changes = report.changes;
   return json::dump({{"changed",

@@ -14,7 +14,7 @@ namespace celld::api {
 
 struct ReloadReport {
   config::Changes changes;
-  std::vector<cells::MaskedSize> masked;  ///< Configured pool sizes that an override masks.
+  std::vector<cells::MaskedSetting> masked;
 };
 
 /// celld is shutting down and did not read the file.

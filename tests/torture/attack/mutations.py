@@ -41,7 +41,7 @@ SEEDS = [
             b' "overlap": "skip", "job": {"customer": "acme"}}', JSON),
     request("POST", "/v1/jobs/1m7y89v8p0000/cancel"),
     request("POST", "/v1/jobs/1m7y89v8p0000/retry", b"{}", JSON),
-    request("PUT", "/v1/admin/cells/*/*/pool", b'{"sizes": 3}', JSON),
+    request("PUT", "/v1/admin/cells/*/*/pool", b'{"burst": 9, "weight": 2, "sizes": 3}', JSON),
     request("DELETE", "/v1/admin/cells/*/*/pool"),
     request("PUT", "/v1/admin/cells/*/*/quota", b'{"queue": {"max_job": 3}}', JSON),
     request("DELETE", "/v1/admin/cells/*/*/quota"),

@@ -152,17 +152,19 @@ FAULTS = (
         "large_pool",
         "once a pool was resized, one job more than its size may run",
         "cells/actors/cell.cpp",
-        "    request(dispatcher_, caf::infinite, LimitRunning{target()})\n",
-        '    const auto more = celld::fault::is_on("large_pool") ? 1U : 0U;\n'
-        "    request(dispatcher_, caf::infinite, LimitRunning{target() + more})\n",
+        "    request(dispatcher_, caf::infinite, LimitRunning{terms()})\n",
+        "    SlotTerms limits = terms();\n"
+        '    limits.guarantee += celld::fault::is_on("large_pool") ? 1 : 0;\n'
+        "    limits.burst = std::max(limits.burst, limits.guarantee);\n"
+        "    request(dispatcher_, caf::infinite, LimitRunning{limits})\n",
     ),
     Fault(
         "large_pool",
         "",
         "cells/actors/cell.cpp",
-        "    request(pool_, caf::infinite, Resize{target()})\n",
+        "    request(pool_, caf::infinite, Resize{workers()})\n",
         '    const auto more = celld::fault::is_on("large_pool") ? 1U : 0U;\n'
-        "    request(pool_, caf::infinite, Resize{target() + more})\n",
+        "    request(pool_, caf::infinite, Resize{workers() + more})\n",
     ),
     Fault(
         "early_result",
@@ -211,10 +213,10 @@ FAULTS = (
         "ignored_shrink",
         "",
         "cells/actors/job_dispatcher.cpp",
-        "        running_max_ = message.max;\n",
-        "        running_max_ = celld::fault::is_on(\"ignored_shrink\")\n"
-        "                           ? std::max(running_max_, message.max)\n"
-        "                           : message.max;\n",
+        "        slots_.change(message.terms);\n",
+        "        if (!celld::fault::is_on(\"ignored_shrink\") ||\n"
+        "            message.terms.guarantee > slots_.terms().guarantee) {\n"
+        "          slots_.change(message.terms);\n        }\n",
     ),
 )
 

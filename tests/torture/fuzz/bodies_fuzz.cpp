@@ -1,5 +1,6 @@
 // The small bodies of requests: the size of a pool, and none. Both are compared with what
 // nlohmann's own parser reads.
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -30,19 +31,38 @@ void check_refused(const api::Problem& problem) {
        "an invalid request has faults");
 }
 
-void check_pool_size(std::string_view body, const Value& value) {
-  const auto parsed = api::parse_pool_size(request_of(body));
-  const bool is_size = value.is_object() && value.size() == 1 && value.contains("size") &&
-                       value["size"].is_number_integer() && value["size"] >= 1 &&
-                       value["size"] <= cells::pool_size_max;
-  if (const auto* size = std::get_if<std::uint32_t>(&parsed)) {
-    must(is_size && value["size"] == *size, "a size is what the body says");
+/// Whether the member is absent, or within its bounds.
+bool is_good(const Value& value, const char* member, std::uint32_t max) {
+  return !value.contains(member) ||
+         (value[member].is_number_integer() && value[member] >= 1 && value[member] <= max);
+}
+
+bool is_pool_change(const Value& value) {
+  if (!value.is_object() || value.empty()) return false;
+  const auto known = value.count("size") + value.count("burst") + value.count("weight");
+  return known == value.size() && is_good(value, "size", cells::pool_size_max) &&
+         is_good(value, "burst", cells::pool_size_max) &&
+         is_good(value, "weight", cells::pool_weight_max) &&
+         !(value.contains("size") && value.contains("burst") && value["burst"] < value["size"]);
+}
+
+void check_pool_change(std::string_view body, const Value& value) {
+  const auto parsed = api::parse_pool_change(request_of(body));
+  const bool is_change = is_pool_change(value);
+  if (const auto* change = std::get_if<api::PoolChange>(&parsed)) {
+    must(is_change, "a change that is taken is within its bounds");
+    const auto is_member = [&](const char* member, std::optional<std::uint32_t> number) {
+      return value.contains(member) == number.has_value() && (!number || value[member] == *number);
+    };
+    must(is_member("size", change->size) && is_member("burst", change->burst) &&
+             is_member("weight", change->weight),
+         "a change is what the body says");
   } else {
     const auto& problem = std::get<api::Problem>(parsed);
     check_refused(problem);
     // A number that is not an integer, a repeated key: nlohmann is less strict.
-    must(!is_size || problem.kind == ProblemKind::malformed_json,
-         "a size within its bounds is taken");
+    must(!is_change || problem.kind == ProblemKind::malformed_json,
+         "a change within its bounds is taken");
   }
 }
 
@@ -68,7 +88,7 @@ void check_media_type(std::string_view body) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body = fuzz::text_of(data, size);
   const Value value = Value::parse(body, nullptr, false);
-  check_pool_size(body, value);
+  check_pool_change(body, value);
   check_no_content(body, value);
   check_media_type(body);
   return 0;

@@ -116,6 +116,9 @@ void check_cell(const cells::CellRule& rule) {
   must(!rule.per_product || rule.product == "*", "a template is for any product");
   const cells::CellSettings& settings = rule.settings;
   must(in(settings.pool_size, 1, 100'000), "a pool size is within its bounds");
+  must(in(settings.pool_burst.value_or(settings.pool_size), settings.pool_size, 100'000),
+       "a burst is not less than the size");
+  must(in(settings.pool_weight, 1, 1000), "a weight is within its bounds");
   must(in(settings.timeout.count(), 1, settings.timeout_max.count()),
        "a timeout is below its maximum");
   must(settings.timeout_max.count() <= 604'800'000, "a timeout is at most a week");
@@ -151,7 +154,17 @@ void check_schedule(const std::string& name, const cells::ScheduleSpec& spec,
   must(spec.job.parameters.size() <= 65'536, "a scheduled job has bounded parameters");
 }
 
+void check_capacity(const config::Config& config) {
+  if (!config.capacity.running_max) return;
+  std::uint64_t sizes = 0;
+  for (const auto& rule : config.cells) {
+    if (!rule.is_template()) sizes += rule.settings.pool_size;
+  }
+  must(sizes <= *config.capacity.running_max, "the capacity has room for the sizes of all cells");
+}
+
 void check_config(const config::Config& config) {
+  check_capacity(config);
   must(config::is_loopback(config.listen.host) || !config.tokens.empty(),
        "without tokens celld listens on the loopback only");
   must(in(static_cast<std::int64_t>(config.store.path.size()), 1, 4095), "a store has a path");

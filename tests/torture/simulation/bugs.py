@@ -143,7 +143,11 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("        idle_reported_ = false;  // The override that kept the cell open may have been "
           "undone.\n",
-          "        if (BUG) running_max_ += static_cast<std::uint32_t>(leases_.outside());\n"
+          "        if (BUG) {\n"
+          "          SlotTerms more = message.terms;\n"
+          "          more.guarantee += static_cast<std::uint32_t>(leases_.outside());\n"
+          "          more.burst += static_cast<std::uint32_t>(leases_.outside());\n"
+          "          slots_.change(more);\n        }\n"
           "        idle_reported_ = false;  // The override that kept the cell open may have been "
           "undone.\n"),),
     ),
@@ -665,8 +669,9 @@ BUGS = (
         "one-too-many", ("pool-size",),
         "a shrink reaches the pool but not the dispatcher",
         "cells/actors/job_dispatcher.cpp",
-        (("        running_max_ = message.max;\n",
-          "        running_max_ = BUG ? std::max(running_max_, message.max) : message.max;\n"),),
+        (("        slots_.change(message.terms);\n",
+          "        const bool shrinks = message.terms.guarantee < slots_.terms().guarantee;\n"
+          "        if (!BUG || !shrinks) slots_.change(message.terms);\n"),),
     ),
     Bug(
         "large-instances", ("pool-size",),
@@ -715,8 +720,11 @@ BUGS = (
         "lost-resize", ("pool-size",),
         "the successor of a dispatcher runs as many jobs as the configuration says",
         "cells/actors/cell.cpp",
-        (("{setup_.config, target(), setup_.changed.state, Cell{this}}",
-          "{setup_.config, BUG ? setup_.config.settings.pool_size : target(),\n"
+        (("{setup_.config, terms(), setup_.changed.state, Cell{this}}",
+          "{setup_.config,\n"
+          "                                        BUG ? SlotTerms{setup_.config.settings.pool_size,\n"
+          "                                                        setup_.config.settings.pool_size, 1}\n"
+          "                                            : terms(),\n"
           "                                        setup_.changed.state, Cell{this}}"),),
     ),
     Bug(
@@ -732,8 +740,50 @@ BUGS = (
           "          caf::anon_send(context_->options.store, SetCellOverride{setup_.key, "
           "wanted_});\n"
           "          auto promise = make_response_promise<CellDescribed>();\n"
-          "          put_in_force(owed_.add(promise));\n"
+          "          put_in_force([this, owed = owed_.add(promise)] { describe_for(owed); });\n"
           "          return promise;\n"),),
+    ),
+    # --- Capacity between cells ------------------------------------------------------------------
+    Bug(
+        "deaf-borrower", ("guarantee",),
+        "a cell goes on starting jobs in slots that it is to give back",
+        "cells/actors/job_dispatcher.cpp",
+        (("        slots_.recall(message.to);\n", "        if (!BUG) slots_.recall(message.to);\n"),),
+    ),
+    Bug(
+        "silent-need", ("idle-worker",),
+        "a cell that could use more slots than it holds does not report it",
+        "cells/model/slot_account.cpp",
+        (("  const bool lacks = granted_ &&", "  const bool lacks = !BUG && granted_ &&"),),
+    ),
+    Bug(
+        "one-slot-too-many", ("capacity",),
+        "the capacity desk grants one slot more than there are",
+        "cells/model/capacity_book.cpp",
+        (("  return static_cast<std::int64_t>(total()) -",
+          "  return (BUG ? 1 : 0) + static_cast<std::int64_t>(total()) -"),),
+    ),
+    Bug(
+        "kept-loan", ("final-state",),
+        "slots that no cell needs do not return to the guarantees that they came from",
+        "cells/model/capacity_book.cpp",
+        (("  while (free() > 0 && !lacking_.empty()) {",
+          "  while (!BUG && free() > 0 && !lacking_.empty()) {"),),
+    ),
+    Bug(
+        "burst-forgotten", ("burst",),
+        "a cell takes its burst for twice what it is",
+        "cells/actors/cell.cpp",
+        (("    return {std::min(pool.size, setup_.config.guarantee), pool.burst, pool.weight};",
+          "    return {std::min(pool.size, setup_.config.guarantee), pool.burst * (BUG ? 2 : 1),\n"
+          "            pool.weight};"),),
+    ),
+    Bug(
+        "early-grant", ("capacity",),
+        "after a start, slots are granted before every cell has told what runs outside",
+        "cells/actors/capacity_desk.cpp",
+        (("    if (awaited_->empty()) book_.open();",
+          "    if (BUG || awaited_->empty()) book_.open();"),),
     ),
     Bug(
         "last-of-page", ("final-state",),

@@ -98,6 +98,7 @@ class Client : public caf::event_based_actor {
     const auto number = world_->change_asked(cell);
     ask<CellDescribed>(number, std::move(question),
                        [this, cell, number, then](const CellDescribed& answer) {
+                         if (answer.refused) return world_->change_denied(cell, number);
                          if (!answer.status) return world_->change_refused(cell, number);
                          then(number);
                        });

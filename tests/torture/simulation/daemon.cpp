@@ -67,7 +67,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
   world->daemon_started(routing, configuration.services, configuration.pulled,
-                        configuration.protection, configuration.keep);
+                        configuration.protection, configuration.keep, configuration.running_max);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));
@@ -82,6 +82,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.window = plan.window;
   options.batches = plan.batches.store;
   options.instances_max = plan.instances_max;
+  options.running_max = configuration.running_max;
   options.go_ahead = plan.go_ahead;
   options.idle_close = idle_close;
   options.probe = world;

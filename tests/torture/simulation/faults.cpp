@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "broken-batch",
                                                              "protected",
                                                              "compensation",
-                                                             "schedules"};
+                                                             "schedules",
+                                                             "sharing"};
 
 }  // namespace
 

@@ -44,8 +44,9 @@ enum class Fault : std::uint8_t {
   protection,        ///< Services have limits and circuit breakers.
   compensation,      ///< Jobs compensate, and cells cancel the followers of failed ones.
   schedules,         ///< Schedules submit jobs.
+  sharing,           ///< Cells borrow from each other; in some runs the daemon has a capacity.
 };
-inline constexpr std::size_t fault_count = 28;
+inline constexpr std::size_t fault_count = 29;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

@@ -17,6 +17,7 @@ constexpr std::uint64_t batches_rarity = 4;
 constexpr std::uint64_t protection_rarity = 3;
 constexpr std::uint64_t compensation_rarity = 3;
 constexpr std::uint64_t schedules_rarity = 4;
+constexpr std::uint64_t sharing_rarity = 3;
 constexpr std::uint64_t producers_max = 3;
 constexpr std::uint64_t planned_schedules_max = 3;
 constexpr std::uint64_t lines_max = 25;
@@ -145,6 +146,28 @@ void draw_schedules(Plan& plan, Dice& dice) {
   }
 }
 
+/// One seed in three has cells that borrow; half of these, a capacity.
+void draw_sharing(Plan& plan, Dice& dice) {
+  if (!dice.one_in(sharing_rarity) || !plan.call_times.empty()) {
+    plan.without.insert(Fault::sharing);
+  }
+  if (plan.without.contains(Fault::sharing)) return;
+  for (auto& rule : plan.rules) {
+    if (dice.one_in(4)) continue;
+    rule.settings.pool_burst = rule.settings.pool_size + static_cast<std::uint32_t>(dice.below(6));
+    rule.settings.pool_weight = static_cast<std::uint32_t>(1 + dice.below(3));
+  }
+  if (dice.one_in(2)) plan.spare_slots = dice.below(4);
+}
+
+/// No capacity unless the plan has one.
+std::optional<std::uint64_t> capacity_for(const Plan& plan, const std::vector<CellRule>& rules) {
+  if (!plan.spare_slots) return std::nullopt;
+  std::uint64_t sizes = *plan.spare_slots;
+  for (const auto& rule : rules) sizes += rule.is_template() ? 0 : rule.settings.pool_size;
+  return std::max<std::uint64_t>(sizes, 1);
+}
+
 /// Half of the runs have small batches, each size in half of those.
 BatchSizes draw_batches(Dice& dice) {
   BatchSizes sizes;
@@ -190,7 +213,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 }  // namespace
 
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, const Caps& caps) {
+               Dice& schedules, Dice& sharing, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -217,6 +240,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_producers(plan, batches);
   draw_protection(plan, protection);
   draw_schedules(plan, schedules);
+  draw_sharing(plan, sharing);
 
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();
@@ -237,7 +261,8 @@ std::size_t window_max(const DispatchQueue::Limits& limits) {
 }
 
 Configuration full_configuration(const Plan& plan) {
-  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.protection, plan.keep};
+  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.protection,
+          plan.keep,  capacity_for(plan, plan.rules)};
 }
 
 Configuration draw_configuration(const Plan& plan, Dice& dice) {
@@ -249,6 +274,7 @@ Configuration draw_configuration(const Plan& plan, Dice& dice) {
   if (dice.one_in(3)) other.rules.push_back({"bolt", "dns", false, false, draw_settings(dice)});
   if (dice.one_in(3)) other.rules.push_back({"*", "dns", true, false, draw_settings(dice)});
   cut(other.rules, plan.cells_max);
+  other.running_max = capacity_for(plan, other.rules);
   for (const auto& name : services) {
     if (!dice.one_in(6)) other.services.insert(name);
   }

@@ -72,7 +72,9 @@ class Driver {
     Dice protection{~seed_of(seed, Stream::faults)};
     Dice compensation{~seed_of(seed, Stream{})};
     Dice schedules{seed_of(~seed, Stream::plan)};
-    plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, caps);
+    Dice sharing{seed_of(~seed, Stream::faults)};
+    plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, sharing, caps);
+    world_->shares = !plan_.without.contains(Fault::sharing);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
       for (const auto& worker : plan_.workers) workers_->each.push_back({worker});
@@ -371,6 +373,7 @@ class Driver {
     if (is_ending()) return;  // The last reload may have failed and be in force nevertheless.
     Reconfigure order;
     order.routing = std::make_shared<const Routing>(next.rules);
+    order.running_max = next.running_max;
     for (const auto& name : next.services) {
       if (!configuration_.services.contains(name) || differs(name, next) || faults_.one_in(4)) {
         order.services[name] = service_entry(world_, plan_, name, next);

@@ -19,6 +19,8 @@ constexpr milliseconds felt_within{1000};
 constexpr milliseconds retention_allowance{1500};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
+/// The longest timeout that a run draws, and what an abort takes.
+constexpr milliseconds attempt_max{4100 + 2 * abort_allowance.count()};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -286,7 +288,8 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
 void World::daemon_started(std::shared_ptr<const Routing> routing,
                            const std::set<std::string>& services,
                            const std::set<std::string>& pulled,
-                           const std::map<std::string, Protection>& protection, milliseconds keep) {
+                           const std::map<std::string, Protection>& protection, milliseconds keep,
+                           std::optional<std::uint64_t> running_max) {
   note("daemon started");
   started_at_ = now_steady;
   services_ = services;
@@ -295,6 +298,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   had_circuit_.clear();
   for (const auto& [name, each] : protection) protect(name, each);
   keep_ = former_keep_ = keep;
+  running_max_ = running_max;
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};
@@ -323,6 +327,7 @@ void World::daemon_crashed() {
   disturbed_at_.clear();
   provider_killed_at_.clear();
   idle_since_.clear();
+  lacking_since_.clear();
   leasable_since_.clear();
   wanted_.clear();
   uses_.clear();
@@ -385,12 +390,61 @@ bool World::is_runnable(const Job& job) const {
 bool World::may_start_one(const CellKey& cell) {
   if (changes_pending_[cell] > 0 || override_of(cell).state == CellState::paused) return false;
   const auto size = size_of(cell);
-  return size && live_[cell].size() < *size;
+  if (!size || !shares) return size && live_[cell].size() < *size;
+  return live_[cell].size() < burst_of(cell) && live_everywhere() < capacity_at_least();
+}
+
+std::uint32_t World::burst_of(const CellKey& cell) const {
+  const auto size = size_of(cell).value_or(0);
+  const CellRule* rule = rule_of_cell(*routing_, cell);
+  return rule ? std::max(size, rule->settings.pool_burst.value_or(size)) : size;
+}
+
+/// Without a capacity, the sum of the pool sizes; instances of templates may add to it.
+std::uint64_t World::capacity_at_least() const {
+  if (running_max_) return *running_max_;
+  std::uint64_t sizes = 0;
+  for (const auto& [key, rule] : routing_->rules()) {
+    if (!rule.is_template()) sizes += size_of(key).value_or(0);
+  }
+  return sizes;
+}
+
+std::size_t World::live_everywhere() const {
+  std::size_t count = 0;
+  for (const auto& [cell, leases] : live_) count += leases.size();
+  return count;
+}
+
+/// A configured size is never denied: when it is asked for, the jobs of other cells that use it end
+/// within one attempt.
+void World::check_guarantees() {
+  std::set<CellKey> lacking;
+  if (shares && pulled_.empty() && !dying_ && !is_shutting_down() && !reload_) {
+    for (const auto& [id, stored] : disk->jobs()) {
+      const Job& job = *stored.job;
+      const CellRule* rule = rule_of_cell(*routing_, job.cell);
+      if (!rule || rule->is_template() || !is_runnable(job)) continue;
+      if (!may_have_permit(job.spec->services[job.step])) continue;
+      if (changes_pending_[job.cell] > 0 || override_of(job.cell).state == CellState::paused) {
+        continue;
+      }
+      const auto size = std::min(size_of(job.cell).value_or(0), rule->settings.pool_size);
+      if (live_[job.cell].size() >= size) continue;
+      lacking.insert(job.cell);
+      const auto since = lacking_since_.try_emplace(job.cell, now_steady).first->second;
+      if (now_steady <= since + attempt_max + idle_max) continue;
+      violated(Check::guarantee, name(job) + " waits although " + to_string(job.cell) +
+                                     " is guaranteed a slot for it");
+    }
+  }
+  std::erase_if(lacking_since_, [&](const auto& item) { return !lacking.contains(item.first); });
 }
 
 void World::check_idle_cells() {
   check_late_removal();
   check_idle_lanes();
+  check_guarantees();
   std::set<CellKey> idle;
   if (!dying_ && !is_shutting_down() && !reload_) {
     for (const auto& [id, stored] : disk->jobs()) {
@@ -494,11 +548,13 @@ std::string World::problem_in(const std::vector<CellStatus>& cells) const {
              " jobs that are " + std::string(to_string(static_cast<JobState>(state)));
     }
     if (pool.busy + pool.retiring > 0) return to_string(cell.key) + " counts busy workers";
+    if (pool.borrowed + pool.lent > 0) return to_string(cell.key) + " has loans";
     if (pool.ready != pool.target) {
       return to_string(cell.key) + " has " + std::to_string(pool.ready) + " workers of " +
              std::to_string(pool.target);
     }
     const auto size = size_of(cell.key);
+    if (running_max_ && pool.target + pool.short_by == size) continue;
     if (size && pool.target != *size) return to_string(cell.key) + " has the wrong pool size";
   }
   if (!unannounced_.empty())

@@ -230,6 +230,8 @@ class World : public EngineProbe {
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
   void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
+  /// The capacity or the burst does not allow the change.
+  void change_denied(const CellKey& cell, std::uint64_t number);
   void change_refused(const CellKey& cell, std::uint64_t number);
   std::uint64_t reload_asked(const Reconfigure& order);
   void reload_answered(std::uint64_t number, const Reconfigured& answer);
@@ -291,7 +293,8 @@ class World : public EngineProbe {
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
                       const std::set<std::string>& pulled,
-                      const std::map<std::string, Protection>& protection, milliseconds keep);
+                      const std::map<std::string, Protection>& protection, milliseconds keep,
+                      std::optional<std::uint64_t> running_max);
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
@@ -330,6 +333,7 @@ class World : public EngineProbe {
   /// Actors by role, as the engine reported their spawning; for fault injection.
   std::map<std::string, std::vector<LiveActor>> actors;
   std::set<JobId> accepted_jobs;
+  bool shares = false;  ///< Cells borrow from each other in this run.
   std::uint64_t calls = 0;
   std::uint64_t stale_reports = 0;
   std::set<JobId> pruned_jobs;
@@ -345,6 +349,11 @@ class World : public EngineProbe {
   void check_expiry(CallInFlight& call);
   bool is_runnable(const Job& job) const;
   bool may_start_one(const CellKey& cell);
+  std::uint32_t burst_of(const CellKey& cell) const;
+  std::uint64_t capacity_at_least() const;
+  std::size_t live_everywhere() const;
+  void check_sharing(const Job& job, std::size_t live);
+  void check_guarantees();
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
   bool is_touched(const std::optional<SteadyTime>& fault, Lease lease) const;
@@ -462,6 +471,9 @@ class World : public EngineProbe {
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;
+  std::optional<std::uint64_t> running_max_;
+  /// Cells that run less than their guarantee although a job waits, and since when.
+  std::map<CellKey, SteadyTime> lacking_since_;
   std::shared_ptr<const Routing> routing_;
   std::shared_ptr<const Routing> former_routing_;  ///< Before the last reload of this daemon.
   SteadyTime rerouted_at_{};

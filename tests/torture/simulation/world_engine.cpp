@@ -188,10 +188,25 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
   }
   const auto target = size_of(job.cell);
   const std::size_t live = live_[job.cell].size();
+  if (shares) return check_sharing(job, live);
   if (target && live > *target) {
     violated(Check::pool_size, to_string(job.cell) + " starts its " + std::to_string(live) +
                                    "th job with a target of " + std::to_string(*target));
   }
+}
+
+/// Of cells that borrow from each other, none exceeds its burst, and all together do not exceed
+/// the capacity. A change of the capacity takes a moment to reach every cell.
+void World::check_sharing(const Job& job, std::size_t live) {
+  if (size_of(job.cell) && live > burst_of(job.cell)) {
+    violated(Check::burst, to_string(job.cell) + " starts its " + std::to_string(live) +
+                               "th job with a burst of " + std::to_string(burst_of(job.cell)));
+  }
+  if (!running_max_ || now_steady <= rerouted_at_ + touched_within) return;
+  const std::size_t all = live_everywhere();
+  if (all <= *running_max_) return;
+  violated(Check::capacity, name(job) + " is one of " + std::to_string(all) +
+                                " that run with a capacity of " + std::to_string(*running_max_));
 }
 
 // --- An attempt is over --------------------------------------------------------------------------

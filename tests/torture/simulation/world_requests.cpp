@@ -432,6 +432,13 @@ std::uint64_t World::change_asked(const CellKey& cell) {
   return changes_asked_[cell] = add_request({});
 }
 
+void World::change_denied(const CellKey& cell, std::uint64_t number) {
+  note("denied: " + to_string(cell));
+  finish_request(number);
+  changes_pending_[cell] -= 1;
+  if (!shares) violated(Check::refusal, to_string(cell) + " is not resized although it has room");
+}
+
 /// Refused only if there may be no such cell.
 void World::change_refused(const CellKey& cell, std::uint64_t number) {
   note("not changed: " + to_string(cell));
@@ -490,6 +497,7 @@ void World::reload_answered(std::uint64_t number, const Reconfigured& answer) {
 void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   former_routing_ = routing_;
   rerouted_at_ = now_steady;
+  running_max_ = order.running_max;
   set_routing(order.routing);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
   for (const auto& [name, service] : order.services) {

@@ -441,6 +441,8 @@ Request Generator::set_override() {
   CellOverride change;
   if (dice_.one_in(2)) change.pool_size = 1 + static_cast<std::uint32_t>(dice_.below(100));
   change.state = static_cast<CellState>(dice_.below(3));
+  if (dice_.one_in(3)) change.pool_burst = 1 + static_cast<std::uint32_t>(dice_.below(100));
+  if (dice_.one_in(3)) change.pool_weight = 1 + static_cast<std::uint32_t>(dice_.below(9));
   if (dice_.one_in(3)) {
     const auto limit = static_cast<QuotaLimit>(dice_.below(quota_limit_count));
     change.quota[limit] = static_cast<double>(dice_.below(1000)) / 8;

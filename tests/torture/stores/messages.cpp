@@ -33,8 +33,7 @@ auto fields(T& message) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, MemoryFull, EndedPruned, JobsListed, RunnableOfCustomer,
-                             CancelWaiting, PruneEnded, StoredBacklog, OpenBatch, LoadSchedules,
-                             CellOverride>) {
+                             CancelWaiting, PruneEnded, StoredBacklog, OpenBatch, LoadSchedules>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
   } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
@@ -44,8 +43,8 @@ auto fields(T& message) {
                              CustomerFull, ListJobs, ListBatches>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, InsertJob, DueAdvanced, CellLoaded, ListBacklogs, MoveJobs,
-                             AdvanceDue, ReopenEnded>) {
+  } else if constexpr (OneOf<T, CellOverride, InsertJob, DueAdvanced, CellLoaded, ListBacklogs,
+                             MoveJobs, AdvanceDue, ReopenEnded>) {
     auto& [a, b, c, d, e] = message;
     return std::tie(a, b, c, d, e);
   } else if constexpr (OneOf<T, FetchRunnable>) {

@@ -84,12 +84,15 @@ StoreContent content_of(const std::string& database) {
         celld::store::to_id(row.integer(2)), std::string{row.text(3)}};
   }
   for (Statement row{connection,
-                     "SELECT customer, product, pool_size, cell_overrides.state"
+                     "SELECT customer, product, pool_size, cell_overrides.state,"
+                     " pool_burst, pool_weight"
                      " FROM cell_overrides JOIN cells ON cells.id = cell"};
        row.step();) {
     auto& change = content.overrides[{std::string{row.text(0)}, std::string{row.text(1)}}];
     if (!row.is_null(2)) change.pool_size = static_cast<std::uint32_t>(row.integer(2));
     change.state = static_cast<CellState>(row.integer(3));
+    if (!row.is_null(4)) change.pool_burst = static_cast<std::uint32_t>(row.integer(4));
+    if (!row.is_null(5)) change.pool_weight = static_cast<std::uint32_t>(row.integer(5));
   }
   celld::store::ScheduleRows schedules{connection};
   for (auto& schedule : schedules.list({"", false, 1'000'000})) {

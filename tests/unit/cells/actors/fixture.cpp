@@ -119,6 +119,7 @@ void Fixture::start() {
   options.batches = batches_;
   options.instances_max = instances_max_;
   options.window = window_;
+  options.running_max = running_max_;
   CellRule rule;
   rule.per_customer = per_customer_;
   rule.settings.pool_size = pool_size_;
@@ -242,6 +243,18 @@ void Fixture::resize(std::optional<std::uint32_t> size) {
   ask<CellDescribed>(ResizePool{{"*", "*"}, size});
 }
 
+CellDescribed Fixture::change_pool(const ResizePool& change) {
+  return ask<CellDescribed>(change);
+}
+
+std::map<CellKey, CellStatus> Fixture::cells() {
+  std::map<CellKey, CellStatus> found;
+  for (auto& status : ask<CellsListed>(ListCells{{}, 1000}).cells) {
+    if (!status.is_template) found.emplace(status.key, status);
+  }
+  return found;
+}
+
 void Fixture::set_state(CellState state) {
   ask<CellDescribed>(ChangeCellState{{"*", "*"}, state});
 }
@@ -257,6 +270,7 @@ Reconfigured Fixture::reconfigure(std::vector<CellRule> rules, const std::set<st
   order.routing = std::make_shared<const Routing>(std::move(rules));
   for (const auto& name : changed) order.services[name] = service_entry(name);
   order.services_removed = std::move(gone);
+  order.running_max = running_max_;
   return ask<Reconfigured>(std::move(order), meanwhile);
 }
 

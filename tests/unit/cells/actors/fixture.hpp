@@ -106,6 +106,8 @@ class Fixture {
   void limit_batches(const StoreBatches& batches) { batches_ = batches; }
   void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
   void limit_window(const DispatchQueue::Limits& window) { window_ = window; }
+  /// In force from the next start or reload on.
+  void limit_capacity(std::optional<std::uint64_t> running_max) { running_max_ = running_max; }
   ~Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -127,6 +129,9 @@ class Fixture {
   ReopenAnswered retry(JobId id) { return retry(stored(id)); }
   ReopenAnswered retry(const JobPtr& job);
   void resize(std::optional<std::uint32_t> size);
+  CellDescribed change_pool(const ResizePool& change);
+  /// All cells that are running, from one list.
+  std::map<CellKey, CellStatus> cells();
 
   // Workers outside, who lease the jobs of the service "vm".
   /// Leases what there is now.
@@ -212,6 +217,7 @@ class Fixture {
   StoreBatches batches_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   DispatchQueue::Limits window_;
+  std::optional<std::uint64_t> running_max_;
   std::optional<std::vector<CellRule>> rules_;
   std::uint64_t lease_requests_ = 0;
   caf::actor_system_config config_;

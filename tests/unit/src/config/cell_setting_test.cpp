@@ -103,7 +103,7 @@ TEST_CASE("the table of a cell's settings is consistent") {
 
 TEST_CASE("the settings of a cell are shown as in the configuration file") {
   CHECK(config::show_cell_settings({}) ==
-        R"({"pool":{"size":4},"timeout_ms":30000,"timeout_max_ms":3600000,)"
+        R"({"pool":{"size":4,"weight":1},"timeout_ms":30000,"timeout_max_ms":3600000,)"
         R"("queue":{"max_jobs":100000,"max_bytes":null,"submissions_per_s":null,)"
         R"("submissions_burst":null},"durability":"disk","on_stop":"forget",)"
         R"("on_predecessor_failed":"continue",)"

@@ -145,16 +145,15 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
       "lease": {"type": "pull", "url": "http://x"},
       "web": {"type": "http", "url": "ftp://x", "headers": {"X-Key": "env:NO_SUCH"}, "zzz": 1}},
     "defaults": {"pool": {"size": 0}, "timeout_ms": 3.5},
-    "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 4}}, 7,
+    "cells": [{"customer": "ac me", "pool": {"size": 100001, "burst": 0, "weight": 1001}}, 7,
               {"queue": {"max_jobs": "many", "max_bytes": 65535}, "durability": "tape",
                "on_stop": 1}],
     "retention_ms": 999, "shutdown_grace_ms": -1, "limits": {"max_headers": 7},
-    "capacity": {"memory_max_bytes": 65535, "running_max": 7}, "nonsense": null})");
+    "capacity": {"memory_max_bytes": 65535, "running_max": 0}, "nonsense": null})");
   const std::string rule =
       "must be a loopback address (127.0.0.0/8, ::1 or localhost), because without `auth` every "
       "client that can connect may do everything";
   const std::string name_rule = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
-  const std::string missing = "is not available in this version";
   CHECK(faults ==
         Faults{{"/listen/host", rule},
                {"/listen/port", "must be an integer from 0 to 65535"},
@@ -174,7 +173,8 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/defaults/timeout_ms", "must be an integer from 1 to 604800000"},
                {"/cells/0/customer", "must be \"*\" or match " + name_rule},
                {"/cells/0/pool/size", "must be an integer from 1 to 100000"},
-               {"/cells/0/pool/burst", missing},
+               {"/cells/0/pool/burst", "must be an integer from 1 to 100000"},
+               {"/cells/0/pool/weight", "must be an integer from 1 to 1000"},
                {"/cells/1", "must be an object"},
                {"/cells/2/durability", "must be \"disk\" or \"memory\""},
                {"/cells/2/on_stop", "must be a string"},
@@ -184,7 +184,7 @@ TEST_CASE("all faults are reported at once, each with its pointer") {
                {"/shutdown_grace_ms", "must be an integer from 0 to 3600000"},
                {"/limits/max_headers", "must be an integer from 8 to 1000"},
                {"/capacity/memory_max_bytes", "must be an integer from 65536 to 1099511627776"},
-               {"/capacity/running_max", "is unknown"},
+               {"/capacity/running_max", "must be an integer from 1 to 10000000"},
                {"/nonsense", "is unknown"}});
 }
 
@@ -212,6 +212,31 @@ TEST_CASE("without tokens celld listens only on loopback addresses") {
   for (const auto* host : {"0.0.0.0", "10.0.0.1", "::", "example.com", "127.0.0.1.example.com",
                            "127.1", "[::1]", "128.0.0.1", " 127.0.0.1", "fe80::1"})
     CHECK(bad_host(host).size() == 1);
+}
+
+TEST_CASE("the capacity must have room for the sizes of all cells that are no templates") {
+  const std::string cells =
+      R"("services":{},"cells":[{"pool":{"size":5}},{"customer":"a","pool":{"size":3}},)"
+      R"({"product":"dns","per":["customer"],"pool":{"size":100}}]})";
+  CHECK(bad(R"({"capacity":{"running_max":7},)" + cells) ==
+        Faults{{"/capacity/running_max",
+                "must be at least 8, the sum of the pool sizes of all cells"}});
+  CHECK(good(R"({"capacity":{"running_max":8},)" + cells).capacity.running_max == 8U);
+  CHECK_FALSE(good("{" + cells).capacity.running_max);
+}
+
+TEST_CASE("a burst is not less than the size, and follows it while it is not set") {
+  const std::string start = R"({"services":{},"defaults":{"pool":{"burst":8}},"cells":[)";
+  CHECK(bad(start + R"({"pool":{"size":9}}]})") ==
+        Faults{{"/cells/0/pool/size", "must not be more than `burst`, which is 8"}});
+  CHECK(bad(start + R"({"pool":{"burst":3}}]})") ==
+        Faults{{"/cells/0/pool/burst", "must not be less than `size`, which is 4"}});
+  const Config config =
+      good(R"({"services":{},"cells":[{"pool":{"size":9}},{"customer":"a","pool":)"
+           R"({"size":9,"burst":12,"weight":5}}]})");
+  CHECK_FALSE(config.cells[0].settings.pool_burst);
+  CHECK(config.cells[1].settings.pool_burst == 12U);
+  CHECK(config.cells[1].settings.pool_weight == 5);
 }
 
 TEST_CASE("HOST:PORT is split into host and port") {

@@ -67,7 +67,7 @@ constexpr std::string_view without_secrets = R"({
              "seed": 9223372036854775807, "undo": {"failure_rate": 0.5}}},
   "defaults": {"pool": {"size": 3}},
   "cells": [
-    {"customer": "acme", "pool": {"size": 16}, "timeout_ms": 5000, "timeout_max_ms": 6000,
+    {"customer": "acme", "pool": {"size": 16, "burst": 17, "weight": 2}, "timeout_ms": 5000, "timeout_max_ms": 6000,
      "queue": {"max_jobs": 10, "max_bytes": 70003, "submissions_per_s": 2.5,
                "submissions_burst": 7},
      "durability": "memory", "on_stop": "keep", "on_predecessor_failed": "cancel",
@@ -82,7 +82,7 @@ constexpr std::string_view without_secrets = R"({
              "max_body_bytes": 70000, "head_timeout_ms": 1001, "body_timeout_ms": 1002,
              "idle_timeout_ms": 1003, "write_timeout_ms": 1004, "max_connections": 100,
              "max_stream_backlog_bytes": 70001, "max_unsent_bytes": 70002},
-  "capacity": {"memory_max_bytes": 70004},
+  "capacity": {"memory_max_bytes": 70004, "running_max": 70005},
   "schedules": {
     "hourly": {"every_ms": 3600000, "job": {"customer": "acme", "product": "dns", "action": "a",
                "entity": {"type": "t", "id": "i"}, "services": ["dns"]}},
@@ -124,7 +124,7 @@ TEST_CASE("omitted members are shown with their defaults") {
   const auto value = shown(before);
   CHECK(value["listen"] == json::Value{{"host", "127.0.0.1"}, {"port", 8080}});
   CHECK(value["cells"][0]["customer"] == "*");
-  CHECK(value["cells"][0]["pool"]["size"] == 4);
+  CHECK(value["cells"][0]["pool"] == json::Value{{"size", 4}, {"weight", 1}});
   CHECK(value["retention_ms"] == 604'800'000);
   CHECK_FALSE(value.contains("auth"));
   CHECK(parsed(config::show(before)).cells == before.cells);

@@ -188,8 +188,11 @@ TEST_CASE("an override is kept until it is undone") {
     client.ask(SetCellOverride{{"b", "*"}, {8, CellState::active}});
     client.ask(SetCellOverride{{"c", "*"}, {1, CellState::active}});
     client.ask(SetCellOverride{{"c", "*"}, {}});
+    client.ask(SetCellOverride{{"d", "*"}, {std::nullopt, CellState::active, 9, 3}});
     const std::map<CellKey, CellOverride> expected{
-        {{"a", "*"}, {std::nullopt, CellState::draining}}, {{"b", "*"}, {8, CellState::active}}};
+        {{"a", "*"}, {std::nullopt, CellState::draining}},
+        {{"b", "*"}, {8, CellState::active}},
+        {{"d", "*"}, {std::nullopt, CellState::active, 9, 3}}};
     CHECK(client.ask(LoadCells{}).overrides == expected);
     under_test.reopen();
     CHECK(client.ask(LoadCells{}).overrides == expected);

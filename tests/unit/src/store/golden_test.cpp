@@ -178,6 +178,10 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
     check_indexes(under_test.database());
     const auto overrides = client.ask(LoadCells{}).overrides;
     CHECK(overrides.at({"acme", "*"}).pool_size == 7);
+    if (version >= 10) {
+      CHECK(overrides.at({"acme", "*"}).pool_burst == 9);
+      CHECK(overrides.at({"acme", "*"}).pool_weight == 3);
+    }
     if (version >= 2) {
       CHECK(overrides.at({"*", "*"}).state == CellState::paused);
       CHECK(client.ask(FindKeyHolder{"bolt", {"key-13", ""}}).job);

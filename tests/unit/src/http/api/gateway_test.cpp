@@ -273,20 +273,35 @@ TEST_CASE("a pool is resized and reset") {
   daemon.script->resize = [](const cells::ResizePool& message) {
     cells::CellDescribed described;
     if (message.cell != cells::CellKey{"*", "*"}) return described;
+    if (message.weight == 7U) return cells::CellDescribed{{}, cells::PoolRefusal::beyond_capacity};
+    if (message.weight == 8U) return cells::CellDescribed{{}, cells::PoolRefusal::burst_below_size};
     described.status = status_of_cell("*", 0);
     described.status->changed.pool_size = message.size;
+    described.status->changed.pool_burst = message.burst;
     return described;
   };
   const std::string path = "/v1/admin/cells/*/*/pool";
   const Answer grown = put_pool(daemon, path, R"({"size":12})");
   CHECK(grown.status == 202);
-  CHECK(grown.body["overrides"]["pool.size"] == 12);
+  CHECK(grown.body["overrides"] == json::Value{{"pool.size", 12}});
+  CHECK(put_pool(daemon, path, R"({"burst":12})").body["overrides"] ==
+        json::Value{{"pool.burst", 12}});
+  const auto pointer = [&](const char* body) {
+    const Answer refused = put_pool(daemon, path, body);
+    CHECK(refused.status == 422);
+    return refused.body["errors"][0]["pointer"];
+  };
+  CHECK(pointer(R"({"size":12,"weight":7})") == "/size");
+  CHECK(pointer(R"({"size":12,"weight":8})") == "/size");
+  CHECK(pointer(R"({"burst":12,"weight":8})") == "/burst");
+  CHECK(pointer(R"({"size":12,"burst":11})") == "/burst");
   const Answer undone = answer_of(daemon.client().Delete(path));
   CHECK(undone.status == 202);
   CHECK(undone.body["overrides"].empty());
   CHECK(put_pool(daemon, "/v1/admin/cells/a/b/pool", R"({"size":12})").status == 404);
-  for (const auto* body : {"{}", R"({"size":0})", R"({"size":100001})", R"({"size":1.0})",
-                           R"({"size":1,"x":2})", "[]", R"({"size":1e999})"})
+  for (const auto* body :
+       {"{}", R"({"size":0})", R"({"size":100001})", R"({"size":1.0})", R"({"size":1,"x":2})",
+        R"({"burst":0})", R"({"weight":1001})", "[]", R"({"size":1e999})"})
     CHECK(put_pool(daemon, path, body).status == 422);
   CHECK(put_pool(daemon, path, "").status == 400);
 }

@@ -119,7 +119,7 @@ TEST_CASE("a cell is shown with every documented member") {
   api::CellView cell;
   cells::CellStatus& status = cell.status;
   status.key = {"acme", "*"};
-  status.pool = {8, 3, 5, 1};
+  status.pool = {8, 3, 5, 1, 0, 2, 0};
   status.queue.counts[cells::JobState::queued] = 120;
   status.queue.counts[cells::JobState::scheduled] = 4;
   status.queue.counts[cells::JobState::retrying] = 2;
@@ -130,11 +130,11 @@ TEST_CASE("a cell is shown with every documented member") {
   cell.oldest_queued = milliseconds(350);
   CHECK(parsed(api::cell_json(cell)) == json::Value::parse(R"({
     "customer": "acme", "product": "*",
-    "pool": {"target": 8, "ready": 3, "busy": 5, "retiring": 1, "borrowed": 0},
+    "pool": {"target": 8, "ready": 3, "busy": 5, "retiring": 1, "borrowed": 0, "lent": 2},
     "queue": {"queued": 120, "scheduled": 4, "retrying": 2, "compensating": 0, "running": 5, "max_jobs": 100000, "bytes": 0, "max_bytes": null,
               "oldest_queued_ms": 350},
     "rates": {"submitted_per_s": 12.0, "finished_per_s": 0.333}, "state": "active",
-    "quota": {"pool": {"size": 4}, "timeout_ms": 30000, "timeout_max_ms": 3600000,
+    "quota": {"pool": {"size": 4, "weight": 1}, "timeout_ms": 30000, "timeout_max_ms": 3600000,
               "queue": {"max_jobs": 100000, "max_bytes": null, "submissions_per_s": null,
                         "submissions_burst": null}, "durability": "disk",
               "priority_step_ms": 0,
@@ -146,7 +146,17 @@ TEST_CASE("a cell is shown with every documented member") {
               "retry": {"max_attempts": 5, "backoff_ms": 1000, "backoff_max_ms": 60000}},
     "overrides": {"pool.size": 8}})"));
 
-  status.changed.pool_size.reset();
+  status.changed.pool_burst = 9;
+  status.changed.pool_weight = 3;
+  status.settings.pool_burst = 7;
+  status.pool.borrowed = 1;
+  status.pool.short_by = 2;
+  const auto value = parsed(api::cell_json(cell));
+  CHECK(value["overrides"] == json::Value{{"pool.size", 8}, {"pool.burst", 9}, {"pool.weight", 3}});
+  CHECK(value["quota"]["pool"]["burst"] == 7);
+  CHECK(value["pool"]["borrowed"] == 1);
+  CHECK(value["pool"]["short_by"] == 2);
+  status.changed = {};
   CHECK(parsed(api::cell_json(cell))["overrides"] == json::Value::object());
 }
 

@@ -1,0 +1,130 @@
+// Who has the slots of the daemon: what each cell may run now, and what it is to give back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cells/model/cell_key.hpp"
+#include "cells/model/max_min_shares.hpp"
+
+namespace cells {
+
+/// What a cell may run at once.
+struct SlotTerms {
+  std::uint32_t guarantee = 0;
+  std::uint32_t burst = 0;   ///< The most that it may run on what others leave idle.
+  std::uint32_t weight = 1;  ///< Its share of that.
+
+  bool operator==(const SlotTerms&) const = default;
+};
+
+/// What the others have of a cell's guarantee, and what it has of theirs.
+struct SlotLoans {
+  std::uint32_t borrowed = 0;  ///< Slots that the cell has beyond its guarantee.
+  std::uint32_t lent = 0;      ///< Slots that it lacks.
+};
+
+/// Keeps account of the slots that the cells hold. A cell starts a job only in a slot that it
+/// holds, so all cells together never start one beyond the total. Without a limit, jobs that
+/// outlive a cut of their cell's burst do not count: the guarantees of other cells do not wait for
+/// them.
+///
+/// A cell that needs no more than its guarantee holds all of it and reports nothing. The book takes
+/// such a cell to be idle until it needs a slot for another cell: then it recalls one, and the cell
+/// reports what it needs itself. Cells that hold more than MaxMinShares gives them give slots back
+/// as their jobs end. Slots that no cell needs return to the guarantees that they came from.
+///
+/// Pure: the caller carries out the orders. A report or an order costs O(log n) for each slot that
+/// moves. Not thread-safe.
+class CapacityBook {
+ public:
+  /// To a cell: exactly one of both is set.
+  struct Order {
+    CellKey cell;
+    std::optional<std::uint32_t> grant{};  ///< So many slots more; forget an earlier recall.
+    /// Give back the slots beyond so many: idle ones now, others as their jobs end. A cell keeps
+    /// what it needs of its guarantee. It answers with a report.
+    std::optional<std::uint32_t> recall_to{};
+
+    bool operator==(const Order&) const = default;
+  };
+
+  /// From now on grants slots. Before, cells only join: the jobs of one that has not joined yet may
+  /// be running.
+  void open();
+  /// How many jobs all cells together may run; none: the sum of their guarantees.
+  void limit(std::optional<std::uint64_t> total);
+  /// The cell starts, or starts again after it died, with so many jobs that already run: it holds
+  /// their slots and no others. It is granted some, possibly none.
+  void join(const CellKey& cell, const SlotTerms& terms, std::uint32_t running);
+  /// The cell gives back slots, and could use `need` in all. False: there is no such cell.
+  bool report(const CellKey& cell, const SlotTerms& terms, std::uint32_t need,
+              std::uint32_t returned);
+  void leave(const CellKey& cell);
+
+  /// What is to be done since the last call.
+  std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
+
+  /// Unless a limit exceeds the sum of all guarantees, or was lowered below what runs, the sums of
+  /// both members over all cells are equal.
+  SlotLoans loans(const CellKey& cell) const;
+  /// The slots that all cells hold.
+  std::uint64_t held() const { return held_; }
+  std::uint64_t total() const { return limit_.value_or(guarantees_); }
+
+ private:
+  using Id = MaxMinShares::Id;
+  struct Entry {
+    CellKey key;
+    SlotTerms terms;
+    std::uint32_t need = 0;
+    std::uint32_t held = 0;
+    std::optional<std::uint32_t> recall_to{};  ///< Less than `held`.
+    std::uint32_t lacks = 0;                   ///< As counted in `wanted_`.
+    std::uint32_t within = 0;                  ///< As counted in `within_`.
+    std::uint32_t recalled = 0;                ///< As counted in `recalled_`.
+    std::uint64_t wants_since = 0;             ///< Orders the cells that want slots; 0: does not.
+
+    std::uint32_t expected() const { return recall_to.value_or(held); }
+  };
+  /// Cells that want a part of their guarantee come first.
+  using Place = std::pair<bool, std::uint64_t>;
+
+  void drop(const CellKey& cell);
+  void change(Id id, const SlotTerms& terms, std::uint32_t need);
+  void settle();
+  void refresh(Id id);
+  void grant_wanted();
+  void recall_missing();
+  void restore();
+  std::uint32_t counted(const Entry& entry, std::uint32_t slots) const;
+  void count_within(Entry& entry);
+  void note(Id id, Entry& entry);
+  void erase_notes(Id id, Entry& entry);
+  void grant(Id id, std::uint32_t count);
+  void recall(Id id, std::uint32_t to);
+  std::int64_t free() const;
+
+  bool is_open_ = false;
+  std::optional<std::uint64_t> limit_;
+  std::uint64_t guarantees_ = 0;
+  std::uint64_t held_ = 0;
+  std::uint64_t within_ = 0;    ///< Of these, the slots within the bursts of their cells.
+  std::uint64_t wanted_ = 0;    ///< Slots that cells lack of their shares.
+  std::uint64_t recalled_ = 0;  ///< Slots that are to be given back.
+  MaxMinShares shares_;
+  std::map<CellKey, Id> ids_;
+  std::map<Id, Entry> cells_;
+  std::map<Place, Id> wanting_;            ///< Cells that hold less than their share.
+  std::set<std::pair<bool, Id>> surplus_;  ///< Cells that hold more; true: beyond the guarantee.
+  std::set<Id> lacking_;                   ///< Cells that hold less than their guarantee.
+  Id last_id_ = 0;
+  std::uint64_t last_want_ = 0;
+  std::vector<Order> orders_;
+};
+
+}  // namespace cells

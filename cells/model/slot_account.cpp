@@ -1,0 +1,28 @@
+#include "cells/model/slot_account.hpp"
+
+namespace cells {
+
+std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::uint64_t more) {
+  const auto could_use =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(terms_.burst, used + more));
+  const std::uint32_t need = std::max(used, could_use);
+  const std::uint32_t keep = kept(used, need);
+  const std::uint32_t returned = held_ - keep;
+  held_ = keep;
+  // A recall of the guarantee takes what is idle now, and nothing later.
+  if (recall_to_ && (*recall_to_ < terms_.guarantee || held_ <= *recall_to_)) recall_to_.reset();
+  const bool lacks = granted_ && need > held_ && need > reported_;
+  if (!must_report_ && returned == 0 && !lacks && need >= reported_) return std::nullopt;
+  must_report_ = false;
+  reported_ = need;
+  return Report{need, returned};
+}
+
+/// How many of its slots the cell keeps: in any case those that are in use.
+std::uint32_t SlotAccount::kept(std::uint32_t used, std::uint32_t need) const {
+  std::uint32_t keep = std::min(held_, std::max(need, terms_.guarantee));
+  if (recall_to_) keep = std::min(keep, std::max(*recall_to_, std::min(need, terms_.guarantee)));
+  return std::min(held_, std::max(used, std::min(keep, terms_.burst)));
+}
+
+}  // namespace cells

@@ -1,0 +1,78 @@
+// The slots that one cell holds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "cells/model/capacity_book.hpp"
+
+namespace cells {
+
+/// The cell's side of CapacityBook: what the dispatcher may run, and what it has to report. Silent
+/// as long as the cell has all it could use and nothing is recalled. Not thread-safe.
+class SlotAccount {
+ public:
+  struct Report {
+    std::uint32_t need = 0;
+    std::uint32_t returned = 0;
+
+    bool operator==(const Report&) const = default;
+  };
+
+  explicit SlotAccount(const SlotTerms& terms) : terms_(terms) {}
+
+  /// The cell starts with so many jobs that already run.
+  void begin(std::uint32_t running) {
+    held_ = running;
+    reported_ = running;
+  }
+  void change(const SlotTerms& terms) {
+    must_report_ = must_report_ || terms != terms_;
+    terms_ = terms;
+  }
+  void grant(std::uint32_t count) {
+    granted_ = true;
+    held_ += count;
+    recall_to_.reset();
+  }
+  void recall(std::uint32_t to) {
+    recall_to_ = to;
+    must_report_ = true;
+  }
+
+  const SlotTerms& terms() const { return terms_; }
+  std::uint32_t held() const { return held_; }
+  /// Without slots that it holds only until the jobs in them end.
+  SlotLoans loans() const {
+    const std::uint32_t most = std::min(held_, terms_.burst);
+    if (most > terms_.guarantee) return {most - terms_.guarantee, 0};
+    return {0, granted_ ? terms_.guarantee - most : 0};
+  }
+  /// No job starts while so many run.
+  std::uint32_t limit() const {
+    const std::uint32_t most = std::min(held_, terms_.burst);
+    return recall_to_ ? std::min(most, std::max(*recall_to_, terms_.guarantee)) : most;
+  }
+  /// The cell holds all that it may ever have, and has reported nothing: nothing is to be done.
+  bool is_settled() const {
+    return reported_ == 0 && !must_report_ && held_ == terms_.guarantee && held_ == terms_.burst;
+  }
+
+  /// So many slots are in use, and the cell has jobs that could start in `more` others. Returns
+  /// what is to be reported. Idle slots beyond the guarantee are given back at once; those of the
+  /// guarantee stay until they are recalled.
+  std::optional<Report> settle(std::uint32_t used, std::uint64_t more);
+
+ private:
+  std::uint32_t kept(std::uint32_t used, std::uint32_t need) const;
+
+  SlotTerms terms_;
+  std::uint32_t held_ = 0;
+  std::optional<std::uint32_t> recall_to_;
+  std::uint32_t reported_ = 0;  ///< What the book takes the cell to need.
+  bool granted_ = false;        ///< The book has answered the start of the cell.
+  bool must_report_ = false;
+};
+
+}  // namespace cells

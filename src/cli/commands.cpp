@@ -122,9 +122,10 @@ Commands::Commands() : app_("cellctl: controls celld, the daemon that runs provi
   app_.fallthrough();
   app_.require_subcommand(0, 1);
   app_.option_defaults()->group("Flags")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  for (const auto& add_verbs : {add_submit, add_job_verbs, add_batch_verbs, add_schedule_verbs,
-                                add_event_verbs, add_cell_verbs, add_quota_verbs, add_service_verbs, add_worker,
-                                add_reload, add_backup, add_config_verbs, add_completion_verbs})
+  for (const auto& add_verbs :
+       {add_submit, add_job_verbs, add_batch_verbs, add_schedule_verbs, add_event_verbs,
+        add_cell_verbs, add_quota_verbs, add_service_verbs, add_worker, add_reload, add_backup,
+        add_config_verbs, add_completion_verbs})
     add_verbs(*this);
   add_common_flags(app_);
 }

@@ -334,8 +334,8 @@ CREATE TABLE schedules (
 )sql";
 
 // Quotas: `bytes` sums what the unfinished jobs of a cell and origin count for in a quota of bytes,
-// and `quota_overrides` has the limits that an administrator set. The burst and the weight of a pool
-// can be overridden, too.
+// and `quota_overrides` has the limits that an administrator set. The burst and the weight of a
+// pool can be overridden, too.
 constexpr const char* version_10 = R"sql(
 ALTER TABLE routes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE route_changes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;

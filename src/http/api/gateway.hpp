@@ -175,8 +175,7 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<PutPool>, caf::reacts_to<PutQuota>, caf::reacts_to<PostCellState>,
     caf::reacts_to<GetServices>, caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>,
     caf::reacts_to<GetSchedule>, caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>,
-    caf::reacts_to<GetSchedules>,
-    caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<GetSchedules>, caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);

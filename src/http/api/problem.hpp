@@ -56,7 +56,7 @@ enum class ProblemKind : std::uint8_t {
   backup_failed,
   version_not_supported,
 };
-inline constexpr std::size_t problem_kind_count = 38;
+inline constexpr std::size_t problem_kind_count = 39;
 
 /// The limit that a 429 reports.
 struct LimitUse {

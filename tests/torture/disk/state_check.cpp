@@ -192,7 +192,7 @@ void StateCheck::check_cells(const Promises& promises) {
     }
     const auto what = cell.first + "/" + cell.second + ": " + describe(found) + " instead of " +
                       describe(*settings.begin());
-    const auto is_possible = [&](auto member) {
+    const auto is_possible = [&settings = settings, &found](auto member) {
       return std::any_of(settings.begin(), settings.end(), [&](const CellSetting& setting) {
         return setting.*member == found.*member;
       });

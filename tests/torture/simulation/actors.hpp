@@ -28,6 +28,10 @@ struct ClientResize {
   CellKey cell;
   std::optional<std::uint32_t> size;
 };
+struct ClientChangeQuota {
+  CellKey cell;
+  QuotaOverride quota;
+};
 struct ClientChangeState {
   CellKey cell;
   CellState state;
@@ -121,6 +125,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientSubmit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientCancel)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientRetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeQuota)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReload)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientShutDown)

@@ -1,10 +1,13 @@
-// How many unfinished jobs each cell has had lately, as it follows from committed jobs alone.
+// How many unfinished jobs each cell, or each customer in it, has had lately, as it follows from
+// committed jobs alone.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "cells/model/job.hpp"
 #include "cells/model/time.hpp"
@@ -13,8 +16,20 @@ namespace simulation {
 
 using namespace cells;
 
-class CellCounts {
+struct OfCell {
+  using Key = CellKey;
+  static Key of(const Job& job) { return job.cell; }
+};
+struct OfCustomer {
+  using Key = std::pair<CellKey, std::string>;
+  static Key of(const Job& job) { return {job.cell, job.spec->customer}; }
+};
+
+template <class Group>
+class RecentCounts {
  public:
+  using Key = typename Group::Key;
+
   /// Earlier changes are forgotten.
   static constexpr std::chrono::seconds memory{10};
 
@@ -23,35 +38,29 @@ class CellCounts {
     const bool was = before && !is_ended(before->state);
     const bool is = !is_ended(after.state);
     const bool moved = before && before->cell != after.cell;
-    if (was && !is) note(cells_[before->cell].ended, now);
+    if (was && !is) note(groups_[Group::of(*before)].ended, now);
     if (was && (!is || moved)) {
-      cells_[before->cell].unfinished -= 1;
-      note(cells_[before->cell].left, now);
+      groups_[Group::of(*before)].unfinished -= 1;
+      note(groups_[Group::of(*before)].left, now);
     }
     if (is && (!was || moved)) {
-      cells_[after.cell].unfinished += 1;
-      note(cells_[after.cell].came, now);
-      if (moved) note(cells_[after.cell].moved_here, now);
+      groups_[Group::of(after)].unfinished += 1;
+      note(groups_[Group::of(after)].came, now);
+      if (moved) note(groups_[Group::of(after)].moved_here, now);
     }
   }
 
-  std::size_t unfinished(const CellKey& cell) const { return at(cell).unfinished; }
-  std::size_t came(const CellKey& cell, SteadyTime since) const {
-    return count(at(cell).came, since);
-  }
-  std::size_t left(const CellKey& cell, SteadyTime since) const {
-    return count(at(cell).left, since);
-  }
-  std::size_t ended(const CellKey& cell, SteadyTime since) const {
-    return count(at(cell).ended, since);
-  }
-  std::size_t moved_here(const CellKey& cell, SteadyTime since) const {
-    return count(at(cell).moved_here, since);
+  std::size_t unfinished(const Key& key) const { return at(key).unfinished; }
+  std::size_t came(const Key& key, SteadyTime since) const { return count(at(key).came, since); }
+  std::size_t left(const Key& key, SteadyTime since) const { return count(at(key).left, since); }
+  std::size_t ended(const Key& key, SteadyTime since) const { return count(at(key).ended, since); }
+  std::size_t moved_here(const Key& key, SteadyTime since) const {
+    return count(at(key).moved_here, since);
   }
 
  private:
   using Times = std::deque<SteadyTime>;
-  struct Cell {
+  struct Counted {
     std::size_t unfinished = 0;
     Times came;
     Times left;
@@ -59,10 +68,10 @@ class CellCounts {
     Times moved_here;
   };
 
-  const Cell& at(const CellKey& cell) const {
-    static const Cell none;
-    const auto found = cells_.find(cell);
-    return found == cells_.end() ? none : found->second;
+  const Counted& at(const Key& key) const {
+    static const Counted none;
+    const auto found = groups_.find(key);
+    return found == groups_.end() ? none : found->second;
   }
 
   static void note(Times& times, SteadyTime now) {
@@ -75,7 +84,10 @@ class CellCounts {
                                     std::lower_bound(times.begin(), times.end(), since));
   }
 
-  std::map<CellKey, Cell> cells_;
+  std::map<Key, Counted> groups_;
 };
+
+using CellCounts = RecentCounts<OfCell>;
+using CustomerCounts = RecentCounts<OfCustomer>;
 
 }  // namespace simulation

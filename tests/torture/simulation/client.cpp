@@ -28,6 +28,7 @@ class Client : public caf::event_based_actor {
         [this](const ClientRetry& message) { retry(message.job); },
         [this](const ClientResize& message) { resize(message); },
         [this](const ClientChangeState& message) { change_state(message); },
+        [this](const ClientChangeQuota& message) { change_quota(message); },
         [this](const ClientReload& message) { reload(message); },
         [this](const ClientAudit&) { audit({}, std::make_shared<std::vector<CellStatus>>()); },
         [this](const ClientShutDown& message) { shut_down(message.grace); },
@@ -91,6 +92,12 @@ class Client : public caf::event_based_actor {
            [this, asked](std::uint64_t number) {
              world_->state_answered(asked.cell, number, asked.state);
            });
+  }
+
+  void change_quota(const ClientChangeQuota& asked) {
+    change(asked.cell, ChangeQuota{asked.cell, asked.quota}, [this, asked](std::uint64_t number) {
+      world_->quota_answered(asked.cell, number, asked.quota);
+    });
   }
 
   template <class Question, class Then>

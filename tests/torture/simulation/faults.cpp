@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, fault_count> names = {"crash",
                                                              "protected",
                                                              "compensation",
                                                              "schedules",
-                                                             "sharing"};
+                                                             "sharing",
+                                                             "quotas"};
 
 }  // namespace
 

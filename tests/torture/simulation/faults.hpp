@@ -45,8 +45,9 @@ enum class Fault : std::uint8_t {
   compensation,      ///< Jobs compensate, and cells cancel the followers of failed ones.
   schedules,         ///< Schedules submit jobs.
   sharing,           ///< Cells borrow from each other; in some runs the daemon has a capacity.
+  quotas,            ///< Cells have quotas, which administrators change, and weights.
 };
-inline constexpr std::size_t fault_count = 29;
+inline constexpr std::size_t fault_count = 30;
 
 /// For example "kill-worker".
 std::string_view to_string(Fault fault);

@@ -18,6 +18,8 @@ constexpr std::uint64_t protection_rarity = 3;
 constexpr std::uint64_t compensation_rarity = 3;
 constexpr std::uint64_t schedules_rarity = 4;
 constexpr std::uint64_t sharing_rarity = 3;
+constexpr std::uint64_t quotas_rarity = 3;
+constexpr double submissions_per_s_max = 20;
 constexpr std::uint64_t producers_max = 3;
 constexpr std::uint64_t planned_schedules_max = 3;
 constexpr std::uint64_t lines_max = 25;
@@ -160,6 +162,41 @@ void draw_sharing(Plan& plan, Dice& dice) {
   if (dice.one_in(2)) plan.spare_slots = dice.below(4);
 }
 
+RateQuota draw_rate(Dice& dice) {
+  return {(1 + static_cast<double>(dice.below(100))) * submissions_per_s_max / 100,
+          static_cast<std::uint32_t>(1 + dice.below(5))};
+}
+
+std::uint64_t draw_bytes(Dice& dice) {
+  return 1000 + dice.below(10'000);
+}
+
+/// One seed in three has quotas, weights and priorities that count as age. A run that judges turns
+/// has weights alone.
+void draw_quotas(Plan& plan, Dice& dice, bool excluded) {
+  if (!dice.one_in(quotas_rarity)) plan.without.insert(Fault::quotas);
+  const bool judges_turns = !plan.call_times.empty();
+  if (excluded || (!judges_turns && plan.without.contains(Fault::quotas))) return;
+  for (auto& rule : plan.rules) {
+    CellSettings& settings = rule.settings;
+    CustomerWeights::Named weights;
+    for (const auto& name : customers) {
+      if (dice.one_in(2)) weights[name] = static_cast<std::uint32_t>(1 + dice.below(4));
+    }
+    settings.weights = CustomerWeights{std::move(weights)};
+    if (judges_turns) continue;
+    if (dice.one_in(2)) settings.priority_step = milliseconds{1 + dice.below(2000)};
+    if (dice.one_in(4)) settings.bytes_max = draw_bytes(dice);
+    if (dice.one_in(4)) settings.submissions = draw_rate(dice);
+    if (dice.one_in(3)) settings.customer.jobs_max = 1 + dice.below(8);
+    if (dice.one_in(4)) settings.customer.bytes_max = draw_bytes(dice);
+    if (dice.one_in(2)) {
+      settings.customer.running_max = static_cast<std::uint32_t>(1 + dice.below(3));
+    }
+    if (dice.one_in(4)) settings.customer.submissions = draw_rate(dice);
+  }
+}
+
 /// No capacity unless the plan has one.
 std::optional<std::uint64_t> capacity_for(const Plan& plan, const std::vector<CellRule>& rules) {
   if (!plan.spare_slots) return std::nullopt;
@@ -213,7 +250,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 }  // namespace
 
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, const Caps& caps) {
+               Dice& schedules, Dice& sharing, Dice& quotas, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -241,6 +278,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_protection(plan, protection);
   draw_schedules(plan, schedules);
   draw_sharing(plan, sharing);
+  draw_quotas(plan, quotas, caps.without.contains(Fault::quotas));
 
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();
@@ -302,6 +340,21 @@ const CellKey& draw_cell(Dice& dice) {
 const CellKey& draw_resizable(Dice& dice) {
   static const std::vector<CellKey> templates = {{"*", "mail"}, {"*", "dns"}};
   return dice.one_in(4) ? dice.one_of(templates) : draw_cell(dice);
+}
+
+QuotaOverride draw_quota_override(Dice& dice) {
+  QuotaOverride quota;
+  const auto maybe = [&](QuotaLimit limit, double value) {
+    if (dice.one_in(3)) quota[limit] = dice.one_in(4) ? 0 : value;
+  };
+  if (dice.one_in(4)) return quota;
+  maybe(QuotaLimit::queue_bytes, static_cast<double>(draw_bytes(dice)));
+  maybe(QuotaLimit::queue_rate, draw_rate(dice).per_s);
+  maybe(QuotaLimit::customer_jobs, static_cast<double>(1 + dice.below(8)));
+  maybe(QuotaLimit::customer_bytes, static_cast<double>(draw_bytes(dice)));
+  maybe(QuotaLimit::customer_running, static_cast<double>(1 + dice.below(3)));
+  maybe(QuotaLimit::customer_rate, draw_rate(dice).per_s);
+  return quota;
 }
 
 JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now) {

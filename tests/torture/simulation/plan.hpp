@@ -89,27 +89,31 @@ struct Plan {
   std::vector<SchedulePlan> schedules;
   /// Set in a run with a capacity: what it has beyond the sizes of all cells.
   std::optional<std::uint64_t> spare_slots{};
+};
 
-  /// The other dice decide about workers outside, batches, protection, compensation, schedules and
-  /// sharing alone, so that seeds without them keep their course.
-  Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-                 Dice& schedules, Dice& sharing, const Caps& caps);
+/// The other dice decide about workers outside, batches, protection, compensation, schedules,
+/// sharing and quotas alone, so that seeds without them keep their course.
+Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
+               Dice& schedules, Dice& sharing, Dice& quotas, const Caps& caps);
 
-  /// The most jobs that a cell may hold in memory.
-  std::size_t window_max(const DispatchQueue::Limits& limits);
+/// The most jobs that a cell may hold in memory.
+std::size_t window_max(const DispatchQueue::Limits& limits);
 
-  /// The configuration that a run starts and ends with.
-  Configuration full_configuration(const Plan& plan);
-  /// A configuration for a reload: cells (templates among them) and services come and go.
-  Configuration draw_configuration(const Plan& plan, Dice& dice);
+/// The configuration that a run starts and ends with.
+Configuration full_configuration(const Plan& plan);
+/// A configuration for a reload: cells (templates among them) and services come and go.
+Configuration draw_configuration(const Plan& plan, Dice& dice);
 
-  /// Cells that administrators resize, pause and drain. Reloads may add and remove them; one is an
-  /// instance of a template.
-  const CellKey& draw_cell(Dice& dice);
-  /// One of these cells, or a template.
-  const CellKey& draw_resizable(Dice& dice);
-  const std::vector<CellKey>& overridable_cells();
+/// Cells that administrators resize, pause and drain. Reloads may add and remove them; one is an
+/// instance of a template.
+const CellKey& draw_cell(Dice& dice);
+/// One of these cells, or a template.
+const CellKey& draw_resizable(Dice& dice);
+const std::vector<CellKey>& overridable_cells();
 
-  JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now);
+/// What an administrator sets; empty: undoes what is set.
+QuotaOverride draw_quota_override(Dice& dice);
+
+JobRequest draw_request(const Plan& plan, Dice& dice, WallTime now);
 
 }  // namespace simulation

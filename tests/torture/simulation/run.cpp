@@ -31,7 +31,8 @@ constexpr std::pair<Fault, std::uint64_t> moments[] = {
     {Fault::crash, 4},      {Fault::store_error, 2},  {Fault::kill_dispatcher, 4},
     {Fault::kill_pool, 4},  {Fault::kill_worker, 10}, {Fault::kill_provider, 4},
     {Fault::kill_cell, 1},  {Fault::clock_jump, 4},   {Fault::shut_down, 4},
-    {Fault::cell_state, 8}, {Fault::resize, 24},      {Fault::reload, 11}};
+    {Fault::cell_state, 8}, {Fault::resize, 24},      {Fault::reload, 11},
+    {Fault::quotas, 6}};
 
 Fault draw_moment(Dice& dice) {
   std::uint64_t sum = 0;
@@ -73,7 +74,9 @@ class Driver {
     Dice compensation{~seed_of(seed, Stream{})};
     Dice schedules{seed_of(~seed, Stream::plan)};
     Dice sharing{seed_of(~seed, Stream::faults)};
-    plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, sharing, caps);
+    Dice quotas{seed_of(~seed, Stream::workload)};
+    plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, sharing, quotas,
+                      caps);
     world_->shares = !plan_.without.contains(Fault::sharing);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
@@ -260,6 +263,9 @@ class Driver {
       case Fault::resize:
         resize();
         break;
+      case Fault::quotas:
+        change_quota();
+        break;
       case Fault::reload:
         reload(draw_configuration(plan_, faults_));
         break;
@@ -300,6 +306,13 @@ class Driver {
     world_->note("resize " + to_string(cell) + " to " +
                  (size ? std::to_string(*size) : "the configured size"));
     daemon_->send_client(ClientResize{cell, size});
+  }
+
+  void change_quota() {
+    const CellKey cell = draw_cell(faults_);
+    const QuotaOverride quota = draw_quota_override(faults_);
+    world_->note("change the quota of " + to_string(cell));
+    daemon_->send_client(ClientChangeQuota{cell, quota});
   }
 
   void change_state(const CellKey& cell, CellState state) {

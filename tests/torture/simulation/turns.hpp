@@ -15,10 +15,9 @@ namespace simulation {
 
 using namespace cells;
 
-/// Compares the service times of customers over stretches in which both always had a job waiting
-/// or had just received their turn. A turn overshoots its credit by at most the attempts that run
-/// at once, so the difference is bounded by a few of the longest attempts. The quantum follows the
-/// service times of the latest attempts, which favours one side by a part of what both received.
+/// Compares the service times of customers, each divided by the customer's weight, over stretches
+/// in which both always had a job waiting or had just received their turn. A customer is ahead by
+/// at most the attempts that run at once, so the difference is bounded by a few of the longest.
 class Turns {
  public:
   struct Unfair {
@@ -46,9 +45,10 @@ class Turns {
 
   /// An attempt of `customer` has ended. Reports a customer that waits and has received less than
   /// its share.
-  std::optional<Unfair> ended(const CellKey& cell, const std::string& customer,
-                              microseconds service) {
+  std::optional<Unfair> ended(const CellKey& cell, const std::string& customer, microseconds time,
+                              std::uint32_t weight) {
     Cell& in = cells_[cell];
+    const microseconds service = time / weight;
     in.running -= 1;
     in.served[customer] += service;
     in.longest = std::max(in.longest, service);
@@ -56,7 +56,7 @@ class Turns {
       if (pair.first != customer) continue;
       const microseconds mine = in.served[customer] - begun.first;
       const microseconds theirs = in.served[pair.second] - begun.second;
-      const microseconds bound = 2 * (in.running_most + 1) * in.longest + (mine + theirs) / 4;
+      const microseconds bound = 2 * (in.running_most + 1) * in.longest;
       if (mine - theirs > bound) return Unfair{customer, pair.second, mine - theirs, bound};
     }
     return std::nullopt;

@@ -10,17 +10,12 @@ constexpr milliseconds abort_allowance{100};  // Promise P8.
 constexpr std::uint64_t orphan_us_max = 40'000;
 /// The engine reads the wall clock once a second.
 constexpr milliseconds expiry_allowance{1000 + 2 * abort_allowance.count()};
-constexpr milliseconds written_within{1000};
-/// An attempt that begins this soon after a fault may meet a dead actor.
-constexpr milliseconds touched_within{200};
 /// Enough to notice a death, replace the actor, and end what it left behind.
 constexpr milliseconds felt_within{1000};
 /// For some steps of retention, each with a commit.
 constexpr milliseconds retention_allowance{1500};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
-/// The longest timeout that a run draws, and what an abort takes.
-constexpr milliseconds attempt_max{4100 + 2 * abort_allowance.count()};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -299,11 +294,14 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   for (const auto& [name, each] : protection) protect(name, each);
   keep_ = former_keep_ = keep;
   running_max_ = running_max;
+  capacity_lowered_at_.reset();
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};
   set_routing(std::move(routing));
   instance_sizes_.clear();
+  submissions_asked_.clear();
+  accepted_.clear();
   for (const auto& [id, call] : std::exchange(begun_, {})) {
     doubts_[call.entity] = {call.service, now_steady + settle, now_wall};
   }
@@ -424,7 +422,7 @@ void World::check_guarantees() {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
       const CellRule* rule = rule_of_cell(*routing_, job.cell);
-      if (!rule || rule->is_template() || !is_runnable(job)) continue;
+      if (!rule || rule->is_template() || !is_runnable(job) || is_at_running_quota(job)) continue;
       if (!may_have_permit(job.spec->services[job.step])) continue;
       if (changes_pending_[job.cell] > 0 || override_of(job.cell).state == CellState::paused) {
         continue;
@@ -450,6 +448,7 @@ void World::check_idle_cells() {
     for (const auto& [id, stored] : disk->jobs()) {
       const Job& job = *stored.job;
       if (is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
+      if (is_at_running_quota(job)) continue;
       if (!may_have_permit(job.spec->services[job.step])) continue;
       idle.insert(job.cell);
       const auto since = idle_since_.try_emplace(job.cell, now_steady).first->second;

@@ -146,8 +146,26 @@ inline std::size_t attempted_step(const Job& job) {
   return is_compensating(job) ? undo + job.step : job.step;
 }
 
+/// An attempt that begins this soon after a fault may meet a dead actor.
+inline constexpr milliseconds touched_within{200};
+/// The longest timeout that a run draws, and what an abort takes.
+inline constexpr milliseconds attempt_max{4300};
+/// How long a change may take to reach the disk.
+inline constexpr milliseconds written_within{1000};
+/// How long the news of a commit may be on its way to the actors that count jobs.
+inline constexpr milliseconds in_transit{200};
+
 /// Bits, one for each Refusal::Kind.
 using Reasons = std::uint32_t;
+
+constexpr Reasons reason(Refusal::Kind kind) {
+  return 1U << static_cast<unsigned>(kind);
+}
+
+struct Submission {
+  SteadyTime asked{};
+  std::string customer;
+};
 
 /// A request of a client that has not been answered.
 struct PendingRequest {
@@ -159,6 +177,7 @@ struct PendingRequest {
   Reasons certain = ~0U;      ///< Those that were certainly true all the time.
   std::set<CellKey> cells{};  ///< To which the routing may have sent it.
   std::set<std::uint64_t> jobs_limits{};  ///< Possible values of jobs_max of these cells.
+  bool limits_change = false;             ///< These cells may have had other limits meanwhile.
   bool is_repeated = false;               ///< A job held the idempotency key of the same request.
   BatchId batch = 0;
 };
@@ -230,6 +249,7 @@ class World : public EngineProbe {
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
   void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
+  void quota_answered(const CellKey& cell, std::uint64_t number, const QuotaOverride& quota);
   /// The capacity or the burst does not allow the change.
   void change_denied(const CellKey& cell, std::uint64_t number);
   void change_refused(const CellKey& cell, std::uint64_t number);
@@ -354,6 +374,23 @@ class World : public EngineProbe {
   std::size_t live_everywhere() const;
   void check_sharing(const Job& job, std::size_t live);
   void check_guarantees();
+  CellSettings settings_of(const CellRule& rule, const CellKey& cell) const;
+  bool is_changing(const CellKey& cell) const;
+  bool has_changed_lately(const CellKey& cell, microseconds within) const;
+  std::size_t live_of_customer(const CellKey& cell, const std::string& customer) const;
+  bool is_at_running_quota(const Job& job) const;
+  void check_running_quota(const Job& job);
+  std::uint32_t weight_of(const Job& job) const;
+  void check_quota_bound(const Job& job);
+  std::size_t customer_jobs_at_most(const CellKey& cell, const std::string& customer,
+                                    SteadyTime since) const;
+  std::uint64_t bytes_at_most(std::size_t jobs) const;
+  Reasons quota_reasons(const CellRule& rule, const CellKey& cell,
+                        const PendingRequest& request) const;
+  void note_submission(const PendingRequest& request);
+  bool may_be_too_fast(const RateQuota& quota, const CellKey& cell, const std::string* customer,
+                       SteadyTime asked) const;
+  void note_accepted(const PendingRequest& request, const Job& job);
   std::string when(const Job& job) const;
   bool change_stands(const CellKey& cell, std::uint64_t number);
   bool is_touched(const std::optional<SteadyTime>& fault, Lease lease) const;
@@ -472,6 +509,7 @@ class World : public EngineProbe {
   std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;
   std::optional<std::uint64_t> running_max_;
+  std::optional<SteadyTime> capacity_lowered_at_;  ///< By a reload since the start.
   /// Cells that run less than their guarantee although a job waits, and since when.
   std::map<CellKey, SteadyTime> lacking_since_;
   std::shared_ptr<const Routing> routing_;
@@ -505,6 +543,11 @@ class World : public EngineProbe {
   std::uint64_t submissions_refused_ = 0;
   std::deque<SteadyTime> turned_away_;  ///< Submissions and retries; when, lately.
   CellCounts cell_counts_;
+  CustomerCounts customer_counts_;
+  std::uint64_t job_bytes_most_ = 0;  ///< What a quota of bytes counts for the largest job.
+  std::map<CellKey, std::deque<Submission>> submissions_asked_;
+  /// Since the cell's dispatcher started, and its limits last changed.
+  std::map<CellKey, std::deque<Submission>> accepted_;
   Turns turns_;
   std::map<JobId, SteadyTime> ended_at_;  ///< On disk; the latest time.
   std::map<JobId, SteadyTime> moved_at_;  ///< To another cell.

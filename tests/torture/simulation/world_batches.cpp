@@ -15,6 +15,10 @@ void World::line_answered(std::uint64_t number, const JobSubmitted& answer, bool
   for (auto& [other_number, other] : pending_) {
     if (other.batch == request.batch) add_reasons(batch, other);
   }
+  if (answer.returned) {  // The desk submits it again.
+    note_turned_away();
+    return judge_refusal(batch, *answer.refusal);
+  }
   if (answer.job || answer.refusal) return submission_decided(request, batch, answer);
   note("turned away");
   note_turned_away();
@@ -28,6 +32,7 @@ void World::add_reasons(PendingRequest& batch, const PendingRequest& line) {
   batch.possible |= line.possible;
   batch.cells.insert(line.cells.begin(), line.cells.end());
   batch.jobs_limits.insert(line.jobs_limits.begin(), line.jobs_limits.end());
+  batch.limits_change |= line.limits_change;
 }
 
 /// The job of a line is committed for the first time.

@@ -13,7 +13,6 @@ constexpr milliseconds started_within{200};
 /// Between the choice of a job for a worker outside and the answer: a commit.
 constexpr milliseconds granted_within{1000};
 /// For the commit of what was decided before a reload.
-constexpr milliseconds written_within{1000};
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -37,6 +36,7 @@ void World::spawned(std::string_view role, const CellKey& cell, const caf::actor
   actors[std::string(role)].push_back({cell, actor.address()});
   if (role == "dispatcher") {
     dispatcher_since_[cell] = now_steady;
+    accepted_[cell].clear();
     expect_fresh_deadlines(cell);
   }
   if (role == "cell") {
@@ -55,6 +55,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   if (job.spec->on_failure == OnFailure::compensate && !is_compensating(job)) {
     steps_done_[job.id].perhaps_done[job.step] += 1;
   }
+  if (!is_changing(job.cell) && !reload_) check_running_quota(job);
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
   std::erase_if(leasable_since_,
@@ -133,8 +134,8 @@ std::set<std::string> World::waiting_customers(const CellKey& cell) const {
 void World::check_turns(const Job& before) {
   const auto given = handed_out_.find(before.lease);
   if (call_times.empty() || given == handed_out_.end()) return;
-  const auto unfair =
-      turns_.ended(before.cell, given->second.customer, now_steady - given->second.at);
+  const auto unfair = turns_.ended(before.cell, given->second.customer,
+                                   now_steady - given->second.at, weight_of(before));
   if (!unfair) return;
   violated(Check::turns, unfair->served + " got " +
                              std::to_string(unfair->difference.count() / 1000) + " ms more than " +
@@ -196,13 +197,19 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
 }
 
 /// Of cells that borrow from each other, none exceeds its burst, and all together do not exceed
-/// the capacity. A change of the capacity takes a moment to reach every cell.
+/// the capacity. A change of the capacity takes a moment to reach every cell. When it is lowered,
+/// cells still start jobs within their guarantees while borrowers finish theirs; workers outside may
+/// extend an attempt without end.
 void World::check_sharing(const Job& job, std::size_t live) {
   if (size_of(job.cell) && live > burst_of(job.cell)) {
     violated(Check::burst, to_string(job.cell) + " starts its " + std::to_string(live) +
                                "th job with a burst of " + std::to_string(burst_of(job.cell)));
   }
   if (!running_max_ || now_steady <= rerouted_at_ + touched_within) return;
+  const bool may_extend = !pulled_.empty();
+  if (capacity_lowered_at_ && (may_extend || now_steady <= *capacity_lowered_at_ + attempt_max)) {
+    return;
+  }
   const std::size_t all = live_everywhere();
   if (all <= *running_max_) return;
   violated(Check::capacity, name(job) + " is one of " + std::to_string(all) +
@@ -455,12 +462,14 @@ void World::committed(const JobPtr& before, const Job& after) {
 
 void World::note_count(const Job* before, const Job& after) {
   cell_counts_.changed(before, after, now_steady);
+  customer_counts_.changed(before, after, now_steady);
   if (is_ended(after.state) && !(before && is_ended(before->state)))
     ended_at_[after.id] = now_steady;
   if (before && before->cell != after.cell) moved_at_[after.id] = now_steady;
   if (before && before->finished_at) removable_.erase({*before->finished_at, after.id});
   if (after.finished_at && after.place == 0) removable_.emplace(*after.finished_at, after.id);
   if (!before) check_queue_bound(after);
+  if (!is_ended(after.state) && (!before || is_ended(before->state))) check_quota_bound(after);
 }
 
 /// Jobs that have just moved here need no room.
@@ -470,7 +479,7 @@ void World::check_queue_bound(const Job& job) {
   std::uint64_t limit = 0;
   for (const Routing* routing : possible_routings()) {
     const CellRule* rule = rule_for(*routing, job.spec->customer, job.spec->product);
-    if (rule) limit = std::max(limit, rule->settings.jobs_max);
+    if (rule) limit = std::max(limit, settings_of(*rule, job.cell).jobs_max);
   }
   if (limit > 0 && jobs > limit + moved) {
     violated(Check::queue_bound, name(job) + " is job " + std::to_string(jobs) + " of " +

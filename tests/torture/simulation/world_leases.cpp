@@ -412,6 +412,7 @@ void World::check_idle_lanes() {
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (!is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
+    if (is_at_running_quota(job)) continue;
     if (!may_have_permit(job.spec->services[job.step])) continue;
     leasable.emplace(job.cell, job.spec->services[job.step], job.spec->customer);
   }

@@ -7,15 +7,8 @@
 namespace simulation {
 namespace {
 
-/// How long the news of a commit may be on its way to the actors that count jobs.
-constexpr milliseconds in_transit{200};
-
 /// The job was not in a state in which the request can be granted.
 constexpr Reasons job_unsuited = 1U << 31U;
-
-constexpr Reasons reason(Refusal::Kind kind) {
-  return 1U << static_cast<unsigned>(kind);
-}
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -84,12 +77,12 @@ Reasons World::possible_reasons(const Routing& routing, PendingRequest& request)
   const CellRule* rule = rule_for(routing, spec.customer, spec.product);
   if (!rule) return reason(Refusal::Kind::no_cell);
   const CellKey cell = cell_under(*rule, spec.customer, spec.product);
-  const std::uint64_t limit = rule->settings.jobs_max;
+  const std::uint64_t limit = settings_of(*rule, cell).jobs_max;
+  const bool changing = is_changing(cell);
   request.cells.insert(cell);
   request.jobs_limits.insert(limit);
-  Reasons reasons = 0;
-  const auto changes = changes_pending_.find(cell);
-  const bool changing = changes != changes_pending_.end() && changes->second > 0;
+  request.limits_change |= changing;
+  Reasons reasons = quota_reasons(*rule, cell, request);
   if (changing || override_of(cell).state == CellState::draining) {
     reasons |= reason(Refusal::Kind::draining);
   }
@@ -137,9 +130,7 @@ Reasons World::certain_reasons(const PendingRequest& request) const {
   const CellRule* rule = rule_for(*routing_, spec.customer, spec.product);
   if (!rule) return reasons | reason(Refusal::Kind::no_cell);
   const CellKey cell = cell_under(*rule, spec.customer, spec.product);
-  const auto changes = changes_pending_.find(cell);
-  const bool changing = changes != changes_pending_.end() && changes->second > 0;
-  if (!changing && override_of(cell).state == CellState::draining) {
+  if (!is_changing(cell) && override_of(cell).state == CellState::draining) {
     reasons |= reason(Refusal::Kind::draining);
   }
   if (!request.job && spec.timeout > rule->settings.timeout_max) {
@@ -232,7 +223,10 @@ std::uint64_t World::submission_asked(const JobRequest& request) {
   pending.idempotency = request.idempotency;
   pending.batch = request.batch;
   pending.is_repeated = request.idempotency && digest_under(pending) == request.idempotency->digest;
-  return add_request(std::move(pending));
+  job_bytes_most_ = std::max(job_bytes_most_, queued_bytes(request.spec));
+  const auto number = add_request(std::move(pending));
+  note_submission(pending_.at(number));
+  return number;
 }
 
 void World::submission_answered(std::uint64_t number, const JobSubmitted& answer) {
@@ -276,6 +270,7 @@ void World::accepted(const PendingRequest& request, const Job& job, bool replaye
     violated(Check::accepted_stored, name(job) + " is not on disk");
   }
   if (replayed) return;
+  note_accepted(request, job);
   if ((request.certain & reason(Refusal::Kind::shutting_down)) != 0) {
     violated(Check::late_admission, name(job) + " is accepted after the shutdown began");
   } else if (request.certain != 0) {
@@ -294,14 +289,18 @@ void World::accepted_under(const Idempotency& idempotency, const Job& job) {
 
 void World::judge_refusal(const PendingRequest& request, const Refusal& refusal) {
   note("refused: " + name(refusal.kind));
-  const bool named = refusal.kind == Refusal::Kind::draining ||
-                     refusal.kind == Refusal::Kind::queue_full ||
-                     refusal.kind == Refusal::Kind::too_many_cells;
+  constexpr Reasons of_cells =
+      reason(Refusal::Kind::draining) | reason(Refusal::Kind::queue_full) |
+      reason(Refusal::Kind::too_many_cells) | reason(Refusal::Kind::cell_bytes_full) |
+      reason(Refusal::Kind::customer_jobs_full) | reason(Refusal::Kind::customer_bytes_full) |
+      reason(Refusal::Kind::queue_rate) | reason(Refusal::Kind::customer_rate);
+  const bool named = (of_cells & reason(refusal.kind)) != 0;
   if ((request.possible & reason(refusal.kind)) == 0 ||
       (named && !request.cells.contains(refusal.cell))) {
     violated(Check::refusal, "a job is refused without reason: " + name(refusal.kind));
   } else if (refusal.kind == Refusal::Kind::queue_full &&
-             (!request.jobs_limits.contains(refusal.limit) || refusal.depth < refusal.limit ||
+             ((!request.limits_change && !request.jobs_limits.contains(refusal.limit)) ||
+              refusal.depth < refusal.limit ||
               refusal.depth > jobs_at_most(refusal.cell, request.asked))) {
     violated(Check::refusal, to_string(refusal.cell) + " is not full with " +
                                  std::to_string(refusal.depth) + " jobs of " +
@@ -320,7 +319,10 @@ void World::check_retry_after(const PendingRequest& request, const Refusal& refu
   const auto wait = std::chrono::duration_cast<std::chrono::seconds>(refusal.retry_after);
   const bool is_final =
       refusal.kind == Refusal::Kind::key_reused || refusal.kind == Refusal::Kind::timeout_too_long;
-  bool honest = is_final ? wait.count() == 0 : wait.count() >= 1 && wait.count() <= 3600;
+  const bool is_rate =
+      refusal.kind == Refusal::Kind::queue_rate || refusal.kind == Refusal::Kind::customer_rate;
+  const milliseconds least{is_rate ? 1 : 1000};
+  bool honest = is_final ? wait.count() == 0 : refusal.retry_after >= least && wait.count() <= 3600;
   if (refusal.kind == Refusal::Kind::queue_full) {
     constexpr std::chrono::seconds measured{8};  // The engine's window may begin 10 s ago.
     const auto since = dispatcher_since_.find(refusal.cell);
@@ -497,6 +499,9 @@ void World::reload_answered(std::uint64_t number, const Reconfigured& answer) {
 void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   former_routing_ = routing_;
   rerouted_at_ = now_steady;
+  if (order.running_max && (!running_max_ || *order.running_max < *running_max_)) {
+    capacity_lowered_at_ = now_steady;
+  }
   running_max_ = order.running_max;
   set_routing(order.routing);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);

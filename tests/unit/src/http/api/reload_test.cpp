@@ -43,7 +43,7 @@ TEST_CASE("a reload is answered once it is done, and other requests are served m
   report.changes.services.removed = {"dns"};
   report.changes.settings = {"/auth"};
   report.changes.restart_required = {"/store"};
-  report.masked = {{{"acme", "dns"}, 4, 8}};
+  report.masked = {{{"acme", "dns"}, "pool.size", 4, 8}};
   done(report);
   const Answer got = answer.get();
   CHECK(got.status == 200);

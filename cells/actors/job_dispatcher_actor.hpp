@@ -161,6 +161,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   void offer_slot(Lanes::value_type& lane);
   void free_reserved(Lane& lane);
   void decline_slot(const std::string& service);
+  void linger(const Now& at);
+  void end_lingering(const Now& at);
   LaneState lane_state(Lane& lane, const std::optional<std::string>& customer);
   bool can_take(const Lane& lane) const;
   std::size_t available(const Lane& lane) const;
@@ -236,6 +238,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellConfig config_;
   SlotAccount slots_;
   std::uint32_t borrowed_ = 0;  ///< As the cell was told.
+  std::uint32_t lingering_ = 0;  ///< Idle slots that were borrowed for workers outside.
+  std::optional<SteadyTime> lingers_until_;
   CellState state_;
   Cell cell_;
 

@@ -17,6 +17,9 @@ namespace {
 /// The most slots of one lane that are offered and not answered.
 constexpr std::uint32_t offers_max = 64;
 
+/// How long borrowed slots stay after a desk had no request for them.
+constexpr std::chrono::seconds slots_linger{10};
+
 const std::string anybody;
 
 }  // namespace
@@ -228,9 +231,12 @@ void JobDispatcherActor::free_reserved(Lane& lane) {
 void JobDispatcherActor::decline_slot(const std::string& service) {
   const auto found = lanes_.find(service);
   if (found == lanes_.end()) return;
+  const Now at = now();
   free_reserved(found->second);
   found->second.wanted.clear();
-  dispatch(now());
+  linger(at);
+  dispatch(at);
+  arm(at);
 }
 
 // --- The slots of the cell ---------------------------------------------------------------------
@@ -242,12 +248,30 @@ void JobDispatcherActor::join_capacity() {
        CellJoined{key_, caf::actor_cast<JobDispatcher>(this), slots_.terms(), running});
 }
 
+/// The cell borrowed a slot for a worker outside that does not wait: the slot stays for a while, if
+/// no other cell needs it, so that the next request finds it.
+void JobDispatcherActor::linger(const Now& at) {
+  const std::size_t taken = leases_.size() + reserved_;
+  if (slots_.limit() <= std::max<std::size_t>(taken, slots_.terms().guarantee)) return;
+  lingering_ = static_cast<std::uint32_t>(slots_.limit() - taken);
+  lingers_until_ = at.steady + slots_linger;
+}
+
+void JobDispatcherActor::end_lingering(const Now& at) {
+  if (!lingers_until_ || at.steady < *lingers_until_) return;
+  lingers_until_.reset();
+  lingering_ = 0;
+}
+
 /// Reports to the capacity desk what it has to know, and to the cell how many workers the borrowed
 /// slots need.
 void JobDispatcherActor::settle_slots() {
+  const auto idle = static_cast<std::uint32_t>(
+      slots_.held() - std::min<std::size_t>(slots_.held(), leases_.size() + reserved_));
+  lingering_ = std::min(lingering_, idle);
   if (slots_.is_settled() && borrowed_ == 0) return;
   const auto used = static_cast<std::uint32_t>(leases_.size() + reserved_);
-  if (const auto report = slots_.settle(used, could_start())) {
+  if (const auto report = slots_.settle(used, could_start(), lanes_.empty() ? 0 : lingering_)) {
     send(context_->capacity, SlotsReported{key_, slots_.terms(), report->need, report->returned});
   }
   const auto guarantee = slots_.terms().guarantee;

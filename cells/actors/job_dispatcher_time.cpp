@@ -31,6 +31,7 @@ std::optional<SteadyTime> JobDispatcherActor::next_wake(const Now& at) const {
   };
   SteadyTime wake = at.steady + context_->options.go_ahead;
   if (!orphans_.empty()) wake = at.steady + abort_retry_delay;
+  if (lingers_until_) wake = std::min(wake, *lingers_until_);
   if (const auto deadline = leases_.next_deadline()) wake = std::min(wake, *deadline);
   if (const auto expiry = leases_.next_expiry()) wake = std::min(wake, on_wall(*expiry));
   if (next_due_ && !advancing_ && !stopping_) wake = std::min(wake, on_wall(*next_due_));
@@ -47,6 +48,7 @@ void JobDispatcherActor::tick(SteadyTime at_armed) {
     if (leases_.find(lease)) end_orphan(lease);
   }
   if (next_due_ && *next_due_ <= at.wall) advance(at);
+  end_lingering(at);
   go_ahead(at);
   arm(at);
 }

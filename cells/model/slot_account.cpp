@@ -2,11 +2,12 @@
 
 namespace cells {
 
-std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::uint64_t more) {
+std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::uint64_t more,
+                                                       std::uint32_t spare) {
   const auto could_use =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(terms_.burst, used + more));
   const std::uint32_t need = std::max(used, could_use);
-  const std::uint32_t keep = kept(used, need);
+  const std::uint32_t keep = kept(used, need, spare);
   const std::uint32_t returned = held_ - keep;
   held_ = keep;
   // A recall of the guarantee takes what is idle now, and nothing later.
@@ -19,8 +20,8 @@ std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::
 }
 
 /// How many of its slots the cell keeps: in any case those that are in use.
-std::uint32_t SlotAccount::kept(std::uint32_t used, std::uint32_t need) const {
-  std::uint32_t keep = std::min(held_, std::max(need, terms_.guarantee));
+std::uint32_t SlotAccount::kept(std::uint32_t used, std::uint32_t need, std::uint32_t spare) const {
+  std::uint32_t keep = std::min(held_, std::max({need, terms_.guarantee, used + spare}));
   if (recall_to_) keep = std::min(keep, std::max(*recall_to_, std::min(need, terms_.guarantee)));
   return std::min(held_, std::max(used, std::min(keep, terms_.burst)));
 }

@@ -60,12 +60,12 @@ class SlotAccount {
   }
 
   /// So many slots are in use, and the cell has jobs that could start in `more` others. Returns
-  /// what is to be reported. Idle slots beyond the guarantee are given back at once; those of the
-  /// guarantee stay until they are recalled.
-  std::optional<Report> settle(std::uint32_t used, std::uint64_t more);
+  /// what is to be reported. Idle slots beyond the guarantee are given back at once, but for
+  /// `spare` ones; these, and those of the guarantee, stay until they are recalled.
+  std::optional<Report> settle(std::uint32_t used, std::uint64_t more, std::uint32_t spare = 0);
 
  private:
-  std::uint32_t kept(std::uint32_t used, std::uint32_t need) const;
+  std::uint32_t kept(std::uint32_t used, std::uint32_t need, std::uint32_t spare) const;
 
   SlotTerms terms_;
   std::uint32_t held_ = 0;

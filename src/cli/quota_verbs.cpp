@@ -119,8 +119,8 @@ void add_quota_verbs(Commands& commands) {
   CLI::App& set = commands.add(
       "quota", "set",
       {"change limits of a cell",
-       "Limits have their names of the configuration; none lifts a limit. A change takes effect at "
-       "once, survives a restart, and stays until it is reset.",
+       "Limits have their names of the configuration; none lifts a limit.\n"
+       "A change takes effect at once, survives a restart, and stays until it is reset.",
        "cellctl quota set acme/dns customers.quota.max_running=4 queue.max_jobs=500"},
       quota_set);
   add_word(set, "CUSTOMER/PRODUCT", "the cell")->required();

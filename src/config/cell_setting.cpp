@@ -206,7 +206,7 @@ std::vector<CellSetting> make_table() {
       quota(cells::QuotaLimit::queue_rate, rate_per_s_min, rate_per_s_max,
             "how many jobs a second may be submitted in the long run"),
       quota(cells::QuotaLimit::queue_burst, 1, burst_max,
-            "how many jobs may be submitted at once after a pause; unless set, as many as "
+            "how many jobs may be submitted at once after a pause; if not set, as many as "
             "`submissions_per_s` allows in a second"),
       choice(
           "durability", {"disk", "memory"},

@@ -81,6 +81,11 @@ class MemoryJobs {
   /// Null if there is no such job.
   cells::JobPtr find(cells::JobId id) const;
 
+  /// Why the customer has no room for a job like this.
+  std::optional<cells::CustomerFull> refuse_room(const cells::CellKey& cell,
+                                                 const cells::JobSpec& spec,
+                                                 const cells::CustomerRoom& room) const;
+
   /// Removes a job as PruneEnded does. False: there is no such job, or it is open.
   bool remove_ended(cells::JobId id);
 
@@ -116,9 +121,6 @@ class MemoryJobs {
   void change(StoredJob& stored, cells::JobPtr job, LineMarks marks);
   void add_to_indexes(const StoredJob& stored);
   void remove_from_indexes(const StoredJob& stored);
-  std::optional<cells::CustomerFull> refuse_room(const cells::CellKey& cell,
-                                                 const cells::JobSpec& spec,
-                                                 const cells::CustomerRoom& room) const;
   bool enter_line(const cells::Job& job);
   cells::JobPtr leave_line(const cells::Job& job);
   cells::JobPtr mark_follower(const cells::Job& before, const cells::Job& after, bool was_head);

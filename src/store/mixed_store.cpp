@@ -210,8 +210,7 @@ class MixedStoreActor final : public JobStore::base {
 
   /// A crash forgets the job, so the schedule goes first: the due time cannot fire again.
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
-    auto room = memory_->budget.room_for(*request.job, request.bytes_max);
-    if (room.full) return JobInserted{request.job->id, false, {}, std::move(room.full)};
+    if (auto refused = refuse(request)) return std::move(*refused);
     AdvanceSchedule order{*request.firing};
     if (settled_without_job_.contains(settled_time(order.advance))) {
       if (auto inserted = add_fired(request)) return std::move(*inserted);
@@ -239,7 +238,7 @@ class MixedStoreActor final : public JobStore::base {
   std::optional<JobInserted> add_fired(const InsertJob& request) {
     auto inserted = add(request);
     const auto time = settled_time(*request.firing);
-    if (inserted && inserted->full) {
+    if (inserted && (inserted->full || inserted->customer_full)) {
       settled_without_job_.insert(time);
     } else {
       settled_without_job_.erase(time);
@@ -252,11 +251,21 @@ class MixedStoreActor final : public JobStore::base {
     return {advance.schedule, advance.revision, advance.next};
   }
 
+  /// None if there is room for the job.
+  std::optional<JobInserted> refuse(const InsertJob& request) {
+    const auto& job = *request.job;
+    if (auto full = jobs_.refuse_room(job.cell, *job.spec, request.room)) {
+      return JobInserted{job.id, false, {}, {}, false, std::move(full)};
+    }
+    auto room = memory_->budget.room_for(job, request.bytes_max);
+    if (room.full) return JobInserted{job.id, false, {}, std::move(room.full)};
+    return std::nullopt;
+  }
+
   /// None if the id is in use.
   std::optional<JobInserted> add(const InsertJob& request) {
-    auto room = memory_->budget.room_for(*request.job, request.bytes_max);
-    if (room.full) return JobInserted{request.job->id, false, {}, std::move(room.full)};
-    remove(room.to_remove);
+    if (auto refused = refuse(request)) return refused;
+    remove(memory_->budget.room_for(*request.job, request.bytes_max).to_remove);
     return apply(InsertJob{request.job, request.idempotency});
   }
 

@@ -36,7 +36,7 @@ BUGS = (
           "    in_string_ = false;\n"),)),
     Bug("pool-of-zero", "bodies", "a size is what the body says",
         "a pool may have no workers",
-        "src/http/api/bodies.cpp", (('integer("size", 1,', 'integer("size", 0,'),)),
+        "src/http/api/bodies.cpp", (("reader.integer(member, 1, max)", "reader.integer(member, 0, max)"),)),
     Bug("raw-c1", "cellctl", "a text has no C1 control characters",
         "the control characters beyond ASCII reach the terminal",
         "src/cli/text.cpp", (("(code >= 0x7F && code < 0xA0)", "code == 0x7F"),)),

@@ -283,8 +283,8 @@ BUGS = (
         "turned-away-silently", ("batch-end",),
         "a line with a used key that finds no room ends its batch without a word",
         "cells/model/submission.cpp",
-        (("  request.idempotency ? request.gate->hold(refusal) : request.gate->close();\n",
-          "  request.idempotency && !BUG ? request.gate->hold(refusal) : request.gate->close();\n"),),
+        (("  has_key ? gate->hold(refusal) : gate->close();\n",
+          "  has_key && !BUG ? gate->hold(refusal) : gate->close();\n"),),
     ),
     Bug(
         "scheduled-uncounted", ("batch-counts",),
@@ -610,14 +610,14 @@ BUGS = (
         "the store limits the number of a customer's queued jobs before it leaves out those that "
         "are followers in their entity lines",
         "src/store/memory_jobs.cpp",
-        (("    for (const auto& [rank, job] : customer->second) {\n",
-          "    for (const auto& [rank, job] : customer->second) {\n"
+        (("    for (const auto& job : first_of(customer->second, request.priority_step, limit)) {\n",
+          "    for (const auto& job : first_of(customer->second, request.priority_step, limit)) {\n"
           "      const auto ahead = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& "
           "item) {\n"
           "        const Job& other = *item.second.job;\n"
           "        return other.cell == request.cell && other.spec->customer == customer->first "
           "&&\n"
-          "               other.state == JobState::queued && rank_of(other) < rank;\n"
+          "               other.state == JobState::queued && rank_of(other) < rank_of(*job);\n"
           "      });\n"
           "      if (BUG && static_cast<std::size_t>(ahead) >= request.jobs_max) break;\n"),
          ("    if (best.jobs.empty()) break;\n",
@@ -627,25 +627,24 @@ BUGS = (
         "window-runs-empty", ("idle-worker",),
         "the dispatcher does not fetch more of a customer's jobs when few are left in memory",
         "cells/model/dispatch_queue.cpp",
-        (("  if (!customer.complete && customer.jobs.size() <= jobs_per_customer() / 4) {\n",
-          "  if (!BUG && !customer.complete && customer.jobs.size() <= jobs_per_customer() / "
-          "4) {\n"),),
+        (("  if (!customer.complete && customer.jobs.size() <= jobs_for(customer) / 4) {\n",
+          "  if (!BUG && !customer.complete && customer.jobs.size() <= jobs_for(customer) / 4) {\n"),),
     ),
     Bug(
         "unbounded-window", ("window-bound",),
         "the window takes every job that becomes runnable",
         "cells/model/dispatch_queue.cpp",
-        (("  if (customer.jobs.size() > jobs_per_customer() ||",
+        (("  if (customer.jobs.size() > jobs_for(customer) ||",
           "  if (BUG) {\n"
           "    turns_.join(customer);\n    return;\n  }\n"
-          "  if (customer.jobs.size() > jobs_per_customer() ||"),),
+          "  if (customer.jobs.size() > jobs_for(customer) ||"),),
     ),
     Bug(
         "charged-by-count", ("turns",),
         "customers are charged for each job, not for its service time",
         "cells/model/fair_turns.cpp",
-        (("  party.deficit_us_ -= actual - party.charged_us_.front();\n",
-          "  if (!BUG) party.deficit_us_ -= actual - party.charged_us_.front();\n"),),
+        (("  move_clock(party, actual / party.weight_ - charged);\n",
+          "  if (!BUG) move_clock(party, actual / party.weight_ - charged);\n"),),
     ),
     Bug(
         "drain-forgets-scheduled", ("idle-worker",),
@@ -720,8 +719,8 @@ BUGS = (
         "lost-resize", ("pool-size",),
         "the successor of a dispatcher runs as many jobs as the configuration says",
         "cells/actors/cell.cpp",
-        (("{setup_.config, terms(), setup_.changed.state, Cell{this}}",
-          "{setup_.config,\n"
+        (("{config(), terms(), setup_.changed.state, Cell{this}}",
+          "{config(),\n"
           "                                        BUG ? SlotTerms{setup_.config.settings.pool_size,\n"
           "                                                        setup_.config.settings.pool_size, 1}\n"
           "                                            : terms(),\n"
@@ -742,6 +741,64 @@ BUGS = (
           "          auto promise = make_response_promise<CellDescribed>();\n"
           "          put_in_force([this, owed = owed_.add(promise)] { describe_for(owed); });\n"
           "          return promise;\n"),),
+    ),
+    # --- Quotas and weights ----------------------------------------------------------------------
+    Bug(
+        "one-more-runs", ("running-quota",),
+        "a customer that runs as many jobs as its quota allows stays in the window",
+        "cells/actors/job_dispatcher.cpp",
+        (("  if (!running_.is_reached(customer)) return;\n",
+          "  if (BUG || !running_.is_reached(customer)) return;\n"),),
+    ),
+    Bug(
+        "never-again", ("idle-worker", "unfinished-job"),
+        "a customer whose job has ended stays out of the window",
+        "cells/actors/job_dispatcher.cpp",
+        (("  if (!was_reached || running_.is_reached(customer)) return;\n",
+          "  if (BUG || !was_reached || running_.is_reached(customer)) return;\n"),),
+    ),
+    Bug(
+        "quota-masked", ("running-quota",),
+        "the limits that an administrator set are stored and have no effect",
+        "cells/actors/cell.cpp",
+        (("    config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n",
+          "    if (!BUG)\n"
+          "      config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n"),),
+    ),
+    Bug(
+        "room-unasked", ("quota-bound",),
+        "a job is inserted without asking for the room of its customer",
+        "cells/actors/job_dispatcher_requests.cpp",
+        (("                    std::move(firing), room()})",
+          "                    std::move(firing), BUG ? CustomerRoom{} : room()})"),),
+    ),
+    Bug(
+        "one-place-less", ("refusal",),
+        "a customer has one place less than its quota says",
+        "cells/model/quota.cpp",
+        (("  if (room.jobs_max != 0 && jobs >= room.jobs_max) {\n",
+          "  if (room.jobs_max != 0 && jobs + (BUG ? 1 : 0) >= room.jobs_max) {\n"),),
+    ),
+    Bug(
+        "rate-unpaid", ("quota-rate",),
+        "the submissions of a customer do not count against its rate",
+        "cells/model/submission_rates.cpp",
+        (("    limited.limit->take(1, now);\n", "    if (!BUG) limited.limit->take(1, now);\n"),),
+    ),
+    Bug(
+        "rate-too-low", ("refusal",),
+        "each submission counts twice against the rate of its cell",
+        "cells/model/submission_rates.cpp",
+        (("  if (cell_.limit) cell_.limit->take(1, now);\n",
+          "  if (cell_.limit) cell_.limit->take(BUG ? 2 : 1, now);\n"),),
+    ),
+    Bug(
+        "all-alike", ("turns",),
+        "each customer has the weight of the others",
+        "cells/model/dispatch_queue.cpp",
+        (("  turns_.set_weight(found->second, terms_.weights.weight_of(name));\n",
+          "  turns_.set_weight(found->second,\n"
+          "                    BUG ? terms_.weights.others() : terms_.weights.weight_of(name));\n"),),
     ),
     # --- Capacity between cells ------------------------------------------------------------------
     Bug(
@@ -818,17 +875,17 @@ BUGS = (
         "drain-admits", ("admission",),
         "a draining cell admits jobs that run later",
         "cells/actors/job_dispatcher_requests.cpp",
-        (("  return refuse_more(at);\n}",
+        (("  if (auto refusal = refuse_more(request_in.spec, at)) return refusal;\n",
           "  if (BUG && request_in.delay && state_ == CellState::draining && !stopping_) return "
           "std::nullopt;\n"
-          "  return refuse_more(at);\n}"),),
+          "  if (auto refusal = refuse_more(request_in.spec, at)) return refusal;\n"),),
     ),
     Bug(
         "full-too-late", ("queue-bound",),
         "a cell admits one job more than its limit",
         "cells/actors/job_dispatcher_requests.cpp",
-        (("refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max,",
-          "refuse_full(key_, counts_.unfinished(), config_.settings.jobs_max + (BUG ? 1 : 0),"),),
+        (("refuse_full(key_, counts_.unfinished(), settings.jobs_max,",
+          "refuse_full(key_, counts_.unfinished(), settings.jobs_max + (BUG ? 1 : 0),"),),
     ),
     Bug(
         "retrying-uncounted", ("counts", "queue-bound"),

@@ -530,6 +530,7 @@ class World : public EngineProbe {
   bool dying_ = false;
   std::optional<SteadyTime> shutdown_asked_at_;
   SteadyTime grace_over_at_{};
+  std::map<Lease, SteadyTime> over_at_;  ///< Leases outside that have ended.
   bool has_shut_down_ = false;
 
   /// From (customer, key) to (job that holds the key, digest of its request).

@@ -230,6 +230,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   end.is_last = is_ended(after.state);
   check_verdict(end, before, after, cause);
   ended_[before.id] = end;
+  if (!before.steps[before.step].worker.empty()) over_at_[before.lease] = now_steady;
   handed_out_.erase(before.lease);
   answers_.erase(before.lease);
 }

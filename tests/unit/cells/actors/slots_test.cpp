@@ -174,6 +174,30 @@ TEST_CASE("leases outside run, and may borrow") {
   CHECK(engine.running(bolt) == 1);
 }
 
+TEST_CASE("a cell borrows for a worker outside that does not wait, too") {
+  Cells engine{{rule("acme", 1, 4), rule("bolt", 2, {})}};
+  engine.submit_many("acme", 5, "vm");
+  std::size_t leases = 0;
+  for (int n = 0; n < 4; ++n) leases += engine.lease("host-1", 5).size();
+  CHECK(leases == 3);
+  CHECK(engine.cell(acme).pool.busy == 3);
+}
+
+TEST_CASE("a slot that was borrowed for a worker outside goes where it is needed, or back") {
+  Cells engine{{rule("acme", 1, 4), rule("bolt", 1, {})}};
+  engine.submit_many("acme", 3, "vm");
+  CHECK(engine.lease("host-1", 1).size() == 1);
+  CHECK(engine.cells().at(acme).pool.borrowed == 1);
+  SECTION("another cell needs it") {
+    engine.submit_many("bolt", 1);
+    CHECK(engine.running(bolt) == 1);
+  }
+  SECTION("nobody asks again") {
+    engine.pass(milliseconds{11'000});
+  }
+  CHECK(engine.cells().at(acme).pool.borrowed == 0);
+}
+
 TEST_CASE("a cell that needs no more than its guarantee and has none to lend sends no message") {
   Cells engine{{rule("acme", 2, {}), rule("bolt", 2, {})}};
   const auto is_silent = [&] {

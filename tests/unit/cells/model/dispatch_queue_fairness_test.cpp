@@ -237,7 +237,7 @@ TEST_CASE("customers get service time by their weights") {
   fed.queue.set_terms({});
   served.clear();
   for (int n = 0; n < 900; ++n) served[fed.serve()] += 1;
-  CHECK(served["a"] < 340);
+  CHECK(served["a"] < 380);  // It may catch up on what it lacked of its greater share.
 }
 
 TEST_CASE("a customer that leaves keeps what it has had too much") {

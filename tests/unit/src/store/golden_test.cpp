@@ -181,6 +181,9 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
     if (version >= 10) {
       CHECK(overrides.at({"acme", "*"}).pool_burst == 9);
       CHECK(overrides.at({"acme", "*"}).pool_weight == 3);
+      CHECK(overrides.at({"acme", "*"}).quota == QuotaOverride{{QuotaLimit::queue_rate, 2.5},
+                                                               {QuotaLimit::customer_jobs, 70},
+                                                               {QuotaLimit::customer_running, 0}});
     }
     if (version >= 2) {
       CHECK(overrides.at({"*", "*"}).state == CellState::paused);

@@ -19,7 +19,7 @@ class Call:
     alive_at: float = 0.0           # If broken: when celld had certainly not hung up yet.
     succeeded: bool = False
     key: "str | None" = None        # The Idempotency-Key header; None for a command.
-
+    undo: bool = False
 
     @property
     def over(self):
@@ -31,4 +31,5 @@ def began(document, life, key):
     entity = document["entity"]
     cell = document["customer"] + "/" + document["product"]
     return Call(document["job"], document["service"], document["attempt"], cell,
-                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic(), key=key)
+                f"{cell}/{entity['type']}/{entity['id']}", life, time.monotonic(), key=key,
+                undo=document.get("undo", False))

@@ -77,7 +77,8 @@ async def unfinished(daemon):
         assert status == 200, page
         for cell in page["items"]:
             queue = cell["queue"]
-            count += sum(queue[name] for name in ("queued", "scheduled", "retrying", "running"))
+            count += sum(queue[name] for name in ("queued", "scheduled", "retrying", "running",
+                                                  "compensating"))
         cursor = page["next_cursor"]
         if cursor is None:
             connection.close()

@@ -20,7 +20,7 @@ import time
 import calls
 
 REASONS = {200: b"OK", 422: b"Unprocessable Content", 429: b"Too Many Requests",
-           500: b"Internal Server Error"}
+           500: b"Internal Server Error", 503: b"Service Unavailable"}
 LIFE = re.compile(rb"\r\nx-life: *(\d+)")
 KEY = re.compile(rb"\r\nidempotency-key: *([^\r]*)")
 

@@ -291,6 +291,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   pulled_ = pulled;
   protection_.clear();
   had_circuit_.clear();
+  circuits_.clear();
   for (const auto& [name, each] : protection) protect(name, each);
   keep_ = former_keep_ = keep;
   running_max_ = running_max;

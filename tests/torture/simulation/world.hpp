@@ -398,6 +398,18 @@ class World : public EngineProbe {
   std::set<std::string> waiting_customers(const CellKey& cell) const;
   void check_turns(const Job& before);
   void check_limit(const Job& job);
+  /// What the ends of calls say about a circuit.
+  struct WatchedCircuit {
+    SteadyTime since{};                 ///< Of its policy.
+    std::deque<SteadyTime> failures{};  ///< In a row.
+    std::optional<SteadyTime> opened_at{};
+    SteadyTime alive_at{};
+  };
+  WatchedCircuit* watched_circuit(const std::string& service);
+  static bool began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at);
+  void note_circuit(const Job& before, AbortCause cause);
+  void check_circuit(const Job& job);
+  bool is_probe(const Job& before);
   bool may_have_permit(const std::string& service) const;
   void protect(const std::string& service, const Protection& protection);
   void check_routing(const Job& job);
@@ -451,7 +463,7 @@ class World : public EngineProbe {
   void check_bounds(const Job& job, std::size_t running, std::size_t max);
   void check_outcome(const Job& before, const Job& after, AbortCause cause);
   void check_cause(const Job& before, const Job& after, AbortCause cause);
-  EndedAttempt judge(const Job& before, AbortCause cause) const;
+  EndedAttempt judge(const Job& before, AbortCause cause);
   void check_verdict(const EndedAttempt& end, const Job& before, const Job& after,
                      AbortCause cause);
   bool answer_is_certain(const Job& before, AbortCause cause) const;
@@ -543,6 +555,7 @@ class World : public EngineProbe {
   std::uint64_t submissions_answered_ = 0;
   std::uint64_t submissions_refused_ = 0;
   std::deque<SteadyTime> turned_away_;  ///< Submissions and retries; when, lately.
+  std::map<std::string, WatchedCircuit> circuits_;
   CellCounts cell_counts_;
   CustomerCounts customer_counts_;
   std::uint64_t job_bytes_most_ = 0;  ///< What a quota of bytes counts for the largest job.

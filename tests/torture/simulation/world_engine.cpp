@@ -68,6 +68,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   handed_out_[job.lease].expires_at = expiry_of(job);
   handed_out_[job.lease].service = job.spec->services[job.step];
   check_limit(job);
+  check_circuit(job);
   check_follower(job);
   check_bounds(job, running, max);
   check_routing(job);
@@ -198,8 +199,8 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
 
 /// Of cells that borrow from each other, none exceeds its burst, and all together do not exceed
 /// the capacity. A change of the capacity takes a moment to reach every cell. When it is lowered,
-/// cells still start jobs within their guarantees while borrowers finish theirs; workers outside may
-/// extend an attempt without end.
+/// cells still start jobs within their guarantees while borrowers finish theirs; workers outside
+/// may extend an attempt without end.
 void World::check_sharing(const Job& job, std::size_t live) {
   if (size_of(job.cell) && live > burst_of(job.cell)) {
     violated(Check::burst, to_string(job.cell) + " starts its " + std::to_string(live) +
@@ -229,6 +230,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   EndedAttempt end = judge(before, cause);
   end.is_last = is_ended(after.state);
   check_verdict(end, before, after, cause);
+  note_circuit(before, cause);
   ended_[before.id] = end;
   if (!before.steps[before.step].worker.empty()) over_at_[before.lease] = now_steady;
   handed_out_.erase(before.lease);
@@ -288,7 +290,7 @@ void World::check_cause(const Job& before, const Job& after, AbortCause cause) {
 
 /// Judges an attempt by its provider's answer and the engine's requests. An attempt may or may not
 /// count if it was cut short after its provider's answer, which may have died with its carrier.
-EndedAttempt World::judge(const Job& before, AbortCause cause) const {
+EndedAttempt World::judge(const Job& before, AbortCause cause) {
   using Kind = CallOutcome::Kind;
   EndedAttempt end{before.lease, before.cell, attempted_step(before)};
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
@@ -302,7 +304,7 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) const {
   end.cut_short = cause == AbortCause::worker_lost;
   if (end.counts && has_circuit(before.spec->services[before.step])) {
     end.counts = false;  // It may have been a probe.
-    end.may_count = true;
+    end.may_count = !is_probe(before);
   }
   const auto called = last_call_.find(before.id);
   const bool begun = called != last_call_.end() && called->second == before.lease;

@@ -112,7 +112,10 @@ TEST_CASE("a full configuration is read as written") {
                                      .timeout = milliseconds(1000),
                                      .timeout_max = milliseconds(2000),
                                      .jobs_max = 50,
-                                     .retry = {2, milliseconds(10), milliseconds(20)}};
+                                     .retry = {2, milliseconds(10), milliseconds(20)},
+                                     .submissions = {},
+                                     .customer = {},
+                                     .weights = {}};
   cells::CellSettings bigger = defaults;
   bigger.pool_size = 16;
   cells::CellSettings faster = defaults;

@@ -1,0 +1,100 @@
+// Circuit breakers, judged by how the calls at a service have ended. Where the engine may have
+// heard of two ends in another order, the world takes the circuit to be closed.
+#include <algorithm>
+
+#include "tests/torture/simulation/world.hpp"
+
+namespace simulation {
+namespace {
+
+enum class Sign : std::uint8_t { alive, failing, unclear };
+
+Sign sign_of(const CallAnswer* answer, AbortCause cause) {
+  using Kind = CallOutcome::Kind;
+  if (answer == nullptr || answer->garbage) return Sign::unclear;
+  switch (answer->kind) {
+    case Kind::succeeded:
+    case Kind::rejected:
+    case Kind::pending:
+      return Sign::alive;
+    case Kind::retryable:
+    case Kind::unknown:
+      return Sign::failing;
+    case Kind::aborted:
+      return cause == AbortCause::timeout ? Sign::failing : Sign::unclear;
+    case Kind::throttled:
+    case Kind::unauthorized:
+      break;
+  }
+  return Sign::unclear;
+}
+
+}  // namespace
+
+/// The circuit of the service under its present policy; null: it has none, or the policy may have
+/// changed.
+World::WatchedCircuit* World::watched_circuit(const std::string& service) {
+  const auto found = protection_.find(service);
+  if (dying_ || reload_ || found == protection_.end() || !found->second.protection.circuit ||
+      pulled_.contains(service)) {
+    circuits_.erase(service);
+    return nullptr;
+  }
+  auto& circuit = circuits_[service];
+  if (circuit.since != found->second.since) circuit = {found->second.since};
+  return &circuit;
+}
+
+/// Whether the attempt certainly began as a probe, or should not have begun.
+bool World::began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at) {
+  return circuit.opened_at && handed_out_at > *circuit.opened_at + in_transit;
+}
+
+void World::note_circuit(const Job& before, AbortCause cause) {
+  const auto given = handed_out_.find(before.lease);
+  auto* circuit = watched_circuit(before.spec->services[before.step]);
+  if (!circuit || given == handed_out_.end() || given->second.at < circuit->since) return;
+  const auto& policy = *protection_.at(before.spec->services[before.step]).protection.circuit;
+  const auto answer = answers_.find(before.lease);
+  const bool is_known = answer != answers_.end() && answer_is_certain(before, cause);
+  const Sign sign = sign_of(is_known ? &answer->second : nullptr, cause);
+  const bool is_probe = began_behind(*circuit, given->second.at);
+  if (sign == Sign::failing && circuit->opened_at) {
+    if (is_probe) circuit->opened_at = now_steady;  // Others began before it opened.
+  } else if (sign == Sign::failing) {
+    if (now_steady < circuit->alive_at + in_transit) return;
+    circuit->failures.push_back(now_steady);
+    while (circuit->failures.size() > policy.failures) circuit->failures.pop_front();
+    const bool all = circuit->failures.size() == policy.failures;
+    if (all && now_steady - circuit->failures.front() <= policy.window) {
+      circuit->opened_at = now_steady;
+    }
+  } else {
+    circuit->failures.clear();
+    circuit->opened_at.reset();
+    circuit->alive_at = now_steady;
+  }
+}
+
+/// Called when the hand-out of the job counts.
+void World::check_circuit(const Job& job) {
+  const std::string& service = job.spec->services[job.step];
+  auto* circuit = watched_circuit(service);
+  if (!circuit || !began_behind(*circuit, now_steady)) return;
+  const auto open = protection_.at(service).protection.circuit->open;
+  const auto probes = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
+    return item.second.service == service && began_behind(*circuit, item.second.at);
+  });
+  if (now_steady < *circuit->opened_at + open || probes > 1) {
+    violated(Check::circuit, format_job_id(job.id) + " starts although the circuit of " + service +
+                                 " is open, as one of " + std::to_string(probes));
+  }
+}
+
+bool World::is_probe(const Job& before) {
+  const auto given = handed_out_.find(before.lease);
+  const auto* circuit = watched_circuit(before.spec->services[before.step]);
+  return circuit && given != handed_out_.end() && began_behind(*circuit, given->second.at);
+}
+
+}  // namespace simulation

@@ -59,7 +59,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   IdleAnswered answer_idle();
   std::optional<Refusal> refuse(const JobRequest& request_in, const Now& at);
   std::optional<Refusal> refuse_more(const JobSpec& spec, const Now& at);
-  std::optional<Refusal> refuse_rate(const std::string& customer, const Now& at);
+  std::optional<Refusal> refuse_rate(const JobRequest& request_in, const Now& at);
   JobSubmitted refused(JobRequest& request_in, Refusal refusal);
   CustomerRoom room() const;
   /// What remains of a request while its job is being stored.

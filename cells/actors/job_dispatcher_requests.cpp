@@ -56,7 +56,7 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
   }
   if (auto refusal = refuse_in_batch(key_, request_in.batch, durability())) return refusal;
   if (auto refusal = refuse_more(request_in.spec, at)) return refusal;
-  return refuse_rate(request_in.spec.customer, at);
+  return refuse_rate(request_in, at);
 }
 
 std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, const Now& at) {
@@ -71,8 +71,11 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, cons
                       turned_away_);
 }
 
-std::optional<Refusal> JobDispatcherActor::refuse_rate(const std::string& customer, const Now& at) {
-  const auto too_fast = rates_.take(customer, at.steady);
+/// A batch asks again by itself.
+std::optional<Refusal> JobDispatcherActor::refuse_rate(const JobRequest& request_in,
+                                                       const Now& at) {
+  const bool asks_again = request_in.gate != nullptr;
+  const auto too_fast = rates_.take(request_in.spec.customer, at.steady, asks_again);
   if (!too_fast) return std::nullopt;
   return cells::refuse_rate(key_, *too_fast, config_.settings);
 }

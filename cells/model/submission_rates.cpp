@@ -32,13 +32,13 @@ void SubmissionRates::change(Limited& limited, const RateQuota& quota) {
 }
 
 std::optional<SubmissionRates::TooFast> SubmissionRates::take(const std::string& customer,
-                                                              SteadyTime now) {
-  if (const auto wait = wait_of(cell_, now)) return TooFast{false, *wait};
+                                                              SteadyTime now, bool asks_again) {
+  if (const auto wait = wait_of(cell_, now, asks_again)) return TooFast{false, *wait};
   if (customer_quota_.per_s > 0) {
     forget_idle(now);
     Limited& limited = customers_[customer];
     if (!limited.limit) change(limited, customer_quota_);
-    if (const auto wait = wait_of(limited, now)) return TooFast{true, *wait};
+    if (const auto wait = wait_of(limited, now, asks_again)) return TooFast{true, *wait};
     limited.limit->take(1, now);
   }
   if (cell_.limit) cell_.limit->take(1, now);
@@ -46,9 +46,11 @@ std::optional<SubmissionRates::TooFast> SubmissionRates::take(const std::string&
 }
 
 /// How long the submission has to wait; none if it need not.
-std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTime now) {
+std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTime now,
+                                                     bool asks_again) {
   if (!limited.limit || limited.limit->available(now) > 0) return std::nullopt;
   const SteadyTime next = limited.limit->next(now);
+  if (asks_again) return next - now;
   if (limited.promised < next || limited.promised - now > promised_max) limited.promised = next;
   const microseconds wait = limited.promised - now;
   limited.promised += limited.limit->interval();

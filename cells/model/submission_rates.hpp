@@ -25,8 +25,9 @@ class SubmissionRates {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
     microseconds wait{};       ///< Until there is room, and for those that were told so before.
   };
-  /// Counts a submission; refuses it if it would exceed a rate.
-  std::optional<TooFast> take(const std::string& customer, SteadyTime now);
+  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps the
+  /// submission and asks when there is room, so no time is promised to it.
+  std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);
 
@@ -39,7 +40,7 @@ class SubmissionRates {
     SteadyTime promised{};  ///< When the submission that was refused last is to come back.
   };
   static void change(Limited& limited, const RateQuota& quota);
-  static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now);
+  static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now, bool asks_again);
   void forget_idle(SteadyTime now);
 
   RateQuota customer_quota_;

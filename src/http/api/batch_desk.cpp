@@ -404,8 +404,7 @@ class BatchDeskActor final : public BatchDesk::base {
     unanswered_bytes_ -= bytes;
     --reading.in_flight;
     reading.pace = 1;
-    const auto resume = clock().now() + reply.refusal->retry_after;
-    reading.resume = reading.delayed.empty() ? resume : std::min(reading.resume, resume);
+    reading.resume = clock().now() + reply.refusal->retry_after;
     reading.too_fast = reply.refusal;
     const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
                                     [number](const auto& each) { return each.number > number; });

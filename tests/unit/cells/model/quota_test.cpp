@@ -93,6 +93,15 @@ TEST_CASE("clients that come too fast are asked to return one after the other") 
   CHECK_FALSE(rates.take("c", start + 30s));
 }
 
+TEST_CASE("a batch that asks again is told when there is room, and puts off nobody") {
+  SubmissionRates rates;
+  rates.limit({}, {10, 1});
+  CHECK_FALSE(rates.take("acme", start));
+  for (int n = 0; n < 100; ++n) CHECK(rates.take("acme", start, true)->wait == 100ms);
+  CHECK(rates.take("acme", start)->wait == 100ms);
+  CHECK_FALSE(rates.take("acme", start + 100ms, true));
+}
+
 TEST_CASE("clients that never return do not push later ones back without end") {
   SubmissionRates rates;
   rates.limit({1, 1}, {});

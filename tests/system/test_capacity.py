@@ -57,7 +57,7 @@ class Capacity(EndToEnd):
             self.assertEqual(self.wait_for_end(each)["state"], "succeeded")
         wait_until(lambda: sum(pool["lent"] for pool in self.pools().values()) == 0,
                    "everything is given back")
-        self.assertEqual(self.provider.peak(lambda call: 0), 6)
+        self.assertEqual(self.provider.peak(lambda call: 0), {0: 6})
 
     def test_size_burst_and_weight_are_changed_live_and_survive(self):
         config = a_config(self.provider, cells=CELLS, capacity={"running_max": 8})

@@ -1,11 +1,9 @@
 // How the time of a cell is divided between its customers, and how soon a cell that has lent its
 // slots has them back. docs/reliability.md, P7, says what holds.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -114,7 +112,7 @@ void measure_customers(const Plan& plan, const Arguments& arguments, Report& rep
     client.ask(202, "POST", "/v1/batches", jobs_of(each.name, each.service, jobs).dump());
   }
   client.ask(200, "POST", "/v1/admin/cells/*/*/resume", "{}");
-  std::this_thread::sleep_for(std::chrono::duration<double>(plan.seconds));
+  Ticker{static_cast<std::int64_t>(plan.seconds * 1000)}.await_tick();
   client.ask(200, "POST", pause_path, "{}");
   daemon.await_cell([](const json& cell) { return cell.at("queue").at("running") == 0; });
 
@@ -163,9 +161,8 @@ json loans_config() {
 
 void await_busy(ApiClient& client, const std::string& cell, std::uint32_t busy) {
   const auto path = "/v1/cells/" + cell + "/*";
-  while (client.ask(200, "GET", path).at("pool").at("busy") != busy) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{2});
-  }
+  Ticker ticker{2};
+  while (client.ask(200, "GET", path).at("pool").at("busy") != busy) ticker.await_tick();
 }
 
 void measure_cells(const Plan& plan, const Arguments& arguments, Report& report) {

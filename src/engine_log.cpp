@@ -75,6 +75,8 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "customer-bytes";
     case Kind::customer_rate:
       return "customer-rate";
+    case Kind::job_too_large:
+      return "job-too-large";
   }
   return "unknown";
 }

@@ -217,12 +217,12 @@ caf::result<CellDescribed> CellDispatcherActor::change_quota(const ChangeQuota& 
 caf::result<CellDescribed> CellDispatcherActor::change_template(const CellKey& key,
                                                                 const CellOverride& change) {
   if (!describe_template(key)) return CellDescribed{};
+  remember_override(key, change);  // Before the answer, so that the next change builds on it.
   auto promise = make_response_promise<CellDescribed>();
   const auto owed = owed_.add(promise);
   request(options_.store, caf::infinite, SetCellOverride{key, change})
       .then(
-          [this, owed, key, change](const CellOverrideSet&) {
-            remember_override(key, change);
+          [this, owed, key](const CellOverrideSet&) {
             owed_.deliver(owed, CellDescribed{describe_template(key)});
           },
           [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });

@@ -442,7 +442,7 @@ void JobDispatcherActor::fetched(const std::string& lane, RunnableFetched& answe
 void JobDispatcherActor::adopt_settings() {
   const auto& settings = config_.settings;
   each_queue([terms = terms()](DispatchQueue& queue) { queue.set_terms(terms); });
-  rates_.limit(settings.submissions, settings.customer.submissions);
+  rates_.limit(settings.submissions, settings.customer.submissions, now().steady);
   running_.limit(settings.customer.running_max);
   if (room() == CustomerRoom{}) drains_.clear();
   for (const auto& [customer, jobs] : running_.running()) {

@@ -10,6 +10,11 @@ namespace cells {
 
 caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   if (request_in.gate && request_in.gate->is_closed()) return JobSubmitted{};
+  if (request_in.gate && request_in.gate->is_paused()) {
+    JobSubmitted answer;
+    answer.returned = std::make_shared<JobRequest>(std::move(request_in));
+    return answer;
+  }
   const Now at = now();
   auto refusal = request_in.gate ? request_in.gate->held_for() : std::nullopt;
   if (!refusal) refusal = refuse(request_in, at);
@@ -55,6 +60,10 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
     return refusal;
   }
   if (auto refusal = refuse_in_batch(key_, request_in.batch, durability())) return refusal;
+  if (durability() == Durability::disk) {
+    auto refusal = refuse_too_large(key_, queued_bytes(request_in.spec), config_.settings);
+    if (refusal) return refusal;
+  }
   if (auto refusal = refuse_more(request_in.spec, at)) return refusal;
   return refuse_rate(request_in, at);
 }
@@ -88,6 +97,7 @@ JobSubmitted JobDispatcherActor::refused(JobRequest& request_in, Refusal refusal
   close_gate(request_in.gate, has_key, refusal);
   if (!has_key && !comes_again) context_->options.probe->refused(refusal);
   JobSubmitted answer{nullptr, std::move(refusal)};
+  if (comes_again) request_in.gate->pause();
   if (comes_again) answer.returned = std::make_shared<JobRequest>(std::move(request_in));
   return answer;
 }

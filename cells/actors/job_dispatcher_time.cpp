@@ -79,7 +79,8 @@ void JobDispatcherActor::report_idle(const Now& at) {
     idle_reported_ = false;
   } else if (!idle_since_) {
     idle_since_ = at.steady;
-  } else if (config_.closes_when_idle && at.steady - *idle_since_ >= context_->options.idle_close) {
+  } else if (config_.closes_when_idle && rates_.is_idle(at.steady) &&
+             at.steady - *idle_since_ >= context_->options.idle_close) {
     idle_reported_ = true;
     send(cell_, QueueIdle{});
   }

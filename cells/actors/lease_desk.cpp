@@ -142,9 +142,10 @@ class LeaseDeskActor : public LeaseDesk::base {
   /// until its successor answers, which is once it has reported the leases that it found, or until
   /// the cell is gone.
   void lost(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell) {
+    matchings_[service].lost(ask);
     const auto over = [this, service, ask] {
       take_permits(service, ask.count, {});
-      matchings_[service].lost(ask);
+      matchings_[service].go_on(ask.request);
       match(service);
     };
     if (!limited_.contains(service)) return over();

@@ -130,6 +130,7 @@ void PermitDesk::answered(const LeaseMatching::Ask& ask, bool probe, const Permi
     matching_.answered(ask, taken->leases.size(), taken->lane, taken->available);
   } else {
     matching_.lost(ask);
+    matching_.go_on(ask.request);
   }
   withdraw_offer();
   forget(ask.cell);

@@ -60,13 +60,26 @@ Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint
           wait_for(static_cast<double>(surplus + ahead), finished_per_s)};
 }
 
+std::optional<Refusal> refuse_too_large(const CellKey& cell, std::uint64_t bytes,
+                                        const CellSettings& settings) {
+  for (const auto limit : {settings.bytes_max, settings.customer.bytes_max}) {
+    if (limit == 0 || bytes <= limit) continue;
+    return Refusal{Refusal::Kind::job_too_large, cell, limit, bytes};
+  }
+  return std::nullopt;
+}
+
 Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fast,
                     const CellSettings& settings) {
   const auto& quota = too_fast.of_customer ? settings.customer.submissions : settings.submissions;
   const auto limit = static_cast<std::uint64_t>(std::ceil(quota.per_s));
   const auto kind = too_fast.of_customer ? Refusal::Kind::customer_rate : Refusal::Kind::queue_rate;
-  return {kind, cell, limit, quota.burst_in_force(),
-          std::chrono::ceil<milliseconds>(too_fast.wait)};
+  return {kind,
+          cell,
+          limit,
+          quota.burst_in_force(),
+          std::chrono::ceil<milliseconds>(too_fast.wait),
+          quota.per_s};
 }
 
 void CustomerDrains::job_ended(const std::string& customer, SteadyTime now) {

@@ -51,6 +51,11 @@ std::optional<Refusal> refuse_bytes(const CellKey& cell, const JobCounts& counts
 Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint64_t added,
                         double finished_per_s, TurnedAway& turned_away);
 
+/// Refuses a job that counts for more bytes than the quotas of its cell, which keeps its jobs on
+/// disk, allow at all.
+std::optional<Refusal> refuse_too_large(const CellKey& cell, std::uint64_t bytes,
+                                        const CellSettings& settings);
+
 /// Refuses a job that came too fast.
 Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fast,
                     const CellSettings& settings);

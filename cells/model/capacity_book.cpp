@@ -132,7 +132,12 @@ void CapacityBook::refresh(Id id) {
 void CapacityBook::grant_wanted() {
   while (free() > 0 && !wanting_.empty()) {
     const Id id = wanting_.begin()->second;
-    const auto lacks = shares_.share(id) - cells_.at(id).held;
+    const Entry& entry = cells_.at(id);
+    // What others lack of their guarantees goes before what this cell may borrow.
+    const bool lacks_guarantee = entry.held < entry.terms.guarantee;
+    const auto share = shares_.share(id);
+    const auto up_to = lacks_guarantee ? std::min(share, entry.terms.guarantee) : share;
+    const auto lacks = up_to - entry.held;
     grant(id, static_cast<std::uint32_t>(std::min<std::int64_t>(lacks, free())));
   }
 }

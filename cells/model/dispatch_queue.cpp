@@ -53,11 +53,10 @@ void DispatchQueue::unblock(const std::string& name) {
   if (blocked_.erase(name) == 0) return;
   Customer* customer = find(name);
   if (!customer) return;
-  if (customer->evicted) {
-    seek(name);
-  } else {
-    leave_if_idle(*customer);
-  }
+  if (customer->evicted && !sweeping_) return seek(name);
+  // Others wait outside the window, too: the customer comes back in its turn.
+  if (customer->evicted) begin_sweep();
+  leave_if_idle(*customer);
 }
 
 // --- Jobs come -----------------------------------------------------------------------------------

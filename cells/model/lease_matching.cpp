@@ -227,7 +227,10 @@ void LeaseMatching::lost(const Ask& ask) {
   Cell& gone = take_back(ask, 0);
   gone.has_work = false;
   settle(gone);
-  const auto found = requests_.find(ask.request);
+}
+
+void LeaseMatching::go_on(std::uint64_t request) {
+  const auto found = requests_.find(request);
   if (found != requests_.end()) ready(found->second);
 }
 

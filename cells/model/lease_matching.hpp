@@ -62,8 +62,9 @@ class LeaseMatching {
   void answered(const Ask& ask, std::size_t granted, LaneState lane, std::size_t available);
   /// The request takes no more than it has.
   void fill(std::uint64_t request);
-  /// The cell is gone, and with it the answer.
+  /// The cell is gone, and with it the answer. The request is not matched until `go_on`.
   void lost(const Ask& ask);
+  void go_on(std::uint64_t request);
   /// A lease of the cell has ended after `service_time`.
   void ended(const CellKey& cell, microseconds service_time);
   /// A lease of the cell was out before this object knew of the cell.

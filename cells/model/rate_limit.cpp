@@ -9,8 +9,16 @@ RateLimit::RateLimit(double rate_per_s, std::uint32_t burst)
     : interval_(std::max<std::int64_t>(1, std::llround(std::ceil(1e6 / rate_per_s)))),
       tolerance_(interval_ * (std::max(burst, 1U) - 1)) {}
 
-void RateLimit::change(double rate_per_s, std::uint32_t burst) {
+void RateLimit::change(double rate_per_s, std::uint32_t burst, SteadyTime now) {
   const RateLimit changed{rate_per_s, burst};
+  if (theoretical_ && *theoretical_ > now) {
+    const double events =
+        static_cast<double>((*theoretical_ - now).count()) / static_cast<double>(interval_.count());
+    const double ahead = events * static_cast<double>(changed.interval_.count());
+    // No more than when the whole burst has just been used.
+    const auto most = changed.tolerance_ + changed.interval_;
+    theoretical_ = now + std::min(microseconds{std::llround(ahead)}, most);
+  }
   interval_ = changed.interval_;
   tolerance_ = changed.tolerance_;
 }

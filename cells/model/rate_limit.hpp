@@ -25,8 +25,8 @@ class RateLimit {
   SteadyTime next(SteadyTime now) const;
   /// An event that was counted has not happened after all.
   void give_back();
-  /// Holds from now on; what has happened counts.
-  void change(double rate_per_s, std::uint32_t burst);
+  /// Holds from now on; what has happened counts, each event for as long as under the new rate.
+  void change(double rate_per_s, std::uint32_t burst, SteadyTime now);
   /// Between two events in the long run.
   microseconds interval() const { return interval_; }
   /// Whether `burst` events may happen at once, as if none had happened before.

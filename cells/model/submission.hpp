@@ -58,16 +58,18 @@ struct Refusal {
     memory_full,          ///< All jobs in memory take `depth` bytes of `limit`.
     durability_differs,   ///< The ended job is not kept as its cell now keeps jobs.
     not_in_batches,       ///< The cell keeps its jobs in memory; batches take only jobs on disk.
-    queue_rate,           ///< More submissions than `limit` a second, rounded up.
+    queue_rate,           ///< More submissions than `per_s`.
     customer_jobs_full,   ///< The customer has `depth` unfinished jobs in the cell, of `limit`.
     customer_bytes_full,  ///< Those jobs take `depth` bytes of `limit`.
-    customer_rate,        ///< The customer submits more than `limit` a second, rounded up.
+    customer_rate,        ///< The customer submits more than `per_s`.
+    job_too_large,        ///< The job alone counts for `depth` bytes; the quota has `limit`.
   };
   Kind kind = Kind::no_cell;
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
   milliseconds retry_after{0};  ///< At most an hour; 0 if no later request may succeed.
+  double per_s = 0;             ///< Of a rate; `limit` is this, rounded up.
 };
 
 /// Whether a refusal is for lack of room or of a daemon that takes jobs, so that the same request
@@ -85,6 +87,12 @@ class BatchGate {
   void close() { closed_.store(true, std::memory_order_relaxed); }
   bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
+  /// A job came too fast: the later ones are returned like it, so that all keep their order, until
+  /// the sender goes on.
+  void pause() { paused_.store(true, std::memory_order_relaxed); }
+  void go_on() { paused_.store(false, std::memory_order_relaxed); }
+  bool is_paused() const { return paused_.load(std::memory_order_relaxed); }
+
   /// A job is refused for lack of room, but may have been accepted before, under its idempotency
   /// key. Until `release` or `close`, the later jobs are refused alike.
   void hold(const Refusal& refusal);
@@ -95,6 +103,7 @@ class BatchGate {
 
  private:
   std::atomic<bool> closed_{false};
+  std::atomic<bool> paused_{false};
   mutable std::mutex mutex_;
   std::size_t holds_ = 0;
   Refusal refusal_;

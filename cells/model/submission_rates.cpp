@@ -7,25 +7,26 @@
 namespace cells {
 namespace {
 
-/// Beyond this, promises begin anew: clients that never come back must not push later ones back
-/// without end.
-constexpr microseconds promised_max = std::chrono::hours{1};
+constexpr microseconds wait_max = std::chrono::hours{1};
+/// How many of those that were turned away a refusal allows for: a client that asks again and again
+/// must not put off the others without end.
+constexpr std::int64_t turned_away_max = 1000;
 
 }  // namespace
 
-void SubmissionRates::limit(const RateQuota& cell, const RateQuota& customer) {
-  change(cell_, cell);
+void SubmissionRates::limit(const RateQuota& cell, const RateQuota& customer, SteadyTime now) {
+  change(cell_, cell, now);
   if (customer == customer_quota_) return;
   customer_quota_ = customer;
   if (customer.per_s <= 0) customers_.clear();
-  for (auto& [name, limited] : customers_) change(limited, customer);
+  for (auto& [name, limited] : customers_) change(limited, customer, now);
 }
 
-void SubmissionRates::change(Limited& limited, const RateQuota& quota) {
+void SubmissionRates::change(Limited& limited, const RateQuota& quota, SteadyTime now) {
   if (quota.per_s <= 0) {
     limited = {};
   } else if (limited.limit) {
-    limited.limit->change(quota.per_s, quota.burst_in_force());
+    limited.limit->change(quota.per_s, quota.burst_in_force(), now);
   } else {
     limited.limit.emplace(quota.per_s, quota.burst_in_force());
   }
@@ -37,11 +38,13 @@ std::optional<SubmissionRates::TooFast> SubmissionRates::take(const std::string&
   if (customer_quota_.per_s > 0) {
     forget_idle(now);
     Limited& limited = customers_[customer];
-    if (!limited.limit) change(limited, customer_quota_);
+    if (!limited.limit) change(limited, customer_quota_, now);
     if (const auto wait = wait_of(limited, now, asks_again)) return TooFast{true, *wait};
     limited.limit->take(1, now);
+    limited.turned_away = std::max<std::int64_t>(limited.turned_away - 1, 0);
   }
   if (cell_.limit) cell_.limit->take(1, now);
+  cell_.turned_away = std::max<std::int64_t>(cell_.turned_away - 1, 0);
   return std::nullopt;
 }
 
@@ -51,9 +54,11 @@ std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTim
   if (!limited.limit || limited.limit->available(now) > 0) return std::nullopt;
   const SteadyTime next = limited.limit->next(now);
   if (asks_again) return next - now;
-  if (limited.promised < next || limited.promised - now > promised_max) limited.promised = next;
-  const microseconds wait = limited.promised - now;
-  limited.promised += limited.limit->interval();
+  if (limited.lapse < now) limited.turned_away = 0;
+  const microseconds wait = std::min<microseconds>(
+      next - now + limited.limit->interval() * limited.turned_away, wait_max);
+  limited.turned_away = std::min(limited.turned_away + 1, turned_away_max);
+  limited.lapse = std::max(limited.lapse, now + wait + limited.limit->interval());
   return wait;
 }
 
@@ -61,6 +66,12 @@ void SubmissionRates::give_back(const std::string& customer) {
   if (cell_.limit) cell_.limit->give_back();
   const auto found = customers_.find(customer);
   if (found != customers_.end() && found->second.limit) found->second.limit->give_back();
+}
+
+bool SubmissionRates::is_idle(SteadyTime now) const {
+  const auto idle = [now](const Limited& each) { return !each.limit || each.limit->is_idle(now); };
+  return idle(cell_) && std::all_of(customers_.begin(), customers_.end(),
+                                    [&](const auto& each) { return idle(each.second); });
 }
 
 /// Costs little for each submission: it looks at all customers once for as many new ones.

@@ -19,7 +19,7 @@ class SubmissionRates {
   static constexpr std::size_t customers_max = 100'000;
 
   /// Submissions so far count under the new rates too.
-  void limit(const RateQuota& cell, const RateQuota& customer);
+  void limit(const RateQuota& cell, const RateQuota& customer, SteadyTime now);
 
   struct TooFast {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
@@ -31,15 +31,21 @@ class SubmissionRates {
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);
 
+  /// Whether nothing that was submitted counts any more, as if none had been.
+  bool is_idle(SteadyTime now) const;
+
   /// Customers that it remembers.
   std::size_t size() const { return customers_.size(); }
 
  private:
   struct Limited {
     std::optional<RateLimit> limit;
-    SteadyTime promised{};  ///< When the submission that was refused last is to come back.
+    /// Submissions that were refused, less those that have been accepted since; they lapse when the
+    /// last of them should have come back.
+    std::int64_t turned_away = 0;
+    SteadyTime lapse{};
   };
-  static void change(Limited& limited, const RateQuota& quota);
+  static void change(Limited& limited, const RateQuota& quota, SteadyTime now);
   static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now, bool asks_again);
   void forget_idle(SteadyTime now);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ constexpr std::array<std::string_view, 9> limits = {"queue.max_jobs",
                                                     "customers.quota.max_running",
                                                     "customers.quota.submissions_per_s",
                                                     "customers.quota.submissions_burst"};
+
+/// Beyond every limit, and exact as a double.
+constexpr double value_max = 1e15;
 
 json::Value::json_pointer pointer_of(std::string_view limit) {
   std::string path = "/";
@@ -70,7 +74,8 @@ json::Value value_of(const std::string& limit, const std::string& text) {
   if (text == "none") return nullptr;
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) {
+  const bool is_number = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+  if (!is_number || !(std::abs(value) <= value_max)) {
     throw usage_failure("'" + cleaned(text) + "' is not a value of " + limit +
                         ": write a number, or none");
   }

@@ -32,8 +32,9 @@ void check_capacity(const Config& config, Faults& faults) {
     if (!rule.is_template()) sizes += rule.settings.pool_size;
   }
   if (sizes <= *config.capacity.running_max) return;
-  faults.push_back({"/capacity/running_max", "must be at least " + std::to_string(sizes) +
-                                                 ", the sum of the pool sizes of all cells"});
+  faults.push_back({"/capacity/running_max",
+                    "must be at least " + std::to_string(sizes) +
+                        ", the sum of the pool sizes of all cells that are not templates"});
 }
 
 }  // namespace celld::config

@@ -29,6 +29,7 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::customer_jobs_full, "customer_jobs"},
     {Refusal::Kind::customer_bytes_full, "customer_bytes"},
     {Refusal::Kind::customer_rate, "customer_rate"},
+    {Refusal::Kind::job_too_large, "job_too_large"},
 }};
 
 /// The metric families that describe each cell.

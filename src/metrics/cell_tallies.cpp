@@ -22,6 +22,7 @@ bool is_of_a_cell(Refusal::Kind kind) {
     case Refusal::Kind::customer_jobs_full:
     case Refusal::Kind::customer_bytes_full:
     case Refusal::Kind::customer_rate:
+    case Refusal::Kind::job_too_large:
       return true;
     case Refusal::Kind::no_cell:
     case Refusal::Kind::too_many_cells:

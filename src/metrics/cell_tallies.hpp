@@ -23,7 +23,7 @@
 
 namespace celld::metrics {
 
-inline constexpr std::size_t refusal_kind_count = 16;
+inline constexpr std::size_t refusal_kind_count = 17;
 
 struct Tally {
   std::uint64_t submissions = 0;

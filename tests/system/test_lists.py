@@ -173,7 +173,8 @@ class Cells(EndToEnd):
             return cell if cell["queue"]["oldest_queued_ms"] > 20 else None
         cell = wait_until(old_enough, "the age of the oldest queued job grows")
         self.assertEqual(cell["pool"],
-                         {"target": 2, "ready": 0, "busy": 2, "retiring": 0, "borrowed": 0})
+                         {"target": 2, "ready": 0, "busy": 2, "retiring": 0, "borrowed": 0,
+                          "lent": 0})
         queue = cell["queue"]
         self.assertEqual([queue[name] for name in ("queued", "scheduled", "retrying", "running",
                                                    "max_jobs")], [3, 1, 0, 2, 50])

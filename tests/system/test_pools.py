@@ -10,7 +10,8 @@ POOL = "/v1/admin/cells/*/*/pool"
 
 
 def idle_pool(size):
-    return {"target": size, "ready": size, "busy": 0, "retiring": 0, "borrowed": 0}
+    return {"target": size, "ready": size, "busy": 0, "retiring": 0, "borrowed": 0,
+            "lent": 0}
 
 
 class Pools(EndToEnd):
@@ -108,7 +109,7 @@ class Pools(EndToEnd):
         self.assertIn(gone.status, (200, 202), gone)
         self.assertEqual((gone.json["pool"]["target"], gone.json["overrides"]), (4, {}))
         self.assertEqual(self.cell()["overrides"], {})
-        self.assertEqual(self.cell()["quota"]["pool"], {"size": 4})
+        self.assertEqual(self.cell()["quota"]["pool"], {"size": 4, "weight": 1})
 
     def test_an_override_survives_a_restart_and_a_crash(self):
         self.start()
@@ -122,7 +123,7 @@ class Pools(EndToEnd):
         self.restart()
         cell = self.cell()
         self.assertEqual((cell["pool"]["target"], cell["overrides"]), (2, {"pool.size": 2}))
-        self.assertEqual(cell["quota"]["pool"], {"size": 4})
+        self.assertEqual(cell["quota"]["pool"], {"size": 4, "weight": 1})
         gate = self.provider.hold("/dns")
         self.submit_many(5)
         self.wait_for_running(2)
@@ -136,11 +137,12 @@ class Pools(EndToEnd):
     def test_bad_sizes_are_refused(self):
         client = self.start()
         for body in ({"size": 0}, {"size": -1}, {"size": 100_001}, {"size": 2.5}, {"size": "3"},
-                     {"size": None}, {"size": True}, {"size": 2**64 + 1}, {"size": []}, {}):
+                     {"size": None}, {"size": True}, {"size": 2**64 + 1}, {"size": []}):
             with self.subTest(body=body):
                 refused = client.put(POOL, body)
                 self.assert_problem(refused, 422)
                 self.assertEqual(refused.pointers, ["/size"])
+        self.assertEqual(client.put(POOL, {}).pointers, [""])
         self.assertEqual(client.put(POOL, {"size": 3, "x": 1}).pointers, ["/x"])
         self.assert_problem(client.put(POOL, [3]), 422)
         self.assert_problem(client.put(POOL, b""), 400)

@@ -91,6 +91,8 @@ struct DelayedLine {
 
 /// The most lines of a batch in flight once some came too fast.
 constexpr std::size_t pace_max = 64;
+/// The longest that a line waits before it is tried again.
+constexpr std::chrono::seconds delay_max{2};
 
 /// A batch that is being read.
 struct Reading {
@@ -348,8 +350,13 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// Lines that came too fast, as many as the quota seems to allow by now.
   void submit_delayed(BatchId id, Reading& reading) {
-    while (!reading.delayed.empty() && reading.in_flight < reading.pace && has_room() &&
-           clock().now() >= reading.resume) {
+    if (reading.delayed.empty()) return;
+    auto& gate = *reading.post->gate;
+    if (gate.is_paused()) {
+      if (reading.in_flight > 0 || clock().now() < reading.resume) return;
+      gate.go_on();
+    }
+    while (!reading.delayed.empty() && reading.in_flight < reading.pace && has_room()) {
       auto line = std::move(reading.delayed.front());
       reading.delayed.pop_front();
       submit_job(id, reading, line.number, std::move(*line.job), std::move(line.refused));
@@ -404,8 +411,12 @@ class BatchDeskActor final : public BatchDesk::base {
     unanswered_bytes_ -= bytes;
     --reading.in_flight;
     reading.pace = 1;
-    reading.resume = clock().now() + reply.refusal->retry_after;
-    reading.too_fast = reply.refusal;
+    if (reply.refusal) {  // Others were returned because of it.
+      // Not for long: the limit may be lifted meanwhile.
+      reading.resume =
+          clock().now() + std::min<milliseconds>(reply.refusal->retry_after, delay_max);
+      reading.too_fast = reply.refusal;
+    }
     const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
                                     [number](const auto& each) { return each.number > number; });
     reading.delayed.insert(after, DelayedLine{number, reply.returned, refused});
@@ -417,7 +428,7 @@ class BatchDeskActor final : public BatchDesk::base {
   void arm_resume() {
     std::optional<Time> earliest;
     for (const auto& [id, reading] : readings_) {
-      if (reading.delayed.empty() || reading.in_flight >= reading.pace) continue;
+      if (reading.delayed.empty() || reading.in_flight > 0) continue;
       earliest = earliest ? std::min(*earliest, reading.resume) : reading.resume;
     }
     if (!earliest || (resume_armed_ && *resume_armed_ <= *earliest)) return;
@@ -684,7 +695,8 @@ class BatchDeskActor final : public BatchDesk::base {
     const auto entry = readings_.find(id);
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
-    if (!entry->second.has_ended) stop(entry, cancelled());
+    const auto& reading = entry->second;
+    if (!reading.has_ended || !reading.delayed.empty()) stop(entry, cancelled());
     entry->second.drained = clock().now();
     close_if_done(entry);
   }

@@ -115,6 +115,17 @@ std::string count_of_faults(std::string_view what, std::size_t count) {
 
 constexpr std::string_view unreadable = "The body cannot be read: ";
 
+/// "1 job", "2 jobs".
+std::string jobs_text(std::uint64_t count, const char* what = "job") {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "at most 0.5 jobs a second".
+std::string rate_text(double per_s) {
+  return "at most " + json::dump(json::Value(per_s)) + (per_s == 1 ? " job" : " jobs") +
+         " a second";
+}
+
 Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string_view name,
                       std::string detail) {
   Problem problem{.kind = kind, .detail = std::move(detail)};
@@ -154,9 +165,9 @@ Problem problem_of(const cells::Refusal& refusal) {
                                                   ", the `timeout_max_ms` of the cell " + cell}});
     case Kind::queue_full:
       return quota_problem(ProblemKind::queue_full, refusal, "queue.max_jobs",
-                           "The cell " + cell + " has " + std::to_string(refusal.depth) +
-                               " unfinished jobs; its limit is " + std::to_string(refusal.limit) +
-                               ".");
+                           "The cell " + cell + " has " +
+                               jobs_text(refusal.depth, "unfinished job") + "; its limit is " +
+                               std::to_string(refusal.limit) + ".");
     case Kind::too_many_cells:
       return quota_problem(ProblemKind::too_many_cells, refusal, "",
                            "The template " + cell + " already has its limit of " +
@@ -188,12 +199,11 @@ Problem problem_of(const cells::Refusal& refusal) {
                                std::to_string(refusal.limit) + ".");
     case Kind::queue_rate:
       return quota_problem(ProblemKind::quota_exceeded, refusal, "queue.submissions_per_s",
-                           "The cell " + cell + " accepts at most " +
-                               std::to_string(refusal.limit) + " jobs a second.");
+                           "The cell " + cell + " accepts " + rate_text(refusal.per_s) + ".");
     case Kind::customer_jobs_full:
       return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.max_jobs",
-                           "The customer has " + std::to_string(refusal.depth) +
-                               " unfinished jobs in the cell " + cell + "; its limit is " +
+                           "The customer has " + jobs_text(refusal.depth, "unfinished job") +
+                               " in the cell " + cell + "; its limit is " +
                                std::to_string(refusal.limit) + ".");
     case Kind::customer_bytes_full:
       return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.max_bytes",
@@ -201,10 +211,15 @@ Problem problem_of(const cells::Refusal& refusal) {
                                std::to_string(refusal.depth) + " bytes; their limit is " +
                                std::to_string(refusal.limit) + ".");
     case Kind::customer_rate:
-      return quota_problem(ProblemKind::quota_exceeded, refusal, "customer.submissions_per_s",
-                           "The cell " + cell + " accepts at most " +
-                               std::to_string(refusal.limit) +
-                               " jobs a second from each customer.");
+      return quota_problem(
+          ProblemKind::quota_exceeded, refusal, "customer.submissions_per_s",
+          "The cell " + cell + " accepts " + rate_text(refusal.per_s) + " from each customer.");
+    case Kind::job_too_large:
+      return invalid_request({{"", "counts for " + std::to_string(refusal.depth) +
+                                       " bytes, more than the cell " + cell +
+                                       " allows all of a "
+                                       "quota's jobs together: " +
+                                       std::to_string(refusal.limit)}});
     case Kind::memory_full:
       return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
                            "The jobs in memory take " + std::to_string(refusal.depth) +

@@ -34,7 +34,7 @@ BUGS = (
         (("    if (place_ == Place::in_element) text_.add(piece.substr(begin));\n",
           "    if (place_ == Place::in_element) text_.add(piece.substr(begin));\n"
           "    in_string_ = false;\n"),)),
-    Bug("pool-of-zero", "bodies", "a size is what the body says",
+    Bug("pool-of-zero", "bodies", "a change that is taken is within its bounds",
         "a pool may have no workers",
         "src/http/api/bodies.cpp", (("reader.integer(member, 1, max)", "reader.integer(member, 0, max)"),)),
     Bug("raw-c1", "cellctl", "a text has no C1 control characters",

@@ -361,14 +361,6 @@ BUGS = (
           "  if (next) return turn_to_undo(job, *next);\n"),),
     ),
     Bug(
-        "undo-repeated", ("undo-once",),
-        "a step that was in doubt is undone twice",
-        "cells/model/job_machine.cpp",
-        (("  step.state = state;\n",
-          "  step.state = state;\n"
-          "  if (BUG && step.in_doubt && step.undo_attempts == 1) return turn_to_undo(job, job.step);\n"),),
-    ),
-    Bug(
         "undo-cancelled", ("undo-end",),
         "a compensation can be cancelled while it waits",
         "src/store/job_rules.cpp",
@@ -383,17 +375,6 @@ BUGS = (
         (("  return job.state == JobState::compensating && !job.next_attempt_at;\n",
           "  if (BUG && job.steps[job.step].state == cells::StepState::retrying) return false;\n"
           "  return job.state == JobState::compensating && !job.next_attempt_at;\n"),),
-    ),
-    Bug(
-        "early-undo", ("undo-early",),
-        "a job that has failed is undone before its failure is on disk",
-        "cells/actors/job_dispatcher.cpp",
-        (("  count(before.get(), after.get());\n  recording_.insert(after->id);\n",
-          "  count(before.get(), after.get());\n"
-          "  if (BUG && after->state == JobState::compensating && !after->next_attempt_at) offer(after);\n"
-          "  recording_.insert(after->id);\n"),
-         ("  const bool after_commit =\n      must_know_of_call(",
-          "  const bool after_commit =\n      !BUG && must_know_of_call(")),
     ),
     Bug(
         "follower-unasked", ("follower-cause",),
@@ -775,16 +756,6 @@ BUGS = (
         "cells/model/service_guard.cpp",
         (("std::min<std::size_t>(permits, probes_.empty() ? 1 : 0)",
           "std::min<std::size_t>(permits, BUG || probes_.empty() ? 1 : 0)"),),
-    ),
-    Bug(
-        "probe-counted", ("uncounted-attempt",),
-        "a failed probe uses up an attempt",
-        "cells/model/job_machine.cpp",
-        (("  if (end.is_probe && (end.kind == Kind::retryable || end.kind == Kind::unknown)) "
-          "return false;\n",
-          "  if (!BUG && end.is_probe &&\n"
-          "      (end.kind == Kind::retryable || end.kind == Kind::unknown)) {\n"
-          "    return false;\n  }\n"),),
     ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(

@@ -403,7 +403,7 @@ class World : public EngineProbe {
     SteadyTime since{};                 ///< Of its policy.
     std::deque<SteadyTime> failures{};  ///< In a row.
     std::optional<SteadyTime> opened_at{};
-    SteadyTime alive_at{};
+    SteadyTime alive_at{};  ///< When it last was, or may have been, closed.
   };
   WatchedCircuit* watched_circuit(const std::string& service);
   static bool began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at);

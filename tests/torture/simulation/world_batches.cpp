@@ -17,7 +17,8 @@ void World::line_answered(std::uint64_t number, const JobSubmitted& answer, bool
   }
   if (answer.returned) {  // The desk submits it again.
     note_turned_away();
-    return judge_refusal(batch, *answer.refusal);
+    if (answer.refusal) judge_refusal(batch, *answer.refusal);
+    return;
   }
   if (answer.job || answer.refusal) return submission_decided(request, batch, answer);
   note("turned away");

@@ -62,7 +62,10 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   if (sign == Sign::failing && circuit->opened_at) {
     if (is_probe) circuit->opened_at = now_steady;  // Others began before it opened.
   } else if (sign == Sign::failing) {
-    if (now_steady < circuit->alive_at + in_transit) return;
+    if (now_steady < circuit->alive_at + in_transit) {
+      circuit->alive_at = now_steady + policy.open;  // It may be open until then.
+      return;
+    }
     circuit->failures.push_back(now_steady);
     while (circuit->failures.size() > policy.failures) circuit->failures.pop_front();
     const bool all = circuit->failures.size() == policy.failures;

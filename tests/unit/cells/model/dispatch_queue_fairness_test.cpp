@@ -1,4 +1,5 @@
 // Customers take turns, charged by service time (promise P7).
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -238,6 +239,33 @@ TEST_CASE("customers get service time by their weights") {
   served.clear();
   for (int n = 0; n < 900; ++n) served[fed.serve()] += 1;
   CHECK(served["a"] < 380);  // It may catch up on what it lacked of its greater share.
+}
+
+TEST_CASE("customers at their limit of running jobs leave their places in the window to others") {
+  FedQueue fed({2, 8, 1 << 20});
+  JobId id = 1;
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    insert_jobs(fed, name, id, 100);
+    id += 1000;
+  }
+  insert_jobs(fed, "quiet", id, 1);
+  std::deque<JobPtr> running;
+  std::map<std::string, int> served;
+  for (int n = 0; n < 60; ++n) {
+    if (running.size() == 2) {
+      const JobPtr ended = running.front();
+      running.pop_front();
+      fed.queue.unblock(ended->spec->customer);
+      fed.ended(*ended, 1ms);
+    }
+    const JobPtr job = fed.take();
+    REQUIRE(job);
+    served[job->spec->customer] += 1;
+    running.push_back(job);
+    fed.queue.block(job->spec->customer);
+  }
+  CHECK(served["quiet"] == 1);
+  for (const auto* name : {"a", "b", "c", "d"}) CHECK(served[name] > 10);
 }
 
 TEST_CASE("a customer that leaves keeps what it has had too much") {

@@ -195,6 +195,8 @@ TEST_CASE("a cell that is lost is forgotten, and its request goes on") {
   matching.filled(a, 1);
   const auto ask = matching.next_ask();
   matching.lost(*ask);
+  CHECK_FALSE(matching.next_ask());
+  matching.go_on(ask->request);
   CHECK(matching.cells() == 0);
   matching.filled(b, 1);
   CHECK(matching.next_ask() == Ask{b, 1, 1});

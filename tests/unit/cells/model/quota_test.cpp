@@ -61,7 +61,7 @@ TEST_CASE("a job counts for what was asked for") {
 
 TEST_CASE("jobs may be submitted at the rate and in the burst that the quota allows") {
   SubmissionRates rates;
-  rates.limit({}, {2, 4});
+  rates.limit({}, {2, 4}, start);
   for (int n = 0; n < 4; ++n) CHECK_FALSE(rates.take("acme", start));
   const auto refused = rates.take("acme", start);
   REQUIRE(refused);
@@ -74,7 +74,7 @@ TEST_CASE("jobs may be submitted at the rate and in the burst that the quota all
 
 TEST_CASE("without a burst, a second's jobs may be submitted at once") {
   SubmissionRates rates;
-  rates.limit({2.5, 0}, {});
+  rates.limit({2.5, 0}, {}, start);
   for (int n = 0; n < 3; ++n) CHECK_FALSE(rates.take("acme", start));
   const auto refused = rates.take("acme", start);
   REQUIRE(refused);
@@ -83,7 +83,7 @@ TEST_CASE("without a burst, a second's jobs may be submitted at once") {
 
 TEST_CASE("clients that come too fast are asked to return one after the other") {
   SubmissionRates rates;
-  rates.limit({0.1, 1}, {});
+  rates.limit({0.1, 1}, {}, start);
   CHECK_FALSE(rates.take("a", start));
   CHECK(rates.take("a", start)->wait == 10s);
   CHECK(rates.take("b", start)->wait == 20s);
@@ -95,7 +95,7 @@ TEST_CASE("clients that come too fast are asked to return one after the other") 
 
 TEST_CASE("a batch that asks again is told when there is room, and puts off nobody") {
   SubmissionRates rates;
-  rates.limit({}, {10, 1});
+  rates.limit({}, {10, 1}, start);
   CHECK_FALSE(rates.take("acme", start));
   for (int n = 0; n < 100; ++n) CHECK(rates.take("acme", start, true)->wait == 100ms);
   CHECK(rates.take("acme", start)->wait == 100ms);
@@ -104,14 +104,43 @@ TEST_CASE("a batch that asks again is told when there is room, and puts off nobo
 
 TEST_CASE("clients that never return do not push later ones back without end") {
   SubmissionRates rates;
-  rates.limit({1, 1}, {});
+  rates.limit({1, 1}, {}, start);
   CHECK_FALSE(rates.take("a", start));
   for (int n = 0; n < 100'000; ++n) CHECK(rates.take("a", start)->wait <= 1h);
 }
 
+TEST_CASE("one that asks too often puts off the others only until as many were accepted") {
+  SubmissionRates rates;
+  rates.limit({}, {1, 1}, start);
+  CHECK_FALSE(rates.take("acme", start));
+  for (int n = 1; n <= 40; ++n) CHECK(rates.take("acme", start)->wait == std::chrono::seconds{n});
+  for (int n = 1; n <= 30; ++n) CHECK_FALSE(rates.take("acme", start + std::chrono::seconds{n}));
+  CHECK(rates.take("acme", start + 30s)->wait == 11s);
+  CHECK_FALSE(rates.take("acme", start + 100s));
+  CHECK(rates.take("acme", start + 100s)->wait == 1s);
+}
+
+TEST_CASE("after a rate is lowered, nobody waits for longer than for its whole burst") {
+  SubmissionRates rates;
+  rates.limit({}, {1000, 1000}, start);
+  for (int n = 0; n < 1000; ++n) CHECK_FALSE(rates.take("acme", start));
+  rates.limit({}, {1, 2}, start);
+  CHECK(rates.take("acme", start)->wait == 1s);
+}
+
+TEST_CASE("a rate that is raised holds at once") {
+  SubmissionRates rates;
+  rates.limit({0.001, 1}, {0.01, 1}, start);
+  CHECK_FALSE(rates.take("acme", start));
+  CHECK(rates.take("acme", start)->wait == 1000s);
+  rates.limit({100, 1}, {100, 1}, start + 1s);
+  CHECK(rates.take("acme", start + 1s)->wait <= 20ms);
+  CHECK_FALSE(rates.take("acme", start + 1s + 20ms));
+}
+
 TEST_CASE("a submission that added no job counts for no rate") {
   SubmissionRates rates;
-  rates.limit({1, 1}, {1, 1});
+  rates.limit({1, 1}, {1, 1}, start);
   CHECK_FALSE(rates.take("a", start));
   rates.give_back("a");
   CHECK_FALSE(rates.take("a", start));
@@ -120,17 +149,17 @@ TEST_CASE("a submission that added no job counts for no rate") {
 
 TEST_CASE("what was submitted counts under a new rate") {
   SubmissionRates rates;
-  rates.limit({1, 1}, {});
+  rates.limit({1, 1}, {}, start);
   CHECK_FALSE(rates.take("a", start));
-  rates.limit({2, 1}, {});
+  rates.limit({2, 1}, {}, start);
   CHECK(rates.take("a", start));
-  rates.limit({}, {});
+  rates.limit({}, {}, start);
   CHECK_FALSE(rates.take("a", start));
 }
 
 TEST_CASE("a customer is remembered until its burst is whole again") {
   SubmissionRates rates;
-  rates.limit({}, {100, 1});
+  rates.limit({}, {100, 1}, start);
   for (int n = 0; n < 10'000; ++n) {
     CHECK_FALSE(rates.take("c" + std::to_string(n), start + milliseconds{n}));
   }

@@ -223,7 +223,7 @@ TEST_CASE("the capacity must have room for the sizes of all cells that are no te
       R"({"product":"dns","per":["customer"],"pool":{"size":100}}]})";
   CHECK(bad(R"({"capacity":{"running_max":7},)" + cells) ==
         Faults{{"/capacity/running_max",
-                "must be at least 8, the sum of the pool sizes of all cells"}});
+                "must be at least 8, the sum of the pool sizes of all cells that are not templates"}});
   CHECK(good(R"({"capacity":{"running_max":8},)" + cells).capacity.running_max == 8U);
   CHECK_FALSE(good("{" + cells).capacity.running_max);
 }

@@ -160,6 +160,11 @@ TEST_CASE("a job of a batch that comes too fast is returned and does not end the
     CHECK(answer.returned->spec.entity.id == "b");
     CHECK_FALSE(gate->is_closed());
     engine.pass(milliseconds{1000});
+    // The jobs behind it come after it, even if there is room for them by now.
+    const auto behind = engine.try_to_submit(of_batch("c", {}));
+    CHECK(behind.returned);
+    CHECK_FALSE(behind.refusal);
+    gate->go_on();
     CHECK(engine.try_to_submit(*answer.returned).job);
   }
   CHECK(engine.recorder->refusals.empty());

@@ -76,6 +76,7 @@ void World::note_circuit(const Job& before, AbortCause cause) {
     circuit->failures.clear();
     circuit->opened_at.reset();
     circuit->alive_at = now_steady;
+    if (sign == Sign::unclear) circuit->alive_at += policy.open;  // It may have opened.
   }
 }
 

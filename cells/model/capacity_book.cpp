@@ -47,6 +47,7 @@ bool CapacityBook::report(const CellKey& cell, const SlotTerms& terms, std::uint
   if (entry.recall_to && (*entry.recall_to < terms.guarantee || *entry.recall_to >= entry.held)) {
     entry.recall_to.reset();
   }
+  entry.has_answered = true;
   note(id, entry);
   change(id, terms, need);
   settle();
@@ -168,7 +169,9 @@ void CapacityBook::restore() {
 
 void CapacityBook::note(Id id, Entry& entry) {
   const auto share = shares_.share(id);
-  entry.recalled = counted(entry, entry.held) - counted(entry, entry.expected());
+  // A slot in use comes back when its job ends; another cell may have an idle one.
+  entry.recalled =
+      entry.has_answered ? 0 : counted(entry, entry.held) - counted(entry, entry.expected());
   recalled_ += entry.recalled;
   if (entry.held < entry.terms.guarantee) lacking_.insert(id);
   if (counted(entry, entry.expected()) > share)
@@ -209,6 +212,7 @@ void CapacityBook::recall(Id id, std::uint32_t to) {
   Entry& entry = cells_.at(id);
   erase_notes(id, entry);
   entry.recall_to = to;
+  entry.has_answered = false;
   note(id, entry);
   orders_.push_back({entry.key, std::nullopt, to});
 }

@@ -84,6 +84,7 @@ class CapacityBook {
     std::uint32_t need = 0;
     std::uint32_t held = 0;
     std::optional<std::uint32_t> recall_to{};  ///< Less than `held`.
+    bool has_answered = false;                 ///< The recall: what is still held is in use.
     std::uint32_t lacks = 0;                   ///< As counted in `wanted_`.
     std::uint32_t within = 0;                  ///< As counted in `within_`.
     std::uint32_t recalled = 0;                ///< As counted in `recalled_`.
@@ -115,7 +116,7 @@ class CapacityBook {
   std::uint64_t held_ = 0;
   std::uint64_t within_ = 0;    ///< Of these, the slots within the bursts of their cells.
   std::uint64_t wanted_ = 0;    ///< Slots that cells lack of their shares.
-  std::uint64_t recalled_ = 0;  ///< Slots that are to be given back.
+  std::uint64_t recalled_ = 0;  ///< Slots that are to be given back, and may be idle.
   MaxMinShares shares_;
   std::map<CellKey, Id> ids_;
   std::map<Id, Entry> cells_;

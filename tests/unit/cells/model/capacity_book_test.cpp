@@ -31,6 +31,30 @@ Order recalled(const CellKey& cell, std::uint32_t to) {
 
 }  // namespace
 
+TEST_CASE("an idle slot is recalled although a slot in use is on its way back") {
+  const CellKey owner{"owner", "*"};
+  const CellKey former{"former", "*"};
+  const CellKey wants{"wants", "*"};
+  CapacityBook book;
+  book.limit(4);
+  book.join(owner, {3, 3, 1}, 0);
+  book.join(former, {0, 1, 1}, 0);
+  book.join(wants, {0, 2, 1}, 0);
+  book.open();
+  book.report(owner, {3, 3, 1}, 3, 0);
+  book.report(former, {0, 1, 1}, 1, 0);
+  book.report(former, {0, 0, 1}, 1, 0);  // A reload has taken its burst away.
+  book.take_orders();
+  book.report(wants, {0, 2, 1}, 1, 0);
+  CHECK(book.take_orders() == std::vector{CapacityBook::Order{former, {}, 0}});
+  book.report(former, {0, 0, 1}, 1, 0);  // Its job goes on.
+  book.take_orders();
+  book.report(owner, {3, 3, 1}, 0, 0);
+  CHECK(book.take_orders() == std::vector{CapacityBook::Order{owner, {}, 2}});
+  book.report(owner, {3, 3, 1}, 0, 1);
+  CHECK(book.take_orders() == std::vector{CapacityBook::Order{wants, 1, {}}});
+}
+
 TEST_CASE("a cell that starts is granted its guarantee") {
   CapacityBook book;
   book.open();

@@ -215,8 +215,10 @@ class Answers(EndToEnd):
         config = self.start_with()
         post = self.client.post
         for operation in document().operations:
-            body = None if operation.method not in WITH_BODY else (
-                {"size": 2} if operation.method == "PUT" else {})
+            body = {} if operation.method in WITH_BODY else None
+            if operation.method == "PUT":
+                body = ({"queue": {"max_jobs": 1000}} if operation.path.endswith("/quota")
+                        else {"size": 2})
             target = self.target(operation)
             self.assert_problem(self.client.request(operation.method, target + "?x=1", body), 422)
             if operation.body_schema and not operation.path.endswith("/batches"):
@@ -298,8 +300,19 @@ class Answers(EndToEnd):
         self.assert_problem(self.client.request("POST", retry), 429, "queue-full")
         for each in waiting:
             self.assertEqual(self.client.request("POST", f"/v1/jobs/{each}/cancel").status, 200)
+        self.exceed_the_quota_of_a_customer(retry)
         self.assertEqual(self.client.request("POST", retry).status, 202)
         self.wait_for_state(failed, "failed")
+
+    def exceed_the_quota_of_a_customer(self, retry):
+        quota = "/v1/admin/cells/acme/*/quota"
+        changed = self.client.put(quota, {"customers": {"quota": {"max_jobs": 1}}})
+        self.assertEqual(changed.status, 202)
+        waiting = self.submit(a_job(delay_ms=3600000))
+        self.assert_problem(self.client.post("/v1/jobs", a_job()), 429, "quota-exceeded")
+        self.assert_problem(self.client.request("POST", retry), 429, "quota-exceeded")
+        self.assertEqual(self.client.request("POST", f"/v1/jobs/{waiting}/cancel").status, 200)
+        self.assertEqual(self.client.delete(quota).status, 202)
 
     def submit_batches(self):
         waited = self.client.post("/v1/batches", [a_job("in-batch")], Prefer="wait=30")

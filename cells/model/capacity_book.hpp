@@ -1,4 +1,4 @@
-// Who has the slots of the daemon: what each cell may run now, and what it is to give back.
+// The slots of the daemon: how many each cell holds now, and how many it must give back.
 #pragma once
 
 #include <cstdint>

@@ -74,8 +74,8 @@ struct CustomerFull {
 std::optional<CustomerFull> refuse_room(const CustomerRoom& room, std::uint64_t jobs,
                                         std::uint64_t bytes, std::uint64_t added);
 
-/// What a job counts for in a quota of bytes: what was asked for, and a fixed amount for the rest.
-/// The same for as long as the job exists. Databases have sums of it: see version 8 of the schema.
+/// What a job counts for in a quota of bytes: the client's data, and a fixed amount for the rest.
+/// The same for as long as the job exists. Databases have sums of it: see version 10 of the schema.
 std::uint64_t queued_bytes(const JobSpec& spec);
 
 }  // namespace cells

@@ -8,8 +8,8 @@ namespace cells {
 namespace {
 
 constexpr microseconds wait_max = std::chrono::hours{1};
-/// How many of those that were turned away a refusal allows for: a client that asks again and again
-/// must not put off the others without end.
+/// The most refused clients that a wait allows for, so that a client that retries without pause
+/// cannot put off the others without end.
 constexpr std::int64_t turned_away_max = 1000;
 
 }  // namespace

@@ -77,7 +77,7 @@ class Quotas(EndToEnd):
             self.submit(a_job("x"))
         self.assertLess(time.monotonic() - began, 8)
 
-    def test_a_customer_at_max_running_holds_up_nobody(self):
+    def test_a_customer_at_max_running_does_not_hold_up_others(self):
         self.start(cells=[{"pool": {"size": 4}, **of_customers(max_running=1)}])
         gate = self.provider.hold("/dns")
         for i in range(20):

@@ -64,7 +64,7 @@ TEST_CASE("a customer at its limit of jobs is refused, and others are not") {
   engine.submit(request_of(engine, "acme", "c"));
 }
 
-TEST_CASE("a customer that is refused is told when its own jobs end") {
+TEST_CASE("the retry_after of a customer at its quota follows from the ends of its own jobs") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) {
     settings.customer.jobs_max = 1;

@@ -192,7 +192,7 @@ TEST_CASE("a slot that was borrowed for a worker outside goes where it is needed
     engine.submit_many("bolt", 1);
     CHECK(engine.running(bolt) == 1);
   }
-  SECTION("nobody asks again") {
+  SECTION("no further request comes") {
     engine.pass(milliseconds{11'000});
   }
   CHECK(engine.cells().at(acme).pool.borrowed == 0);

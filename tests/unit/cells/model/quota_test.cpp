@@ -93,7 +93,7 @@ TEST_CASE("clients that come too fast are asked to return one after the other") 
   CHECK_FALSE(rates.take("c", start + 30s));
 }
 
-TEST_CASE("a batch that asks again is told when there is room, and puts off nobody") {
+TEST_CASE("a refused batch learns when there is room, and does not put off other clients") {
   SubmissionRates rates;
   rates.limit({}, {10, 1}, start);
   CHECK_FALSE(rates.take("acme", start));
@@ -109,7 +109,7 @@ TEST_CASE("clients that never return do not push later ones back without end") {
   for (int n = 0; n < 100'000; ++n) CHECK(rates.take("a", start)->wait <= 1h);
 }
 
-TEST_CASE("one that asks too often puts off the others only until as many were accepted") {
+TEST_CASE("a client that retries too often puts off others only until as many were accepted") {
   SubmissionRates rates;
   rates.limit({}, {1, 1}, start);
   CHECK_FALSE(rates.take("acme", start));
@@ -120,7 +120,7 @@ TEST_CASE("one that asks too often puts off the others only until as many were a
   CHECK(rates.take("acme", start + 100s)->wait == 1s);
 }
 
-TEST_CASE("after a rate is lowered, nobody waits for longer than for its whole burst") {
+TEST_CASE("after a rate is lowered, no client waits for longer than for its whole burst") {
   SubmissionRates rates;
   rates.limit({}, {1000, 1000}, start);
   for (int n = 0; n < 1000; ++n) CHECK_FALSE(rates.take("acme", start));

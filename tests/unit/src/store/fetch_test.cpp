@@ -63,7 +63,7 @@ TEST_CASE("with a priority step, a customer's jobs are ordered by age and priori
   });
 }
 
-TEST_CASE("a fetch passes over customers that it is told to") {
+TEST_CASE("a fetch passes over the excluded customers") {
   with_each_store([](Client& client, StoreUnderTest&) {
     for (const JobId id : {1, 2, 3, 4}) {
       client.ask(InsertJob{sketch_job({.id = id,

@@ -78,11 +78,13 @@ void Events::refuse_reloads() {
   for (const auto& answer : asked) answer(api::ReloadRefused{});
 }
 
-Events::Event Events::wait() {
+std::optional<Events::Event> Events::wait(std::chrono::milliseconds longest) {
   for (;;) {
     std::array<pollfd, 3> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0},
                                 pollfd{reloads_, POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+    const int count_ready = ::poll(ready.data(), ready.size(), static_cast<int>(longest.count()));
+    if (count_ready < 0) continue;
+    if (count_ready == 0) return std::nullopt;
     if (ready[0].revents != 0) {
       const std::lock_guard lock{mutex_};
       return failure_;
@@ -97,7 +99,7 @@ Events::Event Events::wait() {
     }
     signalfd_siginfo info{};
     if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
-    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
+    return Event{info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
   }
 }
 

@@ -29,6 +29,7 @@
 #include "src/events.hpp"
 #include "src/exhaustion.hpp"
 #include "src/explain_command.hpp"
+#include "src/free_memory.hpp"
 #include "src/logs/log.hpp"
 #include "src/providers/command/supervise.hpp"
 #include "src/providers/kinds.hpp"
@@ -242,14 +243,19 @@ std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
 
 /// Serves until an event ends celld; returns the exit code.
 int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& arguments) {
+  FreeMemory free_memory;
   for (;;) {
-    const auto event = events.wait();
-    switch (event.kind) {
+    const auto event = events.wait(FreeMemory::interval);
+    if (!event) {
+      free_memory.give_back();
+      continue;
+    }
+    switch (event->kind) {
       case Events::Kind::hang_up:
         reload(daemon, log, arguments);
         continue;
       case Events::Kind::reload:
-        event.answer(reload(daemon, log, arguments));
+        event->answer(reload(daemon, log, arguments));
         continue;
       case Events::Kind::stop: {
         log.write({Level::info, "stopping"});
@@ -265,11 +271,11 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
       }
       case Events::Kind::store_failed:
         log.write(
-            {Level::critical, "the store failed; celld accepts nothing more: " + event.detail});
+            {Level::critical, "the store failed; celld accepts nothing more: " + event->detail});
         daemon.refuse_all();
         return exit_store;
       case Events::Kind::engine_failed:
-        log.write({Level::critical, "the engine failed: " + event.detail});
+        log.write({Level::critical, "the engine failed: " + event->detail});
         daemon.refuse_all();
         return exit_internal;
     }

@@ -147,6 +147,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       take_permits(service, ask.count, {});
       matchings_[service].go_on(ask.request);
       match(service);
+      forget_cell(ask.cell);
     };
     if (!limited_.contains(service)) return over();
     request(cell, caf::infinite, DescribeLane{service})

@@ -91,9 +91,7 @@ void MemoryJobs::apply(const ReleaseHolds&) {
 
 CellsLoaded MemoryJobs::apply(const LoadCells&) const {
   CellsLoaded loaded;
-  for (const auto& [key, cell] : cells_) {
-    if (!cell.open.empty()) loaded.with_jobs.push_back(key);
-  }
+  for (const auto& [key, cell] : cells_) loaded.with_jobs.push_back(key);
   loaded.overrides = overrides_;
   return loaded;
 }
@@ -340,16 +338,17 @@ DueAdvanced MemoryJobs::apply(const AdvanceDue& request) {
   DueAdvanced done;
   const auto found = cells_.find(request.cell);
   if (found == cells_.end()) return done;
-  auto& due = found->second.due;
   std::vector<JobId> now_due;
-  for (const auto& [at, id] : due) {
+  for (const auto& [at, id] : found->second.due) {
     if (at > request.now || now_due.size() >= request.limit) break;
     now_due.push_back(id);
   }
   for (const auto id : now_due) advance_one(jobs_.at(id), request, done);
+  const auto left = cells_.find(request.cell);
+  if (left == cells_.end()) return done;
   std::set<JobId> listed;
   for (const auto& job : done.expired) listed.insert(job->id);
-  for (const auto& [at, id] : due) {
+  for (const auto& [at, id] : left->second.due) {
     if (listed.contains(id)) continue;
     done.next_due = at;
     break;
@@ -707,6 +706,7 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
     if (customer->second.empty()) lane.erase(customer);
     if (lane.empty()) cell.runnable.erase(job.lane);
   }
+  if (cell.open.empty()) cells_.erase(job.cell);
 }
 
 void MemoryJobs::note_id(JobId id) {

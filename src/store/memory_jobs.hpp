@@ -135,7 +135,7 @@ class MemoryJobs {
   bool advance(const cells::ScheduleAdvance& request, std::optional<cells::JobId> job);
 
   std::map<cells::JobId, StoredJob> jobs_;
-  std::map<cells::CellKey, Cell> cells_;
+  std::map<cells::CellKey, Cell> cells_;  ///< Those with open jobs.
   std::map<std::shared_ptr<const cells::JobSpec>, Line, ByEntity> lines_;
   std::set<std::pair<cells::WallTime, cells::JobId>> ended_;  ///< Jobs in no line, by finished_at.
   KeyHolders key_holders_;

@@ -31,6 +31,7 @@ void MemoryDisk::note_place(const JobPtr& job, bool stands) {
   if (!job || job->state != JobState::queued || job->place == 0) return;
   auto& places = queued_places_[job->cell];
   stands ? void(places.insert(job->place)) : void(places.erase(job->place));
+  if (places.empty()) queued_places_.erase(job->cell);
 }
 
 void MemoryDisk::commit(MemoryJobs& working) {

@@ -96,7 +96,10 @@ class MixedStoreActor final : public JobStore::base {
         [this](const MarkCancelled& request) { return delegate(other_, request); },
         [this](const LoadSchedules& request) { return delegate(other_, request); },
         [this](const SaveSchedule& request) { return delegate(other_, request); },
-        [this](const RemoveSchedule& request) { return delegate(other_, request); },
+        [this](const RemoveSchedule& request) {
+          settled_without_job_.erase(request.name);
+          return delegate(other_, request);
+        },
         [this](const AdvanceSchedule& request) { return delegate(other_, request); },
         [this](const SetCellOverride& request) { return delegate(other_, request); },
         [this](const FlushStore& request) {
@@ -212,7 +215,8 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
     if (auto refused = refuse(request)) return std::move(*refused);
     AdvanceSchedule order{*request.firing};
-    if (settled_without_job_.contains(settled_time(order.advance))) {
+    const auto settled = settled_without_job_.find(request.firing->schedule);
+    if (settled != settled_without_job_.end() && settled->second == time_of(*request.firing)) {
       if (auto inserted = add_fired(request)) return std::move(*inserted);
       return id_in_use();
     }
@@ -237,18 +241,19 @@ class MixedStoreActor final : public JobStore::base {
   /// sender tries that time again. None if the id is in use.
   std::optional<JobInserted> add_fired(const InsertJob& request) {
     auto inserted = add(request);
-    const auto time = settled_time(*request.firing);
+    const auto& firing = *request.firing;
     if (inserted && (inserted->full || inserted->customer_full)) {
-      settled_without_job_.insert(time);
+      settled_without_job_[firing.schedule] = time_of(firing);
     } else {
-      settled_without_job_.erase(time);
+      settled_without_job_.erase(firing.schedule);
     }
     return inserted;
   }
 
-  using SettledTime = std::tuple<std::string, std::uint64_t, std::optional<WallTime>>;
-  static SettledTime settled_time(const ScheduleAdvance& advance) {
-    return {advance.schedule, advance.revision, advance.next};
+  /// Of a schedule: its revision, and the due time.
+  using DueTime = std::pair<std::uint64_t, std::optional<WallTime>>;
+  static DueTime time_of(const ScheduleAdvance& advance) {
+    return {advance.revision, advance.next};
   }
 
   /// None if there is room for the job.
@@ -369,9 +374,8 @@ class MixedStoreActor final : public JobStore::base {
   MemoryJobs jobs_;
   /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
   std::map<KeyName, std::vector<Waiting>> claimed_keys_;
-  /// Due times that are settled on disk, and whose jobs found no room. Few: one for each schedule
-  /// that is refused at this moment.
-  std::set<SettledTime> settled_without_job_;
+  /// By schedule: the due time that is settled on disk, and whose job found no room.
+  std::map<std::string, DueTime> settled_without_job_;
 };
 
 // --- Reading ---------------------------------------------------------------------------------

@@ -67,10 +67,10 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       select_due_(connection,
                   "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
                   " AND due_at IS NOT NULL ORDER BY due_at, id"),
-      select_ended_(
-          connection,
-          "SELECT id, labels, finished_at, origin, entity_id, batch FROM jobs INDEXED BY jobs_ended"
-          " WHERE turn IS NULL AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
+      select_ended_(connection,
+                    "SELECT id, labels, finished_at, cell, origin, entity_id, batch"
+                    " FROM jobs INDEXED BY jobs_ended"
+                    " WHERE turn IS NULL AND finished_at < ?1 ORDER BY finished_at, id LIMIT ?2"),
       delete_job_(connection, "DELETE FROM jobs WHERE id = ?1"),
       delete_label_(connection,
                     "DELETE FROM job_labels WHERE name = ?1 AND value = ?2 AND job = ?3"),
@@ -131,6 +131,7 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     insert_key_.bind(2, std::string_view{request.idempotency->key}).bind(3, to_integer(job.id));
     insert_key_.bind(4, std::string_view{request.idempotency->digest}).run();
   }
+  backlogs_.add_stored(cell, routing_key);
   backlogs_.add(inserted);
   if (!is_ended(job.state)) backlogs_.add_bytes(inserted, queued_bytes(*job.spec));
   batches_.add(job);
@@ -446,6 +447,8 @@ std::uint64_t SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   const auto bytes = is_ended(job.state) ? 0 : queued_bytes(*load(id).job->spec);
   const auto before = job;
   job.cell = to;
+  backlogs_.remove_stored(before.cell, job.routing_key);
+  backlogs_.add_stored(to, job.routing_key);
   backlogs_.remove(before);
   backlogs_.add(job);
   if (bytes > 0) {

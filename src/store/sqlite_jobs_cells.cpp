@@ -69,7 +69,7 @@ BacklogsListed SqliteJobs::apply(const ListBacklogs& request) {
   const auto& cells = backlogs_.cells();
   auto cell = request.after_cell ? cells.lower_bound(*request.after_cell) : cells.begin();
   for (; cell != cells.end(); ++cell) {
-    const auto& backlogs = backlogs_.find_cell(cell->first)->backlogs;
+    const auto& backlogs = backlogs_.find_cell(cell->first)->by_routing_key;
     const bool resumed = request.after_cell && cell->first == *request.after_cell;
     for (auto backlog = resumed ? backlogs.upper_bound(after) : backlogs.begin();
          backlog != backlogs.end(); ++backlog) {
@@ -118,7 +118,7 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   if (!id) return loaded;
   const auto& cell = *backlogs_.find_cell(request.cell);
   loaded.counts = cell.counts;
-  for (const auto& [routing_key, backlog] : cell.backlogs) {
+  for (const auto& [routing_key, backlog] : cell.by_routing_key) {
     if (backlog->counts[JobState::running] == 0) continue;
     std::vector<JobId> running;
     indexes_.scan_turns(*id, backlog->routing_key, running_turn, running_turn + 1,

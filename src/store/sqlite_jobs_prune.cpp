@@ -14,6 +14,7 @@ struct SqliteJobs::EndedRow {
   JobId id = 0;
   std::map<std::string, std::string> labels;
   std::int64_t finished_at = 0;
+  std::int64_t cell = 0;
   std::int64_t routing_key = 0;
   std::string entity_id;
   BatchId batch = 0;
@@ -26,9 +27,10 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   select_ended_.bind(1, std::int64_t{request.before.time_since_epoch().count()});
   select_ended_.bind(2, static_cast<std::int64_t>(request.limit));
   while (select_ended_.step()) {
-    EndedRow row{to_id(select_ended_.integer(0)),    {},
-                 select_ended_.integer(2),           select_ended_.integer(3),
-                 std::string{select_ended_.text(4)}, to_id(select_ended_.integer(5))};
+    EndedRow row{to_id(select_ended_.integer(0)), {},
+                 select_ended_.integer(2),        select_ended_.integer(3),
+                 select_ended_.integer(4),        std::string{select_ended_.text(5)},
+                 to_id(select_ended_.integer(6))};
     if (!select_ended_.is_null(1)) row.labels = read_labels(select_ended_.text(1));
     ended.push_back(std::move(row));
   }
@@ -46,7 +48,7 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
   return done;
 }
 
-/// Backlogs do not count ended jobs outside a line. The id is never reused: a provider may know it.
+/// The id is never reused: a provider may know it.
 void SqliteJobs::remove(const EndedRow& row) {
   touch();
   note_place(row.id);
@@ -56,6 +58,7 @@ void SqliteJobs::remove(const EndedRow& row) {
   }
   delete_key_.bind(1, to_integer(row.id)).run();
   delete_job_.bind(1, to_integer(row.id)).run();
+  backlogs_.remove_stored(row.cell, row.routing_key);
   indexes_.remove(row.id, row.routing_key, row.entity_id, row.batch);
   batches_.remove(row.batch);
 }

@@ -88,6 +88,11 @@ def _audit_counts(faults, database):
         "WHERE state < 5 OR place IS NOT NULL GROUP BY cell, origin "
         "ORDER BY cell, origin").fetchall()
     faults.expect(counted == actual, "a cell's stored counts are wrong", counted, actual)
+    stored = database.execute("SELECT cell, origin, stored FROM route_counts WHERE stored > 0 "
+                              "ORDER BY cell, origin").fetchall()
+    actual = database.execute("SELECT cell, origin, count(*) FROM jobs GROUP BY cell, origin "
+                              "ORDER BY cell, origin").fetchall()
+    faults.expect(stored == actual, "a cell's stored jobs are miscounted", stored, actual)
     # In an entity's line only the head is runnable, and only the head runs.
     twice = database.execute(
         "SELECT origin, entity_type, entity_id FROM jobs WHERE state = 2 OR turn % 100 < 10 "

@@ -542,13 +542,13 @@ class Database(Directory):
                 CREATE TABLE job_labels (name, value, job);
                 CREATE TABLE idempotency_keys (key, job);
                 CREATE TABLE route_counts (cell, origin, scheduled, queued, running, retrying,
-                                     compensating, settling, runnable, lanes);
+                                     compensating, settling, runnable, lanes, stored);
                 CREATE VIEW jobs_for_people AS SELECT id, CASE state WHEN 1 THEN 'queued'
                   WHEN 2 THEN 'running' WHEN 5 THEN 'succeeded' END AS state FROM jobs;
                 INSERT INTO jobs VALUES (1, 1, 1, 5, NULL, NULL, 'zone', 'e', 1, 1, 0);
                 INSERT INTO job_labels VALUES ('key', 'k1', 1);
                 INSERT INTO idempotency_keys VALUES ('k1', 1);
-                INSERT INTO route_counts VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, NULL);""" + more)
+                INSERT INTO route_counts VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, NULL, 1);""" + more)
 
     def assert_database(self, more, *kinds):
         self.database(more)
@@ -585,12 +585,18 @@ class Database(Directory):
                                 INSERT INTO jobs VALUES
                                   (2, 1, 1, 1, 2, 5, 'zone', 'f', NULL, 0, 0);
                                 INSERT INTO job_labels VALUES ('key', 'k2', 2);
-                                UPDATE route_counts SET settling = 1, queued = 1, runnable = 1;""")
+                                UPDATE route_counts SET settling = 1, queued = 1, runnable = 1,
+                                  stored = 2;""")
+
+    def test_the_audit_detects_a_wrong_count_of_stored_jobs(self):
+        for wrong in ("UPDATE route_counts SET stored = 2;", "DELETE FROM route_counts;"):
+            self.assert_database(wrong, "a cell's stored jobs are miscounted")
+            os.unlink(self.path("celld.db"))
 
     TWO_JOBS = """INSERT INTO jobs VALUES (2, 1, 1, 2, 2, {}, 'zone', 'e', 7, 1, 2),
                                           (3, 1, 1, {}, 3, {}, 'zone', 'e', NULL, 0, 0);
                   INSERT INTO job_labels VALUES ('key', 'k2', 2), ('key', 'k3', 3);
-                  UPDATE route_counts SET running = {}, queued = {}, runnable = {};"""
+                  UPDATE route_counts SET running = {}, queued = {}, runnable = {}, stored = 3;"""
 
     def test_the_audit_detects_two_jobs_of_an_entity_that_may_run(self):
         found = "two jobs of an entity may run in the database"

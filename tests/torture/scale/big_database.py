@@ -71,9 +71,10 @@ def _fill(database, count, origins, parameters):
                          ((origin, f"c{origin // PRODUCTS}", f"p{origin % PRODUCTS}")
                           for origin in groups))
     database.executemany("INSERT INTO routes (cell, origin, scheduled, queued, running, retrying,"
-                         " compensating, settling, runnable)"
-                         " VALUES (1, ?1, ?2, ?3, 0, 0, 0, 0, ?4)",
-                         ((origin, size, size * QUEUED_IN_GROUP, size * RUNNABLE_IN_GROUP)
+                         " compensating, settling, runnable, stored)"
+                         " VALUES (1, ?1, ?2, ?3, 0, 0, 0, 0, ?4, ?5)",
+                         ((origin, size, size * QUEUED_IN_GROUP, size * RUNNABLE_IN_GROUP,
+                           size * len(GROUP))
                           for origin, size in groups.items()))
     database.executemany(
         "INSERT INTO jobs (id, cell, origin, state, place, marks, turn, due_at, action,"

@@ -28,6 +28,7 @@ SqliteOptions generations_of(std::size_t jobs) {
   SqliteOptions options;
   options.pages.generation_jobs = jobs;
   options.pages.jobs_per_move = 1;
+  options.pages.route_changes = 3;
   return options;
 }
 

@@ -32,6 +32,10 @@ void check_indexes(const std::string& database) {
     CHECK(count(stored + " WHERE job > " + setting + "'indexing_id')") == 0);
     CHECK(count(stored + " EXCEPT " + keys) == 0);
   }
+  const std::string counted = "SELECT cell, origin, stored FROM route_counts WHERE stored > 0";
+  const std::string jobs = "SELECT cell, origin, count(*) FROM jobs GROUP BY cell, origin";
+  CHECK(count(counted + " EXCEPT " + jobs) == 0);
+  CHECK(count(jobs + " EXCEPT " + counted) == 0);
 }
 
 }  // namespace celld::store::test

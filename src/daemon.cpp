@@ -1,7 +1,5 @@
 #include "src/daemon.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -15,6 +13,7 @@
 #include "cells/actors/probe_list.hpp"
 #include "cells/actors/retention.hpp"
 #include "cells/actors/schedule_desk.hpp"
+#include "src/allocator.hpp"
 #include "src/audit_log.hpp"
 #include "src/engine_log.hpp"
 #include "src/few_wake_ups.hpp"
@@ -455,7 +454,7 @@ class RunningDaemon final : public Daemon {
     api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
                                  audit_to(log_), desk, time_zone_fault});
     server_.observe({metrics_, &metrics_->http()});
-    ::malloc_trim(0);  // What reading and showing the configuration took.
+    return_free_memory();  // What reading and showing the configuration took.
     server_.start();
     readiness_->state = api::ReadyState::ready;
     return std::nullopt;

@@ -78,13 +78,11 @@ void Events::refuse_reloads() {
   for (const auto& answer : asked) answer(api::ReloadRefused{});
 }
 
-std::optional<Events::Event> Events::wait(std::chrono::milliseconds longest) {
+Events::Event Events::wait() {
   for (;;) {
     std::array<pollfd, 3> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0},
                                 pollfd{reloads_, POLLIN, 0}};
-    const int count_ready = ::poll(ready.data(), ready.size(), static_cast<int>(longest.count()));
-    if (count_ready < 0) continue;
-    if (count_ready == 0) return std::nullopt;
+    if (::poll(ready.data(), ready.size(), -1) < 0) continue;
     if (ready[0].revents != 0) {
       const std::lock_guard lock{mutex_};
       return failure_;
@@ -99,7 +97,7 @@ std::optional<Events::Event> Events::wait(std::chrono::milliseconds longest) {
     }
     signalfd_siginfo info{};
     if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
-    return Event{info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
+    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
   }
 }
 

@@ -2,7 +2,6 @@
 // parts.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -45,8 +44,8 @@ class Events {
   /// Refuses reloads, both waiting and later ones: the main thread no longer waits for events.
   void refuse_reloads();
 
-  /// Waits for the next event, at most this long; none if there is none.
-  std::optional<Event> wait(std::chrono::milliseconds longest);
+  /// Waits for the next event.
+  Event wait();
 
  private:
   int signals_ = -1;   ///< A signalfd.

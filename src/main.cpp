@@ -17,7 +17,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,7 +28,6 @@
 #include "src/events.hpp"
 #include "src/exhaustion.hpp"
 #include "src/explain_command.hpp"
-#include "src/free_memory.hpp"
 #include "src/logs/log.hpp"
 #include "src/providers/command/supervise.hpp"
 #include "src/providers/kinds.hpp"
@@ -56,12 +54,6 @@ constexpr std::chrono::milliseconds stop_margin{15'000};
 
 /// Time for the reader of standard error to take the last lines of the log.
 constexpr std::chrono::milliseconds last_lines_patience{2000};
-
-/// malloc takes blocks of the first size and above directly from the system, and keeps at most the
-/// second size free in each arena. By default, it raises both sizes with every large block, and a
-/// few clients with large jobs leave a dozen megabytes unused in each thread's arena.
-constexpr int large_block_bytes = 4 << 20;
-constexpr int kept_free_bytes_max = 2 << 20;
 
 /// Enough for the default maximum of clients and as many calls.
 constexpr rlim_t descriptors_expected = 32'768;
@@ -243,19 +235,14 @@ std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
 
 /// Serves until an event ends celld; returns the exit code.
 int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& arguments) {
-  FreeMemory free_memory;
   for (;;) {
-    const auto event = events.wait(FreeMemory::interval);
-    if (!event) {
-      free_memory.give_back();
-      continue;
-    }
-    switch (event->kind) {
+    const auto event = events.wait();
+    switch (event.kind) {
       case Events::Kind::hang_up:
         reload(daemon, log, arguments);
         continue;
       case Events::Kind::reload:
-        event->answer(reload(daemon, log, arguments));
+        event.answer(reload(daemon, log, arguments));
         continue;
       case Events::Kind::stop: {
         log.write({Level::info, "stopping"});
@@ -271,11 +258,11 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
       }
       case Events::Kind::store_failed:
         log.write(
-            {Level::critical, "the store failed; celld accepts nothing more: " + event->detail});
+            {Level::critical, "the store failed; celld accepts nothing more: " + event.detail});
         daemon.refuse_all();
         return exit_store;
       case Events::Kind::engine_failed:
-        log.write({Level::critical, "the engine failed: " + event->detail});
+        log.write({Level::critical, "the engine failed: " + event.detail});
         daemon.refuse_all();
         return exit_internal;
     }
@@ -327,11 +314,6 @@ logs::Settings log_settings(const Arguments& arguments) {
   return settings;
 }
 
-void bound_free_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, large_block_bytes);
-  ::mallopt(M_TRIM_THRESHOLD, kept_free_bytes_max);
-}
-
 /// Returns the exit code.
 int compact(const Arguments& arguments, const config::Config& configuration) {
   const std::string error = store::compact_store(configuration.store, arguments.data_directory);
@@ -347,7 +329,6 @@ int explain(const Arguments& arguments, const config::Config& configuration) {
 }
 
 int run(const Arguments& arguments, const config::Config& configuration) {
-  bound_free_memory();
   Events events;
   raise_descriptor_limit();
   logs::Log log{log_settings(arguments), stderr};

@@ -6,6 +6,7 @@ build_packages=(
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libcaf-dev nlohmann-json3-dev libcpp-httplib-dev libsqlite3-dev libcurl4-openssl-dev
   libcli11-dev libspdlog-dev libssl-dev libuv1-dev libsystemd-dev prometheus-cpp-dev
+  libjemalloc-dev
   libhowardhinnant-date-dev tzdata
 )
 # For the commands that the README shows after scripts/run.

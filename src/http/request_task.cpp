@@ -1,21 +1,8 @@
 #include "src/http/request_task.hpp"
 
-#include <cstddef>
 #include <utility>
 
-#include <malloc.h>
-
-#include "src/http/release.hpp"
-
 namespace celld::http {
-namespace {
-
-/// A parsed body takes many times the memory of the body itself. The allocator would keep it for
-/// the thread that freed it, but another thread may handle the next large body. So after a body of
-/// this size the memory is returned to the system.
-constexpr std::size_t large_body_bytes = 128 << 10;
-
-}  // namespace
 
 RequestTask::RequestTask(const ServerState& state, Request request, std::string match_path)
     : state_(state), request_(std::move(request)), match_path_(std::move(match_path)) {}
@@ -42,10 +29,6 @@ void RequestTask::run() noexcept {
     }
   } catch (...) {  // The exception may contain anything, so it is not reported.
     exchange->refuse(500, "The request failed.");
-  }
-  if (request_.body.size() >= large_body_bytes) {
-    release(request_.body);
-    ::malloc_trim(0);
   }
 }
 

@@ -101,10 +101,25 @@ CellTallies::Snapshot CellTallies::snapshot() const {
 CellTallies::Entry* CellTallies::entry_of(const CellKey& cell) {
   const auto found = entries_.find(cell);
   if (found != entries_.end()) return &found->second;
-  if (entries_.size() >= limits_.cells_max) return nullptr;
+  if (entries_.size() >= limits_.cells_max && !make_room()) return nullptr;
   Entry& entry = entries_[cell];
   if (labels_ < limits_.labels_max) set_label(entry, true);
   return &entry;
+}
+
+/// Once as many cells have found no room as an eighth of those that have, halves the activity of
+/// all cells without a label and forgets those that have none left.
+bool CellTallies::make_room() {
+  if (++turned_away_ < limits_.cells_max / 8) return false;
+  turned_away_ = 0;
+  for (auto& [cell, entry] : entries_) {
+    if (!entry.tally) entry.activity /= 2;
+  }
+  std::erase_if(entries_, [](const auto& item) {
+    const Entry& entry = item.second;
+    return entry.activity == 0 && entry.unfinished == 0 && !entry.tally;
+  });
+  return entries_.size() < limits_.cells_max;
 }
 
 void CellTallies::set_label(Entry& entry, bool labelled) {

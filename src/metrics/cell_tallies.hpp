@@ -40,7 +40,7 @@ class CellTallies {
  public:
   struct Limits {
     std::size_t labels_max = 1000;
-    std::size_t cells_max = 100'000;  ///< Candidates for labels.
+    std::size_t cells_max = 8192;  ///< Candidates for labels.
   };
 
   CellTallies() : CellTallies(Limits{}) {}
@@ -78,6 +78,7 @@ class CellTallies {
 
   /// Null when there are too many cells.
   Entry* entry_of(const cells::CellKey& cell);
+  bool make_room();
   template <class Change>
   void count(const cells::CellKey& cell, std::uint64_t activity, Change change);
   void set_label(Entry& entry, bool labelled);
@@ -86,6 +87,7 @@ class CellTallies {
   mutable std::mutex mutex_;
   Entries entries_;
   std::size_t labels_ = 0;
+  std::size_t turned_away_ = 0;  ///< Cells that found no room, since the last time room was made.
   Tally others_;
 };
 

@@ -117,6 +117,25 @@ TEST_CASE("cells beyond the limit on candidates are counted among the others") {
   CHECK(labelled(tallies) == std::set<std::string>{"customer10"});
 }
 
+TEST_CASE("a busy cell that comes late displaces candidates that were busy once") {
+  CellTallies tallies{{1, 16}};
+  for (std::size_t i = 1; i <= 1000; ++i) submit(tallies, i, 1);
+  submit(tallies, 1001, 50);
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer1001"});
+}
+
+TEST_CASE("cells that come once each do not displace the candidates that are busy") {
+  CellTallies tallies{{1, 16}};
+  submit(tallies, 1, 1);  // Takes the label.
+  for (std::size_t i = 2; i <= 2000; ++i) {
+    submit(tallies, i, 1);
+    submit(tallies, 3000, 3);
+  }
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer3000"});
+}
+
 TEST_CASE("no series decreases while it exists, and every event is in exactly one") {
   CellTallies tallies{{5, 50}};
   std::mt19937 random{42};

@@ -79,6 +79,8 @@ struct EngineOptions {
   std::uint64_t seed = 1;       ///< For the jitter of retries.
   std::uint64_t id_offset = 0;  ///< Of JobIdSource.
   DispatchQueue::Limits window;
+  /// Of all windows together, roughly: each cell may also hold `window.jobs_min` jobs.
+  std::size_t window_bytes_max = 16 << 20;
   StoreBatches batches;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
@@ -95,12 +97,14 @@ struct EngineContext {
       : options(std::move(opts)),
         desk(std::move(lease_desk)),
         capacity(std::move(capacity_desk)),
+        window_budget(std::make_shared<WindowBudget>(options.window_bytes_max)),
         ids(options.id_offset),
         leases(epoch) {}
 
   const EngineOptions options;
   const LeaseDesk desk;
   const CapacityDesk capacity;
+  const std::shared_ptr<WindowBudget> window_budget;
   JobIdSource ids;
   LeaseSource leases;
 };

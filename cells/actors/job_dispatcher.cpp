@@ -18,7 +18,7 @@ JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr con
       slots_(setup.terms),
       state_(setup.state),
       cell_(std::move(setup.cell)),
-      queue_(context_->options.window),
+      queue_(context_->options.window, {}, context_->window_budget),
       random_(context_->options.seed ^ id()) {
   adopt_settings();
   set_down_handler([this](caf::down_msg& down) { worker_down(down.source.id()); });

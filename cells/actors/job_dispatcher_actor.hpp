@@ -129,7 +129,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     permits,  ///< Its jobs need a permit.
   };
   struct Lane {
-    Lane(const DispatchQueue::Limits& limits, LaneKind of) : queue(limits), kind(of) {}
+    Lane(const EngineContext& context, LaneKind of)
+        : queue(context.options.window, {}, context.window_budget), kind(of) {}
 
     DispatchQueue queue;
     LaneKind kind;
@@ -237,7 +238,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellKey key_;
   CellConfig config_;
   SlotAccount slots_;
-  std::uint32_t borrowed_ = 0;  ///< As the cell was told.
+  std::uint32_t borrowed_ = 0;   ///< As the cell was told.
   std::uint32_t lingering_ = 0;  ///< Idle slots that were borrowed for workers outside.
   std::optional<SteadyTime> lingers_until_;
   CellState state_;

@@ -45,7 +45,7 @@ DispatchQueue& JobDispatcherActor::queue_of(const std::string& name) {
 }
 
 JobDispatcherActor::Lane& JobDispatcherActor::lane(const std::string& name) {
-  const auto [found, added] = lanes_.try_emplace(name, context_->options.window, kind_of(name));
+  const auto [found, added] = lanes_.try_emplace(name, *context_, kind_of(name));
   if (!added) return found->second;
   auto& queue = found->second.queue;
   queue.set_terms(terms());

@@ -130,7 +130,7 @@ void DispatchQueue::offer(JobPtr job) {
     return;
   }
   if (!add(customer, std::move(job))) return;
-  if (customer.jobs.size() > jobs_for(customer) || (bytes_ > limits_.bytes_max && jobs_ > 1)) {
+  if (customer.jobs.size() > jobs_for(customer) || holds_too_much()) {
     drop_last(customer);
   }
   if (customer.jobs.empty()) {  // It did not fit.
@@ -172,7 +172,7 @@ JobPtr DispatchQueue::take_first(Customer& customer) {
   JobPtr job = std::move(first->second);
   customer.jobs.erase(first);
   jobs_ -= 1;
-  bytes_ -= approximate_bytes(*job);
+  bytes_.remove(approximate_bytes(*job));
   turns_.charge(customer);
   after_take(customer);
   return job;
@@ -203,7 +203,7 @@ void DispatchQueue::remove(const Job& job) {
   const auto place = customer->jobs.find(rank_of(job));
   if (place == customer->jobs.end() || place->second->id != job.id) return;
   jobs_ -= 1;
-  bytes_ -= approximate_bytes(*place->second);
+  bytes_.remove(approximate_bytes(*place->second));
   customer->jobs.erase(place);
   if (!customer->jobs.empty()) return;
   if (!customer->complete) {
@@ -240,14 +240,15 @@ void DispatchQueue::owe(const std::string& name, microseconds service_time) {
 
 std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
   if (fetch_) return std::nullopt;
-  const std::size_t bytes_free = bytes_ < limits_.bytes_max ? limits_.bytes_max - bytes_ : 1;
+  const std::size_t held = bytes_.own();
+  const std::size_t bytes_free = held < limits_.bytes_max ? limits_.bytes_max - held : 1;
   while (!to_fetch_.empty()) {
     const std::string name = to_fetch_.front();
     to_fetch_.pop_front();
     Customer* customer = find(name);
     if (!customer || !customer->wants_fetch) continue;
     customer->wants_fetch = false;
-    if (bytes_ >= limits_.bytes_max && !customer->sought) {  // The sweep brings it back.
+    if (is_out_of_bytes() && !customer->sought) {  // The sweep brings it back.
       evict(*customer);
       continue;
     }
@@ -331,15 +332,25 @@ bool DispatchQueue::is_sweep(const Fetch& asked) {
 }
 
 bool DispatchQueue::full() const {
-  return turns_.size() >= limits_.customers_max || jobs_ >= limits_.jobs_max ||
-         bytes_ >= limits_.bytes_max;
+  return turns_.size() >= limits_.customers_max || jobs_ >= limits_.jobs_max || is_out_of_bytes();
+}
+
+bool DispatchQueue::is_out_of_bytes() const {
+  return bytes_.own() >= limits_.bytes_max || (bytes_.is_spent() && jobs_ >= limits_.jobs_min);
+}
+
+/// One job may be larger than the window.
+bool DispatchQueue::holds_too_much() const {
+  return (bytes_.own() > limits_.bytes_max && jobs_ > 1) ||
+         (bytes_.is_spent() && jobs_ > limits_.jobs_min);
 }
 
 /// A customer's share of the window. At most what may run of it at once: when that many do, the
 /// others would have to leave the window.
 std::size_t DispatchQueue::jobs_per_customer(std::uint64_t weight) const {
   const auto all = turns_.weight() + weight;
-  const auto share = std::max<std::size_t>(4, limits_.jobs_max * weight / all);
+  const auto share = bytes_.is_spent() ? std::max<std::size_t>(1, limits_.jobs_min)
+                                       : std::max<std::size_t>(4, limits_.jobs_max * weight / all);
   return terms_.running_max == 0 ? share : std::min<std::size_t>(share, terms_.running_max);
 }
 
@@ -352,14 +363,14 @@ bool DispatchQueue::add(Customer& customer, JobPtr job) {
   const Rank rank = rank_of(*job);
   if (!customer.jobs.emplace(rank, std::move(job)).second) return false;
   jobs_ += 1;
-  bytes_ += bytes;
+  bytes_.add(bytes);
   return true;
 }
 
 void DispatchQueue::drop_last(Customer& customer) {
   const auto last = std::prev(customer.jobs.end());
   jobs_ -= 1;
-  bytes_ -= approximate_bytes(*last->second);
+  bytes_.remove(approximate_bytes(*last->second));
   customer.jobs.erase(last);
   customer.complete = false;
 }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "cells/model/fair_turns.hpp"
 #include "cells/model/job.hpp"
 #include "cells/model/time.hpp"
+#include "cells/model/window_budget.hpp"
 
 namespace cells {
 
@@ -44,6 +46,8 @@ class DispatchQueue {
     std::size_t customers_max = 256;
     std::size_t jobs_max = 1024;      ///< Of all customers together, roughly.
     std::size_t bytes_max = 4 << 20;  ///< As counted by approximate_bytes, roughly.
+    /// What it may hold, roughly, when the windows of all cells have spent their budget.
+    std::size_t jobs_min = 2;
   };
 
   /// A request to the store; the members are those of FetchRunnable.
@@ -62,8 +66,10 @@ class DispatchQueue {
   };
 
   DispatchQueue() : DispatchQueue(Limits{}) {}
-  explicit DispatchQueue(Limits limits, DispatchTerms terms = {})
-      : limits_(limits), terms_(std::move(terms)) {}
+  /// `budget` is shared by all cells; it may be null.
+  explicit DispatchQueue(Limits limits, DispatchTerms terms = {},
+                         std::shared_ptr<WindowBudget> budget = nullptr)
+      : limits_(limits), terms_(std::move(terms)), bytes_(std::move(budget)) {}
 
   void set_terms(const DispatchTerms& terms);
 
@@ -148,6 +154,8 @@ class DispatchQueue {
   void found_out(Customer& customer);
   void swept(const std::vector<Fetched>& customers, bool complete);
   bool full() const;
+  bool is_out_of_bytes() const;
+  bool holds_too_much() const;
   Rank rank_of(const Job& job) const;
   std::size_t jobs_per_customer(std::uint64_t weight = 1) const;
   std::size_t jobs_for(const Customer& customer) const;
@@ -172,7 +180,7 @@ class DispatchQueue {
   std::set<std::string> blocked_;
   std::deque<std::string> to_fetch_;  ///< Customers whose next jobs are to be fetched.
   std::size_t jobs_ = 0;
-  std::size_t bytes_ = 0;
+  WindowBytes bytes_;
   std::optional<Fetch> fetch_;    ///< Sent, and not yet answered.
   std::set<JobId> left_;          ///< Its answer may have these jobs, which have left.
   bool fetch_missed_ = false;     ///< Its answer may lack jobs that the store has by now.

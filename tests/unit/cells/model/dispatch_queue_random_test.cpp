@@ -38,9 +38,14 @@ struct Recorded {
   bool runnable_again = false;
 };
 
+/// What the neighbour holds at times.
+constexpr std::size_t bytes_spent = 1 << 20;
+
 class Cell {
  public:
-  Cell(Limits limits, std::uint64_t seed, bool full_store) : queue_(limits), dice_(seed) {
+  /// `budget`: of this cell and a neighbour; may be null.
+  Cell(Limits limits, std::uint64_t seed, bool full_store, std::shared_ptr<WindowBudget> budget)
+      : neighbour_(budget), queue_(limits, {}, std::move(budget)), dice_(seed) {
     for (int i = 0; full_store && i < 200; ++i) insert_now(fresh_job());
     if (full_store) queue_.expect_more();
     ask();
@@ -48,6 +53,9 @@ class Cell {
 
   /// One random event.
   void step() {
+    if (roll(20) == 0) {
+      neighbour_.own() == 0 ? neighbour_.add(bytes_spent) : neighbour_.remove(bytes_spent);
+    }
     switch (roll(10)) {
       case 0:
       case 1:
@@ -232,6 +240,7 @@ class Cell {
 
   static constexpr std::size_t jobs_max_ = 1000;
 
+  WindowBytes neighbour_;
   DispatchQueue queue_;
   RunnableJobs store_;
   std::deque<std::variant<Insert, Claim, Record, Question>> to_store_;
@@ -243,11 +252,12 @@ class Cell {
   std::mt19937_64 dice_;
 };
 
-void run_cells(Limits limits) {
-  CAPTURE(limits.customers_max, limits.jobs_max, limits.bytes_max);
+void run_cells(Limits limits, std::optional<std::size_t> bytes_of_all = {}) {
+  CAPTURE(limits.customers_max, limits.jobs_max, limits.bytes_max, limits.jobs_min, bytes_of_all);
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
     CAPTURE(seed);
-    Cell cell(limits, seed, seed % 2 == 0);
+    Cell cell(limits, seed, seed % 2 == 0,
+              bytes_of_all ? std::make_shared<WindowBudget>(*bytes_of_all) : nullptr);
     for (int i = 0; i < 1500; ++i) {
       cell.step();
       if (i % 50 == 0) cell.check_not_idle();
@@ -278,4 +288,11 @@ TEST_CASE("a queue of few bytes loses no job, hands none out twice and is never 
   const std::size_t bytes_max = GENERATE(1UL, bytes_of(2), bytes_of(5), bytes_of(12));
   const std::size_t customers_max = GENERATE(2, 256);
   run_cells({customers_max, 64, bytes_max});
+}
+
+TEST_CASE("a queue whose neighbours spend the budget loses no job and is never idle") {
+  const std::size_t bytes_of_all = GENERATE(0UL, bytes_of(3), bytes_spent);
+  const std::size_t jobs_min = GENERATE(1, 2, 5);
+  const std::size_t customers_max = GENERATE(2, 256);
+  run_cells({customers_max, 64, 4 << 20, jobs_min}, bytes_of_all);
 }

@@ -82,7 +82,9 @@ struct FedQueue {
   RunnableJobs store;
   std::set<JobId> in_hand;
 
-  explicit FedQueue(DispatchQueue::Limits limits = {}) : queue(limits) {}
+  explicit FedQueue(DispatchQueue::Limits limits = {},
+                    std::shared_ptr<WindowBudget> budget = nullptr)
+      : queue(limits, {}, std::move(budget)) {}
 
   /// The job becomes runnable, and is offered to the queue.
   void offer(const JobPtr& job) {

@@ -1,0 +1,55 @@
+// A bound for the windows of all cells together.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace cells {
+
+/// How many bytes of jobs the windows of all cells hold. Thread-safe.
+class WindowBudget {
+ public:
+  explicit WindowBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  bool is_spent() const { return bytes() >= bytes_max_; }
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class WindowBytes;
+
+  const std::size_t bytes_max_;
+  std::atomic<std::size_t> bytes_{0};
+};
+
+/// The bytes of one window, which are given back at its end. Not thread-safe.
+class WindowBytes {
+ public:
+  /// Null: without a bound for all cells.
+  explicit WindowBytes(std::shared_ptr<WindowBudget> budget) : budget_(std::move(budget)) {}
+  ~WindowBytes() { remove(bytes_); }
+  WindowBytes(WindowBytes&& other) noexcept
+      : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  WindowBytes(const WindowBytes&) = delete;
+  WindowBytes& operator=(const WindowBytes&) = delete;
+  WindowBytes& operator=(WindowBytes&&) = delete;
+
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    if (budget_) budget_->bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void remove(std::size_t bytes) {
+    bytes_ -= bytes;
+    if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  std::size_t own() const { return bytes_; }
+  /// All windows together have reached the bound.
+  bool is_spent() const { return budget_ && budget_->is_spent(); }
+
+ private:
+  std::shared_ptr<WindowBudget> budget_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace cells

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A celld under a steady load with retention, for as long as it may.
 
-    soak.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
+    soak.py [--from FIRST] [--count N] [--seconds S] [--summary FILE] [--full-rate]
 
 A unit is a minute. After each, the load pauses until retention has removed every job. Then celld's
-descriptors, threads, files and rows must be what they were after the first pause, and its memory
-and the size of its files must have grown no more than their fixed bounds, however long it runs.
+descriptors, threads, files and rows must be what they were after the first pause, and its memory,
+the size of its files and the names of customers without jobs must have grown no more than their
+fixed bounds, however long it runs. Each job is another customer's, with a cell of its own.
+--full-rate submits as many jobs as celld takes, and does nothing else.
 `CELLD_BINARY` names the program.
 """
 
@@ -19,32 +21,27 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 import program  # noqa: E402
 from daemon import DEADLINE_S  # noqa: E402
 from siege import MEASURED  # noqa: E402
-from steady_load import SteadyLoad  # noqa: E402
+from steady_load import FullRate, SteadyLoad  # noqa: E402
 
-WARM_UP_S = 8.0
 LATE_S = 10.0
 UNIT_S = 60.0
-# The log of changes for clients that reconnect (8 MiB) is full after the first thousands of jobs, and
-# the length of the write-ahead log varies.
-GROWTH_MAX = {"bytes of memory": 8 << 20, "bytes of files": 4 << 20}
-
-
-def growth(before, after):
-    """What celld holds now and did not hold before: {name: how many more}."""
-    return {name: count - before.get(name, 0) for name, count in after.items()
-            if count - before.get(name, 0) > GROWTH_MAX.get(name, 0)}
 
 
 class Soak:
-    def __init__(self, seed, **options):
-        self.load = SteadyLoad(seed, **options)
+    def __init__(self, seed, load=SteadyLoad, **options):
+        self.load = load(seed, **options)
         self.grown = 0
 
-    def warm_up(self, seconds=WARM_UP_S):
-        faults = self.load.run(seconds)
+    def warm_up(self):
+        faults = self.load.run(self.load.WARM_UP_S)
         self.load.wait_until_empty(DEADLINE_S)
         self.before = self.load.holdings()
         return faults
+
+    def growth(self, after):
+        """What celld holds now and did not hold before: {name: how many more}."""
+        return {name: count - self.before.get(name, 0) for name, count in after.items()
+                if count - self.before.get(name, 0) > self.load.GROWTH_MAX.get(name, 0)}
 
     def unit(self, seconds=UNIT_S, patience_s=DEADLINE_S):
         """Returns the faults of one more period of load."""
@@ -56,17 +53,17 @@ class Soak:
         # A connection may end late, and a leak stays.
         until = time.monotonic() + LATE_S
         after = self.load.holdings()
-        while growth(self.before, after) and time.monotonic() < until:
+        while self.growth(after) and time.monotonic() < until:
             time.sleep(0.5)
             after = self.load.holdings()
         self.grown = after["bytes of memory"] - self.before["bytes of memory"]
         return faults + [f"{name}: {more} more than at first" for name, more in
-                         growth(self.before, after).items() if MEASURED or "memory" not in name]
+                         self.growth(after).items() if MEASURED or "memory" not in name]
 
 
 def work(options, outcome):
     until = time.monotonic() + options.seconds
-    soak = Soak(options.first)
+    soak = Soak(options.first, FullRate if options.full_rate else SteadyLoad)
     try:
         faults = soak.warm_up()
         while not faults and outcome.units < options.count and time.monotonic() < until:
@@ -85,7 +82,8 @@ def work(options, outcome):
 
 
 def main():
-    options = program.options(__doc__)
+    options = program.options(__doc__, lambda parser: parser.add_argument(
+        "--full-rate", action="store_true"))
     program.run(options, lambda outcome: work(options, outcome))
 
 

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -18,12 +19,13 @@ from stream import Stream
 
 CLIENTS = 3
 PER_S = 25.0  # Operations of each client.
-CUSTOMERS = 8
 RETENTION_MS = 1000
 PARAMETER_BYTES_MAX = 8000
 # After a second without work, the instance of a template closes. celld also notices within this
 # time that a client has left.
 SETTLE_S = 1.5
+# celld merges counts, and forgets names, after every 2,048 changes.
+NAMES_MAX = {f"rows of {table}": 2100 for table in ("cells", "origins", "route_counts")}
 PROVIDER_ERRORS = 20  # One call in this many fails.
 
 
@@ -65,6 +67,11 @@ class Operator(threading.Thread):
 
 
 class SteadyLoad:
+    WARM_UP_S = 8.0
+    # The log of changes for clients that reconnect (8 MiB) is full after the first thousands of jobs,
+    # and the length of the write-ahead log varies.
+    GROWTH_MAX = {**NAMES_MAX, "bytes of memory": 8 << 20, "bytes of files": 4 << 20}
+
     def __init__(self, seed, environment=None, retention_ms=RETENTION_MS):
         self.directory = tempfile.mkdtemp(prefix="celld-soak-")
         self.random = random.Random(seed)
@@ -112,9 +119,9 @@ class SteadyLoad:
         return [fault for fault in [each.end() for each in operators] if fault]
 
     def use(self, client, number):
-        """What clients do: submit, look up, cancel, repeat, list."""
+        """What clients do, each job another customer's: submit, look up, cancel, repeat, list."""
         index = next(self.numbers)
-        job = a_job(f"e-{index}", customer=f"c-{index % CUSTOMERS}",
+        job = a_job(f"e-{index}", customer=f"c-{index}",
                     services=[("dns",), ("demo",), ("dns", "demo")][index % 3],
                     labels={"n": str(index)}, parameters={"text": "x" * (37 * index % PARAMETER_BYTES_MAX)})
         kind = number % 10
@@ -159,6 +166,15 @@ class SteadyLoad:
         assert answer_.status == status, answer_
         return answer_
 
+    def accept_all(self, client, lines):
+        """Submits so many jobs in one request, each of another customer."""
+        jobs = [a_job("e", customer=f"c-{next(self.numbers)}", services=["demo"])
+                for _ in range(lines)]
+        self.jobs += lines
+        self.expect(client.request("POST", "/v1/batches",
+                                   "".join(json.dumps(job) + "\n" for job in jobs).encode(),
+                                   {"Content-Type": "application/x-ndjson"}), 202)
+
     # --- The pause -------------------------------------------------------------------------------
 
     def wait_until_empty(self, deadline_s):
@@ -196,3 +212,20 @@ class SteadyLoad:
         finally:
             self.provider.close()
             shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class FullRate(SteadyLoad):
+    """As many jobs as celld takes, each in a cell of its own."""
+
+    LINES = 5000
+    WARM_UP_S = 60.0
+    # The database is as large as the largest backlog so far.
+    GROWTH_MAX = {**NAMES_MAX, "bytes of memory": 16 << 20, "bytes of files": 64 << 20}
+
+    def run(self, seconds):
+        operators = [Operator(self.daemon, 1000.0, self.flood) for _ in range(2)]
+        time.sleep(seconds)
+        return [fault for fault in [each.end() for each in operators] if fault]
+
+    def flood(self, client, _):
+        self.accept_all(client, self.LINES)

@@ -14,7 +14,7 @@ run_packages=(curl procps)
 test_packages=(
   "${run_packages[@]}"
   git catch2 python3 nodejs npm golang-go python3-requests wrk libsystemd-shared
-  mount openssl sqlite3 faketime
+  mount openssl sqlite3
 )
 # Test tools whose packages enable services when apt installs them: unpacked instead, each into its
 # directory in build/tools. PACKAGE=PROGRAM; a program that the machine has already is used as it is.

@@ -69,7 +69,12 @@ class Submission {
         const bool temporary = answer.status == 503 || answer.status == 429;
         if (const auto asked = answer.retry_after)
           pause = std::max<milliseconds>(*asked, pause_first);
-        if (!temporary || failures >= retries_ || pause > pause_max) throw Failure(failure);
+        if (temporary && failures < retries_ && pause > pause_max) {
+          print_message("celld asks to wait " + duration_text(pause) +
+                        ", longer than cellctl waits (" + duration_text(pause_max) + ").");
+          throw Failure(failure);
+        }
+        if (!temporary || failures >= retries_) throw Failure(failure);
         reason = failure.what();
       } catch (const NoAnswer& failure) {
         if (!failure.may_pass() || failures >= retries_) throw;

@@ -142,7 +142,8 @@ class Repeating(CellctlTest):
                                       (429, {"Retry-After": "3600"}, REFUSED)):
             url, requests = self.canned((status, headers, b'{"title": "No"}'))
             done = self.run_cellctl(*self.a_submit("--url", url), code=code)
-            why = "cellctl: celld asks to wait 60m, longer than cellctl waits (30s).\n" if headers else ""
+            why = ("cellctl: celld asks to wait 60m, longer than cellctl waits (30s).\n"
+                   if headers else "")
             self.assertEqual((len(requests), done.stderr), (1, f"{why}cellctl: No ({status})\n"))
 
     def test_cellctl_gives_up_after_the_last_retry(self):

@@ -4,18 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-// The names under which glibc exports its allocator for replacements such as this one.
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* block, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-}
 
 namespace {
 
@@ -27,6 +21,29 @@ std::atomic<Counter*> counter{&uncounted};
 
 void count() {
   counter.load(std::memory_order_relaxed)->fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The function of this name in the allocator of the process.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+void* next_malloc(std::size_t size) {
+  static auto* const function = next<void*(std::size_t)>("malloc");
+  count();
+  return function(size);
+}
+
+void* next_aligned_alloc(std::size_t alignment, std::size_t size) {
+  static auto* const function = next<void*(std::size_t, std::size_t)>("aligned_alloc");
+  count();
+  return function(alignment, size);
+}
+
+void* or_throw(void* block) {
+  if (block == nullptr) throw std::bad_alloc{};
+  return block;
 }
 
 __attribute__((constructor)) void map_counter() {
@@ -43,23 +60,36 @@ __attribute__((constructor)) void map_counter() {
 extern "C" {
 
 void* malloc(std::size_t size) {
-  count();
-  return __libc_malloc(size);
+  return next_malloc(size);
 }
 
 void* calloc(std::size_t count_of_items, std::size_t size) {
+  static auto* const function = next<void*(std::size_t, std::size_t)>("calloc");
   count();
-  return __libc_calloc(count_of_items, size);
+  return function(count_of_items, size);
 }
 
 void* realloc(void* block, std::size_t size) {
+  static auto* const function = next<void*(void*, std::size_t)>("realloc");
   count();
-  return __libc_realloc(block, size);
+  return function(block, size);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  count();
-  return __libc_memalign(alignment, size);
+  return next_aligned_alloc(alignment, size);
 }
 
 }  // extern "C"
+
+// An allocator may have an operator new that does not call malloc. Its operator delete takes what
+// its malloc returned.
+void* operator new(std::size_t size) {
+  return or_throw(next_malloc(size));
+}
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return next_malloc(size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto multiple = static_cast<std::size_t>(alignment);
+  return or_throw(next_aligned_alloc(multiple, (size + multiple - 1) / multiple * multiple));
+}

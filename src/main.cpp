@@ -22,6 +22,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/allocator.hpp"
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
 #include "src/daemon.hpp"
@@ -330,6 +331,7 @@ int explain(const Arguments& arguments, const config::Config& configuration) {
 
 int run(const Arguments& arguments, const config::Config& configuration) {
   Events events;
+  return_memory_in_time();
   raise_descriptor_limit();
   logs::Log log{log_settings(arguments), stderr};
   int exit_code = exit_internal;

@@ -296,6 +296,8 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   keep_ = former_keep_ = keep;
   running_max_ = running_max;
   capacity_lowered_at_.reset();
+  // Workers outside kept more leases than may run now: for them, a start lowers the capacity.
+  if (running_max_ && live_everywhere() > *running_max_) capacity_lowered_at_ = now_steady;
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};

@@ -1,12 +1,12 @@
 #include "src/http/api/batch_desk.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <utility>
 
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
+#include "src/http/api/batch_pacer.hpp"
 
 namespace celld::api {
 namespace {
@@ -82,18 +82,6 @@ Problem end_of_batch(const cells::Refusal& refusal) {
   return problem;
 }
 
-/// A line that came too fast, and is submitted again.
-struct DelayedLine {
-  std::uint64_t number = 0;  ///< In the tally.
-  std::shared_ptr<cells::JobRequest> job;
-  std::shared_ptr<const Problem> refused;
-};
-
-/// The most lines of a batch in flight once some came too fast.
-constexpr std::size_t pace_max = 64;
-/// The longest that a line waits before it is tried again.
-constexpr std::chrono::seconds delay_max{2};
-
 /// A batch that is being read.
 struct Reading {
   BatchPostPtr post;
@@ -109,12 +97,7 @@ struct Reading {
   bool is_cancelled = false;      ///< Its jobs are to be cancelled once it is closed.
   Time moved{};                   ///< When lines last came.
   std::optional<Time> drained{};  ///< After an early end: when to answer at the latest.
-  // A quota of submissions holds the batch back. No new line is submitted before these are.
-  std::deque<DelayedLine> delayed{};
-  Time resume{};              ///< When the first of them may be submitted.
-  std::size_t in_flight = 0;  ///< Of its lines.
-  std::size_t pace = 1;       ///< How many may be, while some are delayed.
-  std::optional<cells::Refusal> too_fast{};
+  BatchPacer pacer{};
 };
 
 struct BatchWaiter {
@@ -237,14 +220,14 @@ class BatchDeskActor final : public BatchDesk::base {
       const auto& reading = entry->second;
       if (reading.tally.is_stopped() || reading.has_ended) continue;
       ++active;
-      const bool waits = reading.is_open && (!reading.lines || !reading.delayed.empty());
+      const bool waits = reading.is_open && (!reading.lines || reading.pacer.is_delaying());
       if (waits && (slowest == readings_.end() || reading.moved < slowest->second.moved))
         slowest = entry;
     }
     if (active < limits_.reading_max) return true;
     if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
       return false;
-    const auto& too_fast = slowest->second.too_fast;
+    const auto& too_fast = slowest->second.pacer.last_refusal();
     stop(slowest, too_fast ? end_of_batch(*too_fast) : too_slow());
     return true;
   }
@@ -302,7 +285,7 @@ class BatchDeskActor final : public BatchDesk::base {
   }
 
   bool can_submit(const Reading& reading) const {
-    return reading.lines && reading.delayed.empty() && !reading.tally.is_stopped() &&
+    return reading.lines && !reading.pacer.is_delaying() && !reading.tally.is_stopped() &&
            reading.tally.size() < tally_lines_max;
   }
 
@@ -350,25 +333,21 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// Lines that came too fast, as many as the quota seems to allow by now.
   void submit_delayed(BatchId id, Reading& reading) {
-    if (reading.delayed.empty()) return;
-    auto& gate = *reading.post->gate;
-    if (gate.is_paused()) {
-      if (reading.in_flight > 0 || clock().now() < reading.resume) return;
-      gate.go_on();
-    }
-    while (!reading.delayed.empty() && reading.in_flight < reading.pace && has_room()) {
-      auto line = std::move(reading.delayed.front());
-      reading.delayed.pop_front();
-      submit_job(id, reading, line.number, std::move(*line.job), std::move(line.refused));
+    auto& pacer = reading.pacer;
+    if (!pacer.is_delaying() || !pacer.resume(*reading.post->gate, clock().now())) return;
+    while (has_room()) {
+      auto line = pacer.take_next();
+      if (!line) return;
+      submit_job(id, reading, line->number, std::move(*line->job), std::move(line->refused));
     }
   }
 
   void submit_job(BatchId id, Reading& reading, std::uint64_t number, cells::JobRequest job,
                   std::shared_ptr<const Problem> refused) {
     const auto bytes = job.spec.parameters.size();
+    reading.pacer.submitted();
     ++unanswered_;
     unanswered_bytes_ += bytes;
-    ++reading.in_flight;
     request(engine_.dispatcher, caf::infinite, cells::SubmitJob{std::move(job), refused != nullptr})
         .then(
             [this, id, number, bytes, refused](const cells::JobSubmitted& reply) {
@@ -409,17 +388,7 @@ class BatchDeskActor final : public BatchDesk::base {
     }
     --unanswered_;
     unanswered_bytes_ -= bytes;
-    --reading.in_flight;
-    reading.pace = 1;
-    if (reply.refusal) {  // Others were returned because of it.
-      // Not for long: the limit may be lifted meanwhile.
-      reading.resume =
-          clock().now() + std::min<milliseconds>(reply.refusal->retry_after, delay_max);
-      reading.too_fast = reply.refusal;
-    }
-    const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
-                                    [number](const auto& each) { return each.number > number; });
-    reading.delayed.insert(after, DelayedLine{number, reply.returned, refused});
+    reading.pacer.delay({number, reply.returned, refused}, reply.refusal, clock().now());
     if (unanswered_ < limits_.unanswered_max / 2) submit();
     arm_resume();
   }
@@ -428,8 +397,8 @@ class BatchDeskActor final : public BatchDesk::base {
   void arm_resume() {
     std::optional<Time> earliest;
     for (const auto& [id, reading] : readings_) {
-      if (reading.delayed.empty() || reading.in_flight > 0) continue;
-      earliest = earliest ? std::min(*earliest, reading.resume) : reading.resume;
+      const auto at = reading.pacer.resumes_at();
+      if (at && (!earliest || *at < *earliest)) earliest = at;
     }
     if (!earliest || (resume_armed_ && *resume_armed_ <= *earliest)) return;
     resume_armed_ = earliest;
@@ -439,7 +408,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// No line is submitted any more.
   static void refuse_delayed(Reading& reading) {
-    for (const auto& line : std::exchange(reading.delayed, {})) {
+    for (const auto& line : reading.pacer.take_all()) {
       reading.tally.settle(line.number, Outcome::refused);
     }
   }
@@ -450,8 +419,7 @@ class BatchDeskActor final : public BatchDesk::base {
     unanswered_bytes_ -= bytes;
     const auto entry = readings_.find(id);
     auto& reading = entry->second;
-    --reading.in_flight;
-    if (outcome != Outcome::refused) reading.pace = std::min(2 * reading.pace, pace_max);
+    reading.pacer.settled(outcome == Outcome::refused);
     const bool was_stopped = reading.tally.is_stopped();
     reading.tally.settle(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
@@ -577,7 +545,7 @@ class BatchDeskActor final : public BatchDesk::base {
   void end_reading() {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
-      if (!entry->second.has_ended || !entry->second.delayed.empty())
+      if (!entry->second.has_ended || entry->second.pacer.is_delaying())
         stop(entry, ends_with_daemon());
       if (entry->second.drained) entry->second.drained = clock().now();
       close_if_done(entry);
@@ -696,7 +664,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
-    if (!reading.has_ended || !reading.delayed.empty()) stop(entry, cancelled());
+    if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, cancelled());
     entry->second.drained = clock().now();
     close_if_done(entry);
   }

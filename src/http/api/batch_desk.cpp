@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "src/http/api/batch_answers.hpp"
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
 #include "src/http/api/batch_pacer.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 using cells::BatchId;
 using http::Responder;
-using http::Response;
 using Outcome = BatchTally::Outcome;
 using Time = std::chrono::steady_clock::time_point;
 using std::chrono::milliseconds;
@@ -23,63 +23,8 @@ constexpr std::size_t lines_per_turn = 64;
 constexpr std::size_t tally_lines_max = 65'536;
 constexpr milliseconds tick_interval{50};
 
-Response json_response(int status, std::string body) {
-  Response response;
-  response.status = status;
-  response.body = std::move(body);
-  return response;
-}
-
 Problem starting() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
-}
-
-Problem no_such_batch() {
-  return not_found("There is no such batch.");
-}
-
-Problem too_many_batches(std::size_t limit) {
-  Problem problem{.kind = ProblemKind::unavailable,
-                  .detail = "celld is reading " + std::to_string(limit) +
-                            " batches already, which is its limit. Try again later."};
-  problem.retry_after = milliseconds(5000);
-  return problem;
-}
-
-Problem too_slow() {
-  return {.kind = ProblemKind::request_timeout,
-          .detail =
-              "The sender paused while other batches waited. Send the rest, from this line on, "
-              "as another batch."};
-}
-
-Problem cancelled() {
-  return {.kind = ProblemKind::batch_cancelled,
-          .detail = "The batch was cancelled. Nothing from this line on was accepted."};
-}
-
-Problem ends_with_daemon() {
-  cells::Refusal refusal;
-  refusal.kind = cells::Refusal::Kind::shutting_down;
-  Problem problem = problem_of(refusal);
-  problem.detail += " Send the rest, from this line on, once it is back.";
-  problem.retry_after = milliseconds(1000);
-  return problem;
-}
-
-/// What a client can do about a refusal that ends its batch.
-std::string advice(const cells::Refusal& refusal) {
-  if (refusal.kind == cells::Refusal::Kind::queue_full) {
-    return " Send the rest, from this line on, when jobs of the cell have ended; or raise the "
-           "cell's `queue.max_jobs` and reload the configuration.";
-  }
-  return " Send the rest, from this line on, later.";
-}
-
-Problem end_of_batch(const cells::Refusal& refusal) {
-  Problem problem = problem_of(refusal);
-  problem.detail += advice(refusal);
-  return problem;
 }
 
 /// A batch that is being read.
@@ -184,7 +129,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void begin(const BatchPostPtr& post) {
     if (!engine_.store) return post->responder.answer(to_response(starting()));
-    if (is_shutting_down_) return post->responder.answer(to_response(ends_with_daemon()));
+    if (is_shutting_down_) return post->responder.answer(to_response(shutdown_ends_batch()));
     if (!make_room()) {
       return post->responder.answer(to_response(too_many_batches(limits_.reading_max)));
     }
@@ -228,7 +173,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
       return false;
     const auto& too_fast = slowest->second.pacer.last_refusal();
-    stop(slowest, too_fast ? end_of_batch(*too_fast) : too_slow());
+    stop(slowest, too_fast ? refusal_ends_batch(*too_fast) : sender_too_slow());
     return true;
   }
 
@@ -368,7 +313,7 @@ class BatchDeskActor final : public BatchDesk::base {
       settle(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
     } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
       settle(id, number, bytes, Outcome::refused,
-             std::make_unique<Problem>(end_of_batch(*reply.refusal)));
+             std::make_unique<Problem>(refusal_ends_batch(*reply.refusal)));
     } else if (reply.refusal) {
       settle(id, number, bytes, Outcome::rejected,
              std::make_unique<Problem>(problem_of_line(problem_of(*reply.refusal))));
@@ -517,24 +462,10 @@ class BatchDeskActor final : public BatchDesk::base {
     }
     const bool end_seen = wait.count() > 0 && is_finished;
     if (!end_seen) wait = std::chrono::seconds{0};
-    auto response = report_response(id, std::move(report), end_seen ? 200 : 202);
+    auto response = report_response(id, std::move(report), end_seen);
     if (post.wait) add_preference(response, wait);
-    if (const auto* why = reading.tally.why(); why && why->retry_after) {
-      const auto seconds = std::chrono::ceil<std::chrono::seconds>(*why->retry_after);
-      response.headers.emplace_back("Retry-After",
-                                    std::to_string(std::max<std::int64_t>(seconds.count(), 1)));
-    }
+    if (const auto* why = reading.tally.why()) add_retry_after(response, *why);
     post.responder.answer(std::move(response));
-  }
-
-  static Response report_response(BatchId id, std::string report, int status) {
-    auto response = json_response(status, std::move(report));
-    response.headers.emplace_back("Location", "/v1/batches/" + cells::format_job_id(id));
-    return response;
-  }
-
-  static void add_preference(Response& response, std::chrono::seconds wait) {
-    response.headers.emplace_back("Preference-Applied", "wait=" + std::to_string(wait.count()));
   }
 
   void forget(Entry entry) {
@@ -546,7 +477,7 @@ class BatchDeskActor final : public BatchDesk::base {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
       if (!entry->second.has_ended || entry->second.pacer.is_delaying())
-        stop(entry, ends_with_daemon());
+        stop(entry, shutdown_ends_batch());
       if (entry->second.drained) entry->second.drained = clock().now();
       close_if_done(entry);
     }
@@ -561,7 +492,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void answer_waiter(BatchWaiter waiter, bool has_ended) {
     waiting_bytes_ -= waiter.report.size();
-    auto response = report_response(waiter.id, std::move(waiter.report), has_ended ? 200 : 202);
+    auto response = report_response(waiter.id, std::move(waiter.report), has_ended);
     add_preference(response, waiter.wait);
     waiter.responder.answer(std::move(response));
   }
@@ -643,7 +574,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void get(const GetBatch& order) {
     find_batch(order, [responder = order.responder](const cells::Batch& batch) {
-      responder.answer(json_response(200, batch_json(batch)));
+      responder.answer(batch_response(batch));
     });
   }
 
@@ -653,7 +584,7 @@ class BatchDeskActor final : public BatchDesk::base {
     request(engine_.reader, caf::infinite, order.list)
         .then(
             [responder](const cells::BatchesListed& page) {
-              responder.answer(json_response(200, batch_list_json(page)));
+              responder.answer(batch_list_response(page));
             },
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
   }
@@ -664,7 +595,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
-    if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, cancelled());
+    if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
     entry->second.drained = clock().now();
     close_if_done(entry);
   }
@@ -675,10 +606,7 @@ class BatchDeskActor final : public BatchDesk::base {
           .then(
               [this, responder, batch](const cells::CancelledMarked&) {
                 begin_cancelling(batch.id);
-                auto response = json_response(202, batch_json(batch));
-                response.headers.emplace_back("Location",
-                                              "/v1/batches/" + cells::format_job_id(batch.id));
-                responder.answer(std::move(response));
+                responder.answer(cancelling_response(batch));
               },
               [responder](const caf::error&) {
                 responder.answer(to_response(store_unavailable()));

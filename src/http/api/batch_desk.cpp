@@ -8,12 +8,12 @@
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
 #include "src/http/api/batch_pacer.hpp"
+#include "src/http/api/batch_waiters.hpp"
 
 namespace celld::api {
 namespace {
 
 using cells::BatchId;
-using http::Responder;
 using Outcome = BatchTally::Outcome;
 using Time = std::chrono::steady_clock::time_point;
 using std::chrono::milliseconds;
@@ -45,14 +45,6 @@ struct Reading {
   BatchPacer pacer{};
 };
 
-struct BatchWaiter {
-  BatchId id = 0;
-  Responder responder;
-  std::string report;
-  std::chrono::seconds wait{};
-  Time deadline{};
-};
-
 class BatchDeskActor final : public BatchDesk::base {
  public:
   BatchDeskActor(caf::actor_config& config, std::function<cells::WallTime()> wall_clock,
@@ -60,7 +52,8 @@ class BatchDeskActor final : public BatchDesk::base {
       : BatchDesk::base(config),
         wall_clock_(std::move(wall_clock)),
         figures_(std::move(figures)),
-        limits_(limits) {}
+        limits_(limits),
+        waiters_(limits.waiting_max, limits.waiting_bytes_max) {}
 
   behavior_type make_behavior() override {
     return {
@@ -452,12 +445,9 @@ class BatchDeskActor final : public BatchDesk::base {
     auto report = batch_report_json(id, reading.tally);
     std::chrono::seconds wait = post.wait.value_or(std::chrono::seconds{0});
     const bool is_finished = batch && finished_at(*batch);
-    const bool can_wait = !is_shutting_down_ && waiters_.size() < limits_.waiting_max &&
-                          waiting_bytes_ + report.size() <= limits_.waiting_bytes_max;
+    const bool can_wait = !is_shutting_down_ && waiters_.has_room_for(report);
     if (wait.count() > 0 && !is_finished && can_wait) {
-      waiting_bytes_ += report.size();
-      waiters_.push_back({id, post.responder, std::move(report), wait,
-                          clock().now() + std::chrono::seconds{wait}});
+      waiters_.add({id, post.responder, std::move(report), wait, clock().now() + wait});
       return arm();
     }
     const bool end_seen = wait.count() > 0 && is_finished;
@@ -487,11 +477,10 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void release_waiters() {
     is_shutting_down_ = true;
-    for (auto& waiter : std::exchange(waiters_, {})) answer_waiter(std::move(waiter), false);
+    for (auto& waiter : waiters_.take_all()) answer_waiter(std::move(waiter), false);
   }
 
-  void answer_waiter(BatchWaiter waiter, bool has_ended) {
-    waiting_bytes_ -= waiter.report.size();
+  static void answer_waiter(BatchWaiter waiter, bool has_ended) {
     auto response = report_response(waiter.id, std::move(waiter.report), has_ended);
     add_preference(response, waiter.wait);
     waiter.responder.answer(std::move(response));
@@ -507,22 +496,15 @@ class BatchDeskActor final : public BatchDesk::base {
     is_armed_ = false;
     const auto now = clock().now();
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) close_if_done(entry);
-    for (auto& waiter : std::exchange(waiters_, {})) {
-      if (now >= waiter.deadline) {
-        answer_waiter(std::move(waiter), false);
-      } else if (waiter.responder.connected()) {
-        waiters_.push_back(std::move(waiter));
-      } else {
-        waiting_bytes_ -= waiter.report.size();
-      }
-    }
+    for (auto& waiter : waiters_.take_expired(now)) answer_waiter(std::move(waiter), false);
+    waiters_.drop_gone();
     look_at_waiters();
-    if (!readings_.empty() || !waiters_.empty()) arm();
+    if (!readings_.empty() || waiters_.size() > 0) arm();
   }
 
   /// Reads the batches that clients wait for, one after the other: each is one row.
   void look_at_waiters() {
-    if (is_looking_ || waiters_.empty()) return;
+    if (is_looking_ || waiters_.size() == 0) return;
     is_looking_ = true;
     look_at(0);
   }
@@ -532,24 +514,16 @@ class BatchDeskActor final : public BatchDesk::base {
       is_looking_ = false;
       return;
     }
-    const auto id = waiters_[index].id;
+    const auto id = waiters_.batch_at(index);
     request(engine_.reader, caf::infinite, cells::FindBatch{id})
         .then(
             [this, id, index](const cells::BatchFound& found) {
               const bool has_ended = !found.batch || finished_at(*found.batch);
-              look_at(has_ended ? answer_waiter_of(id, index) : index + 1);
+              if (!has_ended) return look_at(index + 1);
+              if (auto waiter = waiters_.take(id)) answer_waiter(std::move(*waiter), true);
+              look_at(index);
             },
             [this](const caf::error&) { is_looking_ = false; });
-  }
-
-  /// Returns the index of the waiter that follows.
-  std::size_t answer_waiter_of(BatchId id, std::size_t index) {
-    const auto waiter = std::find_if(waiters_.begin(), waiters_.end(),
-                                     [id](const BatchWaiter& each) { return each.id == id; });
-    if (waiter == waiters_.end()) return index;
-    answer_waiter(std::move(*waiter), true);
-    waiters_.erase(waiter);
-    return index;
   }
 
   // --- Showing and cancelling ------------------------------------------------------------------
@@ -624,8 +598,7 @@ class BatchDeskActor final : public BatchDesk::base {
   BatchId last_turn_ = 0;
   std::size_t unanswered_ = 0;
   std::size_t unanswered_bytes_ = 0;
-  std::vector<BatchWaiter> waiters_;
-  std::size_t waiting_bytes_ = 0;  ///< Of their reports.
+  BatchWaiters waiters_;
   bool is_looking_ = false;
   bool is_armed_ = false;
   std::optional<Time> resume_armed_;  ///< When a ResumeDelayed comes.

@@ -7,6 +7,7 @@
 #include "src/http/api/batch_answers.hpp"
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
+#include "src/http/api/batch_lines.hpp"
 #include "src/http/api/batch_pacer.hpp"
 #include "src/http/api/batch_waiters.hpp"
 
@@ -31,9 +32,7 @@ Problem starting() {
 struct Reading {
   BatchPostPtr post;
   BatchTally tally{};
-  std::optional<SubmitLines> lines{};  ///< Not all of them have been submitted.
-  std::size_t next_good = 0;
-  std::size_t next_bad = 0;
+  std::optional<BatchLines> lines{};  ///< Not all of them have been submitted.
   std::uint64_t next_line = 1;
   bool is_open = false;       ///< The store has it.
   bool has_ended = false;     ///< No more lines come.
@@ -185,8 +184,7 @@ class BatchDeskActor final : public BatchDesk::base {
       if (!lines.is_last) lines.post->flow->resume();
       return close_if_done(entry);
     }
-    reading.lines = std::move(lines);
-    reading.next_good = reading.next_bad = 0;
+    reading.lines.emplace(std::move(lines));
     submit();
   }
 
@@ -244,17 +242,14 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// False: all lines have been submitted.
   bool submit_one(BatchId id, Reading& reading) {
-    auto& [post, good, bad, next, fault, is_last] = *reading.lines;
-    const bool has_good = reading.next_good < good.size();
-    const bool has_bad = reading.next_bad < bad.size();
-    if (has_bad && (!has_good || bad[reading.next_bad].line < good[reading.next_good].line)) {
-      auto& line = bad[reading.next_bad++];
-      reading.tally.reject(line.line,
-                           line.problem ? std::make_unique<Problem>(*line.problem) : nullptr);
-    } else if (has_good) {
-      submit_line(id, reading, good[reading.next_good++]);
+    if (const auto* bad = reading.lines->take_bad()) {
+      reading.tally.reject(bad->line,
+                           bad->problem ? std::make_unique<Problem>(*bad->problem) : nullptr);
+      return true;
     }
-    return has_good || has_bad;
+    auto* good = reading.lines->take_good();
+    if (good != nullptr) submit_line(id, reading, *good);
+    return good != nullptr;
   }
 
   void submit_line(BatchId id, Reading& reading, GoodLine& line) {
@@ -370,11 +365,12 @@ class BatchDeskActor final : public BatchDesk::base {
   void lines_done(Entry entry) {
     auto& reading = entry->second;
     const auto lines = std::move(*reading.lines);
+    const auto& piece = lines.piece();
     reading.lines.reset();
-    reading.next_line = lines.next;
-    if (lines.is_last) reading.has_ended = true;
-    if (!lines.is_last) lines.post->flow->resume();
-    if (lines.fault) stop(entry, *lines.fault);
+    reading.next_line = piece.next;
+    if (piece.is_last) reading.has_ended = true;
+    if (!piece.is_last) piece.post->flow->resume();
+    if (piece.fault) stop(entry, *piece.fault);
   }
 
   // --- Ending ----------------------------------------------------------------------------------
@@ -394,19 +390,11 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.drained = clock().now() + limits_.drain_max;
     refuse_delayed(reading);
     if (!reading.lines) return;
-    reading.next_line = first_left(reading);
-    if (reading.lines->is_last) reading.has_ended = true;
-    if (!reading.lines->is_last) reading.post->flow->resume();
+    reading.next_line = reading.lines->first_left();
+    const bool is_last = reading.lines->piece().is_last;
+    if (is_last) reading.has_ended = true;
+    if (!is_last) reading.post->flow->resume();
     reading.lines.reset();
-  }
-
-  /// The first line that was not submitted.
-  static std::uint64_t first_left(const Reading& reading) {
-    auto line = reading.lines->next;
-    const auto& [post, good, bad, next, fault, is_last] = *reading.lines;
-    if (reading.next_good < good.size()) line = std::min(line, good[reading.next_good].line);
-    if (reading.next_bad < bad.size()) line = std::min(line, bad[reading.next_bad].line);
-    return line;
   }
 
   bool is_done(const Reading& reading) const {

@@ -1,19 +1,20 @@
 #include "src/http/api/batch_desk.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <utility>
 
+#include "src/http/api/batch_answers.hpp"
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
+#include "src/http/api/batch_lines.hpp"
+#include "src/http/api/batch_pacer.hpp"
+#include "src/http/api/batch_waiters.hpp"
 
 namespace celld::api {
 namespace {
 
 using cells::BatchId;
-using http::Responder;
-using http::Response;
 using Outcome = BatchTally::Outcome;
 using Time = std::chrono::steady_clock::time_point;
 using std::chrono::milliseconds;
@@ -23,84 +24,15 @@ constexpr std::size_t lines_per_turn = 64;
 constexpr std::size_t tally_lines_max = 65'536;
 constexpr milliseconds tick_interval{50};
 
-Response json_response(int status, std::string body) {
-  Response response;
-  response.status = status;
-  response.body = std::move(body);
-  return response;
-}
-
 Problem starting() {
   return {.kind = ProblemKind::starting, .detail = "celld is starting."};
 }
-
-Problem no_such_batch() {
-  return not_found("There is no such batch.");
-}
-
-Problem too_many_batches(std::size_t limit) {
-  Problem problem{.kind = ProblemKind::unavailable,
-                  .detail = "celld is reading " + std::to_string(limit) +
-                            " batches already, which is its limit. Try again later."};
-  problem.retry_after = milliseconds(5000);
-  return problem;
-}
-
-Problem too_slow() {
-  return {.kind = ProblemKind::request_timeout,
-          .detail =
-              "The sender paused while other batches waited. Send the rest, from this line on, "
-              "as another batch."};
-}
-
-Problem cancelled() {
-  return {.kind = ProblemKind::batch_cancelled,
-          .detail = "The batch was cancelled. Nothing from this line on was accepted."};
-}
-
-Problem ends_with_daemon() {
-  cells::Refusal refusal;
-  refusal.kind = cells::Refusal::Kind::shutting_down;
-  Problem problem = problem_of(refusal);
-  problem.detail += " Send the rest, from this line on, once it is back.";
-  problem.retry_after = milliseconds(1000);
-  return problem;
-}
-
-/// What a client can do about a refusal that ends its batch.
-std::string advice(const cells::Refusal& refusal) {
-  if (refusal.kind == cells::Refusal::Kind::queue_full) {
-    return " Send the rest, from this line on, when jobs of the cell have ended; or raise the "
-           "cell's `queue.max_jobs` and reload the configuration.";
-  }
-  return " Send the rest, from this line on, later.";
-}
-
-Problem end_of_batch(const cells::Refusal& refusal) {
-  Problem problem = problem_of(refusal);
-  problem.detail += advice(refusal);
-  return problem;
-}
-
-/// A line that came too fast, and is submitted again.
-struct DelayedLine {
-  std::uint64_t number = 0;  ///< In the tally.
-  std::shared_ptr<cells::JobRequest> job;
-  std::shared_ptr<const Problem> refused;
-};
-
-/// The most lines of a batch in flight once some came too fast.
-constexpr std::size_t pace_max = 64;
-/// The longest that a line waits before it is tried again.
-constexpr std::chrono::seconds delay_max{2};
 
 /// A batch that is being read.
 struct Reading {
   BatchPostPtr post;
   BatchTally tally{};
-  std::optional<SubmitLines> lines{};  ///< Not all of them have been submitted.
-  std::size_t next_good = 0;
-  std::size_t next_bad = 0;
+  std::optional<BatchLines> lines{};  ///< Not all of them have been submitted.
   std::uint64_t next_line = 1;
   bool is_open = false;       ///< The store has it.
   bool has_ended = false;     ///< No more lines come.
@@ -109,20 +41,7 @@ struct Reading {
   bool is_cancelled = false;      ///< Its jobs are to be cancelled once it is closed.
   Time moved{};                   ///< When lines last came.
   std::optional<Time> drained{};  ///< After an early end: when to answer at the latest.
-  // A quota of submissions holds the batch back. No new line is submitted before these are.
-  std::deque<DelayedLine> delayed{};
-  Time resume{};              ///< When the first of them may be submitted.
-  std::size_t in_flight = 0;  ///< Of its lines.
-  std::size_t pace = 1;       ///< How many may be, while some are delayed.
-  std::optional<cells::Refusal> too_fast{};
-};
-
-struct BatchWaiter {
-  BatchId id = 0;
-  Responder responder;
-  std::string report;
-  std::chrono::seconds wait{};
-  Time deadline{};
+  BatchPacer pacer{};
 };
 
 class BatchDeskActor final : public BatchDesk::base {
@@ -132,7 +51,8 @@ class BatchDeskActor final : public BatchDesk::base {
       : BatchDesk::base(config),
         wall_clock_(std::move(wall_clock)),
         figures_(std::move(figures)),
-        limits_(limits) {}
+        limits_(limits),
+        waiters_(limits.waiting_max, limits.waiting_bytes_max) {}
 
   behavior_type make_behavior() override {
     return {
@@ -201,7 +121,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void begin(const BatchPostPtr& post) {
     if (!engine_.store) return post->responder.answer(to_response(starting()));
-    if (is_shutting_down_) return post->responder.answer(to_response(ends_with_daemon()));
+    if (is_shutting_down_) return post->responder.answer(to_response(shutdown_ends_batch()));
     if (!make_room()) {
       return post->responder.answer(to_response(too_many_batches(limits_.reading_max)));
     }
@@ -237,15 +157,15 @@ class BatchDeskActor final : public BatchDesk::base {
       const auto& reading = entry->second;
       if (reading.tally.is_stopped() || reading.has_ended) continue;
       ++active;
-      const bool waits = reading.is_open && (!reading.lines || !reading.delayed.empty());
+      const bool waits = reading.is_open && (!reading.lines || reading.pacer.is_delaying());
       if (waits && (slowest == readings_.end() || reading.moved < slowest->second.moved))
         slowest = entry;
     }
     if (active < limits_.reading_max) return true;
     if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
       return false;
-    const auto& too_fast = slowest->second.too_fast;
-    stop(slowest, too_fast ? end_of_batch(*too_fast) : too_slow());
+    const auto& too_fast = slowest->second.pacer.last_refusal();
+    stop(slowest, too_fast ? refusal_ends_batch(*too_fast) : sender_too_slow());
     return true;
   }
 
@@ -264,8 +184,7 @@ class BatchDeskActor final : public BatchDesk::base {
       if (!lines.is_last) lines.post->flow->resume();
       return close_if_done(entry);
     }
-    reading.lines = std::move(lines);
-    reading.next_good = reading.next_bad = 0;
+    reading.lines.emplace(std::move(lines));
     submit();
   }
 
@@ -302,7 +221,7 @@ class BatchDeskActor final : public BatchDesk::base {
   }
 
   bool can_submit(const Reading& reading) const {
-    return reading.lines && reading.delayed.empty() && !reading.tally.is_stopped() &&
+    return reading.lines && !reading.pacer.is_delaying() && !reading.tally.is_stopped() &&
            reading.tally.size() < tally_lines_max;
   }
 
@@ -323,17 +242,14 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// False: all lines have been submitted.
   bool submit_one(BatchId id, Reading& reading) {
-    auto& [post, good, bad, next, fault, is_last] = *reading.lines;
-    const bool has_good = reading.next_good < good.size();
-    const bool has_bad = reading.next_bad < bad.size();
-    if (has_bad && (!has_good || bad[reading.next_bad].line < good[reading.next_good].line)) {
-      auto& line = bad[reading.next_bad++];
-      reading.tally.reject(line.line,
-                           line.problem ? std::make_unique<Problem>(*line.problem) : nullptr);
-    } else if (has_good) {
-      submit_line(id, reading, good[reading.next_good++]);
+    if (const auto* bad = reading.lines->take_bad()) {
+      reading.tally.reject(bad->line,
+                           bad->problem ? std::make_unique<Problem>(*bad->problem) : nullptr);
+      return true;
     }
-    return has_good || has_bad;
+    auto* good = reading.lines->take_good();
+    if (good != nullptr) submit_line(id, reading, *good);
+    return good != nullptr;
   }
 
   void submit_line(BatchId id, Reading& reading, GoodLine& line) {
@@ -350,25 +266,21 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// Lines that came too fast, as many as the quota seems to allow by now.
   void submit_delayed(BatchId id, Reading& reading) {
-    if (reading.delayed.empty()) return;
-    auto& gate = *reading.post->gate;
-    if (gate.is_paused()) {
-      if (reading.in_flight > 0 || clock().now() < reading.resume) return;
-      gate.go_on();
-    }
-    while (!reading.delayed.empty() && reading.in_flight < reading.pace && has_room()) {
-      auto line = std::move(reading.delayed.front());
-      reading.delayed.pop_front();
-      submit_job(id, reading, line.number, std::move(*line.job), std::move(line.refused));
+    auto& pacer = reading.pacer;
+    if (!pacer.is_delaying() || !pacer.resume(*reading.post->gate, clock().now())) return;
+    while (has_room()) {
+      auto line = pacer.take_next();
+      if (!line) return;
+      submit_job(id, reading, line->number, std::move(*line->job), std::move(line->refused));
     }
   }
 
   void submit_job(BatchId id, Reading& reading, std::uint64_t number, cells::JobRequest job,
                   std::shared_ptr<const Problem> refused) {
     const auto bytes = job.spec.parameters.size();
+    reading.pacer.submitted();
     ++unanswered_;
     unanswered_bytes_ += bytes;
-    ++reading.in_flight;
     request(engine_.dispatcher, caf::infinite, cells::SubmitJob{std::move(job), refused != nullptr})
         .then(
             [this, id, number, bytes, refused](const cells::JobSubmitted& reply) {
@@ -389,7 +301,7 @@ class BatchDeskActor final : public BatchDesk::base {
       settle(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
     } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
       settle(id, number, bytes, Outcome::refused,
-             std::make_unique<Problem>(end_of_batch(*reply.refusal)));
+             std::make_unique<Problem>(refusal_ends_batch(*reply.refusal)));
     } else if (reply.refusal) {
       settle(id, number, bytes, Outcome::rejected,
              std::make_unique<Problem>(problem_of_line(problem_of(*reply.refusal))));
@@ -409,17 +321,7 @@ class BatchDeskActor final : public BatchDesk::base {
     }
     --unanswered_;
     unanswered_bytes_ -= bytes;
-    --reading.in_flight;
-    reading.pace = 1;
-    if (reply.refusal) {  // Others were returned because of it.
-      // Not for long: the limit may be lifted meanwhile.
-      reading.resume =
-          clock().now() + std::min<milliseconds>(reply.refusal->retry_after, delay_max);
-      reading.too_fast = reply.refusal;
-    }
-    const auto after = std::find_if(reading.delayed.begin(), reading.delayed.end(),
-                                    [number](const auto& each) { return each.number > number; });
-    reading.delayed.insert(after, DelayedLine{number, reply.returned, refused});
+    reading.pacer.delay({number, reply.returned, refused}, reply.refusal, clock().now());
     if (unanswered_ < limits_.unanswered_max / 2) submit();
     arm_resume();
   }
@@ -428,8 +330,8 @@ class BatchDeskActor final : public BatchDesk::base {
   void arm_resume() {
     std::optional<Time> earliest;
     for (const auto& [id, reading] : readings_) {
-      if (reading.delayed.empty() || reading.in_flight > 0) continue;
-      earliest = earliest ? std::min(*earliest, reading.resume) : reading.resume;
+      const auto at = reading.pacer.resumes_at();
+      if (at && (!earliest || *at < *earliest)) earliest = at;
     }
     if (!earliest || (resume_armed_ && *resume_armed_ <= *earliest)) return;
     resume_armed_ = earliest;
@@ -439,7 +341,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   /// No line is submitted any more.
   static void refuse_delayed(Reading& reading) {
-    for (const auto& line : std::exchange(reading.delayed, {})) {
+    for (const auto& line : reading.pacer.take_all()) {
       reading.tally.settle(line.number, Outcome::refused);
     }
   }
@@ -450,8 +352,7 @@ class BatchDeskActor final : public BatchDesk::base {
     unanswered_bytes_ -= bytes;
     const auto entry = readings_.find(id);
     auto& reading = entry->second;
-    --reading.in_flight;
-    if (outcome != Outcome::refused) reading.pace = std::min(2 * reading.pace, pace_max);
+    reading.pacer.settled(outcome == Outcome::refused);
     const bool was_stopped = reading.tally.is_stopped();
     reading.tally.settle(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
@@ -464,11 +365,12 @@ class BatchDeskActor final : public BatchDesk::base {
   void lines_done(Entry entry) {
     auto& reading = entry->second;
     const auto lines = std::move(*reading.lines);
+    const auto& piece = lines.piece();
     reading.lines.reset();
-    reading.next_line = lines.next;
-    if (lines.is_last) reading.has_ended = true;
-    if (!lines.is_last) lines.post->flow->resume();
-    if (lines.fault) stop(entry, *lines.fault);
+    reading.next_line = piece.next;
+    if (piece.is_last) reading.has_ended = true;
+    if (!piece.is_last) piece.post->flow->resume();
+    if (piece.fault) stop(entry, *piece.fault);
   }
 
   // --- Ending ----------------------------------------------------------------------------------
@@ -488,19 +390,11 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.drained = clock().now() + limits_.drain_max;
     refuse_delayed(reading);
     if (!reading.lines) return;
-    reading.next_line = first_left(reading);
-    if (reading.lines->is_last) reading.has_ended = true;
-    if (!reading.lines->is_last) reading.post->flow->resume();
+    reading.next_line = reading.lines->first_left();
+    const bool is_last = reading.lines->piece().is_last;
+    if (is_last) reading.has_ended = true;
+    if (!is_last) reading.post->flow->resume();
     reading.lines.reset();
-  }
-
-  /// The first line that was not submitted.
-  static std::uint64_t first_left(const Reading& reading) {
-    auto line = reading.lines->next;
-    const auto& [post, good, bad, next, fault, is_last] = *reading.lines;
-    if (reading.next_good < good.size()) line = std::min(line, good[reading.next_good].line);
-    if (reading.next_bad < bad.size()) line = std::min(line, bad[reading.next_bad].line);
-    return line;
   }
 
   bool is_done(const Reading& reading) const {
@@ -539,34 +433,17 @@ class BatchDeskActor final : public BatchDesk::base {
     auto report = batch_report_json(id, reading.tally);
     std::chrono::seconds wait = post.wait.value_or(std::chrono::seconds{0});
     const bool is_finished = batch && finished_at(*batch);
-    const bool can_wait = !is_shutting_down_ && waiters_.size() < limits_.waiting_max &&
-                          waiting_bytes_ + report.size() <= limits_.waiting_bytes_max;
+    const bool can_wait = !is_shutting_down_ && waiters_.has_room_for(report);
     if (wait.count() > 0 && !is_finished && can_wait) {
-      waiting_bytes_ += report.size();
-      waiters_.push_back({id, post.responder, std::move(report), wait,
-                          clock().now() + std::chrono::seconds{wait}});
+      waiters_.add({id, post.responder, std::move(report), wait, clock().now() + wait});
       return arm();
     }
     const bool end_seen = wait.count() > 0 && is_finished;
     if (!end_seen) wait = std::chrono::seconds{0};
-    auto response = report_response(id, std::move(report), end_seen ? 200 : 202);
+    auto response = report_response(id, std::move(report), end_seen);
     if (post.wait) add_preference(response, wait);
-    if (const auto* why = reading.tally.why(); why && why->retry_after) {
-      const auto seconds = std::chrono::ceil<std::chrono::seconds>(*why->retry_after);
-      response.headers.emplace_back("Retry-After",
-                                    std::to_string(std::max<std::int64_t>(seconds.count(), 1)));
-    }
+    if (const auto* why = reading.tally.why()) add_retry_after(response, *why);
     post.responder.answer(std::move(response));
-  }
-
-  static Response report_response(BatchId id, std::string report, int status) {
-    auto response = json_response(status, std::move(report));
-    response.headers.emplace_back("Location", "/v1/batches/" + cells::format_job_id(id));
-    return response;
-  }
-
-  static void add_preference(Response& response, std::chrono::seconds wait) {
-    response.headers.emplace_back("Preference-Applied", "wait=" + std::to_string(wait.count()));
   }
 
   void forget(Entry entry) {
@@ -577,8 +454,8 @@ class BatchDeskActor final : public BatchDesk::base {
   void end_reading() {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
-      if (!entry->second.has_ended || !entry->second.delayed.empty())
-        stop(entry, ends_with_daemon());
+      if (!entry->second.has_ended || entry->second.pacer.is_delaying())
+        stop(entry, shutdown_ends_batch());
       if (entry->second.drained) entry->second.drained = clock().now();
       close_if_done(entry);
     }
@@ -588,12 +465,11 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void release_waiters() {
     is_shutting_down_ = true;
-    for (auto& waiter : std::exchange(waiters_, {})) answer_waiter(std::move(waiter), false);
+    for (auto& waiter : waiters_.take_all()) answer_waiter(std::move(waiter), false);
   }
 
-  void answer_waiter(BatchWaiter waiter, bool has_ended) {
-    waiting_bytes_ -= waiter.report.size();
-    auto response = report_response(waiter.id, std::move(waiter.report), has_ended ? 200 : 202);
+  static void answer_waiter(BatchWaiter waiter, bool has_ended) {
+    auto response = report_response(waiter.id, std::move(waiter.report), has_ended);
     add_preference(response, waiter.wait);
     waiter.responder.answer(std::move(response));
   }
@@ -608,22 +484,15 @@ class BatchDeskActor final : public BatchDesk::base {
     is_armed_ = false;
     const auto now = clock().now();
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) close_if_done(entry);
-    for (auto& waiter : std::exchange(waiters_, {})) {
-      if (now >= waiter.deadline) {
-        answer_waiter(std::move(waiter), false);
-      } else if (waiter.responder.connected()) {
-        waiters_.push_back(std::move(waiter));
-      } else {
-        waiting_bytes_ -= waiter.report.size();
-      }
-    }
+    for (auto& waiter : waiters_.take_expired(now)) answer_waiter(std::move(waiter), false);
+    waiters_.drop_gone();
     look_at_waiters();
-    if (!readings_.empty() || !waiters_.empty()) arm();
+    if (!readings_.empty() || waiters_.size() > 0) arm();
   }
 
   /// Reads the batches that clients wait for, one after the other: each is one row.
   void look_at_waiters() {
-    if (is_looking_ || waiters_.empty()) return;
+    if (is_looking_ || waiters_.size() == 0) return;
     is_looking_ = true;
     look_at(0);
   }
@@ -633,24 +502,16 @@ class BatchDeskActor final : public BatchDesk::base {
       is_looking_ = false;
       return;
     }
-    const auto id = waiters_[index].id;
+    const auto id = waiters_.batch_at(index);
     request(engine_.reader, caf::infinite, cells::FindBatch{id})
         .then(
             [this, id, index](const cells::BatchFound& found) {
               const bool has_ended = !found.batch || finished_at(*found.batch);
-              look_at(has_ended ? answer_waiter_of(id, index) : index + 1);
+              if (!has_ended) return look_at(index + 1);
+              if (auto waiter = waiters_.take(id)) answer_waiter(std::move(*waiter), true);
+              look_at(index);
             },
             [this](const caf::error&) { is_looking_ = false; });
-  }
-
-  /// Returns the index of the waiter that follows.
-  std::size_t answer_waiter_of(BatchId id, std::size_t index) {
-    const auto waiter = std::find_if(waiters_.begin(), waiters_.end(),
-                                     [id](const BatchWaiter& each) { return each.id == id; });
-    if (waiter == waiters_.end()) return index;
-    answer_waiter(std::move(*waiter), true);
-    waiters_.erase(waiter);
-    return index;
   }
 
   // --- Showing and cancelling ------------------------------------------------------------------
@@ -675,7 +536,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void get(const GetBatch& order) {
     find_batch(order, [responder = order.responder](const cells::Batch& batch) {
-      responder.answer(json_response(200, batch_json(batch)));
+      responder.answer(batch_response(batch));
     });
   }
 
@@ -685,7 +546,7 @@ class BatchDeskActor final : public BatchDesk::base {
     request(engine_.reader, caf::infinite, order.list)
         .then(
             [responder](const cells::BatchesListed& page) {
-              responder.answer(json_response(200, batch_list_json(page)));
+              responder.answer(batch_list_response(page));
             },
             [responder](const caf::error&) { responder.answer(to_response(store_unavailable())); });
   }
@@ -696,7 +557,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
-    if (!reading.has_ended || !reading.delayed.empty()) stop(entry, cancelled());
+    if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
     entry->second.drained = clock().now();
     close_if_done(entry);
   }
@@ -707,10 +568,7 @@ class BatchDeskActor final : public BatchDesk::base {
           .then(
               [this, responder, batch](const cells::CancelledMarked&) {
                 begin_cancelling(batch.id);
-                auto response = json_response(202, batch_json(batch));
-                response.headers.emplace_back("Location",
-                                              "/v1/batches/" + cells::format_job_id(batch.id));
-                responder.answer(std::move(response));
+                responder.answer(cancelling_response(batch));
               },
               [responder](const caf::error&) {
                 responder.answer(to_response(store_unavailable()));
@@ -728,8 +586,7 @@ class BatchDeskActor final : public BatchDesk::base {
   BatchId last_turn_ = 0;
   std::size_t unanswered_ = 0;
   std::size_t unanswered_bytes_ = 0;
-  std::vector<BatchWaiter> waiters_;
-  std::size_t waiting_bytes_ = 0;  ///< Of their reports.
+  BatchWaiters waiters_;
   bool is_looking_ = false;
   bool is_armed_ = false;
   std::optional<Time> resume_armed_;  ///< When a ResumeDelayed comes.

@@ -44,6 +44,28 @@ void refuse_after(Daemon& daemon, std::size_t accepted, cells::Refusal::Kind kin
   };
 }
 
+/// `count` lines whose entities are named by their numbers, from 1.
+std::string numbered_lines(int count) {
+  std::string all;
+  for (int n = 1; n <= count; ++n) {
+    auto line = good_job + "\n";
+    const std::string name = "example.com";
+    all += line.replace(line.find(name), name.size(), std::to_string(n));
+  }
+  return all;
+}
+
+/// Returns the job of a batch as one that came too fast, as the engine does.
+cells::JobSubmitted too_fast(const cells::JobRequest& request, milliseconds retry_after) {
+  cells::JobSubmitted reply;
+  if (!request.gate->is_paused()) {
+    reply.refusal = cells::Refusal{cells::Refusal::Kind::queue_rate, {}, 10, 10, retry_after};
+  }
+  request.gate->pause();
+  reply.returned = std::make_shared<cells::JobRequest>(request);
+  return reply;
+}
+
 }  // namespace
 
 TEST_CASE("each line of a batch becomes a job, and broken lines are listed with their faults") {
@@ -188,6 +210,54 @@ TEST_CASE("no more submissions are unanswered than the limit, and every line is 
   CHECK(daemon.figures->accepted == 3000);
   CHECK(daemon.figures->rejected == 3000);
   CHECK(daemon.figures->reading == 0);
+}
+
+TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no line") {
+  BatchLimits limits;
+  limits.unanswered_max = 8;
+  Daemon daemon{true, limits};
+  std::vector<std::string> accepted;
+  auto submit = daemon.script->submit;
+  daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
+    const auto& request = message.request;
+    if (request.gate->is_paused() || ++asked % 5 == 0) return too_fast(request, milliseconds{1});
+    accepted.push_back(request.spec.entity.id);
+    return submit(message);
+  };
+  const auto answer = post_lines(daemon, numbered_lines(100));
+  CHECK(answer.body["accepted"] == 100);
+  CHECK(answer.body["stopped_at_line"].is_null());
+  REQUIRE(accepted.size() == 100);
+  for (std::size_t i = 0; i < accepted.size(); ++i) CHECK(accepted[i] == std::to_string(i + 1));
+}
+
+TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
+  Daemon daemon;
+  std::promise<void> is_held_back;
+  auto submit = daemon.script->submit;
+  daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
+    if (++asked <= 3) return submit(message);
+    if (asked == 20) is_held_back.set_value();
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  auto answers =
+      std::async(std::launch::async, [&] { return post_lines(daemon, numbered_lines(20)); });
+  is_held_back.get_future().wait();
+  std::string why;
+  SECTION("when celld shuts down") {
+    daemon.send(EndReading{});
+    why = "/problems/draining";
+  }
+  SECTION("when it is cancelled") {
+    const auto id = cells::format_job_id(daemon.batch.id);
+    post(daemon, "", {}, "application/json", "/v1/batches/" + id + "/cancel");
+    why = "/problems/batch-cancelled";
+  }
+  const auto answer = answers.get();
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["stopped_at_line"] == 4);
+  REQUIRE(answer.body["errors"].size() == 1);
+  CHECK(answer.body["errors"][0]["type"] == why);
 }
 
 TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {

@@ -1,23 +1,37 @@
 #include "src/allocator.hpp"
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 
 #ifndef CELLD_WITHOUT_JEMALLOC  // Sanitizers have an allocator of their own.
 #include <jemalloc/jemalloc.h>
 
-/// What jemalloc reads when it starts: jemalloc(3), "TUNING". Memory counts as free after a second
-/// without use.
+/// What jemalloc reads when it starts: jemalloc(3), "TUNING". Threads share the arenas, and memory
+/// counts as free after a second without use.
 extern "C" const char* malloc_conf;
-const char* malloc_conf = "max_background_threads:1,dirty_decay_ms:1000,muzzy_decay_ms:0";
+const char* malloc_conf = "narenas:4,max_background_threads:1,dirty_decay_ms:1000,muzzy_decay_ms:0";
 
 namespace celld {
+namespace {
 
-/// Not by `malloc_conf`: then jemalloc would create the thread before celld can report a failure.
-void return_memory_in_time() {
-  bool enabled = true;
-  const int error = ::mallctl("background_thread", nullptr, nullptr, &enabled, sizeof enabled);
-  if (error != 0) throw std::system_error(error, std::generic_category());
+/// Changes a setting of jemalloc.
+template <class Value>
+void set(const char* name, Value value) {
+  if (::mallctl(name, nullptr, nullptr, &value, sizeof value) != 0) {
+    throw std::system_error(EAGAIN, std::generic_category());
+  }
+}
+
+}  // namespace
+
+void prepare_allocator() {
+  unsigned arenas = 0;
+  std::size_t size = sizeof arenas;
+  ::mallctl("opt.narenas", &arenas, &size, nullptr, 0);
+  // jemalloc creates an arena for the first thread that uses it, and crashes if it cannot.
+  while (arenas > 0) set("thread.arena", --arenas);
+  set("background_thread", true);
 }
 
 void return_free_memory() {
@@ -27,6 +41,6 @@ void return_free_memory() {
 
 }  // namespace celld
 #else
-void celld::return_memory_in_time() {}
+void celld::prepare_allocator() {}
 void celld::return_free_memory() {}
 #endif

@@ -3,9 +3,10 @@
 
 namespace celld {
 
-/// From now on, a thread returns free memory to the system in time. Throws std::system_error if the
-/// thread cannot be created.
-void return_memory_in_time();
+/// Creates what jemalloc would create later without reporting a failure: its arenas, and the thread
+/// that returns free memory to the system in time. Throws std::system_error if the system allows
+/// no more memory or threads. Must be called before there are other threads.
+void prepare_allocator();
 
 /// Returns the memory that is free at this moment.
 void return_free_memory();

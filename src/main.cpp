@@ -331,7 +331,7 @@ int explain(const Arguments& arguments, const config::Config& configuration) {
 
 int run(const Arguments& arguments, const config::Config& configuration) {
   Events events;
-  return_memory_in_time();
+  prepare_allocator();
   raise_descriptor_limit();
   logs::Log log{log_settings(arguments), stderr};
   int exit_code = exit_internal;

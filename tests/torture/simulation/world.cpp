@@ -296,8 +296,6 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   keep_ = former_keep_ = keep;
   running_max_ = running_max;
   capacity_lowered_at_.reset();
-  // Workers outside kept more leases than may run now: for them, a start lowers the capacity.
-  if (running_max_ && live_everywhere() > *running_max_) capacity_lowered_at_ = now_steady;
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};
@@ -311,6 +309,8 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   // The engine knows settle_ms from the configuration alone, so not for a missing service.
   std::erase_if(doubts_, [&](const auto& item) { return !services.contains(item.second.service); });
   keep_leases();
+  // Workers outside have kept more leases than may run now: to them, the start lowers the capacity.
+  if (running_max_ && live_everywhere() > *running_max_) capacity_lowered_at_ = now_steady;
 }
 
 void World::daemon_crashed() {

@@ -32,8 +32,8 @@ class Soak:
         self.load = load(seed, **options)
         self.grown = 0
 
-    def warm_up(self):
-        faults = self.load.run(self.load.WARM_UP_S)
+    def warm_up(self, seconds=None):
+        faults = self.load.run(seconds or self.load.WARM_UP_S)
         self.load.wait_until_empty(DEADLINE_S)
         self.before = self.load.holdings()
         return faults

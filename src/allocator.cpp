@@ -23,24 +23,38 @@ void set(const char* name, Value value) {
   }
 }
 
+unsigned get(const char* name) {
+  unsigned value = 0;
+  std::size_t size = sizeof value;
+  ::mallctl(name, &value, &size, nullptr, 0);
+  return value;
+}
+
+void purge(unsigned arena) {
+  const auto name = "arena." + std::to_string(arena) + ".purge";
+  ::mallctl(name.c_str(), nullptr, nullptr, nullptr, 0);
+}
+
 }  // namespace
 
 void prepare_allocator() {
-  unsigned arenas = 0;
-  std::size_t size = sizeof arenas;
-  ::mallctl("opt.narenas", &arenas, &size, nullptr, 0);
+  unsigned arenas = get("opt.narenas");
   // jemalloc creates an arena for the first thread that uses it, and crashes if it cannot.
   while (arenas > 0) set("thread.arena", --arenas);
   set("background_thread", true);
 }
 
 void return_free_memory() {
-  const auto all_arenas = "arena." + std::to_string(MALLCTL_ARENAS_ALL) + ".purge";
-  ::mallctl(all_arenas.c_str(), nullptr, nullptr, nullptr, 0);
+  purge(MALLCTL_ARENAS_ALL);
+}
+
+void return_free_memory_of_thread() {
+  purge(get("thread.arena"));
 }
 
 }  // namespace celld
 #else
 void celld::prepare_allocator() {}
 void celld::return_free_memory() {}
+void celld::return_free_memory_of_thread() {}
 #endif

@@ -11,4 +11,7 @@ void prepare_allocator();
 /// Returns the memory that is free at this moment.
 void return_free_memory();
 
+/// The same, only for the arena from which this thread allocates.
+void return_free_memory_of_thread();
+
 }  // namespace celld

@@ -1,8 +1,20 @@
 #include "src/http/request_task.hpp"
 
+#include <cstddef>
 #include <utility>
 
+#include "src/allocator.hpp"
+#include "src/http/release.hpp"
+
 namespace celld::http {
+namespace {
+
+/// A parsed body takes many times the memory of the body itself. The allocator would keep it for a
+/// while, and clients with one large body after another would add up. So after a body of this size
+/// the memory is returned to the system.
+constexpr std::size_t large_body_bytes = 128 << 10;
+
+}  // namespace
 
 RequestTask::RequestTask(const ServerState& state, Request request, std::string match_path)
     : state_(state), request_(std::move(request)), match_path_(std::move(match_path)) {}
@@ -29,6 +41,10 @@ void RequestTask::run() noexcept {
     }
   } catch (...) {  // The exception may contain anything, so it is not reported.
     exchange->refuse(500, "The request failed.");
+  }
+  if (request_.body.size() >= large_body_bytes) {
+    release(request_.body);
+    return_free_memory_of_thread();
   }
 }
 

@@ -3,9 +3,9 @@
 
 namespace celld {
 
-/// Creates what jemalloc would create later without reporting a failure: its arenas, and the thread
-/// that returns free memory to the system in time. Throws std::system_error if the system allows
-/// no more memory or threads. Must be called before there are other threads.
+/// Creates jemalloc's arenas, and its thread that returns free memory to the system in time. It
+/// would create them later, but could not report a failure then. Throws std::system_error if the
+/// system allows no more memory or threads. Must be called before there are other threads.
 void prepare_allocator();
 
 /// Returns the memory that is free at this moment.

@@ -80,7 +80,7 @@ struct EngineOptions {
   std::uint64_t id_offset = 0;  ///< Of JobIdSource.
   DispatchQueue::Limits window;
   /// Of all windows together, roughly: each cell may also hold `window.jobs_min` jobs.
-  std::size_t window_bytes_max = 8 << 20;
+  std::size_t window_bytes_max = 16 << 20;
   StoreBatches batches;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.

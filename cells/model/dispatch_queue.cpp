@@ -253,17 +253,27 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
       continue;
     }
     fetch_ = Fetch{name, false, 1, jobs_for(*customer), bytes_free};
+    expect_bytes();
     return fetch_;
   }
   if (sweeping_ && !full()) {
-    const std::size_t room = std::max<std::size_t>(1, limits_.customers_max - turns_.size());
+    const std::size_t most = bytes_.is_spent() ? limits_.jobs_min : limits_.customers_max;
+    const std::size_t room = most > turns_.size() ? most - turns_.size() : 1;
     fetch_ = Fetch{sweep_after_, !sweep_after_.empty(),
                    room,         jobs_per_customer(),
                    bytes_free,   {blocked_.begin(), blocked_.end()}};
     if (sweep_after_.empty()) sweep_missed_ = false;
+    expect_bytes();
     return fetch_;
   }
   return std::nullopt;
+}
+
+/// All windows may fetch at once, as after a start: what is on its way counts already.
+void DispatchQueue::expect_bytes() {
+  constexpr std::size_t usual_job_bytes = 1024;
+  const std::size_t jobs = std::min(fetch_->customers_max * fetch_->jobs_max, limits_.jobs_max);
+  bytes_.expect(std::min(fetch_->bytes_max, jobs * usual_job_bytes));
 }
 
 void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
@@ -272,6 +282,7 @@ void DispatchQueue::fetched(std::vector<Fetched> customers, bool complete,
   if (fetch_outdated_) return fetch_failed();
   const Fetch asked = *fetch_;
   fetch_.reset();
+  bytes_.arrived();
   const auto left = std::exchange(left_, {});
   const bool sweep = is_sweep(asked);
   if (!sweep && (customers.empty() || customers.front().customer != asked.customer)) {
@@ -320,6 +331,7 @@ void DispatchQueue::fetch_failed() {
   if (!fetch_) return;
   const Fetch asked = *fetch_;
   fetch_.reset();
+  bytes_.arrived();
   left_.clear();
   fetch_missed_ = fetch_outdated_ = false;
   Customer* customer = find(asked.customer);

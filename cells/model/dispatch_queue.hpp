@@ -148,6 +148,7 @@ class DispatchQueue {
   };
 
   static bool is_sweep(const Fetch& asked);
+  void expect_bytes();
   void begin_sweep();
   void doubt_all();
   bool may_hide_jobs(const std::string& name) const;

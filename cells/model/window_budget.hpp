@@ -23,14 +23,19 @@ class WindowBudget {
   std::atomic<std::size_t> bytes_{0};
 };
 
-/// The bytes of one window, which are given back at its end. Not thread-safe.
+/// The bytes of one window. Its destruction returns them to the budget. Not thread-safe.
 class WindowBytes {
  public:
   /// Null: without a bound for all cells.
   explicit WindowBytes(std::shared_ptr<WindowBudget> budget) : budget_(std::move(budget)) {}
-  ~WindowBytes() { remove(bytes_); }
+  ~WindowBytes() {
+    arrived();
+    remove(bytes_);
+  }
   WindowBytes(WindowBytes&& other) noexcept
-      : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : budget_(std::move(other.budget_)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        expected_(std::exchange(other.expected_, 0)) {}
   WindowBytes(const WindowBytes&) = delete;
   WindowBytes& operator=(const WindowBytes&) = delete;
   WindowBytes& operator=(WindowBytes&&) = delete;
@@ -43,6 +48,15 @@ class WindowBytes {
     bytes_ -= bytes;
     if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
+  /// So many bytes have been asked for, roughly; they count until `arrived`.
+  void expect(std::size_t bytes) {
+    expected_ = bytes;
+    if (budget_) budget_->bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void arrived() {
+    const std::size_t bytes = std::exchange(expected_, 0);
+    if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
   std::size_t own() const { return bytes_; }
   /// All windows together have reached the bound.
   bool is_spent() const { return budget_ && budget_->is_spent(); }
@@ -50,6 +64,7 @@ class WindowBytes {
  private:
   std::shared_ptr<WindowBudget> budget_;
   std::size_t bytes_ = 0;
+  std::size_t expected_ = 0;
 };
 
 }  // namespace cells

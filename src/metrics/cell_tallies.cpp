@@ -75,6 +75,7 @@ bool CellTallies::saw(const CellKey& cell, std::uint64_t unfinished) {
   // An idle cell is remembered only while there is a label for it.
   const auto found = entries_.find(cell);
   if (found == entries_.end() && unfinished == 0 && labels_ >= limits_.labels_max) return false;
+  if (found == entries_.end() && entries_.size() >= limits_.cells_max) return false;
   Entry* entry = found == entries_.end() ? entry_of(cell) : &found->second;
   if (!entry) return false;
   entry->unfinished = unfinished;
@@ -107,8 +108,8 @@ CellTallies::Entry* CellTallies::entry_of(const CellKey& cell) {
   return &entry;
 }
 
-/// Once as many cells have found no room as an eighth of those that have, halves the activity of
-/// all cells without a label and forgets those that have none left.
+/// Halves the activity of all cells without a label, and forgets those without any. This takes
+/// long, so it happens once for many events that found no room.
 bool CellTallies::make_room() {
   if (++turned_away_ < limits_.cells_max / 8) return false;
   turned_away_ = 0;

@@ -87,7 +87,7 @@ class CellTallies {
   mutable std::mutex mutex_;
   Entries entries_;
   std::size_t labels_ = 0;
-  std::size_t turned_away_ = 0;  ///< Cells that found no room, since the last time room was made.
+  std::size_t turned_away_ = 0;  ///< Events that found no room since room was last made.
   Tally others_;
 };
 

@@ -1,10 +1,10 @@
 // The cells and routing keys of the jobs in the SQLite store, and the number of jobs that each cell
 // has of each routing key, so that no request about a whole cell reads the cell's jobs.
 //
-// The counts are on disk in step with the jobs. In memory are those with open jobs and those that
-// changed lately, so the memory depends neither on the number of jobs nor on the customers of jobs
-// that have ended. A pair of cell and routing key without any job is forgotten on disk as well, and
-// so is a cell or a routing key without such a pair.
+// The counts are on disk in step with the jobs. This class keeps those with open jobs in memory,
+// and those that changed lately, so the memory depends neither on the number of jobs nor on the
+// customers of jobs that have ended. It deletes the counts without any job from the database, too,
+// and then the cells and routing keys without counts.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,7 @@ class Backlogs : public Names {
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
   std::int64_t lane_id(const std::string& lane);
-  // None if it is not in memory, as each with open jobs is; for a lane, if no job was ever in it.
+  // None if it is not in memory. Those with open jobs are, and all lanes.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
@@ -111,7 +111,7 @@ class Backlogs : public Names {
   /// Writes the counts that changed. The rows of `routes` have as many keys as users have pairs of
   /// cell and routing key, so a commit appends to `route_changes`, whose last row for a pair is the
   /// valid one; when there are many changes, they go into `routes` in the order of its keys. Then
-  /// what has no jobs any more is forgotten.
+  /// this deletes the counts, cells and routing keys without jobs.
   void save();
 
  private:

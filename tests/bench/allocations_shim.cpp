@@ -86,6 +86,9 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) {
 void* operator new(std::size_t size) {
   return or_throw(next_malloc(size));
 }
+void* operator new[](std::size_t size) {
+  return or_throw(next_malloc(size));
+}
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   return next_malloc(size);
 }

@@ -410,6 +410,29 @@ TEST_CASE("when all windows have spent their budget, each keeps a few jobs") {
   CHECK(budget->bytes() == 0);
 }
 
+TEST_CASE("windows that all fetch at once, as after a start, keep to their budget") {
+  const std::size_t job_bytes = approximate_bytes(*job_of("a", 1));
+  const auto budget = std::make_shared<WindowBudget>(100 * 1024);
+  std::vector<FedQueue> queues;
+  for (int i = 0; i < 50; ++i) {
+    queues.emplace_back(DispatchQueue::Limits{8, 100, 4 << 20, 2}, budget);
+    for (JobId id = 1; id <= 200; ++id) queues.back().store.insert(job_of("a", id));
+    queues.back().queue.expect_more();
+  }
+  std::vector<std::optional<DispatchQueue::Fetch>> fetches;
+  for (auto& fed : queues) fetches.push_back(fed.queue.next_fetch());
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    REQUIRE(fetches[i]);
+    auto answer = queues[i].store.fetch(*fetches[i]);
+    queues[i].queue.fetched(std::move(answer.customers), answer.complete, none_in_hand);
+  }
+  CHECK(budget->bytes() <= (100 + 50 * 4) * job_bytes);
+  for (auto& fed : queues) {
+    for (JobId id = 1; id <= 200; ++id) CHECK(fed.take()->id == id);
+  }
+  CHECK(budget->bytes() == 0);
+}
+
 TEST_CASE("a window that ends gives its bytes back") {
   const auto budget = std::make_shared<WindowBudget>(1000);
   {

@@ -21,7 +21,7 @@ CLIENTS = 3
 PER_S = 25.0  # Operations of each client.
 RETENTION_MS = 1000
 PARAMETER_BYTES_MAX = 8000
-# After a second without work, the instance of a template closes. celld also notices within this
+# Some seconds after its last work, the instance of a template closes. celld also notices within this
 # time that a client has left.
 SETTLE_S = 1.5
 # celld merges counts, and forgets names, after every 2,048 changes.

@@ -168,7 +168,7 @@ TEST_CASE("an id is never assigned again, so that a name can be remembered by it
   }
 }
 
-TEST_CASE("a customer who comes back finds the jobs from before") {
+TEST_CASE("a reopened job counts again for a customer without others") {
   SqliteUnderTest under_test{merged_often()};
   Client client{under_test};
   const auto first = running(insert(client, 1), {1, 1});

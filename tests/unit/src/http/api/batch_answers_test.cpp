@@ -21,7 +21,7 @@ Problem problem_for(Refusal::Kind kind) {
 
 }  // namespace
 
-TEST_CASE("a client is told to retry after whole seconds, rounded up, and at least one") {
+TEST_CASE("Retry-After is in whole seconds, rounded up, and at least one") {
   for (const auto& [pause, seconds] : std::vector<std::pair<milliseconds, std::string>>{
            {milliseconds{0}, "1"}, {milliseconds{1000}, "1"}, {milliseconds{1001}, "2"}}) {
     celld::http::Response response;

@@ -136,7 +136,7 @@ TEST_CASE("a batch is tried again after two seconds at the latest") {
   CHECK(pacer_with(0, 0, gate, milliseconds{1999}).resumes_at() == start + milliseconds{1999});
   auto pacer = pacer_with(0, 0, gate, std::chrono::hours{1});
   CHECK(pacer.resumes_at() == start + milliseconds{2000});
-  // The client is told what the quota said.
+  // The client receives the refusal of the quota.
   CHECK(pacer.last_refusal()->retry_after == std::chrono::hours{1});
 }
 

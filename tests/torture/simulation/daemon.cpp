@@ -80,6 +80,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   }
   options.seed = incarnation;
   options.window = plan.window;
+  options.window_bytes_max = plan.window_bytes_max;
   options.batches = plan.batches.store;
   options.instances_max = plan.instances_max;
   options.running_max = configuration.running_max;

@@ -235,6 +235,7 @@ void make_crowd(Plan& plan, Dice& dice) {
   settings.pool_size = static_cast<std::uint32_t>(1 + dice.below(2));
   plan.rules = {{"*", "*", false, false, settings}};
   plan.window = {};
+  plan.window_bytes_max = EngineOptions{}.window_bytes_max;
   plan.settle = milliseconds{0};
   const std::uint64_t slow = dice.below(plan.customers);
   for (std::uint64_t i = 0; i < plan.customers; ++i) {
@@ -264,6 +265,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
                 {"acme", "dns", false, false, draw_settings(dice)},
                 {"*", "mail", true, false, draw_settings(dice)}};
   plan.window = {1 + dice.below(4), 1 + dice.below(8), dice.one_in(2) ? 4U << 20 : 2000U};
+  if (plan.window.bytes_max == 2000) plan.window_bytes_max = 4000;  // A few jobs of all cells.
   plan.go_ahead = dice.one_in(2) ? go_ahead_never : milliseconds{5000};
   plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
   plan.keep = draw_keep(dice);

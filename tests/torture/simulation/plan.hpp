@@ -74,6 +74,7 @@ struct Plan {
   std::vector<CellRule> rules;        ///< The catch-all comes first: shrinking keeps it.
   std::uint64_t cells_max = 0;
   DispatchQueue::Limits window;
+  std::size_t window_bytes_max = EngineOptions{}.window_bytes_max;  ///< Of all windows.
   milliseconds go_ahead{};
   milliseconds settle{0};
   milliseconds keep{};  ///< Retention of ended jobs; reloads change it.

@@ -403,7 +403,9 @@ class World : public EngineProbe {
     SteadyTime since{};                 ///< Of its policy.
     std::deque<SteadyTime> failures{};  ///< In a row.
     std::optional<SteadyTime> opened_at{};
-    SteadyTime alive_at{};  ///< When it last was, or may have been, closed.
+    SteadyTime
+        unclear_until{};  ///< Until then the engine may have it open, or count more failures.
+    bool missed = false;  ///< Calls may have ended unseen.
   };
   WatchedCircuit* watched_circuit(const std::string& service);
   static bool began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at);

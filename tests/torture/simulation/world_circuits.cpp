@@ -32,16 +32,28 @@ Sign sign_of(const CallAnswer* answer, AbortCause cause) {
 }  // namespace
 
 /// The circuit of the service under its present policy; null: it has none, or the policy may have
-/// changed.
+/// changed. The engine goes on counting failures over a change; the world begins anew, and trusts
+/// its own count when the failures that it has not seen are out of the window.
 World::WatchedCircuit* World::watched_circuit(const std::string& service) {
-  const auto found = protection_.find(service);
-  if (dying_ || reload_ || found == protection_.end() || !found->second.protection.circuit ||
-      pulled_.contains(service)) {
+  if (dying_) {
     circuits_.erase(service);
     return nullptr;
   }
-  auto& circuit = circuits_[service];
-  if (circuit.since != found->second.since) circuit = {found->second.since};
+  const auto [item, is_new] = circuits_.try_emplace(service);
+  auto& circuit = item->second;
+  const auto found = protection_.find(service);
+  if (reload_ || found == protection_.end() || !found->second.protection.circuit ||
+      pulled_.contains(service)) {
+    circuit.missed = true;
+    return nullptr;
+  }
+  const auto& [protection, since] = found->second;
+  if (is_new) {
+    circuit.since = since;
+  } else if (circuit.missed || circuit.since != since) {
+    circuit = {since};
+    circuit.unclear_until = now_steady + protection.circuit->window + protection.circuit->open;
+  }
   return &circuit;
 }
 
@@ -53,7 +65,7 @@ bool World::began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at
 void World::note_circuit(const Job& before, AbortCause cause) {
   const auto given = handed_out_.find(before.lease);
   auto* circuit = watched_circuit(before.spec->services[before.step]);
-  if (!circuit || given == handed_out_.end() || given->second.at < circuit->since) return;
+  if (!circuit || given == handed_out_.end()) return;
   const auto& policy = *protection_.at(before.spec->services[before.step]).protection.circuit;
   const auto answer = answers_.find(before.lease);
   const bool is_known = answer != answers_.end() && answer_is_certain(before, cause);
@@ -62,8 +74,8 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   if (sign == Sign::failing && circuit->opened_at) {
     if (is_probe) circuit->opened_at = now_steady;  // Others began before it opened.
   } else if (sign == Sign::failing) {
-    if (now_steady < circuit->alive_at + in_transit) {
-      circuit->alive_at = now_steady + policy.open;  // It may be open until then.
+    if (now_steady < circuit->unclear_until + in_transit || given->second.at < circuit->since) {
+      circuit->unclear_until = now_steady + policy.window + policy.open;
       return;
     }
     circuit->failures.push_back(now_steady);
@@ -75,8 +87,8 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   } else {
     circuit->failures.clear();
     circuit->opened_at.reset();
-    circuit->alive_at = now_steady;
-    if (sign == Sign::unclear) circuit->alive_at += policy.open;  // It may have opened.
+    const bool is_unclear = sign == Sign::unclear || now_steady < circuit->unclear_until;
+    circuit->unclear_until = now_steady + (is_unclear ? policy.open : milliseconds{0});
   }
 }
 

@@ -257,7 +257,7 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
     return fetch_;
   }
   if (sweeping_ && !full()) {
-    const std::size_t most = bytes_.is_spent() ? limits_.jobs_min : limits_.customers_max;
+    const std::size_t most = bytes_.has_its_share() ? limits_.jobs_min : limits_.customers_max;
     const std::size_t room = most > turns_.size() ? most - turns_.size() : 1;
     fetch_ = Fetch{sweep_after_, !sweep_after_.empty(),
                    room,         jobs_per_customer(),
@@ -271,7 +271,7 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
 
 /// All windows may fetch at once, as after a start: what is on its way counts already.
 void DispatchQueue::expect_bytes() {
-  constexpr std::size_t usual_job_bytes = 1024;
+  constexpr std::size_t usual_job_bytes = 1536;
   const std::size_t jobs = std::min(fetch_->customers_max * fetch_->jobs_max, limits_.jobs_max);
   bytes_.expect(std::min(fetch_->bytes_max, jobs * usual_job_bytes));
 }
@@ -348,21 +348,22 @@ bool DispatchQueue::full() const {
 }
 
 bool DispatchQueue::is_out_of_bytes() const {
-  return bytes_.own() >= limits_.bytes_max || (bytes_.is_spent() && jobs_ >= limits_.jobs_min);
+  return bytes_.own() >= limits_.bytes_max || (bytes_.has_its_share() && jobs_ >= limits_.jobs_min);
 }
 
 /// One job may be larger than the window.
 bool DispatchQueue::holds_too_much() const {
   return (bytes_.own() > limits_.bytes_max && jobs_ > 1) ||
-         (bytes_.is_spent() && jobs_ > limits_.jobs_min);
+         (bytes_.has_its_share() && jobs_ > limits_.jobs_min);
 }
 
 /// A customer's share of the window. At most what may run of it at once: when that many do, the
 /// others would have to leave the window.
 std::size_t DispatchQueue::jobs_per_customer(std::uint64_t weight) const {
   const auto all = turns_.weight() + weight;
-  const auto share = bytes_.is_spent() ? std::max<std::size_t>(1, limits_.jobs_min)
-                                       : std::max<std::size_t>(4, limits_.jobs_max * weight / all);
+  const auto share = bytes_.has_its_share()
+                         ? std::max<std::size_t>(1, limits_.jobs_min)
+                         : std::max<std::size_t>(4, limits_.jobs_max * weight / all);
   return terms_.running_max == 0 ? share : std::min<std::size_t>(share, terms_.running_max);
 }
 

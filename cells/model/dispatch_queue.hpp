@@ -46,7 +46,7 @@ class DispatchQueue {
     std::size_t customers_max = 256;
     std::size_t jobs_max = 1024;      ///< Of all customers together, roughly.
     std::size_t bytes_max = 4 << 20;  ///< As counted by approximate_bytes, roughly.
-    /// What it may hold, roughly, when the windows of all cells have spent their budget.
+    /// What it may hold, roughly, however little of the budget of all windows is left.
     std::size_t jobs_min = 2;
   };
 

@@ -116,8 +116,13 @@ JobCounts& JobCounts::operator-=(const JobCounts& other) {
 }
 
 std::size_t approximate_bytes(const Job& job) {
-  std::size_t bytes = 512 + job.steps.size() * sizeof(Step);
-  if (job.spec) bytes += job.spec->parameters.size();
+  constexpr std::size_t references = 128;  // The entries of containers that refer to it.
+  std::size_t bytes = references + sizeof(Job) + job.steps.size() * sizeof(Step);
+  if (const auto& spec = job.spec) {
+    bytes += sizeof(JobSpec) + spec->services.size() * sizeof(std::string);
+    bytes += spec->parameters.size();
+    for (const auto& [name, value] : spec->labels) bytes += name.size() + value.size() + 64;
+  }
   for (const auto& step : job.steps) bytes += step.operation.size();
   for (const auto& [name, value] : job.properties) bytes += name.size() + value.size() + 64;
   for (const auto& message : job.messages) bytes += message.text.size() + 64;

@@ -1,6 +1,7 @@
 // A bound for the windows of all cells together.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -8,13 +9,16 @@
 
 namespace cells {
 
-/// How many bytes of jobs the windows of all cells hold. Thread-safe.
+/// How many bytes of jobs the windows of all cells hold. A window may grow while it holds less than
+/// what is free, so n large windows leave 1/(n + 1) of the budget to the next one. (Choudhury and
+/// Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998, with a factor
+/// of one.) Thread-safe.
 class WindowBudget {
  public:
   explicit WindowBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  bool is_spent() const { return bytes() >= bytes_max_; }
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  std::size_t free() const { return bytes_max_ - std::min(bytes_max_, bytes()); }
 
  private:
   friend class WindowBytes;
@@ -58,8 +62,8 @@ class WindowBytes {
     if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
   std::size_t own() const { return bytes_; }
-  /// All windows together have reached the bound.
-  bool is_spent() const { return budget_ && budget_->is_spent(); }
+  /// The window should not grow.
+  bool has_its_share() const { return budget_ && bytes_ >= budget_->free(); }
 
  private:
   std::shared_ptr<WindowBudget> budget_;

@@ -48,7 +48,7 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
   }
   connection.execute("PRAGMA synchronous = FULL");
   connection.execute("PRAGMA mmap_size = 0");
-  connection.execute("PRAGMA cache_size = -32768");
+  connection.execute("PRAGMA cache_size = -16384");
   connection.execute("PRAGMA journal_size_limit = 67108864");
   migrate(connection);
   if (options.compact || !has_page_checksums(connection.handle())) rewrite(connection, path);

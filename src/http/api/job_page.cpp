@@ -12,12 +12,10 @@
 namespace celld::api {
 namespace {
 
-constexpr std::size_t piece_bytes_max = 128 << 10;
+constexpr std::size_t piece_bytes_max = 192 << 10;
 
-/// Reserved per job for JSON that approximate_bytes does not count, and per piece for the response
-/// head and chunk framing. A text that outgrows its reservation would be moved to a buffer of twice
-/// the size.
-constexpr std::size_t job_text_extra_bytes = 512;
+/// Reserved per piece for the response head and chunk framing. A text that outgrows its reservation
+/// would be moved to a buffer of twice the size; the JSON of a job is shorter than its memory.
 constexpr std::size_t head_bytes = 1024;
 
 std::size_t approximate_bytes(const std::vector<cells::JobPtr>& jobs) {
@@ -47,8 +45,7 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
   const bool more = take(piece);
   http::Response response;
   std::string& text = response.body;
-  text.reserve(approximate_bytes(piece.jobs) + piece.jobs.size() * job_text_extra_bytes +
-               head_bytes);
+  text.reserve(approximate_bytes(piece.jobs) + head_bytes);
   if (!begun_) text += job_list_head();
   append_job_items(text, piece.jobs, begun_);
   if (!more) append_job_list_tail(text, piece.next);

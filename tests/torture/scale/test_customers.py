@@ -14,11 +14,11 @@ CUSTOMERS = 20_000
 # Counts that changed are merged, and names forgotten, after every 2,048 changes.
 ROWS_MAX = 2100
 # SQLite's cache, recent jobs for clients that reconnect, and what the allocator has not returned.
-KEPT_BYTES_MAX = 90 * MIB
+KEPT_BYTES_MAX = 70 * MIB
 GROWTH_BYTES_MAX = 10 * MIB
 CELLS = 2000
 JOBS_EACH = 100
-BACKLOG_BYTES_MAX = 90 * MIB
+BACKLOG_BYTES_MAX = 64 * MIB
 BACKLOG_CONFIG = {
     "services": {"slow": {"type": "simulated", "latency_ms": {"min": 10**6, "max": 10**6}}},
     "cells": [{"per": ["customer"], "pool": {"size": 1}}],

@@ -393,20 +393,20 @@ TEST_CASE("the window is bounded in bytes, but holds at least one job") {
   for (JobId id = 1; id <= 5; ++id) CHECK(tiny.take()->id == id);
 }
 
-TEST_CASE("when all windows have spent their budget, each keeps a few jobs") {
+TEST_CASE(
+    "a window leaves as much of the budget of all as it holds, and each may hold a few jobs") {
   const std::size_t job_bytes = approximate_bytes(*job_of("a", 1));
-  const auto budget = std::make_shared<WindowBudget>(10 * job_bytes);
-  FedQueue first({8, 100, 4 << 20, 2}, budget);
-  FedQueue second({8, 100, 4 << 20, 2}, budget);
-  for (JobId id = 1; id <= 50; ++id) first.offer(job_of("a", id));
-  CHECK(first.queue.size() == 9);  // The tenth would spend it.
-  for (JobId id = 51; id <= 60; ++id) {
-    second.offer(job_of("b", id));
-    CHECK(second.queue.size() <= 2);
+  const auto budget = std::make_shared<WindowBudget>(12 * job_bytes);
+  std::vector<FedQueue> queues;
+  for (const std::size_t held : {5U, 3U, 2U, 2U, 2U, 2U}) {
+    auto& fed = queues.emplace_back(DispatchQueue::Limits{8, 100, 4 << 20, 2}, budget);
+    for (JobId id = 1; id <= 50; ++id) fed.offer(job_of("a", id));
+    CHECK(fed.queue.size() == held);
   }
-  CHECK(budget->bytes() == 11 * job_bytes);
-  for (JobId id = 1; id <= 50; ++id) CHECK(first.take()->id == id);
-  for (JobId id = 51; id <= 60; ++id) CHECK(second.take()->id == id);
+  CHECK(budget->bytes() == 16 * job_bytes);
+  for (auto& fed : queues) {
+    for (JobId id = 1; id <= 50; ++id) CHECK(fed.take()->id == id);
+  }
   CHECK(budget->bytes() == 0);
 }
 

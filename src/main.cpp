@@ -192,10 +192,10 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
                                    " differs, and takes effect when celld is restarted"});
   }
   for (const auto& masked : report.masked) {
-    const auto name = masked.setting.substr(masked.setting.find('.') + 1);
-    Line line{Level::warning, "a pool keeps the " + name + " set by an administrator"};
-    line.text("cell", to_string(masked.cell)).number(name, masked.in_force);
-    log.write(line.number("configured", masked.configured));
+    Line line{Level::warning, "a value set by an administrator stays in force"};
+    line.text("cell", to_string(masked.cell)).text("setting", masked.setting);
+    line.text("in_force", api::limit_text(masked.in_force));
+    log.write(line.text("configured", api::limit_text(masked.configured)));
   }
 }
 

@@ -294,6 +294,13 @@ std::vector<MaskedSetting> CellDispatcherActor::masked() const {
     const auto guarantee = cells_.contains(key) ? guarantees_.of(key) : pool_size_max;
     const auto found = masked_pool_settings(key, rule->settings, change, guarantee);
     masked.insert(masked.end(), found.begin(), found.end());
+    const auto limit = [](double value) {
+      return value == 0 ? std::nullopt : std::optional<double>(value);
+    };
+    for (const auto& [quota, value] : change.quota) {
+      masked.push_back({key, std::string(to_string(quota)), limit(quota_of(rule->settings, quota)),
+                        limit(value)});
+    }
   }
   return masked;
 }

@@ -63,9 +63,9 @@ struct CellStatus {
 /// A configured setting that is not in force because an override masks it.
 struct MaskedSetting {
   CellKey cell;
-  std::string setting;  ///< Its name in the configuration, for example "pool.size".
-  std::uint32_t configured = 0;
-  std::uint32_t in_force = 0;
+  std::string setting;               ///< Its name in the configuration, for example "pool.size".
+  std::optional<double> configured;  ///< None: no limit.
+  std::optional<double> in_force;
 };
 
 /// Why a pool cannot become what was asked for.

@@ -49,6 +49,10 @@ bool truth_at(const json::Value& value, Path path) {
   return truth.is_boolean() && truth.get<bool>();
 }
 
+std::string limit_text(const json::Value& limit) {
+  return limit.is_null() ? "none" : json::dump(limit);
+}
+
 const json::Value& elements_at(const json::Value& value, Path path) {
   static const json::Value none = json::Value::array();
   const json::Value& array = member_at(value, path);

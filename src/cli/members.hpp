@@ -24,6 +24,9 @@ std::int64_t integer_at(const json::Value& value, Path path);
 double number_at(const json::Value& value, Path path);
 bool truth_at(const json::Value& value, Path path);
 
+/// A limit for people; "none" for null.
+std::string limit_text(const json::Value& limit);
+
 /// The array at the end of `path`; empty when it is missing.
 const json::Value& elements_at(const json::Value& value, Path path);
 

@@ -34,10 +34,6 @@ json::Value::json_pointer pointer_of(std::string_view limit) {
   return json::Value::json_pointer{path};
 }
 
-std::string value_text(const json::Value& value) {
-  return value.is_null() ? "none" : json::dump(value);
-}
-
 /// One line for each limit: what is in force, and what it masks.
 std::string limits_text(const json::Value& cell, const TableLook& look) {
   Table table({{"LIMIT"}, {"VALUE", true}, {"CONFIGURED", true}});
@@ -50,8 +46,8 @@ std::string limits_text(const json::Value& cell, const TableLook& look) {
     const bool is_masked = overrides.is_object() && overrides.contains(name);
     table.add(
         {{name},
-         {value_text(is_masked ? overrides.at(name) : value), is_masked ? Tone::busy : Tone::plain},
-         {is_masked ? value_text(value) : ""}});
+         {limit_text(is_masked ? overrides.at(name) : value), is_masked ? Tone::busy : Tone::plain},
+         {is_masked ? limit_text(value) : ""}});
   }
   return table.text(look);
 }

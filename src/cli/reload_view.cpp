@@ -48,8 +48,8 @@ std::string changed_lines(const json::Value& report) {
 std::string masked_line(const json::Value& masked) {
   return line(
       text_at(masked, {"setting"}) + " of cell " + cell_name(member_at(masked, {"cell"})) +
-      " stays " + std::to_string(integer_at(masked, {"in_force"})) +
-      " because of an override; configured: " + std::to_string(integer_at(masked, {"configured"})));
+      " stays " + limit_text(member_at(masked, {"in_force"})) +
+      " because of an override; configured: " + limit_text(member_at(masked, {"configured"})));
 }
 
 }  // namespace

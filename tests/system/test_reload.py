@@ -465,7 +465,7 @@ class Faults(ReloadTest):
         self.daemon.write_config(a_config(self.provider, cells=[{"customer": "acme"}, {}]))
         self.daemon.signal(signal.SIGHUP)
         self.wait_for_log("the configuration was reloaded")
-        self.wait_for_log("a pool keeps the size set by an administrator")
+        self.wait_for_log("a value set by an administrator stays in force")
         self.wait_for_end(self.submit(a_job(customer="bolt")))
 
 

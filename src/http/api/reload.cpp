@@ -1,5 +1,6 @@
 #include "src/http/api/reload.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,13 @@ json::Value shown(const cells::CellKey& cell) {
 
 json::Value shown(const std::string& name) {
   return name;
+}
+
+/// Whole numbers without a fraction.
+json::Value limit_json(std::optional<double> limit) {
+  if (!limit) return nullptr;
+  const auto whole = static_cast<std::int64_t>(*limit);
+  return static_cast<double>(whole) == *limit ? json::Value(whole) : json::Value(*limit);
 }
 
 template <class Name>
@@ -35,8 +43,8 @@ std::string reload_json(const ReloadReport& report) {
   for (const auto& setting : report.masked) {
     masked.push_back({{"cell", shown(setting.cell)},
                       {"setting", setting.setting},
-                      {"configured", setting.configured},
-                      {"in_force", setting.in_force}});
+                      {"configured", limit_json(setting.configured)},
+                      {"in_force", limit_json(setting.in_force)}});
   }
   const auto& changes = report.changes;
   return json::dump({{"changed",
@@ -48,6 +56,10 @@ std::string reload_json(const ReloadReport& report) {
 }
 
 }  // namespace
+
+std::string limit_text(std::optional<double> limit) {
+  return limit ? json::dump(limit_json(limit)) : "none";
+}
 
 http::Response reload_response(const ReloadOutcome& outcome) {
   if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {

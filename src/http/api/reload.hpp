@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -27,5 +29,8 @@ using ReloadOutcome = std::variant<ReloadReport, std::vector<json::Fault>, Reloa
 using ReloadAnswer = std::function<void(const ReloadOutcome&)>;
 
 http::Response reload_response(const ReloadOutcome& outcome);
+
+/// A value of a masked setting, for the log.
+std::string limit_text(std::optional<double> limit);
 
 }  // namespace celld::api

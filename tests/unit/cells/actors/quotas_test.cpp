@@ -238,7 +238,15 @@ TEST_CASE("an administrator changes limits at once, for good, and back") {
   CHECK(engine.cell().settings.customer.running_max == 1);
   CHECK(running_of(engine, "acme") == 3);
   CHECK(engine.try_to_submit(engine.request("x")).refusal->kind == Refusal::Kind::queue_full);
-  engine.reconfigure(rules_with([](CellSettings& settings) { settings.jobs_max = 9; }));
+  const auto masked =
+      engine.reconfigure(rules_with([](CellSettings& settings) { settings.jobs_max = 9; })).masked;
+  REQUIRE(masked.size() == 2);
+  CHECK(masked[0].setting == "queue.max_jobs");
+  CHECK(masked[0].configured == 9);
+  CHECK(masked[0].in_force == 6);
+  CHECK(masked[1].setting == "customers.quota.max_running");
+  CHECK_FALSE(masked[1].configured);
+  CHECK(masked[1].in_force == 3);
   CHECK(engine.cell().changed.quota == lifted);
   CHECK(running_of(engine, "acme") == 3);
   CHECK(change_quota(engine, {}).changed.is_none());

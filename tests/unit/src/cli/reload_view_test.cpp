@@ -18,7 +18,9 @@ json::Value a_report() {
       "services":{"added":["billing"],"changed":["dns"],"removed":["fax\u001b[31m"]},
       "settings":["/auth","/retention_ms"]},
     "masked":[{"cell":{"customer":"acme","product":"*"},"setting":"pool.size","configured":4,
-               "in_force":8}],
+               "in_force":8},
+              {"cell":{"customer":"acme","product":"*"},"setting":"queue.submissions_per_s",
+               "configured":null,"in_force":0.5}],
     "restart_required":["/listen/port"]})");
 }
 
@@ -37,6 +39,8 @@ TEST_CASE("a reload is reported with one line per change, mask and pending resta
         "  /auth changed\n"
         "  /retention_ms changed\n"
         "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
+        "  queue.submissions_per_s of cell acme/* stays 0.5 because of an override; "
+        "configured: none\n"
         "  /listen/port differs in the file and needs a restart\n");
 }
 
@@ -46,6 +50,8 @@ TEST_CASE("a reload without a change says so, and still reports masks and pendin
   CHECK(reload_text(report) ==
         "celld has reloaded its configuration; nothing changed\n"
         "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
+        "  queue.submissions_per_s of cell acme/* stays 0.5 because of an override; "
+        "configured: none\n"
         "  /listen/port differs in the file and needs a restart\n");
 }
 

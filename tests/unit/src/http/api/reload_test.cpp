@@ -43,7 +43,8 @@ TEST_CASE("a reload is answered once it is done, and other requests are served m
   report.changes.services.removed = {"dns"};
   report.changes.settings = {"/auth"};
   report.changes.restart_required = {"/store"};
-  report.masked = {{{"acme", "dns"}, "pool.size", 4, 8}};
+  report.masked = {{{"acme", "dns"}, "pool.size", 4, 8},
+                   {{"acme", "dns"}, "queue.submissions_per_s", {}, 0.5}};
   done(report);
   const Answer got = answer.get();
   CHECK(got.status == 200);
@@ -54,7 +55,9 @@ TEST_CASE("a reload is answered once it is done, and other requests are served m
                   "services": {"added": [], "changed": [], "removed": ["dns"]},
                   "settings": ["/auth"]},
       "masked": [{"cell": {"customer": "acme", "product": "dns"}, "setting": "pool.size",
-                  "configured": 4, "in_force": 8}],
+                  "configured": 4, "in_force": 8},
+                 {"cell": {"customer": "acme", "product": "dns"},
+                  "setting": "queue.submissions_per_s", "configured": null, "in_force": 0.5}],
       "restart_required": ["/store"]})"));
 }
 

@@ -42,7 +42,7 @@ def waited_s():
 
 def busy_share(seconds=SAMPLE_S):
     """The share of the processors in use during the next `seconds`, stolen time included. For a
-    test that runs alone, at a moment when its own processes are idle."""
+    moment when the caller's own processes are idle."""
     before, began_at = sum(processor_times_s()), time.monotonic()
     time.sleep(seconds)
     passed_s = time.monotonic() - began_at
@@ -74,8 +74,7 @@ class Machine:
 
 
 class Quiet:
-    """For a test that runs alone: whether other processes kept the machine busy before or after
-    the test."""
+    """Whether other processes kept the machine busy before or after a test."""
 
     def __init__(self):
         self.before = busy_share()

@@ -3,11 +3,12 @@ if(CELLD_SANITIZE)
   set(celld_python_timeout_s 900)
 endif()
 
-# celld_python_tests(PREFIX [SERIAL] [ENVIRONMENT NAME=VALUE ...]): makes a ctest of each method of
-# each test_*.py beside the caller; the method's name is the test's sentence. The tests share the
-# modules in tests/lib. SERIAL: no other test runs at the same time, because these tests measure.
+# celld_python_tests(PREFIX [ALONE | IN_TURN] [ENVIRONMENT NAME=VALUE ...]): makes a ctest of each
+# method of each test_*.py beside the caller; the method's name is the test's sentence. The tests
+# share the modules in tests/lib. ALONE: no other test runs at the same time. IN_TURN: none of the
+# same prefix does; these begin early, so that they are not what the others end with.
 function(celld_python_tests prefix)
-  cmake_parse_arguments(ARG "SERIAL" "" "ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;IN_TURN" "" "ENVIRONMENT" ${ARGN})
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${modules})
   set(environment CELLD_BINARY=$<TARGET_FILE:celld> CELLD_SANITIZE=${CELLD_SANITIZE}
@@ -28,8 +29,10 @@ function(celld_python_tests prefix)
           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(${name} PROPERTIES TIMEOUT ${celld_python_timeout_s}
           SKIP_REGULAR_EXPRESSION "OK .skipped=[0-9]+.")
-        if(ARG_SERIAL)
+        if(ARG_ALONE)
           set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+        elseif(ARG_IN_TURN)
+          set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${prefix} COST 10)
         endif()
       endif()
     endforeach()

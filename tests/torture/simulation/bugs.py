@@ -851,11 +851,11 @@ BUGS = (
           "            pool.weight};"),),
     ),
     Bug(
-        "early-grant", ("capacity",),
-        "after a start, slots are granted before every cell has told what runs outside",
-        "cells/actors/capacity_desk.cpp",
-        (("    if (awaited_->empty()) book_.open();",
-          "    if (BUG || awaited_->empty()) book_.open();"),),
+        "forgotten-lease", ("capacity",),
+        "a cell that starts holds no slot for one of the jobs that run outside",
+        "cells/model/capacity_book.cpp",
+        (("  entry.held = running;\n  held_ += running;",
+          "  entry.held = running - (BUG && running > 0 ? 1 : 0);\n  held_ += entry.held;"),),
     ),
     Bug(
         "last-of-page", ("final-state",),

@@ -1,6 +1,7 @@
 // Cells that borrow from each other, and the capacity of the daemon.
 #include <algorithm>
 
+#include "cells/actors/capacity_desk.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/actors/fixture.hpp"
 
@@ -77,6 +78,12 @@ struct Cells : Fixture {
  private:
   int entities_ = 0;
 };
+
+/// Counts the slots that the capacity desk grants to it.
+SlotHolder::behavior_type holding(SlotHolder::pointer, std::uint32_t* granted) {
+  return {[granted](const GrantSlots& grant) { *granted += grant.count; },
+          [](const RecallSlots&) {}};
+}
 
 }  // namespace
 
@@ -356,4 +363,26 @@ TEST_CASE("leases outside that exceed the guarantee at a start are borrowed") {
   CHECK(engine.running(bolt) == 1);
   CHECK(engine.end_lease(engine.leases_out()[0].job->lease, outcome(CallOutcome::Kind::succeeded)));
   CHECK(engine.running(bolt) == 2);
+}
+
+TEST_CASE("after a start, nothing is granted before every cell has told what runs outside") {
+  Fixture engine;
+  std::uint32_t of_acme = 0;
+  std::uint32_t of_bolt = 0;
+  const auto desk = spawn_capacity_desk(engine.system());
+  const auto holder_of_bolt = engine.system().spawn(holding, &of_bolt);
+  const auto holder_of_acme = engine.system().spawn(holding, &of_acme);
+  caf::anon_send(desk, LimitCapacity{4});
+  caf::anon_send(desk, AwaitCells{{acme, bolt}});
+  caf::anon_send(desk, CellJoined{bolt, holder_of_bolt, {3, 3, 1}, 0});
+  engine.settle();
+  CHECK(of_bolt == 0);
+  caf::anon_send(desk, CellJoined{acme, holder_of_acme, {1, 4, 1}, 3});
+  engine.settle();
+  CHECK(of_bolt == 1);
+  for (const auto& holder : {holder_of_bolt, holder_of_acme}) {
+    caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
+  }
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
+  engine.settle();
 }

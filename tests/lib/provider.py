@@ -47,16 +47,20 @@ class Call:
 
 
 class Gate:
-    """Holds calls back until the test releases them."""
+    """Holds calls back until the test releases them, in the order of their arrival."""
 
     def __init__(self):
         self.condition = threading.Condition()
+        self.waiting = []
         self.permits = 0
         self.open = False
 
     def let(self, count):
+        """Releases calls that wait now. Later ones pass if fewer than `count` wait."""
         with self.condition:
-            self.permits += count
+            released = min(count, len(self.waiting))
+            del self.waiting[:released]
+            self.permits += count - released
             self.condition.notify_all()
 
     def let_all(self):
@@ -64,17 +68,27 @@ class Gate:
             self.open = True
             self.condition.notify_all()
 
-    def passed(self, patience_s):
-        """Whether this caller may proceed; waits at most `patience_s`."""
+    def arrive(self):
+        """A ticket for `passed`."""
+        ticket = object()
         with self.condition:
-            if not self.open and self.permits == 0:
-                self.condition.wait(patience_s)
-            if self.open:
-                return True
             if self.permits > 0:
                 self.permits -= 1
-                return True
-            return False
+            else:
+                self.waiting.append(ticket)
+        return ticket
+
+    def leave(self, ticket):
+        """Gives up the place of a call that has not passed."""
+        with self.condition:
+            if ticket in self.waiting:
+                self.waiting.remove(ticket)
+
+    def passed(self, ticket, patience_s):
+        """Whether the call may proceed; waits at most `patience_s`."""
+        with self.condition:
+            return self.condition.wait_for(lambda: self.open or ticket not in self.waiting,
+                                           patience_s)
 
 
 def hung_up(connection):
@@ -118,8 +132,10 @@ def held(gate, then=None):
     then = then or succeed()
 
     def behave(call, connection):
-        while not gate.passed(SHORT_S):
+        ticket = gate.arrive()
+        while not gate.passed(ticket, SHORT_S):
             if hung_up(connection):
+                gate.leave(ticket)
                 call.aborted = True
                 call.end()
                 return False

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t piece_bytes_max = 192 << 10;
 
 /// Reserved per piece for the response head and chunk framing. A text that outgrows its reservation
-/// would be moved to a buffer of twice the size; the JSON of a job is shorter than its memory.
+/// would be moved to a buffer of twice the size; the JSON of a job is usually shorter than its
+/// memory.
 constexpr std::size_t head_bytes = 1024;
 
 std::size_t approximate_bytes(const std::vector<cells::JobPtr>& jobs) {

@@ -8,19 +8,17 @@
 //
 // Two ids, which all indexes of a database share, divide the jobs into three generations:
 //
-//   id <= written            In the table alone.
-//   written < id <= moving   In memory. Those that the move has reached are in the table as well,
+//   id <= written            In the tables alone (key_table.hpp).
+//   written < id <= moving   In memory. Those that the move has reached are in the tables as well,
 //                            and every change goes to both.
 //   moving < id              In memory alone.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <string>
 
-#include "src/store/sqlite.hpp"
+#include "src/store/key_table.hpp"
 
 namespace celld::store {
 
@@ -30,19 +28,10 @@ struct Generations {
   std::int64_t moving = 0;
 };
 
-/// The columns of a key; the last one that is in use is the job's id.
-using IndexKey = std::array<std::int64_t, 5>;
-
 class BehindIndex {
  public:
-  struct Table {
-    const char* name;
-    std::array<const char*, 5> columns;  ///< Null where unused.
-    std::size_t width;                   ///< The number of columns.
-    std::size_t prefix;                  ///< The number of columns that a scan fixes.
-  };
-
-  BehindIndex(Connection& connection, const Table& table, const Generations& generations);
+  BehindIndex(Connection& connection, const IndexTables::Form& form, const Generations& generations,
+              std::size_t merged_jobs);
 
   void add(const IndexKey& key);
   void remove(const IndexKey& key);
@@ -62,6 +51,8 @@ class BehindIndex {
   std::size_t move(std::size_t limit);
   /// Forgets what was moved. `generations.written` must rise with it.
   void end_move();
+  /// `jobs` have come since the last call.
+  void merge(std::size_t jobs) { tables_.merge(jobs, generations_.written); }
 
  private:
   using Keys = std::set<IndexKey>;
@@ -69,54 +60,44 @@ class BehindIndex {
   std::int64_t id_of(const IndexKey& key) const { return key[width_ - 1]; }
   Keys& memory_of(std::int64_t id) { return id <= generations_.moving ? moving_ : recent_; }
   bool in_scan(const IndexKey& key, const IndexKey& from, std::int64_t end) const;
-  void run(Statement& statement, const IndexKey& key);
-  IndexKey read_key() const;
 
   const Generations& generations_;
   const std::size_t width_;
   const std::size_t prefix_;
-  Statement insert_;
-  Statement delete_;
-  Statement scan_;
-  Statement exists_;
+  IndexTables tables_;
   Keys recent_;
   Keys moving_;
   IndexKey reached_{};      ///< The last key that was moved.
   bool has_moved_ = false;  ///< `reached_` is valid.
-  bool table_has_rows_;     ///< False: the table is empty for certain.
 };
 
 template <class Visit>
 void BehindIndex::scan(const IndexKey& from, std::int64_t end, const Visit& visit) {
   auto recent = recent_.lower_bound(from);
   auto moving = moving_.lower_bound(from);
-  const ResetAtEnd reset{scan_};
-  IndexKey stored{};
-  const auto next_stored = [&] {
-    if (!scan_.step()) return false;
-    stored = read_key();
-    return true;
-  };
-  bool has_stored = false;
-  if (table_has_rows_) {
-    const int last_bound = static_cast<int>(prefix_) + 1;
-    for (int column = 0; column < last_bound; ++column) {
-      scan_.bind(column + 1, from[static_cast<std::size_t>(column)]);
-    }
-    scan_.bind(last_bound + 1, end).bind(last_bound + 2, generations_.written);
-    has_stored = next_stored();
-  }
+  KeyTable::Scan stored{tables_.table(), from, end, generations_.written};
+  KeyTable::Scan buffered{tables_.buffer(), from, end, generations_.written};
   for (;;) {
-    const bool has_recent = recent != recent_.end() && in_scan(*recent, from, end);
-    const bool has_moving = moving != moving_.end() && in_scan(*moving, from, end);
-    if (!has_stored && !has_recent && !has_moving) return;
-    if (has_stored && !(has_recent && *recent < stored) && !(has_moving && *moving < stored)) {
-      if (!visit(stored)) return;
-      has_stored = next_stored();
-    } else if (has_recent && !(has_moving && *moving < *recent)) {
-      if (!visit(*recent++)) return;
+    const IndexKey* next = nullptr;
+    const auto consider = [&next](const IndexKey* key) {
+      if (key != nullptr && (next == nullptr || *key < *next)) next = key;
+    };
+    const auto in_memory = [&](const Keys& keys, const Keys::iterator& at) {
+      return at != keys.end() && in_scan(*at, from, end) ? &*at : nullptr;
+    };
+    const auto* recent_key = in_memory(recent_, recent);
+    const auto* moving_key = in_memory(moving_, moving);
+    consider(recent_key);
+    consider(moving_key);
+    consider(stored.key());
+    consider(buffered.key());
+    if (next == nullptr || !visit(*next)) return;
+    if (next == recent_key) {
+      ++recent;
+    } else if (next == moving_key) {
+      ++moving;
     } else {
-      if (!visit(*moving++)) return;
+      (next == stored.key() ? stored : buffered).advance();
     }
   }
 }

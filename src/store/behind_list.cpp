@@ -5,25 +5,24 @@
 
 namespace celld::store {
 
-// A job may have been removed since it came.
-BehindList::BehindList(Connection& connection, const char* table, const char* column,
-                       const Generations& generations)
+BehindList::BehindList(Connection& connection, const Form& form, const Generations& generations,
+                       std::size_t merged_jobs)
     : generations_(generations),
-      insert_(connection, std::string{"INSERT OR IGNORE INTO "} + table +
-                              " SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?2)"),
-      delete_(connection,
-              std::string{"DELETE FROM "} + table + " WHERE " + column + " = ?1 AND job = ?2") {}
+      tables_(connection, {form.table, form.buffer, {{form.column, "job"}, 2, 1}}, merged_jobs),
+      insert_(connection, std::string{"INSERT OR IGNORE INTO "} +
+                              (form.buffer != nullptr ? form.buffer : form.table) +
+                              " SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?2)") {}
 
 void BehindList::add(std::int64_t property, std::int64_t job) {
   if (job > generations_.moving) {
     load(property, job);
   } else {
-    run(insert_, property, job);
+    insert(property, job);
   }
 }
 
 void BehindList::remove(std::int64_t property, std::int64_t job) {
-  if (job <= generations_.moving) run(delete_, property, job);
+  if (job <= generations_.moving) tables_.remove({property, job});
 }
 
 void BehindList::finish_loading() {
@@ -39,7 +38,7 @@ void BehindList::start_move() {
 std::size_t BehindList::move(std::size_t limit) {
   const auto end = std::min(moved_ + limit, moving_.size());
   const auto count = end - moved_;
-  for (; moved_ < end; ++moved_) run(insert_, moving_[moved_].first, moving_[moved_].second);
+  for (; moved_ < end; ++moved_) insert(moving_[moved_].first, moving_[moved_].second);
   return count;
 }
 
@@ -47,8 +46,8 @@ void BehindList::end_move() {
   moving_.clear();
 }
 
-void BehindList::run(Statement& statement, std::int64_t property, std::int64_t job) {
-  statement.bind(1, property).bind(2, job).run();
+void BehindList::insert(std::int64_t property, std::int64_t job) {
+  insert_.bind(1, property).bind(2, job).run();
 }
 
 }  // namespace celld::store

@@ -15,9 +15,13 @@ namespace celld::store {
 
 class BehindList {
  public:
-  /// The table has the columns `column` and `job`.
-  BehindList(Connection& connection, const char* table, const char* column,
-             const Generations& generations);
+  struct Form {
+    const char* table;   ///< Its columns are `column` and `job`.
+    const char* buffer;  ///< As IndexTables::Form::buffer.
+    const char* column;
+  };
+  BehindList(Connection& connection, const Form& form, const Generations& generations,
+             std::size_t merged_jobs);
 
   void add(std::int64_t property, std::int64_t job);
   /// The row of the job must be removed in the same transaction.
@@ -31,15 +35,16 @@ class BehindList {
   void start_move();
   std::size_t move(std::size_t limit);
   void end_move();
+  void merge(std::size_t jobs) { tables_.merge(jobs, generations_.written); }
 
  private:
   using Entries = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-  void run(Statement& statement, std::int64_t property, std::int64_t job);
+  void insert(std::int64_t property, std::int64_t job);
 
   const Generations& generations_;
-  Statement insert_;
-  Statement delete_;
+  IndexTables tables_;
+  Statement insert_;  ///< Unless the job has been removed since it came.
   Entries recent_;
   Entries moving_;  ///< Sorted.
   std::size_t moved_ = 0;

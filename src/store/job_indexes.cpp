@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 namespace celld::store {
 
@@ -10,8 +11,13 @@ using cells::JobId;
 
 namespace {
 
-constexpr BehindIndex::Table lines{"lines", {"hash", "place", "job"}, 3, 1};
-constexpr BehindIndex::Table turns{"turns", {"cell", "origin", "turn", "place", "job"}, 5, 2};
+// Those by hash, whose keys are random, have a buffer.
+constexpr IndexTables::Form lines{"lines", "lines_buffer", {{"hash", "place", "job"}, 3, 1}};
+constexpr IndexTables::Form turns{
+    "turns", nullptr, {{"cell", "origin", "turn", "place", "job"}, 5, 2}};
+constexpr BehindList::Form by_routing_key{"jobs_of_origin", nullptr, "origin"};
+constexpr BehindList::Form by_entity{"jobs_of_entity", "jobs_of_entity_buffer", "hash"};
+constexpr BehindList::Form by_batch{"jobs_of_batch", nullptr, "batch"};
 
 /// A job has at most one key in each of five tables, so a move ends before the next generation is
 /// complete.
@@ -55,11 +61,11 @@ JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'"),
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'")},
       save_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      lines_(connection, lines, generations_),
-      turns_(connection, turns, generations_),
-      by_routing_key_(connection, "jobs_of_origin", "origin", generations_),
-      by_entity_(connection, "jobs_of_entity", "hash", generations_),
-      by_batch_(connection, "jobs_of_batch", "batch", generations_) {
+      lines_(connection, lines, generations_, pages.merged_jobs),
+      turns_(connection, turns, generations_, pages.merged_jobs),
+      by_routing_key_(connection, by_routing_key, generations_, pages.merged_jobs),
+      by_entity_(connection, by_entity, generations_, pages.merged_jobs),
+      by_batch_(connection, by_batch, generations_, pages.merged_jobs) {
   load(connection);
 }
 
@@ -126,7 +132,11 @@ void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view ent
 
 void JobIndexes::write_behind() {
   if (!is_moving_ && recent_ >= pages_.generation_jobs) start_move();
-  if (is_moving_ && unwritten_ >= std::min(pages_.jobs_per_move, pages_.generation_jobs)) move();
+  if (unwritten_ < std::min(pages_.jobs_per_move, pages_.generation_jobs)) return;
+  const auto jobs = std::exchange(unwritten_, 0);
+  if (is_moving_) move(jobs);
+  lines_.merge(jobs);
+  by_entity_.merge(jobs);
 }
 
 void JobIndexes::start_move() {
@@ -138,13 +148,12 @@ void JobIndexes::start_move() {
   generations_.moving = last_id_;
   is_moving_ = true;
   recent_ = 0;
-  unwritten_ = 0;
   save();
 }
 
-void JobIndexes::move() {
-  std::size_t left = unwritten_ * moved_per_job;
-  unwritten_ = 0;
+/// `jobs` have come since the last call.
+void JobIndexes::move(std::size_t jobs) {
+  std::size_t left = jobs * moved_per_job;
   left -= lines_.move(left);
   left -= turns_.move(left);
   left -= by_routing_key_.move(left);

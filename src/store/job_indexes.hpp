@@ -60,7 +60,7 @@ class JobIndexes {
  private:
   void load(Connection& connection);
   void start_move();
-  void move();
+  void move(std::size_t jobs);
   void end_move();
   void save();
 

@@ -1,7 +1,6 @@
 #include "src/store/opened_database.hpp"
 
 #include <filesystem>
-#include <memory>
 #include <utility>
 
 #include "src/store/page_checksums.hpp"
@@ -23,15 +22,28 @@ void disable_memory_statistics() {
   static_cast<void>(once);
 }
 
+/// While it exists, SQLite's temporary files, of sorting and of VACUUM, are in the directory of the
+/// database: another file system may lack the space. Not for two threads at a time.
+class TemporaryFilesBeside {
+ public:
+  explicit TemporaryFilesBeside(const std::string& path) {
+    const auto directory = std::filesystem::absolute(path).parent_path().string();
+    sqlite3_temp_directory = sqlite3_mprintf("%s", directory.c_str());
+  }
+  ~TemporaryFilesBeside() { sqlite3_free(std::exchange(sqlite3_temp_directory, nullptr)); }
+  TemporaryFilesBeside(const TemporaryFilesBeside&) = delete;
+  TemporaryFilesBeside& operator=(const TemporaryFilesBeside&) = delete;
+};
+
+void bring_up_to_date(Connection& connection, const std::string& path) {
+  if (!holds_older_schema(connection)) return migrate(connection);
+  const TemporaryFilesBeside beside{path};
+  migrate(connection);
+}
+
 /// Rewrites the database, without unused pages and with a checksum in each page.
 void rewrite(Connection& connection, const std::string& path) {
-  const auto directory = std::filesystem::absolute(path).parent_path().string();
-  // Another file system may lack the space.
-  sqlite3_temp_directory = sqlite3_mprintf("%s", directory.c_str());
-  const std::unique_ptr<char*, void (*)(char**)> reset{&sqlite3_temp_directory, [](char** text) {
-                                                         sqlite3_free(*text);
-                                                         *text = nullptr;
-                                                       }};
+  const TemporaryFilesBeside beside{path};
   connection.execute("VACUUM");
   connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
@@ -50,7 +62,7 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
   connection.execute("PRAGMA mmap_size = 0");
   connection.execute("PRAGMA cache_size = -16384");
   connection.execute("PRAGMA journal_size_limit = 67108864");
-  migrate(connection);
+  bring_up_to_date(connection, path);
   if (options.compact || !has_page_checksums(connection.handle())) rewrite(connection, path);
   connection.execute("PRAGMA temp_store = MEMORY");
   if (options.database_pages_max) {

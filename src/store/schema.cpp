@@ -410,9 +410,25 @@ FROM (SELECT *, max(number)
       GROUP BY cell, origin);
 )sql";
 
+// Small tables beside those whose keys are random: see key_table.hpp. A key is in one of the two.
+constexpr const char* version_12 = R"sql(
+CREATE TABLE lines_buffer (
+  hash  INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (hash, place, job)
+) WITHOUT ROWID;
+CREATE TABLE jobs_of_entity_buffer (
+  hash INTEGER NOT NULL,
+  job  INTEGER NOT NULL,
+  PRIMARY KEY (hash, job)
+) WITHOUT ROWID;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2, version_3, version_4,  version_5, version_6,
-                                version_7, version_8, version_9, version_10, version_11};
+constexpr std::array migrations{version_1, version_2,  version_3,  version_4,
+                                version_5, version_6,  version_7,  version_8,
+                                version_9, version_10, version_11, version_12};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -491,6 +507,11 @@ void migrate(Connection& connection, std::int64_t version) {
        ++step) {
     apply_migration(connection, step);
   }
+}
+
+bool holds_older_schema(Connection& connection) {
+  const auto found = connection.query_integer("PRAGMA user_version");
+  return found > 0 && found < schema_version;
 }
 
 }  // namespace celld::store

@@ -17,4 +17,7 @@ extern const std::int64_t schema_version;
 /// failure, and if a newer celld wrote the database.
 void migrate(Connection& connection, std::int64_t version = schema_version);
 
+/// Whether `migrate` would change tables that may be large.
+bool holds_older_schema(Connection& connection);
+
 }  // namespace celld::store

@@ -12,13 +12,16 @@ namespace celld::store::test {
 void check_indexes(const std::string& database) {
   Connection connection{database, Connection::Access::read_write};
   migrate(connection);  // Defines the functions that follow.
+  const std::string lines = "(SELECT * FROM lines UNION ALL SELECT * FROM lines_buffer)";
+  const std::string jobs_of_entity =
+      "(SELECT * FROM jobs_of_entity UNION ALL SELECT * FROM jobs_of_entity_buffer)";
   const std::array<std::pair<std::string, std::string>, 5> tables{{
-      {"lines",
+      {lines,
        "SELECT line_hash(origin, entity_type, entity_id), place, id FROM jobs"
        " WHERE place IS NOT NULL"},
       {"turns", "SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs WHERE turn IS NOT NULL"},
       {"jobs_of_origin", "SELECT origin, id FROM jobs WHERE true"},
-      {"jobs_of_entity", "SELECT entity_hash(entity_id), id FROM jobs WHERE true"},
+      {jobs_of_entity, "SELECT entity_hash(entity_id), id FROM jobs WHERE true"},
       {"jobs_of_batch", "SELECT batch, id FROM jobs WHERE batch IS NOT NULL"},
   }};
   const auto count = [&](const std::string& rows) {
@@ -31,6 +34,7 @@ void check_indexes(const std::string& database) {
     CHECK(count(keys + " AND id <= " + setting + "'indexed_id') EXCEPT " + stored) == 0);
     CHECK(count(stored + " WHERE job > " + setting + "'indexing_id')") == 0);
     CHECK(count(stored + " EXCEPT " + keys) == 0);
+    CHECK(count(stored) == count("SELECT DISTINCT * FROM " + table));
   }
   const std::string counted = "SELECT cell, origin, stored FROM route_counts WHERE stored > 0";
   const std::string jobs = "SELECT cell, origin, count(*) FROM jobs GROUP BY cell, origin";

@@ -214,7 +214,10 @@ void CellDispatcherActor::change_services() {
   for (const auto& name : reload_->order.services_removed) {
     const auto found = services->find(name);
     if (found == services->end()) continue;
-    if (found->second.client) reload_->leaving.push_back(found->second.client);
+    for (const auto& client : {found->second.client, found->second.former}) {
+      if (client) reload_->leaving.push_back(client);
+      std::erase(retired_, client);
+    }
     services->erase(found);
   }
   for (const auto& [name, entry] : reload_->order.services) {

@@ -149,7 +149,7 @@ class BatchDeskActor final : public BatchDesk::base {
     close_if_done(entry);  // It may have been stopped or abandoned meanwhile.
   }
 
-  /// Whether another batch may be read. In a full house, one that pauses makes room.
+  /// Whether another batch may be read. If too many are, one that waits makes room.
   bool make_room() {
     std::size_t active = 0;
     Entry slowest = readings_.end();
@@ -164,8 +164,9 @@ class BatchDeskActor final : public BatchDesk::base {
     if (active < limits_.reading_max) return true;
     if (slowest == readings_.end() || clock().now() < slowest->second.moved + limits_.idle_max)
       return false;
-    const auto& too_fast = slowest->second.pacer.last_refusal();
-    stop(slowest, too_fast ? refusal_ends_batch(*too_fast) : sender_too_slow());
+    const auto& pacer = slowest->second.pacer;
+    const bool too_fast = pacer.is_delaying() && pacer.last_refusal();
+    stop(slowest, too_fast ? refusal_ends_batch(*pacer.last_refusal()) : sender_too_slow());
     return true;
   }
 
@@ -387,7 +388,7 @@ class BatchDeskActor final : public BatchDesk::base {
   void stopped(Reading& reading) {
     reading.post->gate->close();
     reading.post->drops_lines = true;
-    reading.drained = clock().now() + limits_.drain_max;
+    reading.drained = clock().now() + limits_.discard_max;
     refuse_delayed(reading);
     if (!reading.lines) return;
     reading.next_line = reading.lines->first_left();

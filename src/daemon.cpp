@@ -338,8 +338,8 @@ class RunningDaemon final : public Daemon {
   void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
     for (const auto& [cell, calls] : stopped.unconfirmed) {
       logs::Line line{logs::Level::warning,
-                      "calls have not ended, though they were aborted; their jobs stay running, "
-                      "and the next celld runs them again once nothing of the calls is left"};
+                      "aborted calls have not ended; their jobs stay running, and celld runs them "
+                      "again after its next start, once those calls are gone"};
       log_.write(line.text("cell", to_string(cell)).number("calls", calls));
     }
   }

@@ -171,12 +171,12 @@ void EngineLog::provider_restarted(const std::string& service) {
   log_.write_limited(line.text("service", service), service);
 }
 
-void EngineLog::times_settled(const std::string& schedule, cells::DueOutcome outcome,
-                              std::uint64_t times) {
+void EngineLog::due_times_passed(const std::string& schedule, cells::DueOutcome outcome,
+                                 std::uint64_t times) {
   const bool missed = outcome == cells::DueOutcome::missed;
   const Level level = missed ? Level::warning : Level::debug;
   if (!log_.wants(level)) return;
-  Line line{level, missed ? "a schedule missed due times" : "a due time of a schedule is settled"};
+  Line line{level, missed ? "a schedule missed due times" : "a schedule passed a due time"};
   line.text("schedule", schedule).text("outcome", to_string(outcome)).number("times", times);
   missed ? log_.write_limited(line, schedule) : log_.write(line);
 }

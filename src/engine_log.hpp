@@ -26,8 +26,8 @@ class EngineLog : public cells::EngineProbe {
   void stale_report(const cells::CellKey& cell, cells::Lease lease) override;
   void cell_restarted(const cells::CellKey& cell) override;
   void provider_restarted(const std::string& service) override;
-  void times_settled(const std::string& schedule, cells::DueOutcome outcome,
-                     std::uint64_t times) override;
+  void due_times_passed(const std::string& schedule, cells::DueOutcome outcome,
+                        std::uint64_t times) override;
   void firing_refused(const std::string& schedule, const cells::Refusal& refusal) override;
   void schedule_without_zone(const std::string& schedule, const std::string& zone) override;
 

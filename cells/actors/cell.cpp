@@ -61,7 +61,7 @@ class CellActor : public Cell::base {
         [this](const DeclineSlot& message) { send(dispatcher_, message); },
         [this](const DescribeLane& message) { return ask_dispatcher<LaneDescribed>(message); },
         [this](const ReturnLeases& message) { send(dispatcher_, message); },
-        [this](const HoldLease& message) { return ask_dispatcher<LeaseHeld>(message); },
+        [this](const ExtendLease& message) { return ask_dispatcher<LeaseExtended>(message); },
         [this](const EndLease& message) { return ask_dispatcher<LeaseEnded>(message); },
         [this](const JobsLeft& message) { send(owner_, message); },
         [this](const GracefulStop&) { return graceful_stop(); },

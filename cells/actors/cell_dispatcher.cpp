@@ -40,7 +40,7 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](RequestLeases& message) { return delegate(context_->desk, std::move(message)); },
       [this](WithdrawRequests& message) { send(context_->desk, std::move(message)); },
       [this](ReturnLeases& message) { send(context_->desk, std::move(message)); },
-      [this](HoldLease& message) { return to_holder<LeaseHeld>(std::move(message)); },
+      [this](ExtendLease& message) { return to_holder<LeaseExtended>(std::move(message)); },
       [this](EndLease& message) { return to_holder<LeaseEnded>(std::move(message)); },
       [this](const FindLease& message) { return delegate(context_->desk, message); },
       [this](ListLeases& message) { return delegate(context_->desk, std::move(message)); },

@@ -167,14 +167,14 @@ class CellDispatcherActor : public CellDispatcher::base {
   Guarantees guarantees_;
   std::map<CellKey, std::uint32_t> instances_;  ///< The number of each template's instances.
   std::shared_ptr<const Services> services_ = std::make_shared<const Services>();
-  /// Clients of services whose jobs workers outside lease now.
+  /// The former clients of services that are now pull services.
   std::vector<ServiceClient> retired_;
   std::shared_ptr<Reload> reload_;  ///< Null unless a reload is in progress.
   /// Requests that wait until the reload in progress is either refused or certain to remove
   /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool kept_in_memory_ = false;                ///< Some cell has been configured to do so.
+  bool kept_in_memory_ = false;                ///< Some cell has, or had, Durability::memory.
   bool rerouted_ = false;                      ///< Jobs may be in another cell than the routing's.
   std::size_t rerouting_ = 0;                  ///< Backlogs of the current page still to be moved.
   std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.

@@ -27,7 +27,7 @@ class EngineProbe {
   virtual ~EngineProbe() = default;
   /// An actor was spawned: "dispatcher", "pool", "worker", "cell", "service" or "provider".
   virtual void spawned(std::string_view /*role*/, const CellKey&, const caf::actor&) {}
-  /// A new job is on disk.
+  /// A new job is stored.
   virtual void submitted(const Job&) {}
   /// A request to submit or reopen a job was refused, and the refusal is final.
   virtual void refused(const Refusal&) {}
@@ -42,19 +42,20 @@ class EngineProbe {
   /// An attempt ended; `after` is what the job becomes, `cause` why the attempt was aborted, if it
   /// was.
   virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
-  /// A job has ended; the end is on disk.
+  /// A job has ended; the end is stored.
   virtual void job_ended(const Job&) {}
   /// A report named a lease that is not live, and changed nothing.
   virtual void stale_report(const CellKey&, Lease) {}
-  /// The dispatcher of this cell holds this many waiting jobs in memory; called often.
+  /// The window of this cell's first lane, that of workers inside, has this many jobs; called
+  /// often.
   virtual void window_holds(const CellKey&, std::size_t /*jobs*/) {}
   /// A dispatcher died; its successor starts from the store.
   virtual void cell_restarted(const CellKey&) {}
   /// The provider of a service died and was replaced; its calls have failed.
   virtual void provider_restarted(const std::string& /*service*/) {}
-  /// Due times of a schedule are settled; the change is on disk.
-  virtual void times_settled(const std::string& /*schedule*/, DueOutcome, std::uint64_t /*times*/) {
-  }
+  /// Due times of a schedule fired, were skipped or were missed; the change is stored.
+  virtual void due_times_passed(const std::string& /*schedule*/, DueOutcome,
+                                std::uint64_t /*times*/) {}
   /// A job of a schedule was refused. It is tried again until the next due time.
   virtual void firing_refused(const std::string& /*schedule*/, const Refusal&) {}
   /// A stored schedule never fires, because its time zone is unknown on this machine.

@@ -79,7 +79,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const DescribeLane& message) { return describe_lane(message.service); },
       [this](const DeclineSlot& message) { decline_slot(message.service); },
       [this](const ReturnLeases& message) { return_leases(message.leases); },
-      [this](const HoldLease& message) { return hold(message); },
+      [this](const ExtendLease& message) { return hold(message); },
       [this](EndLease& message) { return end_lease(message); },
       [this](const Tick& message) { tick(message.at); },
   };
@@ -444,7 +444,7 @@ void JobDispatcherActor::adopt_settings() {
   each_queue([terms = terms()](DispatchQueue& queue) { queue.set_terms(terms); });
   rates_.limit(settings.submissions, settings.customer.submissions, now().steady);
   running_.limit(settings.customer.running_max);
-  if (room() == CustomerRoom{}) drains_.clear();
+  if (room() == CustomerRoom{}) customer_end_rates_.clear();
   for (const auto& [customer, jobs] : running_.running()) {
     each_queue([this, &name = customer](DispatchQueue& queue) {
       running_.is_reached(name) ? queue.block(name) : queue.unblock(name);

@@ -135,7 +135,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     DispatchQueue queue;
     LaneKind kind;
     bool reported = false;  ///< The desk knows that the lane has work.
-    /// Whose jobs the desk would take although there is no slot or no job; "": anybody's.
+    /// Customers whose jobs the desk still wants although it got none, for lack of a slot or a job;
+    /// "": any customer.
     std::set<std::string> wanted;
     std::uint32_t reserved = 0;  ///< Slots that were offered to the desk.
     std::uint64_t served = 0;    ///< Orders the lanes by when a slot went to them last.
@@ -184,7 +185,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   JobPtr take_for(Lane& lane, const GrantLeases& message, const Now& at);
   void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
   void return_leases(const std::vector<Lease>& returned);
-  LeaseHeld hold(const HoldLease& message);
+  LeaseExtended hold(const ExtendLease& message);
   void keep_progress(Lease lease);
   caf::result<LeaseEnded> end_lease(EndLease& message);
   void abort_outside(Lease lease, AbortCause cause);
@@ -257,8 +258,9 @@ class JobDispatcherActor : public JobDispatcher::base {
     StepReport report;
     OwedAnswers<LeaseEnded> answers;
   };
-  OpenPromises granting_;  ///< To the desk: leases that are being stored, and these:
-  /// For customers whose jobs are being fetched, with the numbers of their promises.
+  /// Owed to the desk: answers about leases that are being stored, and those of `sought_`.
+  OpenPromises granting_;
+  /// Grants for customers whose jobs are being fetched, with the numbers of their promises.
   std::vector<std::pair<GrantLeases, std::uint64_t>> sought_;
   std::map<JobId, Ending> ending_;  ///< Jobs whose workers outside have reported; being stored.
   std::set<JobId> recording_;       ///< Jobs without a lease whose latest change is not yet stored.
@@ -273,9 +275,9 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::map<StoredBacklog, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
-  DrainMeter drain_;
+  EndRateMeter end_rate_;
   TurnedAway turned_away_;
-  CustomerDrains drains_;  ///< Used only with a quota of customers.
+  CustomerEndRates customer_end_rates_;  ///< Used only with a quota of customers.
   SubmissionRates rates_;
   RunningQuota running_;
 

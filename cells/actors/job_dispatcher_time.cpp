@@ -101,9 +101,9 @@ void JobDispatcherActor::note_due(const Job& job) {
 
 void JobDispatcherActor::note_ended(const Job& job, const Now& at) {
   finished_rate_.count(at.steady);
-  drain_.count(at.steady);
+  end_rate_.count(at.steady);
   turned_away_.job_ended();
-  if (room() != CustomerRoom{}) drains_.job_ended(job.spec->customer, at.steady);
+  if (room() != CustomerRoom{}) customer_end_rates_.job_ended(job.spec->customer, at.steady);
 }
 
 void JobDispatcherActor::advance(const Now& at) {

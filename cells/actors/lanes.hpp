@@ -35,7 +35,7 @@ struct LeaseOut {
 };
 
 /// Lease up to `max` jobs of this service to this worker: now, or as soon as there is one, until
-/// the request is withdrawn. Answered once the leases are on disk; with none when it is withdrawn.
+/// the request is withdrawn. Answered once the leases are stored; with none when it is withdrawn.
 struct RequestLeases {
   std::uint64_t request = 0;  ///< Chosen by the sender, unique, ascending.
   std::string service;
@@ -48,7 +48,7 @@ struct LeasesGranted {
   std::vector<LeaseOut> leases;
 };
 
-/// Nobody waits for the answers to these requests any more.
+/// The clients of these requests have disconnected or stopped waiting.
 struct WithdrawRequests {
   std::vector<std::uint64_t> requests;
 };
@@ -60,21 +60,21 @@ struct ReturnLeases {
 
 /// The worker still works: its deadline moves to now plus the timeout of the step, unless the
 /// lease is to be given up.
-struct HoldLease {
+struct ExtendLease {
   Lease lease;
-  JobPtr job;  ///< A recent version, if the lease is not known to be out; else null.
+  JobPtr job;  ///< A recent version, if the desk does not know the lease; else null.
   std::optional<double> progress;
   std::string message;  ///< Empty: none.
 };
-struct LeaseHeld {
+struct LeaseExtended {
   std::optional<LeaseOut> lease;  ///< None: the lease is not live, or not known.
   bool cancel = false;            ///< The job is to be cancelled: give up.
 };
 
-/// The worker has ended its attempt. Answered once the end is on disk.
+/// The worker has ended its attempt. Answered once the end is stored.
 struct EndLease {
   Lease lease;
-  JobPtr job;  ///< As in HoldLease.
+  JobPtr job;  ///< As in ExtendLease.
   CallOutcome outcome;
 };
 struct LeaseEnded {
@@ -122,8 +122,8 @@ struct LeasesDescribed {
 // dispatcher to take it. A dispatcher without a free slot answers `busy`, and offers a slot once it
 // has one; offered slots stay reserved until the desk has asked again or declined.
 
-/// Lease up to `count` jobs of this service to this worker. Answered once the leases are on disk,
-/// or at once when there are none.
+/// Lease up to `count` jobs of this service to this worker. Answered once the leases are stored, or
+/// at once when there are none.
 struct GrantLeases {
   std::string service;
   std::string worker;
@@ -143,7 +143,7 @@ struct DeclineSlot {
   std::string service;
 };
 
-/// This lease is no longer live: the worker outside held it for so long.
+/// This lease is no longer live: the worker outside held it for `ran`.
 struct LeaseOver {
   Lease lease;
   microseconds ran{};
@@ -161,7 +161,7 @@ struct PermitsTaken {
   std::size_t available = 0;  ///< How many more it could take at once.
 };
 
-/// The attempt under this lease, at a protected service, is over; it took so long.
+/// The attempt under this lease, at a protected service, is over; it took `ran`.
 struct PermitOver {
   Lease lease;
   CellKey key;
@@ -169,7 +169,7 @@ struct PermitOver {
   ProviderSign sign;
 };
 
-/// Report how many jobs wait in the lane of this service, as far as they are in memory.
+/// Report how many jobs wait in the lane of this service, as far as they are in its window.
 struct DescribeLane {
   std::string service;
 };
@@ -183,8 +183,8 @@ CELLS_MESSAGE(RequestLeases)
 CELLS_MESSAGE(LeasesGranted)
 CELLS_MESSAGE(WithdrawRequests)
 CELLS_MESSAGE(ReturnLeases)
-CELLS_MESSAGE(HoldLease)
-CELLS_MESSAGE(LeaseHeld)
+CELLS_MESSAGE(ExtendLease)
+CELLS_MESSAGE(LeaseExtended)
 CELLS_MESSAGE(EndLease)
 CELLS_MESSAGE(LeaseEnded)
 CELLS_MESSAGE(FindLease)
@@ -207,12 +207,11 @@ CELLS_MESSAGE(LaneDescribed)
 namespace cells {
 
 /// A cell, as a desk uses it. Everything is forwarded to the cell's dispatcher.
-using LaneHolder =
-    caf::typed_actor<caf::replies_to<GrantLeases>::with<GrantAnswered>,
-                     caf::replies_to<GrantPermits>::with<PermitsTaken>, caf::reacts_to<DeclineSlot>,
-                     caf::replies_to<DescribeLane>::with<LaneDescribed>,
-                     caf::reacts_to<ReturnLeases>, caf::replies_to<HoldLease>::with<LeaseHeld>,
-                     caf::replies_to<EndLease>::with<LeaseEnded>>;
+using LaneHolder = caf::typed_actor<
+    caf::replies_to<GrantLeases>::with<GrantAnswered>,
+    caf::replies_to<GrantPermits>::with<PermitsTaken>, caf::reacts_to<DeclineSlot>,
+    caf::replies_to<DescribeLane>::with<LaneDescribed>, caf::reacts_to<ReturnLeases>,
+    caf::replies_to<ExtendLease>::with<LeaseExtended>, caf::replies_to<EndLease>::with<LeaseEnded>>;
 
 /// A lane of this cell was empty, and now has work.
 struct LaneFilled {

@@ -30,7 +30,7 @@ class LeaseDeskActor : public LeaseDesk::base {
           for (const auto request : message.requests) stop_waiting(request);
         },
         [this](const ReturnLeases& message) { give_back(message.leases); },
-        [this](const HoldLease& message) { return hold(message); },
+        [this](const ExtendLease& message) { return hold(message); },
         [this](EndLease& message) -> caf::result<LeaseEnded> {
           const auto found = out_.find(message.lease);
           if (found == out_.end()) return LeaseEnded{};
@@ -335,13 +335,13 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
   }
 
-  caf::result<LeaseHeld> hold(const HoldLease& message) {
+  caf::result<LeaseExtended> hold(const ExtendLease& message) {
     const auto found = out_.find(message.lease);
-    if (found == out_.end()) return LeaseHeld{};
-    auto promise = make_response_promise<LeaseHeld>();
+    if (found == out_.end()) return LeaseExtended{};
+    auto promise = make_response_promise<LeaseExtended>();
     request(found->second.cell, caf::infinite, message)
         .then(
-            [this, promise, lease = message.lease](const LeaseHeld& held) mutable {
+            [this, promise, lease = message.lease](const LeaseExtended& held) mutable {
               const auto out = out_.find(lease);
               if (held.lease && out != out_.end()) out->second.lease = *held.lease;
               promise.deliver(held);

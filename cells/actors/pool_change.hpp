@@ -5,11 +5,12 @@
 
 namespace cells {
 
-/// The override with this change, which undoes the whole pool's if it names no setting.
+/// The override after this change. A change that names no setting removes all overrides of the
+/// pool.
 inline CellOverride changed_by(CellOverride before, const ResizePool& change) {
-  if (change.size || change.undoes()) before.pool_size = change.size;
-  if (change.burst || change.undoes()) before.pool_burst = change.burst;
-  if (change.weight || change.undoes()) before.pool_weight = change.weight;
+  if (change.size || change.removes()) before.pool_size = change.size;
+  if (change.burst || change.removes()) before.pool_burst = change.burst;
+  if (change.weight || change.removes()) before.pool_weight = change.weight;
   return before;
 }
 

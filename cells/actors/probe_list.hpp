@@ -52,9 +52,9 @@ class ProbeList : public EngineProbe {
   void provider_restarted(const std::string& service) override {
     for (const auto& probe : probes_) probe->provider_restarted(service);
   }
-  void times_settled(const std::string& schedule, DueOutcome outcome,
-                     std::uint64_t times) override {
-    for (const auto& probe : probes_) probe->times_settled(schedule, outcome, times);
+  void due_times_passed(const std::string& schedule, DueOutcome outcome,
+                        std::uint64_t times) override {
+    for (const auto& probe : probes_) probe->due_times_passed(schedule, outcome, times);
   }
   void firing_refused(const std::string& schedule, const Refusal& refusal) override {
     for (const auto& probe : probes_) probe->firing_refused(schedule, refusal);

@@ -1,5 +1,6 @@
 // Every conversation of the engine: the messages, grouped by direction, and the typed interfaces.
 // Requests have imperative names, events names in the past tense. cells/README.md draws the flow.
+// "Stored" means on disk or, for jobs with Durability::memory, in the memory of the store.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ namespace cells {
 
 // --- From the API to the cell dispatcher -------------------------------------------------------
 
-/// Accept this job; answered once the job is on disk. An idempotency key that is in use takes
+/// Accept this job; answered once the job is stored. An idempotency key that is in use takes
 /// precedence over every reason to refuse the job.
 struct SubmitJob {
   JobRequest request;
@@ -37,7 +38,7 @@ struct SubmitJob {
 };
 struct JobSubmitted {
   /// Null when the job was refused, when there was nothing to replay, when the gate of its batch
-  /// was closed, or when its schedule had settled the due time before.
+  /// was closed, or when its schedule had dealt with the due time before.
   JobPtr job;
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.
@@ -45,7 +46,7 @@ struct JobSubmitted {
   std::shared_ptr<JobRequest> returned{};
 };
 
-/// Cancel this job; answered once the change is on disk. A running job is marked, its attempt is
+/// Cancel this job; answered once the change is stored. A running job is marked, its attempt is
 /// aborted, and the job is cancelled when the attempt has ended.
 struct CancelJob {
   JobPtr job;  ///< A recent version.
@@ -57,7 +58,7 @@ struct CancelAnswered {
 };
 
 /// Queue this failed or cancelled job again, unless a step of it was undone; answered once the
-/// change is on disk.
+/// change is stored.
 struct ReopenJob {
   JobPtr job;
 };
@@ -89,7 +90,7 @@ struct CellsListed {
   std::optional<CellKey> more_after;
 };
 
-/// Override those settings of the pool that are set, or undo all three overrides (none is set).
+/// Override the pool settings that are present; if none is, remove all three overrides.
 /// Answered once the change is on disk and in force: from then on no job starts beyond the new size
 /// and what the cell may borrow.
 struct ResizePool {
@@ -98,11 +99,11 @@ struct ResizePool {
   std::optional<std::uint32_t> burst{};
   std::optional<std::uint32_t> weight{};
 
-  bool undoes() const { return !size && !burst && !weight; }
+  bool removes() const { return !size && !burst && !weight; }
 };
 
-/// Set limits of a cell instead of the configured ones, or undo that (no limits). Answered once the
-/// change is on disk and in force.
+/// Set limits of a cell instead of the configured ones, or remove the override (no limits).
+/// Answered once the change is on disk and in force.
 struct ChangeQuota {
   CellKey cell;
   QuotaOverride quota{};
@@ -125,7 +126,7 @@ struct ServiceEntry {
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
 /// every waiting job is in the cell that the routing names. Refused during another reload, and if
-/// open jobs would have to be kept otherwise (durability.hpp).
+/// open jobs would have to change their durability (durability.hpp).
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
@@ -139,7 +140,7 @@ struct Reconfigured {
   std::map<std::string, std::uint64_t> needed;
   std::vector<MaskedSetting> masked;  ///< In order of their cells.
   /// Configured cells, by the keys of their rules, that cannot keep jobs as the configuration says,
-  /// with the number of open jobs that are kept otherwise. Unless empty, nothing has changed.
+  /// with the number of open jobs with another durability. Unless empty, nothing has changed.
   std::map<CellKey, std::uint64_t> kept_otherwise{};
   /// Services that have to keep their undo, counted like `needed`. Unless empty, nothing has
   /// changed.
@@ -181,7 +182,7 @@ struct ShutdownCompleted {
 
 // --- From the engine to its observer -----------------------------------------------------------
 
-/// A job has changed to this version, which is on disk unless the job has just started to run.
+/// A job has changed to this version, which is stored unless the job has just started to run.
 struct JobChanged {
   JobPtr job;
 };
@@ -254,12 +255,12 @@ struct LimitRunning {
 };
 struct RunningLimited {};
 
-/// The capacity of the daemon now allows the cell so much of its pool size.
+/// The part of the cell's pool size that the capacity of the daemon now allows.
 struct ChangeGuarantee {
   std::uint32_t guarantee = 0;
 };
 
-/// From now on the cell may run so many jobs beyond its guarantee.
+/// From now on the cell may run `count` jobs beyond its guarantee.
 struct SlotsBorrowed {
   std::uint32_t count = 0;
 };
@@ -363,7 +364,7 @@ struct JobWorkStarted {
   SteadyTime at{};
 };
 
-/// The attempt is over: nothing of it is left in the daemon.
+/// The attempt is over: no part of it remains in the daemon.
 struct JobWorkCompleted {
   Lease lease;
   CallOutcome outcome;
@@ -482,7 +483,7 @@ using Services = std::map<std::string, Service>;
 /// What the configuration says about a cell.
 struct CellConfig {
   CellSettings settings;
-  /// So much of the pool size the capacity of the daemon allows.
+  /// The part of the pool size that the capacity of the daemon allows.
   std::uint32_t guarantee = pool_size_max;
   bool closes_when_idle = false;  ///< True for an instance of a template, and while leaving.
   bool leaving = false;           ///< No longer configured: not even an override keeps it open.
@@ -552,7 +553,7 @@ using JobDispatcher = caf::typed_actor<
     /// Queues the jobs of these leases again.
     caf::reacts_to<ReturnLeases>,
     /// Moves the deadline of a live lease.
-    caf::replies_to<HoldLease>::with<LeaseHeld>,
+    caf::replies_to<ExtendLease>::with<LeaseExtended>,
     /// Records the end of the attempt, if its lease is live.
     caf::replies_to<EndLease>::with<LeaseEnded>,
     /// Aborts what is overdue, advances what has fallen due, and looks for runnable jobs whose
@@ -615,7 +616,7 @@ using LeaseDesk = caf::typed_actor<
     /// Forwarded to the cells.
     caf::reacts_to<ReturnLeases>,
     /// Forwarded to the cell that the lease is out from.
-    caf::replies_to<HoldLease>::with<LeaseHeld>,
+    caf::replies_to<ExtendLease>::with<LeaseExtended>,
     /// Forwarded to the cell that the lease is out from.
     caf::replies_to<EndLease>::with<LeaseEnded>,
     /// Looks it up.
@@ -658,7 +659,7 @@ using CellDispatcher = caf::typed_actor<
     caf::replies_to<ResetService>::with<ServicesListed>,
     // For workers outside. Forwarded to the lease desk; with a job, to the cell of the job.
     caf::replies_to<RequestLeases>::with<LeasesGranted>, caf::reacts_to<WithdrawRequests>,
-    caf::reacts_to<ReturnLeases>, caf::replies_to<HoldLease>::with<LeaseHeld>,
+    caf::reacts_to<ReturnLeases>, caf::replies_to<ExtendLease>::with<LeaseExtended>,
     caf::replies_to<EndLease>::with<LeaseEnded>, caf::replies_to<FindLease>::with<LeaseFound>,
     caf::replies_to<ListLeases>::with<LeasesListed>,
     /// From a cell: has the cell that the routing names take over the jobs.

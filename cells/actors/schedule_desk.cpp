@@ -446,8 +446,8 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   void settled(const std::string& name, DueOutcome outcome, std::uint64_t times,
                std::uint64_t missed_too) {
-    options_.probe->times_settled(name, outcome, times);
-    if (missed_too > 0) options_.probe->times_settled(name, DueOutcome::missed, missed_too);
+    options_.probe->due_times_passed(name, outcome, times);
+    if (missed_too > 0) options_.probe->due_times_passed(name, DueOutcome::missed, missed_too);
     end_work(name);
   }
 

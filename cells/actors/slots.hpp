@@ -17,12 +17,12 @@ namespace cells {
 // A dispatcher starts a job only in a slot that it holds. It holds its guarantee and is silent,
 // unless it could use more, or the desk recalls slots for others (CapacityBook, SlotAccount).
 
-/// From now on this cell may run so many jobs more; an earlier recall no longer counts.
+/// From now on this cell may run `count` more jobs; an earlier recall no longer counts.
 struct GrantSlots {
   std::uint32_t count = 0;
 };
 
-/// Give back the slots beyond so many: idle ones now, others as their jobs end. What the cell needs
+/// Give back all slots beyond `to`: idle ones now, others as their jobs end. What the cell needs
 /// of its guarantee stays. Answered with SlotsReported, even if none is given back.
 struct RecallSlots {
   std::uint32_t to = 0;
@@ -38,7 +38,7 @@ namespace cells {
 /// A dispatcher, as the capacity desk uses it.
 using SlotHolder = caf::typed_actor<caf::reacts_to<GrantSlots>, caf::reacts_to<RecallSlots>>;
 
-/// The dispatcher of this cell has started, with so many jobs that already run; it holds their
+/// The dispatcher of this cell has started, with `running` jobs that already run; it holds their
 /// slots and no others. Answered with GrantSlots.
 struct CellJoined {
   CellKey key;
@@ -60,7 +60,7 @@ struct CellLeft {
   CellKey key;
 };
 
-/// From now on, all cells together may run so many jobs; none: the sum of their guarantees.
+/// From now on, all cells together may run `running_max` jobs; none: the sum of their guarantees.
 struct LimitCapacity {
   std::optional<std::uint64_t> running_max;
 };

@@ -24,7 +24,7 @@ std::uint64_t jobs_of_bytes(std::uint64_t excess, std::uint64_t bytes, std::uint
   return (excess + each - 1) / each;
 }
 
-constexpr std::size_t drains_max = 1000;
+constexpr std::size_t customers_max = 1000;
 
 }  // namespace
 
@@ -82,27 +82,28 @@ Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fas
           quota.per_s};
 }
 
-void CustomerDrains::job_ended(const std::string& customer, SteadyTime now) {
-  Drain& drain = of(customer);
-  drain.ended.count(now);
-  drain.turned_away.job_ended();
+void CustomerEndRates::job_ended(const std::string& customer, SteadyTime now) {
+  Customer& known = of(customer);
+  known.ended.count(now);
+  known.turned_away.job_ended();
 }
 
-CustomerDrains::Drain& CustomerDrains::of(const std::string& customer) {
-  if (drains_.size() >= drains_max && !drains_.contains(customer)) forget_half();
-  return drains_[customer];
+CustomerEndRates::Customer& CustomerEndRates::of(const std::string& customer) {
+  if (customers_.size() >= customers_max && !customers_.contains(customer)) forget_half();
+  return customers_[customer];
 }
 
-void CustomerDrains::forget_half() {
+void CustomerEndRates::forget_half() {
   std::vector<std::int64_t> ends;
-  ends.reserve(drains_.size());
-  for (const auto& [name, each] : drains_) ends.push_back(each.ended.last_s());
+  ends.reserve(customers_.size());
+  for (const auto& [name, each] : customers_) ends.push_back(each.ended.last_s());
   const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
   std::nth_element(ends.begin(), middle, ends.end());
   const auto kept_from = *middle;
-  std::erase_if(drains_,
+  std::erase_if(customers_,
                 [kept_from](const auto& each) { return each.second.ended.last_s() < kept_from; });
-  if (drains_.size() >= drains_max) drains_.clear();  // All of them ended in the same second.
+  if (customers_.size() >= customers_max)
+    customers_.clear();  // All of them ended in the same second.
 }
 
 Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,

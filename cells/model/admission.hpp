@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "cells/model/drain_meter.hpp"
+#include "cells/model/end_rate_meter.hpp"
 #include "cells/model/submission.hpp"
 #include "cells/model/submission_rates.hpp"
 
@@ -61,24 +61,24 @@ Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fas
                     const CellSettings& settings);
 
 /// How fast the jobs of the customers end, and which clients were turned away: what the refusals of
-/// a customer's quota need. It remembers the thousand customers whose jobs ended last.
-class CustomerDrains {
+/// a customer's quota need. It remembers up to a thousand customers, those whose jobs ended last.
+class CustomerEndRates {
  public:
-  struct Drain {
-    DrainMeter ended;
+  struct Customer {
+    EndRateMeter ended;
     TurnedAway turned_away;
   };
 
   void job_ended(const std::string& customer, SteadyTime now);
   /// Remembers the customer.
-  Drain& of(const std::string& customer);
-  void clear() { drains_.clear(); }
-  std::size_t size() const { return drains_.size(); }
+  Customer& of(const std::string& customer);
+  void clear() { customers_.clear(); }
+  std::size_t size() const { return customers_.size(); }
 
  private:
   void forget_half();
 
-  std::map<std::string, Drain> drains_;
+  std::map<std::string, Customer> customers_;
 };
 
 /// Refuses a job in memory for lack of room there. retry_after is the time until one job of the

@@ -20,7 +20,7 @@ struct BatchOwner {
   auto operator<=>(const BatchOwner&) const = default;
 };
 
-/// A batch as the store keeps it. Its counts are always those of the jobs in the store.
+/// A batch as the store keeps it. Its counts change in the same commit as its jobs.
 struct Batch {
   BatchId id = 0;
   BatchOwner owner;

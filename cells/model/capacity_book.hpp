@@ -16,8 +16,8 @@ namespace cells {
 /// What a cell may run at once.
 struct SlotTerms {
   std::uint32_t guarantee = 0;
-  std::uint32_t burst = 0;   ///< The most that it may run on what others leave idle.
-  std::uint32_t weight = 1;  ///< Its share of that.
+  std::uint32_t burst = 0;   ///< The most that it may run, borrowed slots included.
+  std::uint32_t weight = 1;  ///< When idle slots are divided.
 
   bool operator==(const SlotTerms&) const = default;
 };
@@ -42,12 +42,12 @@ struct SlotLoans {
 /// moves. Not thread-safe.
 class CapacityBook {
  public:
-  /// To a cell: exactly one of both is set.
+  /// To a cell: exactly one of the two is set.
   struct Order {
     CellKey cell;
-    std::optional<std::uint32_t> grant{};  ///< So many slots more; forget an earlier recall.
-    /// Give back the slots beyond so many: idle ones now, others as their jobs end. A cell keeps
-    /// what it needs of its guarantee. It answers with a report.
+    std::optional<std::uint32_t> grant{};  ///< More slots; forget an earlier recall.
+    /// Give back all slots beyond this number: idle ones now, others as their jobs end. A cell
+    /// keeps what it needs of its guarantee. It answers with a report.
     std::optional<std::uint32_t> recall_to{};
 
     bool operator==(const Order&) const = default;
@@ -58,7 +58,7 @@ class CapacityBook {
   void open();
   /// How many jobs all cells together may run; none: the sum of their guarantees.
   void limit(std::optional<std::uint64_t> total);
-  /// The cell starts, or starts again after it died, with so many jobs that already run: it holds
+  /// The cell starts, or starts again after it died, with `running` jobs that already run: it holds
   /// their slots and no others. It is granted some, possibly none.
   void join(const CellKey& cell, const SlotTerms& terms, std::uint32_t running);
   /// The cell gives back slots, and could use `need` in all. False: there is no such cell.

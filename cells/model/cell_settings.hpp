@@ -32,9 +32,10 @@ inline constexpr std::uint64_t memory_bytes_default = 64 << 20;
 
 struct CellSettings {
   std::uint32_t pool_size = 4;  ///< What the cell is guaranteed; 1 to pool_size_max.
-  /// The most that it may run on what others leave idle; none: as the size, whatever that becomes.
+  /// The most jobs that it may run, borrowed slots included; none: the pool size, even after an
+  /// override.
   std::optional<std::uint32_t> pool_burst{};
-  std::uint32_t pool_weight = 1;      ///< Its share of that; 1 to pool_weight_max.
+  std::uint32_t pool_weight = 1;      ///< When idle slots are divided; 1 to pool_weight_max.
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
   milliseconds timeout_max{3600000};  ///< The longest that a job may set.
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
@@ -42,7 +43,9 @@ struct CellSettings {
   /// Bounds the queued_bytes of unfinished jobs, or the memory that all jobs in memory take; 0: no
   /// bound of jobs on disk, `memory_bytes_default` for jobs in memory.
   std::uint64_t bytes_max = 0;
-  bool keep_on_stop = false;  ///< A graceful shutdown keeps unfinished jobs in memory.
+  /// With Durability::memory: a graceful shutdown saves unfinished jobs to a file for the next
+  /// start.
+  bool keep_on_stop = false;
   RetryPolicy retry;
   OnPredecessorFailed on_predecessor_failed = OnPredecessorFailed::go_on;
   RateQuota submissions;  ///< Of all customers together.

@@ -27,9 +27,10 @@ enum class CallSign : std::uint8_t {
   nothing,   ///< The call was aborted, or the provider asked for a pause.
 };
 
-/// Closed, it opens after `failures` failing calls in a row within `window`, and after one that is
-/// refused. After `open` it is half-open: then one call decides whether it closes or opens again.
-/// (M. Nygard, "Release It!", 2nd edition, chapter 5.) Not thread-safe.
+/// While closed, it opens after `failures` failing calls in a row within `window`. In every state
+/// it opens at once if the provider does not accept celld's credentials (`refusing`). After `open`
+/// it is half-open: then one call decides whether it closes or opens again. (M. Nygard, "Release
+/// It!", 2nd edition, chapter 5.) Not thread-safe.
 class CircuitBreaker {
  public:
   explicit CircuitBreaker(const CircuitPolicy& policy) : policy_(policy) {}

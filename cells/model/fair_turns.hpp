@@ -18,8 +18,8 @@ namespace cells {
 /// when it ends. Each party has a clock, which its service moves on by time / weight; the party
 /// whose clock is the earliest goes first. Not thread-safe.
 ///
-/// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, but
-/// for the longest service of each other party (docs/reliability.md, P7).
+/// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, minus
+/// at most the longest service of each other party (docs/reliability.md, P7).
 class FairTurns {
  public:
   /// Takes part while it is in the ring; must stay at its address then.
@@ -43,8 +43,8 @@ class FairTurns {
     std::int64_t charged_sum_us_ = 0;
   };
 
-  /// The party has something to be served: enters the ring, unless it is in it. It keeps what it
-  /// has had too much, but no credit.
+  /// The party has something to be served: enters the ring, unless it is in it. It still
+  /// owes for service beyond its share, but keeps no credit.
   void join(Party& party);
   /// The party has nothing more to be served.
   void leave(Party& party);
@@ -64,7 +64,7 @@ class FairTurns {
   /// The oldest service of the party has ended after `service_time`; zero if it did not begin.
   void ended(Party& party, microseconds service_time);
 
-  /// The party was served elsewhere for so long, which counts as if it had been served here.
+  /// The party was served elsewhere for `service_time`, which counts as if it had been served here.
   void owe(Party& party, microseconds service_time);
 
   /// `weight` is greater than 0. A party of twice the weight gets twice the service time.

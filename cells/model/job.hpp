@@ -25,12 +25,12 @@ enum class JobState : std::uint8_t {
   running,       ///< Has a live lease. After a crash the attempt is aborted, counted as an
                  ///< interruption, and the job queued again.
   retrying,      ///< Head of its entity's line; waits for `next_attempt_at`, then for a worker.
-  compensating,  ///< Will end as failed, and waits for its next undo: for `next_attempt_at`, for
-                 ///< the jobs before it in its line, then for a worker. It is running while one is
-                 ///< under way. Nothing ends it before the last undo; a crash is as for running.
-  succeeded,     ///< Ended: every step succeeded.
-  failed,        ///< Ended: a step failed for good, or the job expired; what was to be undone is.
-  cancelled,     ///< Ended: a client cancelled it.
+  compensating,  ///< Has failed and undoes its steps. Waits for `next_attempt_at`, for the jobs
+                 ///< before it in its line, then for a worker. While an undo is under way, the
+                 ///< state is `running`. The job ends only after its last undo.
+  succeeded,  ///< Ended: every step succeeded.
+  failed,     ///< Ended: a step failed for good, or the job expired. Every undo was tried.
+  cancelled,  ///< Ended: a client cancelled it.
 };
 inline constexpr std::size_t job_state_count = 8;
 
@@ -114,7 +114,8 @@ struct Step {
   std::optional<WallTime> started_at;
   std::optional<WallTime> finished_at;
   std::optional<double> progress;  ///< 0 to 1, as a worker outside reports it.
-  std::string worker{};  ///< Running: the worker outside that has the lease; empty: one inside has.
+  std::string
+      worker{};  ///< Running: the worker outside that has the lease; empty: one inside has it.
   /// Set if a worker outside ended the latest attempt by a report.
   std::optional<StepReport> report{};
   /// An operation that the provider has begun, in the words of the kind of provider: later calls go
@@ -154,11 +155,12 @@ struct Job {
   /// The place in the entity's line; 0 until the job is first due. The job keeps it through
   /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
-  /// A job that was ahead of this one in its line has failed; so had every job up to this place. 0:
-  /// none has.
+  /// Set when a job ahead of this one in its line has failed: the greatest place in the store at
+  /// that moment. Jobs of the line with places up to it are followers of the failed job. 0: none
+  /// has failed.
   JobId failed_ahead = 0;
-  /// Which of the cell's lanes the job is in: that of workers inside the daemon if this is empty,
-  /// else that of the pull service of its current step.
+  /// The lane of the cell that the job is in: the service of its current step, if that is a pull
+  /// service or protected; else empty.
   std::string lane;
   /// Index of the current step, which is the one to be undone in a compensation; steps.size() when
   /// all have succeeded.

@@ -27,8 +27,8 @@
 // fails for good leaves its step as undo_failed, and the next undo follows. The job keeps its first
 // error. It can neither expire nor be cancelled any more.
 //
-// An attempt whose provider has begun an operation (AttemptEnd::Kind::pending) goes on after the
-// job was retrying for a while: its step stays running, and keeps the operation until it ends.
+// An attempt whose provider has begun an operation (AttemptEnd::Kind::pending) takes several calls.
+// Between them the job is retrying, and its step stays running and keeps the operation.
 //
 // On request, a scheduled, queued or retrying job is cancelled at once, and a running one when its
 // attempt ends. A failed or cancelled job can be reopened, unless a step of it was undone: it is
@@ -78,7 +78,7 @@ struct AttemptEnd {
 };
 
 /// The job, running under `lease`. It must be queued, retrying or compensating, and have a step
-/// left. `worker` is the name of the worker outside that has the lease; empty: one inside has.
+/// left. `worker` is the name of the worker outside that has the lease; empty: one inside has it.
 Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker = {});
 
 /// The running job, after its worker outside has told how far it is.
@@ -115,8 +115,9 @@ Job request_cancel(const Job& job);
 /// Whether the job has failed or been cancelled, and no step of it was undone.
 bool can_reopen(const Job& job);
 
-/// The reopened job: due at once in `cell`, at `place` in its entity's line, from its first
-/// step that has not succeeded with its attempts counted afresh. If the job still keeps its entity
+/// The reopened job: due at once in `cell`, at `place` in its entity's line. It goes on at
+/// its first step that has not succeeded, and attempts are counted from zero. If the job still
+/// keeps its entity
 /// (`settle_until`), it is retrying until then, at the place that it has. An `expires_at` that has
 /// passed is dropped. A job with no step left has succeeded.
 Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now);

@@ -48,7 +48,7 @@ class LeaseMatching {
   /// The request waits no longer.
   void stop_waiting(std::uint64_t request);
 
-  /// The cell could grant so many leases at once.
+  /// The cell could grant `available` leases at once.
   void filled(const CellKey& cell, std::size_t available);
   void emptied(const CellKey& cell);
   /// The cell has reserved a slot, for this customer if one is named. Returns the request that is
@@ -86,8 +86,9 @@ class LeaseMatching {
     std::size_t available = 0;  ///< Leases that it could grant, as far as is known.
     std::size_t asked = 0;      ///< Leases asked for and not answered.
     std::size_t asks = 0;       ///< Asks not answered.
-    /// Of these, at most so many were there when a slot was declined. Until it hears of that, the
-    /// cell may answer that it will offer a slot; then it forgets that a worker waits.
+    /// The most asks that were unanswered when a slot was last declined. The cell may answer such
+    /// an ask with `busy` and then read DeclineSlot, which makes it forget that a worker waits. So
+    /// this answer promises no slot.
     std::size_t asks_overtaken = 0;
     std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
   };

@@ -9,7 +9,7 @@
 
 namespace cells {
 
-/// Each absent limit is none.
+/// An absent member means no limit.
 struct ServiceLimits {
   std::optional<std::uint32_t> concurrency;  ///< Calls at the same time.
   std::optional<double> rate_per_s;          ///< Calls that begin in a second, in the long run.
@@ -22,7 +22,8 @@ struct CircuitPolicy {
   std::uint32_t failures = 5;   ///< In a row, after which the circuit opens.
   milliseconds window{30'000};  ///< They count only if they lie within this time.
   milliseconds open{10'000};    ///< How long it then lets no call begin.
-  /// The longest pause that a provider may ask for; that of this default without a circuit breaker.
+  /// The longest pause that a provider may ask for. Without a circuit breaker, this default
+  /// applies.
   milliseconds hold_max{60'000};
 
   bool operator==(const CircuitPolicy&) const = default;

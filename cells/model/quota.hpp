@@ -69,8 +69,8 @@ struct CustomerFull {
   bool operator==(const CustomerFull&) const = default;
 };
 
-/// Whether a customer with so many unfinished jobs, which take so many bytes, has no room for a job
-/// of `added` bytes.
+/// Whether a customer with this many unfinished jobs, and this many bytes in them, has no room for
+/// a job of `added` bytes.
 std::optional<CustomerFull> refuse_room(const CustomerRoom& room, std::uint64_t jobs,
                                         std::uint64_t bytes, std::uint64_t added);
 

@@ -19,13 +19,14 @@ class RateLimit {
 
   /// How many events may happen now.
   std::size_t available(SteadyTime now) const;
-  /// So many events have happened now.
+  /// `events` have happened now.
   void take(std::size_t events, SteadyTime now);
   /// When one more event may happen; at or before `now` if it may happen now.
   SteadyTime next(SteadyTime now) const;
   /// An event that was counted has not happened after all.
   void give_back();
-  /// Holds from now on; what has happened counts, each event for as long as under the new rate.
+  /// Applies the new rate from now on. Past events still count, each for one interval of the new
+  /// rate, up to a full burst.
   void change(double rate_per_s, std::uint32_t burst, SteadyTime now);
   /// Between two events in the long run.
   microseconds interval() const { return interval_; }

@@ -8,8 +8,8 @@
 //                                     ▼                      moving ──jobs moved──▶ completed
 //                                  refused
 //
-// storing      Jobs that the new configuration has no place for are no longer accepted: they need a
-//              service about to be removed, or would have to be kept otherwise (durability.hpp).
+// storing      Jobs that no cell of the new configuration may run are no longer accepted: they need
+//              a service about to be removed, or would change their durability (durability.hpp).
 //              Those already accepted are on their way to the store.
 // counting     The store counts the unfinished jobs of this kind.
 // configuring  From here on, nothing can refuse the reload. Every cell takes on its new settings:

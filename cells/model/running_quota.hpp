@@ -8,7 +8,7 @@
 
 namespace cells {
 
-/// Counts the live leases of each customer in a cell, in proportion to the leases.
+/// Counts the live leases of each customer in a cell. It takes memory only for those that have one.
 class RunningQuota {
  public:
   /// Bounds the leases of one customer; 0: any number.

@@ -1,6 +1,6 @@
 // Schedules: jobs that are submitted again and again. Pure: what a schedule does at a given time.
 //
-// A schedule has one next due time. When that is reached, one step settles it: the time fires (a
+// A schedule has one next due time. When that is reached, one step decides it: the time fires (a
 // job is submitted), is skipped, or is missed. The step and the job reach the disk together, so
 // that each time fires at most once; until then the time stays due.
 #pragma once
@@ -62,7 +62,7 @@ struct ScheduleSpec {
 
 /// How far a schedule has come.
 struct ScheduleProgress {
-  std::optional<WallTime> next{};  ///< The due time that is settled next; none while paused.
+  std::optional<WallTime> next{};  ///< The due time that is decided next; none while paused.
   JobId last_job = 0;              ///< That the schedule submitted; 0: none.
   // Due times so far.
   std::uint64_t fired = 0;
@@ -90,7 +90,7 @@ inline constexpr std::size_t schedules_bytes_max = std::size_t{64} << 20;
 std::size_t approximate_bytes(const Schedule& schedule);
 
 /// A change of a schedule's progress. It applies only to the progress that it was made from, so
-/// that no due time is settled twice, even by two owners.
+/// that no due time is decided twice, even by two owners.
 struct ScheduleAdvance {
   std::string schedule;
   std::uint64_t revision = 0;
@@ -135,7 +135,7 @@ class Timetable {
   std::shared_ptr<const TimeZone> zone_;
 };
 
-/// What a schedule does next. A step settles `times` due times, of which at most one fires; it
+/// What a schedule does next. A step decides `times` due times, of which at most one fires; it
 /// leaves `next` as the next one.
 struct ScheduleStep {
   enum class Kind : std::uint8_t {

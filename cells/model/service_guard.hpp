@@ -17,7 +17,7 @@ namespace cells {
 /// What a provider said about calls to come, at the end of one.
 struct ProviderSign {
   CallSign call = CallSign::nothing;
-  /// It asked that no call begin for so long.
+  /// For how long it asked that no call begin.
   std::optional<milliseconds> pause;
   std::string what;  ///< For people: how the call failed.
 };

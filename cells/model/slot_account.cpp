@@ -19,7 +19,7 @@ std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::
   return Report{need, returned};
 }
 
-/// How many of its slots the cell keeps: in any case those that are in use.
+/// How many of its slots the cell keeps: at least those that are in use.
 std::uint32_t SlotAccount::kept(std::uint32_t used, std::uint32_t need, std::uint32_t spare) const {
   std::uint32_t keep = std::min(held_, std::max({need, terms_.guarantee, used + spare}));
   if (recall_to_) keep = std::min(keep, std::max(*recall_to_, std::min(need, terms_.guarantee)));

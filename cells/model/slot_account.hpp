@@ -22,7 +22,7 @@ class SlotAccount {
 
   explicit SlotAccount(const SlotTerms& terms) : terms_(terms) {}
 
-  /// The cell starts with so many jobs that already run.
+  /// The cell starts with `running` jobs that already run.
   void begin(std::uint32_t running) {
     held_ = running;
     reported_ = running;
@@ -49,7 +49,7 @@ class SlotAccount {
     if (most > terms_.guarantee) return {most - terms_.guarantee, 0};
     return {0, granted_ ? terms_.guarantee - most : 0};
   }
-  /// No job starts while so many run.
+  /// The most jobs that may run; no job starts while this many do.
   std::uint32_t limit() const {
     const std::uint32_t most = std::min(held_, terms_.burst);
     return recall_to_ ? std::min(most, std::max(*recall_to_, terms_.guarantee)) : most;
@@ -59,9 +59,9 @@ class SlotAccount {
     return reported_ == 0 && !must_report_ && held_ == terms_.guarantee && held_ == terms_.burst;
   }
 
-  /// So many slots are in use, and the cell has jobs that could start in `more` others. Returns
-  /// what is to be reported. Idle slots beyond the guarantee are given back at once, but for
-  /// `spare` ones; these, and those of the guarantee, stay until they are recalled.
+  /// `used` slots are in use, and the cell has jobs that could start in `more` others. Returns what
+  /// is to be reported. Idle slots beyond the guarantee are given back at once, except for `spare`
+  /// of them; these, and those of the guarantee, stay until they are recalled.
   std::optional<Report> settle(std::uint32_t used, std::uint64_t more, std::uint32_t spare = 0);
 
  private:

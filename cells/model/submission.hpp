@@ -39,7 +39,7 @@ struct JobRequest {
   /// Shared by the jobs of one batch. Null: the request stands alone.
   std::shared_ptr<BatchGate> gate{};
   /// The due time of a schedule that the job is submitted for. The job is accepted only if the
-  /// schedule has not settled that time yet.
+  /// schedule has not decided that time yet.
   std::optional<ScheduleAdvance> firing{};
 };
 
@@ -72,8 +72,8 @@ struct Refusal {
   double per_s = 0;             ///< Of a rate; `limit` is this, rounded up.
 };
 
-/// Whether a refusal is for lack of room or of a daemon that takes jobs, so that the same request
-/// may succeed later.
+/// Whether a refusal is for lack of room, or because the cell or the daemon accepts no jobs now:
+/// the same request may succeed later.
 bool is_temporary(Refusal::Kind kind);
 
 /// Whether a refusal is for jobs that come too fast. A batch is read more slowly then.

@@ -23,7 +23,7 @@ class SubmissionRates {
 
   struct TooFast {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
-    microseconds wait{};       ///< Until there is room, and for those that were told so before.
+    microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
   /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps the
   /// submission and asks when there is room, so no time is promised to it.

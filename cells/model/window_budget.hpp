@@ -52,7 +52,7 @@ class WindowBytes {
     bytes_ -= bytes;
     if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
-  /// So many bytes have been asked for, roughly; they count until `arrived`.
+  /// Roughly this many bytes have been asked for; they count until `arrived`.
   void expect(std::size_t bytes) {
     expected_ = bytes;
     if (budget_) budget_->bytes_.fetch_add(bytes, std::memory_order_relaxed);

@@ -13,8 +13,8 @@
 //   disk holds for jobs on disk. A crash forgets jobs in memory with their keys, and a write to
 //   them survives nothing, so its answer waits for no other. Requests about a whole cell name the
 //   kind of its jobs. The order of answers holds among requests about one kind, and between a
-//   request about one kind and a later one about both. Without a place for jobs in memory, a store
-//   keeps all jobs alike.
+//   request about one kind and a later one about both. A store that
+//   cannot keep jobs in memory keeps all jobs alike.
 // - One owner. All requests about a cell and its jobs come from one daemon, the owner of the cell,
 //   which StartEpoch makes the owner. Once it is answered, no write of an earlier owner takes
 //   effect.
@@ -243,7 +243,8 @@ struct HoldJob {
   JobId id = 0;
 };
 
-/// Puts a runnable job into another lane of its cell, because the kind of its service has changed.
+/// Puts a runnable job into another lane of its cell, because a reload has changed which
+/// lane its service has.
 /// Not answered.
 struct ChangeLane {
   JobId id = 0;

@@ -76,7 +76,7 @@ namespace cells {
 using Provider = caf::typed_actor<
     /// Makes the call; answered once it has ended.
     caf::replies_to<StartCall>::with<CallEnded>,
-    /// Aborts the call; answered once nothing of it is left in the daemon.
+    /// Aborts the call; answered once no part of it remains in the daemon.
     caf::replies_to<AbortCall>::with<CallAborted>>;
 
 }  // namespace cells

@@ -82,9 +82,9 @@ std::string batch_report(const json::Value& report, std::uint64_t first_line) {
   for (const auto& error : elements_at(report, {"errors"})) text += error_text(error, first_line);
   const auto& stopped = member_at(report, {"stopped_at_line"});
   if (stopped.is_number_integer()) {
-    text += "The batch ended early. Every line before line " +
+    text += "The batch ended early. The lines before line " +
             line_in_file(stopped.get<std::int64_t>(), first_line) +
-            " was decided, and no line from there on was accepted.\n";
+            " were processed. No line from there on was accepted.\n";
   }
   return text;
 }

@@ -121,7 +121,7 @@ void add_cell_resize(Commands& commands) {
        "cellctl cell resize acme/dns 12 --burst 32"},
       cell_resize);
   add_word(verb, "CUSTOMER/PRODUCT", "the cell")->required();
-  add_word(verb, "SIZE", "how many jobs it can run at once in any case");
+  add_word(verb, "SIZE", "how many jobs it can always run at once");
   add_value(verb, "--burst", "N", "how many it may run while other cells leave their pools idle");
   add_value(verb, "--weight", "N", "its share in what other cells leave idle");
   add_switch(verb, "--reset", "restore the configured pool");
@@ -135,7 +135,7 @@ void add_cell_verbs(Commands& commands) {
   add_cell_resize(commands);
   add_cell_action(commands, "pause", "accept jobs but start none");
   add_cell_action(commands, "resume", "end a pause or a drain");
-  add_cell_action(commands, "drain", "finish queued jobs but accept none");
+  add_cell_action(commands, "drain", "refuse new jobs and finish the queued ones");
 }
 
 }  // namespace celld::cli

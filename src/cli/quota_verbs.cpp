@@ -114,13 +114,15 @@ ExitCode quota_reset(Session& session, const Arguments& arguments) {
 void add_quota_verbs(Commands& commands) {
   CLI::App& show = commands.add(
       "quota", "show",
-      {"show the limits of a cell", "Also what an override masks.", "cellctl quota show acme/dns"},
+      {"show the limits of a cell", "Also shows the configured limits that an override masks.",
+       "cellctl quota show acme/dns"},
       quota_show);
   add_word(show, "CUSTOMER/PRODUCT", "the cell")->required();
   CLI::App& set = commands.add(
       "quota", "set",
       {"change limits of a cell",
-       "Limits have their names of the configuration; none lifts a limit.\n"
+       "Limits have the names that they have in the configuration. The value `none` removes a "
+       "limit.\n"
        "A change takes effect at once, survives a restart, and stays until it is reset.",
        "cellctl quota set acme/dns customers.quota.max_running=4 queue.max_jobs=500"},
       quota_set);

@@ -139,9 +139,10 @@ void add_set(Commands& commands) {
 }
 
 void add_pause_resume_and_delete(Commands& commands) {
-  CLI::App& pause = commands.add(
-      "schedule", "pause", {"let schedules submit nothing", "", "cellctl schedule pause nightly"},
-      schedule_pause);
+  CLI::App& pause =
+      commands.add("schedule", "pause",
+                   {"stop schedules from submitting jobs", "", "cellctl schedule pause nightly"},
+                   schedule_pause);
   add_words(pause, "NAME", "the schedules");
   CLI::App& resume = commands.add(
       "schedule", "resume",

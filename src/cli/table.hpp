@@ -52,7 +52,7 @@ class Table {
   std::vector<std::vector<TableCell>> rows_;
 };
 
-/// One line per name and value; omits empty values. A name has less than twelve characters.
+/// One line per name and value; omits empty values. A name has fewer than twelve characters.
 std::string list_text(const std::vector<std::pair<std::string, TableCell>>& lines,
                       const TableLook& look);
 

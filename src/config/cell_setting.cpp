@@ -181,7 +181,7 @@ std::vector<CellSetting> make_table() {
   return {
       bounded_by("pool.burst",
                  number("pool.size", 1, cells::pool_size_max,
-                        "how many jobs the cell can run at once in any case; can be changed while "
+                        "how many jobs the cell can always run at once; can be changed while "
                         "celld runs",
                         [](auto& cell) -> auto& { return cell.pool_size; })),
       burst("how many jobs the cell may run at once while other cells leave their pools idle; as "

@@ -27,7 +27,7 @@ Limits read_limits(const json::Value& limits, Faults& faults);
 
 /// capacity.cpp: the member `capacity`.
 Capacity read_capacity(const json::Value& capacity, Faults& faults);
-/// The pool sizes of all cells that are no templates must fit `running_max`. Not checked if the
+/// The pool sizes of all cells that are not templates must fit `running_max`. Not checked if the
 /// cells have faults.
 void check_capacity(const Config& config, Faults& faults);
 

@@ -40,8 +40,7 @@ struct Gauges {
       gauges("celld_oldest_queued_age_seconds",
              "How long the oldest queued job has had its place; 0 if none is queued.");
   MetricFamily workers = gauges("celld_workers", "Workers, by state.");
-  MetricFamily target =
-      gauges("celld_workers_target", "Jobs that a cell can run at once in any case.");
+  MetricFamily target = gauges("celld_workers_target", "Jobs that a cell can always run at once.");
   MetricFamily borrowed =
       gauges("celld_slots_borrowed", "Jobs that a cell may run now beyond its target.");
   MetricFamily lent =
@@ -130,8 +129,9 @@ struct LeaseMetrics {
 struct ProtectionMetrics {
   MetricFamily calls = gauges("celld_service_calls",
                               "Calls in flight, by service with limits or a circuit breaker.");
-  MetricFamily waiting = gauges("celld_service_jobs_waiting",
-                                "Jobs in memory that wait for a permit to call the service.");
+  MetricFamily waiting =
+      gauges("celld_service_jobs_waiting",
+             "Jobs in the cells' windows that wait for a permit to call the service.");
   MetricFamily blocked =
       gauges("celld_service_blocked",
              "1 while a circuit that is not closed, or a pause that the provider asked for, holds "

@@ -146,8 +146,8 @@ void EngineMetrics::cell_restarted(const cells::CellKey&) {
   restarts_.Increment();
 }
 
-void EngineMetrics::times_settled(const std::string&, cells::DueOutcome outcome,
-                                  std::uint64_t times) {
+void EngineMetrics::due_times_passed(const std::string&, cells::DueOutcome outcome,
+                                     std::uint64_t times) {
   due_times_[static_cast<std::size_t>(outcome)]->Increment(static_cast<double>(times));
 }
 

@@ -45,8 +45,8 @@ class EngineMetrics : public cells::EngineProbe {
   void job_ended(const cells::Job& job) override;
   void stale_report(const cells::CellKey& cell, cells::Lease lease) override;
   void cell_restarted(const cells::CellKey& cell) override;
-  void times_settled(const std::string& schedule, cells::DueOutcome outcome,
-                     std::uint64_t times) override;
+  void due_times_passed(const std::string& schedule, cells::DueOutcome outcome,
+                        std::uint64_t times) override;
 
  private:
   struct Service {

@@ -32,8 +32,9 @@ class MemoryBudget {
   /// comes.
   void limit(std::uint64_t bytes_max) { bytes_max_ = bytes_max; }
 
-  /// Makes room for a new job: returns the ended jobs to remove, which are those that ended first,
-  /// or which bound leaves no room even so. `cell_bytes_max` bounds the jobs of its cell.
+  /// Makes room for a new job. Returns the ended jobs to remove, those that ended first before the
+  /// others; or, if that is not enough, the bound that is exceeded. `cell_bytes_max` bounds the
+  /// jobs of its cell.
   struct Room {
     std::vector<cells::JobId> to_remove;
     std::optional<cells::MemoryFull> full;

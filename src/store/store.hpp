@@ -64,7 +64,7 @@ class Store {
   virtual std::string lock_path(std::string_view suffix) const = 0;
 };
 
-/// Opens the configured store, which has `memory` as the place of jobs in memory. A relative path
+/// Opens the configured store, which keeps jobs in memory in `memory`. A relative path
 /// starts at `data_directory`. The string is an error in plain words.
 std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
                                                              const std::string& data_directory,

@@ -302,13 +302,13 @@ void Runs::log_signal(const LeasedRun& run) const {
     case Cause::none:
       return;
     case Cause::cancelled:
-      return log_.note(job + "cancelled: the command is ended");
+      return log_.note(job + "cancelled: ending the command");
     case Cause::lost:
-      return log_.note(job + "the lease is lost: the command is ended");
+      return log_.note(job + "the lease is lost: ending the command");
     case Cause::deadline:
-      return WorkerLog::problem(job + "no heartbeat was answered in time: the command is ended");
+      return WorkerLog::problem(job + "no heartbeat was answered in time: ending the command");
     case Cause::given_up:
-      return WorkerLog::problem(job + "the command is ended");
+      return WorkerLog::problem(job + "stopping: ending the command");
   }
 }
 

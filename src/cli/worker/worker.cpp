@@ -74,9 +74,9 @@ class Worker {
         lease_client_(settings.connection, settings.service, settings.runs.worker),
         delivery_client_(for_deliveries(settings.connection), settings.service,
                          settings.runs.worker),
-        lock_(
-            lock_name(lock_text(settings), name_patience,
-                      [] { WorkerLog::problem("waits for another worker of this name to end"); })),
+        lock_(lock_name(
+            lock_text(settings), name_patience,
+            [] { WorkerLog::problem("waiting for another worker with this name to exit"); })),
         signals_(catch_signals()),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         runs_(settings.runs, std::move(lock_), log_, [this] { wake(); }),
@@ -129,9 +129,9 @@ class Worker {
   void on_signal(std::jthread& leasing) {
     if (leasing.request_stop()) {
       const auto running = runs_.running();
-      log_.note("stops: " + (running == 0 ? "nothing runs"
-                                          : std::to_string(running) +
-                                                " running; a second signal ends the commands"));
+      log_.note("stopping: " + (running == 0 ? "no command is running"
+                                             : std::to_string(running) +
+                                                   " running; a second signal ends the commands"));
       return;
     }
     gave_up_ = true;

@@ -25,14 +25,15 @@ namespace celld::api {
 struct BatchLimits {
   std::size_t reading_max = 32;  ///< Batches that are being read at the same time.
   /// Submissions without an answer, of all batches together. A client's own submission waits behind
-  /// at most so many.
+  /// at most this many.
   std::size_t unanswered_max = 256;
   std::size_t unanswered_bytes_max = 8 << 20;
-  /// A full house ends the batch that has completed no line for the longest, if for this long.
+  /// When `reading_max` batches are being read and another arrives, the desk ends the waiting batch
+  /// that has completed no line for the longest time, if that is at least this long.
   std::chrono::milliseconds idle_max{5000};
   /// After a batch has ended early, the rest of its body is read and dropped for this long before
   /// the answer: most clients read no answer while they send.
-  std::chrono::milliseconds drain_max{10'000};
+  std::chrono::milliseconds discard_max{10'000};
   std::size_t waiting_max = 1000;  ///< Clients with `Prefer: wait`.
   std::size_t waiting_bytes_max = 16 << 20;
 };

@@ -23,7 +23,7 @@ struct DelayedLine {
 /// Holds the lines of one batch that the engine returned, until the quota has room for them. While
 /// it holds any, no new line may be submitted, so that the jobs keep the order of the batch.
 ///
-/// After a return, one line is tried alone. Each answer that is no refusal doubles the number of
+/// After a return, one line is tried alone. Each answer that is not a refusal doubles the number of
 /// lines that may be in flight, until the engine returns another one. So the batch approaches the
 /// rate without knowing it.
 ///

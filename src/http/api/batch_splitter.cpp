@@ -104,7 +104,7 @@ class ArraySplitter final : public BatchSplitter {
   }
 
   std::string end(const Take&) override {
-    if (place_ == Place::before_array) return "The body is no JSON array.";
+    if (place_ == Place::before_array) return "The body is not a JSON array.";
     if (place_ != Place::after_array) return "The array is not closed.";
     return "";
   }
@@ -119,7 +119,7 @@ class ArraySplitter final : public BatchSplitter {
   /// A character outside the elements; the first one of an element enters it. Returns what is wrong
   /// with it.
   std::string take_between(char c) {
-    if (place_ == Place::before_array && c != '[') return "The body is no JSON array.";
+    if (place_ == Place::before_array && c != '[') return "The body is not a JSON array.";
     if (place_ == Place::after_array) return "The body goes on after its array.";
     if (place_ == Place::before_array) {
       place_ = Place::before_first;

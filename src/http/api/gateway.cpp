@@ -62,7 +62,7 @@ Response waiter_response(const Waiter& waiter) {
 Response not_cancellable(const cells::Job& job) {
   std::string detail =
       cells::is_compensating(job)
-          ? "The job has failed and undoes what it has done, which cannot be cancelled."
+          ? "The job has failed and is being undone. An undo cannot be cancelled."
           : "The job has ended: its state is `" + std::string(to_string(job.state)) + "`.";
   return to_response({.kind = ProblemKind::not_cancellable, .detail = std::move(detail)});
 }

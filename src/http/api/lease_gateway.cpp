@@ -29,8 +29,8 @@ Response json_response(std::string body) {
 Problem lease_lost() {
   return {.kind = ProblemKind::lease_lost,
           .detail =
-              "The lease is not live: it has expired or ended, or never existed. What the "
-              "worker reports no longer counts."};
+              "The lease is not live: it has expired, has ended, or never existed. The request "
+              "changed nothing."};
 }
 
 Problem no_such_lease() {
@@ -226,9 +226,9 @@ class LeaseGatewayActor : public LeaseGateway::base {
 
   void hold(const PostHeartbeat& order, const NamedLease& named, const JobPtr& job) {
     request(setup_.dispatcher, caf::infinite,
-            cells::HoldLease{named.lease, job, order.heartbeat.progress, order.heartbeat.message})
+            cells::ExtendLease{named.lease, job, order.heartbeat.progress, order.heartbeat.message})
         .then(
-            [this, order, named, asked_cell = job != nullptr](const cells::LeaseHeld& held) {
+            [this, order, named, asked_cell = job != nullptr](const cells::LeaseExtended& held) {
               if (held.lease) {
                 order.responder.answer(json_response(held_json(*held.lease, held.cancel, now())));
               } else if (asked_cell) {

@@ -1,4 +1,4 @@
-// The names of leases in the API, which nobody can guess.
+// The names of leases in the API, which a client cannot guess.
 #pragma once
 
 #include <array>

@@ -215,11 +215,10 @@ Problem problem_of(const cells::Refusal& refusal) {
           ProblemKind::quota_exceeded, refusal, "customer.submissions_per_s",
           "The cell " + cell + " accepts " + rate_text(refusal.per_s) + " from each customer.");
     case Kind::job_too_large:
-      return invalid_request({{"", "counts for " + std::to_string(refusal.depth) +
-                                       " bytes, more than the cell " + cell +
-                                       " allows all of a "
-                                       "quota's jobs together: " +
-                                       std::to_string(refusal.limit)}});
+      return invalid_request(
+          {{"", "counts for " + std::to_string(refusal.depth) + " bytes, but a quota of the cell " +
+                    cell + " allows only " + std::to_string(refusal.limit) +
+                    " bytes for all jobs together"}});
     case Kind::memory_full:
       return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
                            "The jobs in memory take " + std::to_string(refusal.depth) +

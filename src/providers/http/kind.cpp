@@ -39,8 +39,8 @@ void refuse_templates(const config::NamedSecrets& headers, const std::string& po
                       Faults& faults) {
   for (const auto& [name, secret] : headers) {
     if (secret.source.find("{{") == std::string::npos) continue;
-    faults.push_back(
-        {json::pointer_to(pointer, name), "is no template: put it into `headers` of the requests"});
+    faults.push_back({json::pointer_to(pointer, name),
+                      "must not contain a template: put it into `headers` of the requests"});
   }
 }
 
@@ -144,8 +144,9 @@ class HttpKind final : public KindOf<HttpService> {
           mappings::read_mapping(*mapping, reader.pointer_of("mapping"), environment, faults);
       refuse_templates(http.headers, reader.pointer_of("headers"), faults);
       if (http.url.find('?') != std::string::npos)
-        reader.fault("url",
-                     "must not have a query beside `mapping`: put it into `query` of a request");
+        reader.fault(
+            "url",
+            "must not have a query if there is a `mapping`: put it into `query` of a request");
     }
     if (const json::Value* undo = reader.any("undo")) {
       http.undo_url = read_undo(*undo, reader.pointer_of("undo"), http.url, faults);

@@ -168,9 +168,9 @@ BUGS = (
         "late-heartbeat", ("stale-accepted",),
         "a heartbeat is accepted while the end of its lease is being written",
         "cells/actors/job_dispatcher_leases.cpp",
-        (("LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+        (("LeaseExtended JobDispatcherActor::hold(const ExtendLease& message) {\n"
           "  LiveLease* live = leases_.find(message.lease);\n",
-          "LeaseHeld JobDispatcherActor::hold(const HoldLease& message) {\n"
+          "LeaseExtended JobDispatcherActor::hold(const ExtendLease& message) {\n"
           "  LiveLease* live = leases_.find(message.lease);\n"
           "  if (BUG && !live && message.job && recording_.contains(message.job->id)) {\n"
           "    return {LeaseOut{message.job, now().steady + message.job->spec->timeout}, false};\n"
@@ -394,7 +394,7 @@ BUGS = (
     ),
     Bug(
         "latecomer-falls", ("follower-cause",),
-        "jobs that join a line after the failure fall, too",
+        "jobs that join a line after the failure are cancelled, too",
         "src/store/job_rules.cpp",
         (("  return !is_ended(job.state) && job.place <= failed_ahead && job.failed_ahead < failed_ahead;\n",
           "  return !is_ended(job.state) && (job.place <= failed_ahead || BUG) && job.failed_ahead < failed_ahead;\n"),),
@@ -874,7 +874,7 @@ BUGS = (
           "  if (state_ == CellState::draining) return refuse_draining(key_);\n"
           "  if (BUG && context_->ids.next(at.wall) % 2 == 0) {\n"
           "    return cells::refuse_full(key_, config_.settings.jobs_max, config_.settings.jobs_max,\n"
-          "                              drain_.per_second(at.steady), turned_away_);\n  }\n"),),
+          "                              end_rate_.per_second(at.steady), turned_away_);\n  }\n"),),
     ),
     Bug(
         "drains-for-ever", ("refusal",),

@@ -251,20 +251,20 @@ class WorkersActor : public caf::event_based_actor {
   }
 
   void hold(Worker* worker, Lease lease, JobId job) {
-    HoldLease order;
+    ExtendLease order;
     order.lease = lease;
     if (dice().one_in(3)) order.progress = 0.5;
     if (dice().one_in(5)) order.message = "half way";
     hold_once(worker, order, job, world_->hold_asked(lease, job));
   }
 
-  void hold_once(Worker* worker, const HoldLease& order, JobId job, std::uint64_t number) {
-    ask_engine<LeaseHeld>(
+  void hold_once(Worker* worker, const ExtendLease& order, JobId job, std::uint64_t number) {
+    ask_engine<LeaseExtended>(
         order,
-        [this, worker, order, job, number](const LeaseHeld& answer) {
+        [this, worker, order, job, number](const LeaseExtended& answer) {
           const JobPtr stored = answer.lease || order.job ? nullptr : look_up(job, order.lease);
           if (stored) {
-            HoldLease again = order;
+            ExtendLease again = order;
             again.job = stored;
             return hold_once(worker, again, job, number);
           }
@@ -274,7 +274,7 @@ class WorkersActor : public caf::event_based_actor {
         [this, number] { world_->use_failed(number); });
   }
 
-  void was_held(Worker& worker, Lease lease, const LeaseHeld& answer) {
+  void was_held(Worker& worker, Lease lease, const LeaseExtended& answer) {
     const auto held = worker.held.find(lease);
     if (held == worker.held.end()) return;
     if (!answer.lease) return void(worker.held.erase(held));

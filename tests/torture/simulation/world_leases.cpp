@@ -256,7 +256,7 @@ bool World::is_settled(const LeaseUse& use) const {
          use.at > started_at_ + known_within;
 }
 
-void World::hold_answered(std::uint64_t number, const LeaseHeld& answer) {
+void World::hold_answered(std::uint64_t number, const LeaseExtended& answer) {
   const LeaseUse use = finish_use(number);
   note("heartbeat of " + to_string(use.lease) + (answer.lease ? "" : ": lost") +
        (answer.cancel ? ": cancel" : ""));

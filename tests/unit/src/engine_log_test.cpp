@@ -161,8 +161,8 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
 
 TEST_CASE("what schedules miss is logged as a warning, what they settle only in detail") {
   const auto lines = seen(Level::warning, [](EngineLog& probe) {
-    probe.times_settled("nightly", cells::DueOutcome::fired, 1);
-    probe.times_settled("nightly", cells::DueOutcome::missed, 5);
+    probe.due_times_passed("nightly", cells::DueOutcome::fired, 1);
+    probe.due_times_passed("nightly", cells::DueOutcome::missed, 5);
     cells::Refusal refusal;
     refusal.kind = cells::Refusal::Kind::queue_full;
     probe.firing_refused("nightly", refusal);

@@ -18,10 +18,10 @@ struct Done {
   bool already = false;  ///< It was done before.
 };
 
-/// What the end of a request to `service` means: as interpret() says, except for what `rules` say
-/// otherwise. A status 2xx is only a success without `rules` for it if they name no status that is
-/// done. The body of a success is read only for what the rules take from it. A property that is
-/// done must be there; one that was done already need not.
+/// What the end of a request to `service` means: as interpret() says, unless `rules` say otherwise.
+/// If they name any status as `done`, a status 2xx that they do not name is no success. The body of
+/// a success is read only for what the rules take from it. Each property in them must be there if
+/// the action is done, but not if it was done already.
 std::variant<Done, cells::CallOutcome> read_answer(const AnswerRules& rules,
                                                    const std::string& service,
                                                    const HttpResult& result, cells::WallTime now,

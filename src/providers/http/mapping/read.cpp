@@ -205,7 +205,7 @@ class MappingReader {
     until.failed = read_values(reader, "failed");
     for (const auto& each : until.failed) {
       if (std::find(until.done.begin(), until.done.end(), each) != until.done.end())
-        reader.fault("failed", "must have no value of `done`");
+        reader.fault("failed", "must not repeat a value of `done`");
     }
     reader.finish();
     return until;
@@ -217,7 +217,7 @@ class MappingReader {
     const bool scalar = std::all_of(values->begin(), values->end(),
                                     [](const json::Value& each) { return each.is_primitive(); });
     if (values->empty() || values->size() > poll_values_max || !scalar)
-      reader.fault(name, "must have 1 to 64 texts, numbers, booleans or nulls");
+      reader.fault(name, "must have 1 to 64 strings, numbers, booleans or nulls");
     return std::vector<json::Value>(values->begin(), values->end());
   }
 
@@ -272,7 +272,7 @@ class MappingReader {
     for (const auto& [name, ignored] : value.items()) {
       const std::string lower = config::lower_case(name);
       if (lower == "content-type") {
-        if (!has_content) reader.fault(name, "must not be there without `body` or `form`");
+        if (!has_content) reader.fault(name, "needs a `body` or a `form`");
       } else if (std::string fault = config::header_name_fault(name); !fault.empty()) {
         reader.fault(name, std::move(fault));
       }

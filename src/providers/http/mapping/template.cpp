@@ -122,7 +122,7 @@ class ExpressionReader {
       if (rest_[i] == '\\' && ++i == rest_.size()) break;
       text += rest_[i];
     }
-    refuse("has a text without its closing quote");
+    refuse("has a string without its closing quote");
     return std::nullopt;
   }
 
@@ -134,9 +134,10 @@ class ExpressionReader {
                        document->number_faults.empty() && row.argument == Argument::scalar;
     if (valid) return document->value;
     refuse("must have " +
-           std::string(row.argument == Argument::text ? "a text in single quotes"
-                                                      : "a number, true, false, null or a text in "
-                                                        "single quotes") +
+           std::string(row.argument == Argument::text
+                           ? "a string in single quotes"
+                           : "a number, true, false, null or a string in "
+                             "single quotes") +
            " after `" + std::string(row.name) + "`");
     return std::nullopt;
   }
@@ -273,7 +274,7 @@ std::string filter_fault(const Expression& expression) {
     if (is_whole_object && !changes_nothing)
       return "has the object `" + expression.name + "`, to which only the filter json applies";
     if (filter.kind == FilterKind::join && !can_be_array)
-      return "has the filter join behind `" + expression.name + "`, which is never an array";
+      return "applies the filter join to `" + expression.name + "`, which is never an array";
   }
   return "";
 }

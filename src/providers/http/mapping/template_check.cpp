@@ -164,7 +164,7 @@ bool TemplateReader::check(const Expression& expression, bool is_whole, const st
   if (expression.has(FilterKind::optional) && place == Place::path)
     return refuse(pointer, "cannot leave out a part of a path: `optional` cannot stand here");
   if (expression.has(FilterKind::optional) && !is_whole)
-    return refuse(pointer, "must have nothing beside an expression that is `optional`");
+    return refuse(pointer, "must be a single expression if that is `optional`");
   if (auto fault = filter_fault(expression); !fault.empty())
     return refuse(pointer, std::move(fault));
   const bool keeps_json = place == Place::json && is_whole;

@@ -126,7 +126,7 @@ std::variant<std::string, Refusal> text_of(const json::Value& value, const std::
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return json::dump(value);
   const std::string what = value.is_null() ? "null" : value.is_array() ? "an array" : "an object";
-  return Refusal{"`" + name + "` is " + what + ", not a text, a number or a boolean"};
+  return Refusal{"`" + name + "` is " + what + ", not a string, a number or a boolean"};
 }
 
 Refusal missing(const Expression& expression) {

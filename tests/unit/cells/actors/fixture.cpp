@@ -321,8 +321,8 @@ std::vector<LeaseOut> Fixture::granted() {
   return leases;
 }
 
-LeaseHeld Fixture::hold(Lease lease, std::optional<double> progress, std::string message) {
-  return ask<LeaseHeld>(HoldLease{lease, nullptr, progress, std::move(message)});
+LeaseExtended Fixture::hold(Lease lease, std::optional<double> progress, std::string message) {
+  return ask<LeaseExtended>(ExtendLease{lease, nullptr, progress, std::move(message)});
 }
 
 bool Fixture::end_lease(Lease lease, CallOutcome outcome) {

@@ -15,7 +15,7 @@ constexpr milliseconds minute{60'000};
 
 /// Counts what became of due times.
 struct Outcomes : EngineProbe {
-  void times_settled(const std::string&, DueOutcome outcome, std::uint64_t times) override {
+  void due_times_passed(const std::string&, DueOutcome outcome, std::uint64_t times) override {
     counts[outcome] += times;
   }
   void firing_refused(const std::string&, const Refusal&) override { ++refused; }

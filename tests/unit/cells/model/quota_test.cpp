@@ -7,7 +7,7 @@
 
 #include "cells/model/admission.hpp"
 #include "cells/model/cell_settings.hpp"
-#include "cells/model/drain_meter.hpp"
+#include "cells/model/end_rate_meter.hpp"
 #include "cells/model/running_quota.hpp"
 #include "cells/model/submission_rates.hpp"
 #include "tests/unit/catch.hpp"
@@ -21,8 +21,8 @@ const CellKey cell{"acme", "dns"};
 constexpr SteadyTime start{1000s};
 
 /// The rate after jobs ended at these times.
-double drain_after(const std::vector<SteadyTime>& ends, SteadyTime now) {
-  DrainMeter meter;
+double rate_after(const std::vector<SteadyTime>& ends, SteadyTime now) {
+  EndRateMeter meter;
   for (const auto at : ends) meter.count(at);
   return meter.per_second(now);
 }
@@ -185,10 +185,10 @@ TEST_CASE("a customer at its limit of running jobs starts none until one ends") 
 }
 
 TEST_CASE("the rate at which jobs end is known from many a second to one an hour") {
-  CHECK(drain_after({}, start) == 0);
+  CHECK(rate_after({}, start) == 0);
   for (const auto gap : {microseconds{1ms}, microseconds{200ms}, microseconds{1s},
                          microseconds{20s}, microseconds{600s}, microseconds{3600s}}) {
-    DrainMeter meter;
+    EndRateMeter meter;
     SteadyTime now = start;
     const auto jobs = std::max<std::int64_t>(50, microseconds{12s} / gap);
     for (std::int64_t n = 0; n < jobs; ++n) meter.count(now += gap);
@@ -200,7 +200,7 @@ TEST_CASE("the rate at which jobs end is known from many a second to one an hour
 }
 
 TEST_CASE("jobs that end together count as often as they are") {
-  DrainMeter meter;
+  EndRateMeter meter;
   SteadyTime now = start;
   for (int n = 0; n < 10; ++n) {
     now += 60s;
@@ -211,7 +211,7 @@ TEST_CASE("jobs that end together count as often as they are") {
 }
 
 TEST_CASE("a cell that becomes slow is known to be slow after two jobs") {
-  DrainMeter meter;
+  EndRateMeter meter;
   SteadyTime now = start;
   for (int n = 0; n < 10'000; ++n) meter.count(now += 10ms);
   for (int n = 0; n < 2; ++n) meter.count(now += 300s);
@@ -249,11 +249,11 @@ TEST_CASE("a customer's refusal says when its own jobs will have ended") {
 }
 
 TEST_CASE("as many customers are remembered as matter") {
-  CustomerDrains drains;
+  CustomerEndRates rates;
   for (int n = 0; n < 10'000; ++n)
-    drains.job_ended(std::to_string(n), start + std::chrono::seconds{n});
-  CHECK(drains.size() <= 1000);
-  CHECK(drains.of("9999").ended.per_second(start + 10'000s) > 0);
-  for (int n = 0; n < 10'000; ++n) drains.of("never " + std::to_string(n));
-  CHECK(drains.size() <= 1000);
+    rates.job_ended(std::to_string(n), start + std::chrono::seconds{n});
+  CHECK(rates.size() <= 1000);
+  CHECK(rates.of("9999").ended.per_second(start + 10'000s) > 0);
+  for (int n = 0; n < 10'000; ++n) rates.of("never " + std::to_string(n));
+  CHECK(rates.size() <= 1000);
 }

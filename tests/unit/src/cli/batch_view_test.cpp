@@ -45,7 +45,7 @@ TEST_CASE("a report names the lines of the file, and says where a batch ended") 
   CHECK(text.find("4 accepted, 1 submitted before, 1 rejected\n") != std::string::npos);
   CHECK(text.find("  line 103: 422 The job has a fault.\n    /entity/id is ") != std::string::npos);
   CHECK(text.find("  line 107: 429 Full.\n") != std::string::npos);
-  CHECK(text.find("line 107 was decided") != std::string::npos);
+  CHECK(text.find("lines before line 107 were processed") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(batch_report(json::Value{}, 1) == "batch : 0 accepted, 0 submitted before, 0 rejected\n");
 }

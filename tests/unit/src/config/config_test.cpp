@@ -222,8 +222,9 @@ TEST_CASE("the capacity must have room for the sizes of all cells that are no te
       R"("services":{},"cells":[{"pool":{"size":5}},{"customer":"a","pool":{"size":3}},)"
       R"({"product":"dns","per":["customer"],"pool":{"size":100}}]})";
   CHECK(bad(R"({"capacity":{"running_max":7},)" + cells) ==
-        Faults{{"/capacity/running_max",
-                "must be at least 8, the sum of the pool sizes of all cells that are not templates"}});
+        Faults{
+            {"/capacity/running_max",
+             "must be at least 8, the sum of the pool sizes of all cells that are not templates"}});
   CHECK(good(R"({"capacity":{"running_max":8},)" + cells).capacity.running_max == 8U);
   CHECK_FALSE(good("{" + cells).capacity.running_max);
 }
@@ -442,7 +443,7 @@ TEST_CASE("headers are well formed and are not those that celld sets") {
   CHECK(bad_headers(R"({"X-Key":"{{customer}}"})").empty());
   CHECK(bad_headers(R"({"X-Key":"{{customer}}"},"mapping":{"actions":{"create":[]}})") ==
         Faults{{"/services/s/headers/X-Key",
-                "is no template: put it into `headers` of the requests"}});
+                "must not contain a template: put it into `headers` of the requests"}});
 }
 
 TEST_CASE("a fault about a secret does not reveal it") {

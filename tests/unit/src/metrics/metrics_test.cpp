@@ -59,9 +59,9 @@ TEST_CASE("attempts are counted by service and outcome") {
 
 TEST_CASE("due times of schedules are counted by outcome") {
   Metrics metrics{{}, "1.2.3"};
-  metrics.engine().times_settled("nightly", cells::DueOutcome::fired, 1);
-  metrics.engine().times_settled("hourly", cells::DueOutcome::fired, 1);
-  metrics.engine().times_settled("hourly", cells::DueOutcome::missed, 5);
+  metrics.engine().due_times_passed("nightly", cells::DueOutcome::fired, 1);
+  metrics.engine().due_times_passed("hourly", cells::DueOutcome::fired, 1);
+  metrics.engine().due_times_passed("hourly", cells::DueOutcome::missed, 5);
   const auto text = metrics.text({}, {});
   CHECK(has_line(text, R"~(celld_schedule_times_total{outcome="fired"} 2)~"));
   CHECK(has_line(text, R"~(celld_schedule_times_total{outcome="skipped"} 0)~"));

@@ -82,8 +82,8 @@ TEST_CASE("an array whose syntax is broken has a fault, at the element that it c
   const auto fault_of = [](const std::string& body) {
     return split_every_way(make_array_splitter, body);
   };
-  CHECK(fault_of("").fault == "The body is no JSON array.");
-  CHECK(fault_of("{}").fault == "The body is no JSON array.");
+  CHECK(fault_of("").fault == "The body is not a JSON array.");
+  CHECK(fault_of("{}").fault == "The body is not a JSON array.");
   CHECK(fault_of("[1,2").fault == "The array is not closed.");
   CHECK(fault_of("[1,]").fault == "The array lacks an element.");
   CHECK(fault_of("[1,]").line == 2);

@@ -94,7 +94,7 @@ TEST_CASE("each line of a batch becomes a job, and broken lines are listed with 
 
 TEST_CASE("an array is a batch of its elements, up to the first that is not JSON") {
   BatchLimits limits;
-  limits.drain_max = std::chrono::hours{1};  // The end of the body is noticed, not awaited.
+  limits.discard_max = std::chrono::hours{1};  // The end of the body is noticed, not awaited.
   Daemon daemon{true, limits};
   const auto whole =
       post_lines(daemon, "[" + good_job + ", " + good_job + "]", {}, "application/json");
@@ -125,7 +125,7 @@ TEST_CASE("a line of more than 1 MiB is rejected alone with 413") {
 
 TEST_CASE("a full queue ends a batch at the first line that was not accepted") {
   BatchLimits limits;
-  limits.drain_max = std::chrono::hours{1};
+  limits.discard_max = std::chrono::hours{1};
   Daemon daemon{true, limits};
   refuse_after(daemon, 3, cells::Refusal::Kind::queue_full);
   const auto answer = post_lines(daemon, repeated(good_job + "\n", 5000));

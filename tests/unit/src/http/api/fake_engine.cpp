@@ -82,8 +82,8 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
         script->returned.insert(script->returned.end(), message.leases.begin(),
                                 message.leases.end());
       },
-      [=](const cells::HoldLease& message) {
-        return play<cells::LeaseHeld>(script->hold_lease, message);
+      [=](const cells::ExtendLease& message) {
+        return play<cells::LeaseExtended>(script->extend_lease, message);
       },
       [=](const cells::EndLease& message) {
         return play<cells::LeaseEnded>(script->end_lease, message);

@@ -26,7 +26,7 @@ struct Script {
   std::function<cells::ServicesListed(const cells::ListServices&)> list_services;
   std::function<cells::ServicesListed(const cells::ResetService&)> reset_service;
   std::function<cells::LeasesGranted(const cells::RequestLeases&)> request_leases;
-  std::function<cells::LeaseHeld(const cells::HoldLease&)> hold_lease;
+  std::function<cells::LeaseExtended(const cells::ExtendLease&)> extend_lease;
   std::function<cells::LeaseEnded(const cells::EndLease&)> end_lease;
   std::function<cells::LeaseFound(const cells::FindLease&)> find_lease;
   std::function<cells::LeasesListed(const cells::ListLeases&)> list_leases;

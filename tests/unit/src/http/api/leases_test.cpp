@@ -195,11 +195,11 @@ TEST_CASE("leases for a worker that has gone are returned") {
 
 TEST_CASE("a heartbeat tells until when the lease is held") {
   Daemon daemon;
-  daemon.script->hold_lease = [](const cells::HoldLease& hold) {
+  daemon.script->extend_lease = [](const cells::ExtendLease& hold) {
     CHECK(hold.lease == a_lease);
     CHECK(hold.progress == 0.5);
     CHECK(hold.message == "halfway");
-    return cells::LeaseHeld{out(), true};
+    return cells::LeaseExtended{out(), true};
   };
   const auto held = post_to(daemon, path("/heartbeat"), R"({"progress":0.5,"message":"halfway"})");
   CHECK(held.status == 200);
@@ -210,7 +210,7 @@ TEST_CASE("a heartbeat tells until when the lease is held") {
 
 TEST_CASE("a lease that is not live is lost") {
   Daemon daemon;
-  daemon.script->hold_lease = [](const cells::HoldLease&) { return cells::LeaseHeld{}; };
+  daemon.script->extend_lease = [](const cells::ExtendLease&) { return cells::LeaseExtended{}; };
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
   daemon.script->find = [](const cells::FindJob&) {
     return cells::JobFound{leased_job({7, 4})};  // A later attempt.
@@ -277,8 +277,8 @@ TEST_CASE("a repeated report is accepted, and the other outcome is not") {
 
 TEST_CASE("a lease that the engine does not know yet is looked up in its cell") {
   Daemon daemon;
-  daemon.script->hold_lease = [](const cells::HoldLease& hold) {
-    return hold.job ? cells::LeaseHeld{out(), false} : cells::LeaseHeld{};
+  daemon.script->extend_lease = [](const cells::ExtendLease& hold) {
+    return hold.job ? cells::LeaseExtended{out(), false} : cells::LeaseExtended{};
   };
   daemon.script->end_lease = [](const cells::EndLease& end) {
     return cells::LeaseEnded{end.job != nullptr};
@@ -348,8 +348,8 @@ TEST_CASE("a token may be bound to services and to a customer") {
     return cells::LeasesGranted{{out()}};
   };
   daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{out()}; };
-  daemon.script->hold_lease = [](const cells::HoldLease&) {
-    return cells::LeaseHeld{out(), false};
+  daemon.script->extend_lease = [](const cells::ExtendLease&) {
+    return cells::LeaseExtended{out(), false};
   };
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
   daemon.script->list_leases = [](const cells::ListLeases& list) {

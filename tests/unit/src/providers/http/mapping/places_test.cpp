@@ -65,9 +65,9 @@ TEST_CASE("texts, numbers and booleans have a text, and other values have none")
   CHECK(rendered("<{{parameters.t}}|{{parameters.n}}|{{parameters.b}}>", Place::json, parameters) ==
         "<x y|1.5|false>");
   CHECK(rendered("{{parameters.l}}", Place::json, parameters) ==
-        "refused: `parameters.l` is an array, not a text, a number or a boolean");
+        "refused: `parameters.l` is an array, not a string, a number or a boolean");
   CHECK(rendered("{{parameters.z}}", Place::query, parameters) ==
-        "refused: `parameters.z` is null, not a text, a number or a boolean");
+        "refused: `parameters.z` is null, not a string, a number or a boolean");
   CHECK(rendered("{{parameters.gone}}", Place::query, parameters) ==
         "refused: `parameters.gone` is missing");
 }

@@ -122,7 +122,7 @@ TEST_CASE("a filter is refused where it fits no value") {
   CHECK(request_fault({{"query", {{"q", "{{entity | lower | json}}"}}}}) ==
         "/query/q: has the object `entity`, to which only the filter json applies");
   CHECK(request_fault({{"body", "{{entity.id | join ','}}"}}) ==
-        "/body: has the filter join behind `entity.id`, which is never an array");
+        "/body: applies the filter join to `entity.id`, which is never an array");
   CHECK(mapping_faults(creating({{"method", "POST"},
                                  {"path", "/{{parameters.list | join ','}}"},
                                  {"query", {{"q", "{{parameters | json | lower}}"}}},
@@ -136,7 +136,7 @@ TEST_CASE("a constant or a default is refused where it cannot stand") {
   CHECK(path_fault("/{{parameters.a | default '..'}}") ==
         "/path: cannot be made: `parameters.a` has `.` or `..` as part of a path");
   CHECK(request_fault({{"query", {{"q", "{{parameters.a | default null}}"}}}}) ==
-        "/query/q: cannot be made: `parameters.a` is null, not a text, a number or a boolean");
+        "/query/q: cannot be made: `parameters.a` is null, not a string, a number or a boolean");
   CHECK(request_fault({{"body", "{{'x' | number}}"}}) ==
         "/body: cannot be made: `'x'` is not a number");
   CHECK(
@@ -151,7 +151,7 @@ TEST_CASE("only a whole value can be left out") {
   CHECK(request_fault({{"path", "/{{entity.subtype | optional}}"}}) ==
         "/path: cannot leave out a part of a path: `optional` cannot stand here");
   CHECK(request_fault({{"body", "x {{entity.subtype | optional}}"}}) ==
-        "/body: must have nothing beside an expression that is `optional`");
+        "/body: must be a single expression if that is `optional`");
 }
 
 TEST_CASE("a path stays below the service's URL") {
@@ -181,7 +181,7 @@ TEST_CASE("headers are those that an operator may set") {
   CHECK(request_fault({{"headers", {{"X", "a"}, {"x", "b"}}}}) ==
         "/headers/x: is the same header as another one, spelled differently");
   CHECK(request_fault({{"headers", {{"Content-Type", "a/b"}}}}) ==
-        "/headers/Content-Type: must not be there without `body` or `form`");
+        "/headers/Content-Type: needs a `body` or a `form`");
 }
 
 TEST_CASE("a request has one content at most, and a GET has none") {
@@ -251,10 +251,10 @@ TEST_CASE("a poll has a path, an interval and an end") {
         "/poll/until/value: must be a JSON Pointer, such as /id");
   CHECK(
       poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", json::Value::array()}}}}) ==
-      "/poll/until/done: must have 1 to 64 texts, numbers, booleans or nulls");
+      "/poll/until/done: must have 1 to 64 strings, numbers, booleans or nulls");
   CHECK(
       poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", {1}}, {"failed", {1}}}}}) ==
-      "/poll/until/failed: must have no value of `done`");
+      "/poll/until/failed: must not repeat a value of `done`");
   CHECK(poll_fault({{"path", "/x"}, {"until", until}, {"body", 1}}) == "/poll/body: is unknown");
   CHECK(poll_fault({{"path", "/{{nothing}}"}, {"until", until}})
             .starts_with("/poll/path: has the unknown name `nothing`"));

@@ -145,7 +145,7 @@ TEST_CASE("what is missing is refused by its name") {
   CHECK(refused({{"method", "PUT"}, {"path", ""}, {"body", {{"a", "{{parameters.gone}}"}}}}) ==
         "`parameters.gone` is missing");
   CHECK(refused({{"method", "PUT"}, {"path", ""}, {"body", {"x{{parameters.list}}"}}}) ==
-        "`parameters.list` is an array, not a text, a number or a boolean");
+        "`parameters.list` is an array, not a string, a number or a boolean");
 }
 
 TEST_CASE("a request has a bounded size") {

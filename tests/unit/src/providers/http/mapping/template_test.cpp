@@ -105,7 +105,7 @@ TEST_CASE("filters change a value, one after another") {
   CHECK(value_of("parameters.ttl | join ','") == "refused: `parameters.ttl` is not an array");
   CHECK(value_of("secrets.login | base64") == R"("dXNlcjpww6Rzcw==")");
   CHECK(value_of("parameters.servers | lower") ==
-        "refused: `parameters.servers` is an array, not a text, a number or a boolean");
+        "refused: `parameters.servers` is an array, not a string, a number or a boolean");
 }
 
 TEST_CASE("base64 pads to whole groups") {
@@ -146,10 +146,10 @@ TEST_CASE("a template that is not well-formed has a fault that says why") {
   CHECK(fault_of("{{ job customer }}") == "must have `|` or `}}` before `c`");
   CHECK(fault_of("{{entity..id}}") == "has the malformed name `entity..id`");
   CHECK(fault_of("{{entity.}}") == "has the malformed name `entity.`");
-  CHECK(fault_of("{{'a}}") == "has a text without its closing quote");
+  CHECK(fault_of("{{'a}}") == "has a string without its closing quote");
   CHECK(fault_of("{{job | default }}").starts_with("must have a number, true, false, null or"));
   CHECK(fault_of("{{job | default {} }}").starts_with("must have a number, true, false, null or"));
-  CHECK(fault_of("{{job | join 3}}") == "must have a text in single quotes after `join`");
+  CHECK(fault_of("{{job | join 3}}") == "must have a string in single quotes after `join`");
   CHECK(fault_of("{{job | shout}}").starts_with("has an unknown filter `shout`; the filters are"));
   CHECK(fault_of("{{job | }}").starts_with("has an unknown filter before `}`"));
   CHECK(fault_of("{{job").starts_with("has `{{` without"));

@@ -1,4 +1,4 @@
-#include "cells/model/drain_meter.hpp"
+#include "cells/model/end_rate_meter.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@ std::int64_t second_of(SteadyTime time) {
 
 }  // namespace
 
-void DrainMeter::count(SteadyTime now, std::uint32_t jobs) {
+void EndRateMeter::count(SteadyTime now, std::uint32_t jobs) {
   const auto second = second_of(now);
   if (size_ > 0 && second <= last_s()) {
     seconds_[(first_ + size_ - 1) % seconds_max].jobs += jobs;
@@ -35,14 +35,14 @@ void DrainMeter::count(SteadyTime now, std::uint32_t jobs) {
   size_ += 1;
 }
 
-bool DrainMeter::is_slower_now(std::int64_t second) const {
+bool EndRateMeter::is_slower_now(std::int64_t second) const {
   if (size_ < 2) return false;
   const auto pauses = static_cast<std::int64_t>(size_ - 1);
   const auto pause = second - last_s();
   return pause > short_s && pause * pauses > pause_factor * (last_s() - at(0).second);
 }
 
-double DrainMeter::per_second(SteadyTime now) const {
+double EndRateMeter::per_second(SteadyTime now) const {
   if (size_ == 0) return 0;
   double all = 0;
   for (std::size_t i = 0; i < size_; ++i) all += static_cast<double>(at(i).jobs);

@@ -12,7 +12,7 @@ namespace cells {
 /// Remembers the last sixteen seconds in which a job ended, however long ago they were, so that the
 /// rate of a slow cell is known too. Jobs that run side by side and end together count as often as
 /// they are.
-class DrainMeter {
+class EndRateMeter {
  public:
   void count(SteadyTime now, std::uint32_t jobs = 1);
   /// Jobs per second, as far as can be told from those that have ended; 0 when none has.

@@ -3,11 +3,11 @@
 namespace celld::store {
 
 BehindIndex::BehindIndex(Connection& connection, const IndexTables::Form& form,
-                         const Generations& generations, std::size_t merged_jobs)
+                         const Generations& generations, std::size_t merged_keys)
     : generations_(generations),
       width_(form.columns.width),
       prefix_(form.columns.prefix),
-      tables_(connection, form, merged_jobs) {}
+      tables_(connection, form, merged_keys) {}
 
 void BehindIndex::add(const IndexKey& key) {
   const auto id = id_of(key);

@@ -31,7 +31,7 @@ struct Generations {
 class BehindIndex {
  public:
   BehindIndex(Connection& connection, const IndexTables::Form& form, const Generations& generations,
-              std::size_t merged_jobs);
+              std::size_t merged_keys);
 
   void add(const IndexKey& key);
   void remove(const IndexKey& key);
@@ -51,8 +51,8 @@ class BehindIndex {
   std::size_t move(std::size_t limit);
   /// Forgets what was moved. `generations.written` must rise with it.
   void end_move();
-  /// `jobs` have come since the last call.
-  void merge(std::size_t jobs) { tables_.merge(jobs, generations_.written); }
+  /// As IndexTables::merge.
+  void merge() { tables_.merge(generations_.written); }
 
  private:
   using Keys = std::set<IndexKey>;

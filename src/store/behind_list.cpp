@@ -1,17 +1,14 @@
 #include "src/store/behind_list.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace celld::store {
 
 BehindList::BehindList(Connection& connection, const Form& form, const Generations& generations,
-                       std::size_t merged_jobs)
+                       std::size_t merged_keys)
     : generations_(generations),
-      tables_(connection, {form.table, form.buffer, {{form.column, "job"}, 2, 1}}, merged_jobs),
-      insert_(connection, std::string{"INSERT OR IGNORE INTO "} +
-                              (form.buffer != nullptr ? form.buffer : form.table) +
-                              " SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?2)") {}
+      tables_(connection, {form.table, form.buffer, {{form.column, "job"}, 2, 1}}, merged_keys),
+      find_job_(connection, "SELECT 1 FROM jobs WHERE id = ?1") {}
 
 void BehindList::add(std::int64_t property, std::int64_t job) {
   if (job > generations_.moving) {
@@ -46,8 +43,10 @@ void BehindList::end_move() {
   moving_.clear();
 }
 
+/// Unless the job has been removed since it came.
 void BehindList::insert(std::int64_t property, std::int64_t job) {
-  insert_.bind(1, property).bind(2, job).run();
+  const ResetAtEnd reset{find_job_};
+  if (find_job_.bind(1, job).step()) tables_.insert({property, job});
 }
 
 }  // namespace celld::store

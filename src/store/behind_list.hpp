@@ -21,7 +21,7 @@ class BehindList {
     const char* column;
   };
   BehindList(Connection& connection, const Form& form, const Generations& generations,
-             std::size_t merged_jobs);
+             std::size_t merged_keys);
 
   void add(std::int64_t property, std::int64_t job);
   /// The row of the job must be removed in the same transaction.
@@ -35,7 +35,8 @@ class BehindList {
   void start_move();
   std::size_t move(std::size_t limit);
   void end_move();
-  void merge(std::size_t jobs) { tables_.merge(jobs, generations_.written); }
+  /// As IndexTables::merge.
+  void merge() { tables_.merge(generations_.written); }
 
  private:
   using Entries = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -44,7 +45,7 @@ class BehindList {
 
   const Generations& generations_;
   IndexTables tables_;
-  Statement insert_;  ///< Unless the job has been removed since it came.
+  Statement find_job_;
   Entries recent_;
   Entries moving_;  ///< Sorted.
   std::size_t moved_ = 0;

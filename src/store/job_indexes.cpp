@@ -23,6 +23,9 @@ constexpr BehindList::Form by_batch{"jobs_of_batch", nullptr, "batch"};
 /// complete.
 constexpr std::size_t moved_per_job = 7;
 
+/// For more jobs, the next commits move the keys.
+constexpr std::size_t jobs_per_commit_max = 4096;
+
 std::uint64_t add_bytes(std::uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) {
     hash ^= static_cast<unsigned char>(byte);
@@ -61,11 +64,11 @@ JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'"),
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'")},
       save_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      lines_(connection, lines, generations_, pages.merged_jobs),
-      turns_(connection, turns, generations_, pages.merged_jobs),
-      by_routing_key_(connection, by_routing_key, generations_, pages.merged_jobs),
-      by_entity_(connection, by_entity, generations_, pages.merged_jobs),
-      by_batch_(connection, by_batch, generations_, pages.merged_jobs) {
+      lines_(connection, lines, generations_, pages.merged_keys),
+      turns_(connection, turns, generations_, pages.merged_keys),
+      by_routing_key_(connection, by_routing_key, generations_, pages.merged_keys),
+      by_entity_(connection, by_entity, generations_, pages.merged_keys),
+      by_batch_(connection, by_batch, generations_, pages.merged_keys) {
   load(connection);
 }
 
@@ -89,6 +92,8 @@ void JobIndexes::load(Connection& connection) {
     last_id_ = std::max(last_id_, id);
     if (id > generations_.moving) ++recent_;
   }
+  // The move begins anew, so the jobs that came during it count again.
+  unwritten_ = std::min(recent_, pages_.generation_jobs);
   by_routing_key_.finish_loading();
   by_entity_.finish_loading();
   by_batch_.finish_loading();
@@ -132,11 +137,13 @@ void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view ent
 
 void JobIndexes::write_behind() {
   if (!is_moving_ && recent_ >= pages_.generation_jobs) start_move();
-  if (unwritten_ < std::min(pages_.jobs_per_move, pages_.generation_jobs)) return;
-  const auto jobs = std::exchange(unwritten_, 0);
-  if (is_moving_) move(jobs);
-  lines_.merge(jobs);
-  by_entity_.merge(jobs);
+  if (unwritten_ >= std::min(pages_.jobs_per_move, pages_.generation_jobs)) {
+    const auto jobs = std::min(unwritten_, jobs_per_commit_max);
+    unwritten_ -= jobs;
+    if (is_moving_) move(jobs);
+  }
+  lines_.merge();
+  by_entity_.merge();
 }
 
 void JobIndexes::start_move() {

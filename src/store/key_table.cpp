@@ -1,13 +1,19 @@
 #include "src/store/key_table.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace celld::store {
 namespace {
 
-/// The cursor passes this many keys for each job that comes. A round begins with the keys of
-/// `round_jobs` jobs, and more come meanwhile: it must end before as many jobs have come again.
-constexpr std::size_t passed_per_job = 3;
+/// The cursor passes this many keys for each that comes. A round begins with some `round_keys`
+/// keys, and more come meanwhile: it must end before as many have come again.
+constexpr std::size_t passed_per_key = 3;
+/// What the cursor has to pass is spread over commits: of each batch, this part, but no fewer keys
+/// than pay for the pages that they touch.
+constexpr std::size_t commits_per_batch = 4;
+constexpr std::size_t passed_min = 256;
 
 IndexKey all(std::int64_t value) {
   return {value, value, value, value, value};
@@ -134,9 +140,9 @@ void KeyTable::Scan::advance() {
 // The first round begins at once, because nothing says how many keys the buffer has.
 RollingMerge::RollingMerge(Connection& connection, const std::string& table,
                            const std::string& buffer, const KeyColumns& columns,
-                           std::size_t round_jobs)
+                           std::size_t round_keys)
     : width_(columns.width),
-      round_jobs_(round_jobs),
+      round_keys_(round_keys),
       select_key_(connection, "SELECT " + list(columns, columns.width, ", ") + " FROM " + buffer +
                                   " WHERE " + after(columns) + " ORDER BY " +
                                   list(columns, columns.width, ", ") + " LIMIT 1 OFFSET ?" +
@@ -145,20 +151,26 @@ RollingMerge::RollingMerge(Connection& connection, const std::string& table,
                             list(columns, columns.width, ", ") + range(buffer, columns) +
                             " ORDER BY " + list(columns, columns.width, ", ")),
       remove_(connection, "DELETE" + range(buffer, columns)),
-      jobs_(round_jobs) {}
+      keys_(round_keys) {}
 
-void RollingMerge::advance(std::size_t jobs, std::int64_t last_id) {
-  jobs_ += jobs;
+void RollingMerge::advance(std::size_t keys, std::int64_t last_id) {
+  keys_ += keys;
   if (!last_id_) {
-    if (jobs_ < round_jobs_) return;
-    jobs_ = 0;
+    if (keys_ < round_keys_) return;
+    keys_ = 0;
+    owed_ = 0;
     last_id_ = last_id;
     passed_ = all(std::numeric_limits<std::int64_t>::min());
   }
-  move(jobs * passed_per_job);
+  owed_ += keys * passed_per_key;
+  const auto least = std::min(passed_min, round_keys_);
+  if (owed_ < least) return;
+  const auto now = std::max(owed_ / commits_per_batch, least);
+  owed_ -= now;
+  pass(now);
 }
 
-void RollingMerge::move(std::size_t keys) {
+void RollingMerge::pass(std::size_t keys) {
   const auto key = key_after(keys);
   const auto end = key.value_or(all(std::numeric_limits<std::int64_t>::max()));
   bind_range(copy_, end).run();
@@ -184,11 +196,11 @@ Statement& RollingMerge::bind_range(Statement& statement, const IndexKey& end) {
 
 // --- Both tables -----------------------------------------------------------------------------
 
-IndexTables::IndexTables(Connection& connection, const Form& form, std::size_t round_jobs)
+IndexTables::IndexTables(Connection& connection, const Form& form, std::size_t round_keys)
     : table_(connection, form.table, form.columns) {
   if (form.buffer == nullptr) return;
   buffer_.emplace(connection, form.buffer, form.columns);
-  merge_.emplace(connection, form.table, form.buffer, form.columns, round_jobs);
+  merge_.emplace(connection, form.table, form.buffer, form.columns, round_keys);
 }
 
 void IndexTables::note_emptiness() {
@@ -196,9 +208,9 @@ void IndexTables::note_emptiness() {
   if (buffer_) buffer_->note_emptiness();
 }
 
-void IndexTables::merge(std::size_t jobs, std::int64_t last_id) {
+void IndexTables::merge(std::int64_t last_id) {
   if (!merge_) return;
-  merge_->advance(jobs, last_id);
+  merge_->advance(std::exchange(inserted_, 0), last_id);
   note_emptiness();
 }
 

@@ -68,24 +68,26 @@ class KeyTable {
 
 class RollingMerge {
  public:
-  /// A round, in which the cursor passes over the buffer once, begins after `round_jobs` jobs.
+  /// A round, in which the cursor passes over the buffer once, begins after `round_keys` keys.
   RollingMerge(Connection& connection, const std::string& table, const std::string& buffer,
-               const KeyColumns& columns, std::size_t round_jobs);
+               const KeyColumns& columns, std::size_t round_keys);
 
-  /// `jobs` have come since the last call. Moves keys of jobs up to `last_id`, a few for each job.
-  void advance(std::size_t jobs, std::int64_t last_id);
+  /// `keys` have been inserted into the buffer since the last call. Moves keys of jobs up to
+  /// `last_id`, a few for each key that came, and few enough for one commit.
+  void advance(std::size_t keys, std::int64_t last_id);
 
  private:
-  void move(std::size_t keys);
+  void pass(std::size_t keys);
   std::optional<IndexKey> key_after(std::size_t keys);
   Statement& bind_range(Statement& statement, const IndexKey& end);
 
   const std::size_t width_;
-  const std::size_t round_jobs_;
+  const std::size_t round_keys_;
   Statement select_key_;
   Statement copy_;
   Statement remove_;
-  std::size_t jobs_;  ///< That came since the last round began.
+  std::size_t keys_;      ///< That came since the last round began.
+  std::size_t owed_ = 0;  ///< Keys that the cursor has yet to pass for those that came.
   /// Of the round: the greatest id of a job whose keys it moves, and the last key that it passed.
   std::optional<std::int64_t> last_id_;
   IndexKey passed_{};
@@ -99,22 +101,26 @@ class IndexTables {
     const char* buffer;  ///< Null: none.
     KeyColumns columns;
   };
-  IndexTables(Connection& connection, const Form& form, std::size_t round_jobs);
+  IndexTables(Connection& connection, const Form& form, std::size_t round_keys);
 
-  void insert(const IndexKey& key) { (buffer_ ? *buffer_ : table_).insert(key); }
+  void insert(const IndexKey& key) {
+    (buffer_ ? *buffer_ : table_).insert(key);
+    ++inserted_;
+  }
   void remove(const IndexKey& key) {
     if (!buffer_ || !buffer_->remove(key)) table_.remove(key);
   }
   KeyTable* table() { return &table_; }
   KeyTable* buffer() { return buffer_ ? &*buffer_ : nullptr; }
   void note_emptiness();
-  /// As RollingMerge::advance.
-  void merge(std::size_t jobs, std::int64_t last_id);
+  /// Part of each commit. Moves keys of jobs up to `last_id` from the buffer to the table.
+  void merge(std::int64_t last_id);
 
  private:
   KeyTable table_;
   std::optional<KeyTable> buffer_;
   std::optional<RollingMerge> merge_;
+  std::size_t inserted_ = 0;  ///< Keys, since the last merge.
 };
 
 }  // namespace celld::store

@@ -423,6 +423,15 @@ CREATE TABLE jobs_of_entity_buffer (
   job  INTEGER NOT NULL,
   PRIMARY KEY (hash, job)
 ) WITHOUT ROWID;
+
+-- The keys that a move has begun to write: it begins anew, and writes them to the buffers.
+CREATE TEMP TABLE moving AS SELECT id, origin, place, entity_type, entity_id FROM jobs NOT INDEXED
+  WHERE id > (SELECT value FROM settings WHERE name = 'indexed_id')
+    AND id <= (SELECT value FROM settings WHERE name = 'indexing_id');
+DELETE FROM lines WHERE (hash, place, job) IN
+  (SELECT line_hash(origin, entity_type, entity_id), place, id FROM moving);
+DELETE FROM jobs_of_entity WHERE (hash, job) IN (SELECT entity_hash(entity_id), id FROM moving);
+DROP TABLE moving;
 )sql";
 
 /// Step i turns version i into version i + 1.

@@ -263,11 +263,9 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   std::vector<Statement> opened;
   if (filter.entity_id) {
     const auto indexed = indexed_id_now();
-    for (const auto* where : {"jobs_of_entity CROSS JOIN jobs ON jobs.id = job"
-                              " WHERE hash = ?3 AND job <= ?4",
-                              "jobs_of_entity_buffer CROSS JOIN jobs ON jobs.id = job"
-                              " WHERE hash = ?3 AND job <= ?4"}) {
-      opened.push_back(statement(where, by_job));
+    for (const std::string table : {"jobs_of_entity", "jobs_of_entity_buffer"}) {
+      const auto from = table + " CROSS JOIN jobs ON jobs.id = job WHERE hash = ?3 AND job <= ?4";
+      opened.push_back(statement(from.c_str(), by_job));
       opened.back().bind(3, entity_hash(*filter.entity_id)).bind(4, indexed);
     }
     opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3 AND jobs.id > ?4", by_id));

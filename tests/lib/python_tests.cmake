@@ -12,7 +12,7 @@ function(celld_python_tests prefix)
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${modules})
   set(environment CELLD_BINARY=$<TARGET_FILE:celld> CELLD_SANITIZE=${CELLD_SANITIZE}
-    PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/lib PYTHONDONTWRITEBYTECODE=1 ${ARG_ENVIRONMENT})
+    PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/lib PYTHONPYCACHEPREFIX=${CMAKE_BINARY_DIR}/pycache ${ARG_ENVIRONMENT})
   foreach(path ${modules})
     cmake_path(GET path STEM module)
     file(STRINGS ${path} lines REGEX "^class |^    def test_")

@@ -191,7 +191,7 @@ class Runner:
         self.records = records.load(path, campaigns)
         self.logs = os.path.join(root, LOGS)
         self.environment = {**os.environ, "CELLD_BINARY": os.path.join(root, "build", "celld"),
-                            "PYTHONDONTWRITEBYTECODE": "1"}
+                            "PYTHONPYCACHEPREFIX": os.path.join(root, "build", "pycache")}
         self.interruption = Interruption()
         self.failures = []  # Of this run, as reported at its end.
 

@@ -23,6 +23,7 @@ from siege import Siege  # noqa: E402
 from soak import Soak  # noqa: E402
 from storms import Resizes  # noqa: E402
 from test_batches import BatchClient  # noqa: E402
+from wakeups import Wakeups  # noqa: E402
 from wire import request  # noqa: E402
 
 LIVENESS = request("GET", "/livez")
@@ -48,6 +49,7 @@ class Attack(Siege):
         with mock.patch.object(siege, "wait_until", short_wait), \
                 mock.patch.object(machine.Machine, "waited_s", lambda _: 0.0), \
                 mock.patch.object(siege, "BYSTANDER_FACTOR_MAX", 0.0), \
+                mock.patch.object(Wakeups, "slowness", lambda *_: 1.0), \
                 self.assertRaisesRegex(AssertionError, message), self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:
@@ -89,7 +91,8 @@ class LateAborts(ManyAttempts):
     variables = with_fault("late_abort")
 
     def test_one_late_abort_in_a_hundred_is_reported(self):
-        with self.assertRaisesRegex(AssertionError, "late by"):
+        with mock.patch.object(Wakeups, "slowness", lambda *_: 1.0), \
+                self.assertRaisesRegex(AssertionError, "late by"):
             self.check_http_attempts()
 
 

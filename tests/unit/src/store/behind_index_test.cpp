@@ -28,7 +28,7 @@ SqliteOptions generations_of(std::size_t jobs) {
   SqliteOptions options;
   options.pages.generation_jobs = jobs;
   options.pages.jobs_per_move = 1;
-  options.pages.merged_jobs = 2 * jobs;
+  options.pages.merged_keys = 2 * jobs;
   options.pages.route_changes = 3;
   return options;
 }
@@ -155,6 +155,23 @@ TEST_CASE("recent jobs are in no table, and jobs that ended meanwhile never ente
   const auto lines = rows("lines") + rows("lines_buffer");
   CHECK(lines >= indexed - 9);
   CHECK(lines <= 31);
+  check_indexes(under_test.database());
+}
+
+TEST_CASE("lives that are too short to move a generation move it together") {
+  auto options = generations_of(100);
+  SqliteUnderTest under_test{options};
+  JobId last = 0;
+  for (int life = 0; life < 40; ++life) {
+    Client client{under_test};
+    for (int i = 0; i < 5; ++i) {
+      ++last;
+      client.ask(InsertJob{sketch_job({.id = last, .entity = "e" + std::to_string(last)})});
+    }
+    client.ask(FlushStore{});
+    under_test.reopen();
+  }
+  CHECK(setting(under_test.database(), "indexed_id") >= 100);
   check_indexes(under_test.database());
 }
 

@@ -201,6 +201,33 @@ TEST_CASE("the migration to version 4 indexes ended jobs that are still in their
             "SELECT count(*) FROM turns WHERE turn = 15") > 0);
 }
 
+TEST_CASE("keys that an older celld had begun to move are in one table after the migration") {
+  TemporaryDirectory directory;
+  const auto path = (directory.path() / "celld.db").string();
+  auto golden = make_golden(path, 11);
+  migrate(golden, 11);  // Defines the functions that follow.
+  const auto middle = golden.query_integer(
+      "SELECT id FROM jobs WHERE place IS NOT NULL ORDER BY id LIMIT 1 OFFSET 3");
+  golden.execute(("UPDATE settings SET value = " + std::to_string(middle) +
+                  " WHERE name = 'indexed_id';"
+                  "UPDATE settings SET value = (SELECT max(id) FROM jobs)"
+                  " WHERE name = 'indexing_id';"
+                  "INSERT INTO lines SELECT line_hash(origin, entity_type, entity_id), place, id"
+                  " FROM jobs WHERE place IS NOT NULL;"
+                  "INSERT INTO jobs_of_entity SELECT entity_hash(entity_id), id FROM jobs")
+                     .c_str());
+  migrate(golden);
+  const auto indexed = " job <= " + std::to_string(middle);
+  for (const std::string table : {"lines", "jobs_of_entity"}) {
+    const auto count = [&](const std::string& which) {
+      return golden.query_integer(("SELECT count(*) FROM " + table + " WHERE" + which).c_str());
+    };
+    INFO("table " << table);
+    CHECK(count(indexed) > 0);
+    CHECK(count(" NOT" + indexed) == 0);
+  }
+}
+
 TEST_CASE("a migration that is cut off at any point is completed by the next start") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();
@@ -213,7 +240,7 @@ TEST_CASE("a migration that is cut off at any point is completed by the next sta
   }
   for (std::int64_t version = 1; version < schema_version; ++version) {
     bool completed = false;
-    for (int steps = 1; !completed; steps += 7) {
+    for (int steps = 1; !completed; steps += 17) {
       INFO("version " << version << ", cut off after " << steps << " steps");
       {
         auto golden = make_golden(path, version);

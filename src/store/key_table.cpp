@@ -96,7 +96,9 @@ KeyTable::KeyTable(Connection& connection, const std::string& name, const KeyCol
               "INSERT OR IGNORE INTO " + name + " VALUES (" + parameters(1, columns.width) + ")"),
       remove_(connection, "DELETE FROM " + name + " WHERE " + equal(columns, columns.width)),
       scan_(connection, scan_sql(name, columns)),
-      exists_(connection, "SELECT EXISTS (SELECT 1 FROM " + name + ")") {}
+      exists_(connection, "SELECT EXISTS (SELECT 1 FROM " + name + ")") {
+  note_emptiness();
+}
 
 void KeyTable::insert(const IndexKey& key) {
   bind_key(insert_, 1, key, columns_.width);
@@ -153,10 +155,10 @@ RollingMerge::RollingMerge(Connection& connection, const std::string& table,
       remove_(connection, "DELETE" + range(buffer, columns)),
       keys_(round_keys) {}
 
-void RollingMerge::advance(std::size_t keys, std::int64_t last_id) {
+bool RollingMerge::advance(std::size_t keys, std::int64_t last_id) {
   keys_ += keys;
   if (!last_id_) {
-    if (keys_ < round_keys_) return;
+    if (keys_ < round_keys_) return false;
     keys_ = 0;
     owed_ = 0;
     last_id_ = last_id;
@@ -164,10 +166,11 @@ void RollingMerge::advance(std::size_t keys, std::int64_t last_id) {
   }
   owed_ += keys * passed_per_key;
   const auto least = std::min(passed_min, round_keys_);
-  if (owed_ < least) return;
+  if (owed_ < least) return false;
   const auto now = std::max(owed_ / commits_per_batch, least);
   owed_ -= now;
   pass(now);
+  return true;
 }
 
 void RollingMerge::pass(std::size_t keys) {
@@ -210,8 +213,7 @@ void IndexTables::note_emptiness() {
 
 void IndexTables::merge(std::int64_t last_id) {
   if (!merge_) return;
-  merge_->advance(std::exchange(inserted_, 0), last_id);
-  note_emptiness();
+  if (merge_->advance(std::exchange(inserted_, 0), last_id)) note_emptiness();
 }
 
 }  // namespace celld::store

@@ -63,7 +63,7 @@ class KeyTable {
   Statement remove_;
   Statement scan_;
   Statement exists_;
-  bool may_have_keys_ = true;  ///< False: the table is empty for certain.
+  bool may_have_keys_ = false;  ///< False: the table is empty for certain.
 };
 
 class RollingMerge {
@@ -73,8 +73,9 @@ class RollingMerge {
                const KeyColumns& columns, std::size_t round_keys);
 
   /// `keys` have been inserted into the buffer since the last call. Moves keys of jobs up to
-  /// `last_id`, a few for each key that came, and few enough for one commit.
-  void advance(std::size_t keys, std::int64_t last_id);
+  /// `last_id`, a few for each key that came, and few enough for one commit. Returns whether it
+  /// touched the tables.
+  bool advance(std::size_t keys, std::int64_t last_id);
 
  private:
   void pass(std::size_t keys);

@@ -168,20 +168,20 @@ FAULTS = (
     ),
     Fault(
         "early_result",
-        "the success of a job is reported 20 ms before it is committed",
+        "the success of a job is reported 60 ms before it is committed",
         "src/store/sqlite_writer.cpp",
         "  void commit(std::size_t operations) { database_->commit(operations); }\n"
         "  void tidy() { database_->checkpoint_when_long(); }\n",
         "  // GroupCommit sends the answers between the two.\n"
         "  void commit(std::size_t operations) {\n"
-        '    late_ = succeeded_ && operations == 1 && fault::is_on("early_result");\n'
+        '    late_ = succeeded_ && !inserted_ && fault::is_on("early_result");\n'
         "    if (!late_) database_->commit(operations);\n"
         "    operations_ = operations;\n"
-        "    succeeded_ = false;\n"
+        "    succeeded_ = inserted_ = false;\n"
         "  }\n"
         "  void tidy() {\n"
         "    if (late_) {\n"
-        "      std::this_thread::sleep_for(std::chrono::milliseconds{20});\n"
+        "      std::this_thread::sleep_for(std::chrono::milliseconds{60});\n"
         "      database_->commit(operations_);\n"
         "      late_ = false;\n"
         "    }\n"
@@ -196,6 +196,7 @@ FAULTS = (
         "    if constexpr (std::is_same_v<Request, cells::RecordJob>) {\n"
         "      succeeded_ = succeeded_ || request.job->state == cells::JobState::succeeded;\n"
         "    }\n"
+        "    inserted_ = inserted_ || std::is_same_v<Request, cells::InsertJob>;\n"
         "    return database_->jobs().apply(request);\n",
     ),
     Fault(
@@ -205,6 +206,7 @@ FAULTS = (
         "  std::shared_ptr<OpenedDatabase> database_;\n};\n",
         "  std::shared_ptr<OpenedDatabase> database_;\n"
         "  bool succeeded_ = false;\n"
+        "  bool inserted_ = false;\n"
         "  bool late_ = false;\n"
         "  std::size_t operations_ = 0;\n"
         "};\n",

@@ -15,12 +15,12 @@ std::string name(const Job& job) {
 }
 
 std::string name(Refusal::Kind kind) {
-  constexpr std::array names = {
-      "no cell",         "timeout too long",   "queue full",          "too many cells",
-      "shutting down",   "draining",           "service removed",     "key reused",
-      "cell bytes full", "memory full",        "durability differs",  "not in batches",
-      "queue rate",      "customer jobs full", "customer bytes full", "customer rate",
-      "job too large"};
+  constexpr std::array names = {"no cell",         "timeout too long",   "queue full",
+                                "too many cells",  "shutting down",      "draining",
+                                "service removed", "key reused",         "cell bytes full",
+                                "memory full",     "durability differs", "not in batches",
+                                "queue rate",      "customer jobs full", "customer bytes full",
+                                "customer rate",   "job too large"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -318,10 +318,9 @@ void World::judge_refusal(const PendingRequest& request, const Refusal& refusal)
 /// places, at the rate at which jobs have lately ended.
 void World::check_retry_after(const PendingRequest& request, const Refusal& refusal) {
   const auto wait = std::chrono::duration_cast<std::chrono::seconds>(refusal.retry_after);
-  const bool is_final =
-      refusal.kind == Refusal::Kind::key_reused ||
-      refusal.kind == Refusal::Kind::timeout_too_long ||
-      refusal.kind == Refusal::Kind::job_too_large;
+  const bool is_final = refusal.kind == Refusal::Kind::key_reused ||
+                        refusal.kind == Refusal::Kind::timeout_too_long ||
+                        refusal.kind == Refusal::Kind::job_too_large;
   const bool is_rate =
       refusal.kind == Refusal::Kind::queue_rate || refusal.kind == Refusal::Kind::customer_rate;
   const milliseconds least{is_rate ? 1 : 1000};

@@ -182,7 +182,7 @@ void RollingMerge::pass(std::size_t keys) {
   if (!key) last_id_.reset();
 }
 
-/// The key that the cursor has passed after so many keys; none if there are fewer.
+/// The last of the next `keys` keys of the buffer; none if there are fewer.
 std::optional<IndexKey> RollingMerge::key_after(std::size_t keys) {
   const ResetAtEnd reset{select_key_};
   bind_key(select_key_, 1, passed_, width_);

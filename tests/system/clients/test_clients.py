@@ -27,7 +27,7 @@ class Clients(EndToEnd):
         environment = {name: value for name, value in os.environ.items()
                        if not name.lower().endswith("_proxy") and name != "PYTHONPATH"}
         try:
-            ended = subprocess.run(arguments, input=stdin, capture_output=True, timeout=100,
+            ended = subprocess.run(arguments, input=stdin, capture_output=True, timeout=500,
                                    env=environment, cwd=self.directory, check=False)
         except FileNotFoundError:
             self.fail(f"{arguments[0]} is not installed; scripts/test installs what the tests need")

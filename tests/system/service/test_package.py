@@ -14,7 +14,7 @@ BUILD = os.path.dirname(os.environ["CELLD_BINARY"])
 
 
 def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     if done.returncode != 0:
         raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout

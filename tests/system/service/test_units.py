@@ -31,11 +31,11 @@ def systemd_analyze(*arguments):
     if works.returncode != 0:
         raise unittest.SkipTest(f"systemd-analyze does not run here: {works.stderr.strip()}")
     return subprocess.run([path, *arguments], capture_output=True, text=True, check=False,
-                          timeout=100, env=environment)
+                          timeout=500, env=environment)
 
 
 def run(*command, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500,
                           env={**os.environ, **environment})
     if done.returncode != 0:
         raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")

@@ -181,8 +181,8 @@ CellDispatcherActor::Entry& CellDispatcherActor::running_cell(const CellKey& key
 CellDispatcherActor::Entry& CellDispatcherActor::start_cell(const CellKey& key) {
   Entry entry;
   note_rule(key, entry);
-  guarantees_.set(key, claim_of(key, entry, override_of(key)));
-  settle_guarantees();
+  guarantees_.set(key, demand_of(key, entry, override_of(key)));
+  divide_guarantees();
   entry.cell = spawn_cell(system(), context_, {key, config_of(key, entry), override_of(key)}, this);
   monitor(entry.cell);
   return cells_.emplace(key, std::move(entry)).first->second;
@@ -240,10 +240,10 @@ CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
 
 // --- Guarantees ----------------------------------------------------------------------------------
 
-/// What the cell claims of the capacity with this change. The configured size of a cell is
+/// What the cell demands of the capacity with this change. The configured size of a cell is
 /// reserved; an instance of a template takes what is left.
-Guarantees::Claim CellDispatcherActor::claim_of(const CellKey& key, const Entry& entry,
-                                                const CellOverride& change) const {
+Guarantees::Demand CellDispatcherActor::demand_of(const CellKey& key, const Entry& entry,
+                                                  const CellOverride& change) const {
   if (!rule_of_cell(key)) return {};
   const auto size = pool_terms(entry.settings, change).size;
   return {entry.template_of ? 0 : std::min(size, entry.settings.pool_size), size};
@@ -254,8 +254,8 @@ void CellDispatcherActor::limit_capacity(std::optional<std::uint64_t> running_ma
   send(context_->capacity, LimitCapacity{running_max});
 }
 
-void CellDispatcherActor::settle_guarantees() {
-  for (const auto& key : guarantees_.settle()) {
+void CellDispatcherActor::divide_guarantees() {
+  for (const auto& key : guarantees_.divide()) {
     const auto found = cells_.find(key);
     if (found != cells_.end()) send(found->second.cell, ChangeGuarantee{guarantees_.of(key)});
   }
@@ -285,7 +285,7 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
     cells_.erase(found);
     send(context_->capacity, CellLeft{key});
     guarantees_.remove(key);
-    settle_guarantees();
+    divide_guarantees();
   }
   for (const auto& ask_again : held) ask_again();
 }

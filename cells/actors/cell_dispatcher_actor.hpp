@@ -67,10 +67,10 @@ class CellDispatcherActor : public CellDispatcher::base {
   CellOverride override_of(const CellKey& key) const;
 
   // Guarantees.
-  Guarantees::Claim claim_of(const CellKey& key, const Entry& entry,
-                             const CellOverride& change) const;
+  Guarantees::Demand demand_of(const CellKey& key, const Entry& entry,
+                               const CellOverride& change) const;
   void limit_capacity(std::optional<std::uint64_t> running_max);
-  void settle_guarantees();
+  void divide_guarantees();
 
   // Idle cells.
   bool closes_when_idle(const CellKey& key, const Entry& entry) const;

@@ -175,15 +175,15 @@ caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message
   if (found == cells_.end()) return resize_template(message, change);
   Entry& entry = found->second;
   if (entry.closing) return pass_on<CellDescribed>(entry, message);
-  const auto claim = claim_of(message.cell, entry, change);
+  const auto demand = demand_of(message.cell, entry, change);
   auto refused = refusal_of(message, entry.settings, change);
-  if (message.size && !guarantees_.has_room_for(message.cell, claim)) {
+  if (message.size && !guarantees_.has_room_for(message.cell, demand)) {
     refused = PoolRefusal::beyond_capacity;
   }
   if (refused) return CellDescribed{std::nullopt, refused};
   remember_override(message.cell, change);
-  guarantees_.set(message.cell, claim);
-  settle_guarantees();
+  guarantees_.set(message.cell, demand);
+  divide_guarantees();
   return pass_on<CellDescribed>(entry, message);
 }
 

@@ -57,17 +57,18 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
 }
 
 /// Without a refusal, the sender only asked for a replay, and refuses the job itself. The gate of a
-/// batch, if there is one, was held for the refusal.
+/// batch, if there is one, was closed for the refusal, perhaps only until the answer to the
+/// question is known.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobSubmitted refused,
                                              const std::shared_ptr<BatchGate>& gate,
                                              std::uint64_t owed) {
-  const bool is_gate_held = gate && refused.refusal && is_temporary(refused.refusal->kind);
+  const bool is_gate_closed = gate && refused.refusal && is_temporary(refused.refusal->kind);
   request(options_.store, caf::infinite, question)
       .then(
-          [this, owed, gate, is_gate_held,
+          [this, owed, gate, is_gate_closed,
            refused = std::move(refused)](KeyHolder& holder) mutable {
             auto& refusal = refused.refusal;
-            if (is_gate_held) holder.job ? gate->release() : gate->close();
+            if (is_gate_closed) holder.job ? gate->open_again() : gate->close();
             if (holder.job && holder.same_request) {
               owed_.deliver(owed, JobSubmitted{std::move(holder.job), std::nullopt, true});
             } else {

@@ -256,10 +256,10 @@ void CellDispatcherActor::change_terms() {
   options_.routing = reload_->order.routing;
   for (auto& [key, entry] : cells_) {
     note_rule(key, entry);
-    guarantees_.set(key, claim_of(key, entry, override_of(key)));
+    guarantees_.set(key, demand_of(key, entry, override_of(key)));
   }
   limit_capacity(reload_->order.running_max);
-  guarantees_.settle();  // Every cell gets its guarantee with its settings.
+  guarantees_.divide();  // Every cell gets its guarantee with its settings.
   ask_every_cell([this](const CellKey& key, const Entry& entry) {
     return ConfigureCell{config_of(key, entry)};
   });

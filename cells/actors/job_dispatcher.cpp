@@ -79,7 +79,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const DescribeLane& message) { return describe_lane(message.service); },
       [this](const DeclineSlot& message) { decline_slot(message.service); },
       [this](const ReturnLeases& message) { return_leases(message.leases); },
-      [this](const ExtendLease& message) { return hold(message); },
+      [this](const ExtendLease& message) { return extend(message); },
       [this](EndLease& message) { return end_lease(message); },
       [this](const Tick& message) { tick(message.at); },
   };

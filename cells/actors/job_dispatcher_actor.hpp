@@ -185,7 +185,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   JobPtr take_for(Lane& lane, const GrantLeases& message, const Now& at);
   void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);
   void return_leases(const std::vector<Lease>& returned);
-  LeaseExtended hold(const ExtendLease& message);
+  LeaseExtended extend(const ExtendLease& message);
   void keep_progress(Lease lease);
   caf::result<LeaseEnded> end_lease(EndLease& message);
   void abort_outside(Lease lease, AbortCause cause);

@@ -121,7 +121,7 @@ LeaseOut JobDispatcherActor::out(const LiveLease& live, const Now& at) const {
 
 // --- While a lease is out ------------------------------------------------------------------------
 
-LeaseExtended JobDispatcherActor::hold(const ExtendLease& message) {
+LeaseExtended JobDispatcherActor::extend(const ExtendLease& message) {
   LiveLease* live = leases_.find(message.lease);
   if (!live || !live->outside) {
     context_->options.probe->stale_report(key_, message.lease);

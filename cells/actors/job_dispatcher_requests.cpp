@@ -16,7 +16,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
     return answer;
   }
   const Now at = now();
-  auto refusal = request_in.gate ? request_in.gate->held_for() : std::nullopt;
+  auto refusal = request_in.gate ? request_in.gate->closed_until_known() : std::nullopt;
   if (!refusal) refusal = refuse(request_in, at);
   if (refusal) return refused(request_in, std::move(*refusal));
   const JobId id = context_->ids.next(at.wall);

@@ -30,7 +30,7 @@ class LeaseDeskActor : public LeaseDesk::base {
           for (const auto request : message.requests) stop_waiting(request);
         },
         [this](const ReturnLeases& message) { give_back(message.leases); },
-        [this](const ExtendLease& message) { return hold(message); },
+        [this](const ExtendLease& message) { return extend(message); },
         [this](EndLease& message) -> caf::result<LeaseEnded> {
           const auto found = out_.find(message.lease);
           if (found == out_.end()) return LeaseEnded{};
@@ -335,7 +335,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
   }
 
-  caf::result<LeaseExtended> hold(const ExtendLease& message) {
+  caf::result<LeaseExtended> extend(const ExtendLease& message) {
     const auto found = out_.find(message.lease);
     if (found == out_.end()) return LeaseExtended{};
     auto promise = make_response_promise<LeaseExtended>();

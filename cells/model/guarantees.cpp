@@ -7,19 +7,19 @@
 
 namespace cells {
 
-void Guarantees::set(const CellKey& cell, const Claim& claim) {
+void Guarantees::set(const CellKey& cell, const Demand& demand) {
   const auto [found, added] = cells_.try_emplace(cell);
   Entry& entry = found->second;
-  if (!added && entry.claim == claim) return;
+  if (!added && entry.demand == demand) return;
   if (added) {
     entry.number = ++last_number_;
   } else {
     leave(entry);
   }
-  const std::uint32_t before = entry.claim.reserved + entry.extra;
-  entry.claim = claim;
+  const std::uint32_t before = entry.demand.reserved + entry.extra;
+  entry.demand = demand;
   // What it has stays with it, as far as it is wanted.
-  entry.extra = std::min(before, claim.wanted) - std::min(before, claim.reserved);
+  entry.extra = std::min(before, demand.wanted) - std::min(before, demand.reserved);
   enter(cell, entry);
   changed_.insert(cell);
 }
@@ -32,7 +32,7 @@ void Guarantees::remove(const CellKey& cell) {
   changed_.erase(cell);
 }
 
-std::vector<CellKey> Guarantees::settle() {
+std::vector<CellKey> Guarantees::divide() {
   while (free() < 0 && !beyond_.empty()) {
     const CellKey last = std::prev(beyond_.end())->second;
     change_extra(last, -std::min<std::int64_t>(cells_.at(last).extra, -free()));
@@ -47,11 +47,11 @@ std::vector<CellKey> Guarantees::settle() {
 
 std::uint32_t Guarantees::of(const CellKey& cell) const {
   const auto found = cells_.find(cell);
-  return found == cells_.end() ? 0 : found->second.claim.reserved + found->second.extra;
+  return found == cells_.end() ? 0 : found->second.demand.reserved + found->second.extra;
 }
 
-bool Guarantees::has_room_for(const CellKey& cell, const Claim& claim) const {
-  return static_cast<std::int64_t>(claim.wanted) - of(cell) <= free();
+bool Guarantees::has_room_for(const CellKey& cell, const Demand& demand) const {
+  return static_cast<std::int64_t>(demand.wanted) - of(cell) <= free();
 }
 
 std::int64_t Guarantees::free() const {
@@ -60,13 +60,13 @@ std::int64_t Guarantees::free() const {
 }
 
 void Guarantees::enter(const CellKey& cell, const Entry& entry) {
-  given_ += entry.claim.reserved + entry.extra;
+  given_ += entry.demand.reserved + entry.extra;
   if (entry.missing() > 0) short_.emplace(entry.number, cell);
   if (entry.extra > 0) beyond_.emplace(entry.number, cell);
 }
 
 void Guarantees::leave(const Entry& entry) {
-  given_ -= entry.claim.reserved + entry.extra;
+  given_ -= entry.demand.reserved + entry.extra;
   short_.erase(entry.number);
   beyond_.erase(entry.number);
 }

@@ -18,33 +18,33 @@ namespace cells {
 /// a reload, the cell that came last loses first. Not thread-safe.
 class Guarantees {
  public:
-  struct Claim {
+  struct Demand {
     std::uint32_t reserved = 0;  ///< At most `wanted`; never denied.
     std::uint32_t wanted = 0;
 
-    bool operator==(const Claim&) const = default;
+    bool operator==(const Demand&) const = default;
   };
 
   /// None: every cell gets what it wants.
   void limit(std::optional<std::uint64_t> total) { total_ = total; }
-  /// Takes effect when `settle` is called.
-  void set(const CellKey& cell, const Claim& claim);
+  /// Takes effect when `divide` is called.
+  void set(const CellKey& cell, const Demand& demand);
   void remove(const CellKey& cell);
   /// Returns the cells whose guarantee has changed; removed cells are not among them.
-  std::vector<CellKey> settle();
+  std::vector<CellKey> divide();
 
   /// 0 if the cell is not known.
   std::uint32_t of(const CellKey& cell) const;
-  /// Whether the cell would have all of this claim, and no other cell less than now.
-  bool has_room_for(const CellKey& cell, const Claim& claim) const;
+  /// Whether the cell would have all of this demand, and no other cell less than now.
+  bool has_room_for(const CellKey& cell, const Demand& demand) const;
 
  private:
   struct Entry {
-    Claim claim;
+    Demand demand;
     std::uint32_t extra = 0;  ///< Beyond `reserved`.
     std::uint64_t number = 0;
 
-    std::uint32_t missing() const { return claim.wanted - claim.reserved - extra; }
+    std::uint32_t missing() const { return demand.wanted - demand.reserved - extra; }
   };
 
   void enter(const CellKey& cell, const Entry& entry);

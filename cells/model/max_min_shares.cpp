@@ -7,12 +7,12 @@
 namespace cells {
 
 std::uint32_t MaxMinShares::Entry::guaranteed() const {
-  return std::min(claim.demand, claim.guarantee);
+  return std::min(demand.jobs, demand.guarantee);
 }
 
 std::uint32_t MaxMinShares::Entry::extra_max() const {
-  const std::uint32_t most = std::min(claim.demand, claim.burst);
-  return most > claim.guarantee ? most - claim.guarantee : 0;
+  const std::uint32_t most = std::min(demand.jobs, demand.burst);
+  return most > demand.guarantee ? most - demand.guarantee : 0;
 }
 
 bool MaxMinShares::Level::operator<(const Level& other) const {
@@ -28,11 +28,11 @@ void MaxMinShares::limit(std::uint64_t total) {
   rebalance();
 }
 
-void MaxMinShares::set(Id cell, const Claim& claim) {
+void MaxMinShares::set(Id cell, const Demand& demand) {
   const auto [found, added] = cells_.try_emplace(cell);
   Entry& entry = found->second;
   if (!added) leave(cell, entry);
-  entry.claim = claim;
+  entry.demand = demand;
   entry.extra = std::min(entry.extra, entry.extra_max());
   enter(cell, entry);
   changed_.insert(cell);
@@ -61,15 +61,15 @@ std::vector<MaxMinShares::Id> MaxMinShares::take_changed() {
 void MaxMinShares::enter(Id cell, const Entry& entry) {
   guaranteed_ += entry.guaranteed();
   extra_ += entry.extra;
-  if (entry.extra < entry.extra_max()) growing_.insert({entry.extra, entry.claim.weight, cell});
-  if (entry.extra > 0) giving_.insert({entry.extra - 1, entry.claim.weight, cell});
+  if (entry.extra < entry.extra_max()) growing_.insert({entry.extra, entry.demand.weight, cell});
+  if (entry.extra > 0) giving_.insert({entry.extra - 1, entry.demand.weight, cell});
 }
 
 void MaxMinShares::leave(Id cell, const Entry& entry) {
   guaranteed_ -= entry.guaranteed();
   extra_ -= entry.extra;
-  growing_.erase({entry.extra, entry.claim.weight, cell});
-  if (entry.extra > 0) giving_.erase({entry.extra - 1, entry.claim.weight, cell});
+  growing_.erase({entry.extra, entry.demand.weight, cell});
+  if (entry.extra > 0) giving_.erase({entry.extra - 1, entry.demand.weight, cell});
 }
 
 void MaxMinShares::change_extra(Id cell, std::int32_t by) {

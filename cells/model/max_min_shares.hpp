@@ -21,28 +21,28 @@ class MaxMinShares {
  public:
   using Id = std::uint64_t;  ///< Of a cell.
 
-  struct Claim {
+  struct Demand {
     std::uint32_t guarantee = 0;
     std::uint32_t burst = 0;   ///< At least the guarantee.
     std::uint32_t weight = 1;  ///< At least 1.
-    std::uint32_t demand = 0;  ///< How many jobs the cell could run.
+    std::uint32_t jobs = 0;    ///< How many jobs the cell could run.
 
-    bool operator==(const Claim&) const = default;
+    bool operator==(const Demand&) const = default;
   };
 
   /// The sum of all shares is at most `total`, unless the guarantees alone exceed it.
   void limit(std::uint64_t total);
-  void set(Id cell, const Claim& claim);
+  void set(Id cell, const Demand& demand);
   void remove(Id cell);
 
   /// How many jobs the cell may run; 0 if it is not known.
   std::uint32_t share(Id cell) const;
-  /// The cells whose share or claim may have changed since the last call, in ascending order.
+  /// The cells whose share or demand may have changed since the last call, in ascending order.
   std::vector<Id> take_changed();
 
  private:
   struct Entry {
-    Claim claim;
+    Demand demand;
     std::uint32_t extra = 0;  ///< Its share beyond its guarantee.
 
     std::uint32_t guaranteed() const;

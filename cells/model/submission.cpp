@@ -16,24 +16,24 @@ bool is_too_fast(Refusal::Kind kind) {
   return kind == Refusal::Kind::queue_rate || kind == Refusal::Kind::customer_rate;
 }
 
-void BatchGate::hold(const Refusal& refusal) {
+void BatchGate::close_until_known(const Refusal& refusal) {
   const std::lock_guard lock{mutex_};
-  if (++holds_ == 1) refusal_ = refusal;
+  if (++waiting_ == 1) refusal_ = refusal;
 }
 
-void BatchGate::release() {
+void BatchGate::open_again() {
   const std::lock_guard lock{mutex_};
-  holds_ -= 1;
+  waiting_ -= 1;
 }
 
-std::optional<Refusal> BatchGate::held_for() const {
+std::optional<Refusal> BatchGate::closed_until_known() const {
   const std::lock_guard lock{mutex_};
-  return holds_ > 0 ? std::optional{refusal_} : std::nullopt;
+  return waiting_ > 0 ? std::optional{refusal_} : std::nullopt;
 }
 
 void close_gate(const std::shared_ptr<BatchGate>& gate, bool has_key, const Refusal& refusal) {
   if (!gate || !is_temporary(refusal.kind)) return;
-  has_key ? gate->hold(refusal) : gate->close();
+  has_key ? gate->close_until_known(refusal) : gate->close();
 }
 
 Job accept_job(JobRequest request, const CellKey& cell, const CellSettings& settings, JobId id,

@@ -94,22 +94,22 @@ class BatchGate {
   bool is_paused() const { return paused_.load(std::memory_order_relaxed); }
 
   /// A job is refused for lack of room, but may have been accepted before, under its idempotency
-  /// key. Until `release` or `close`, the later jobs are refused alike.
-  void hold(const Refusal& refusal);
+  /// key. Until `open_again` or `close`, the later jobs are refused alike.
+  void close_until_known(const Refusal& refusal);
   /// It was accepted before, or is refused for another reason.
-  void release();
-  /// The refusal that the gate is held for.
-  std::optional<Refusal> held_for() const;
+  void open_again();
+  /// The refusal for which the gate is closed until more is known.
+  std::optional<Refusal> closed_until_known() const;
 
  private:
   std::atomic<bool> closed_{false};
   std::atomic<bool> paused_{false};
   mutable std::mutex mutex_;
-  std::size_t holds_ = 0;
+  std::size_t waiting_ = 0;  ///< Refused jobs of which the keys are being looked up.
   Refusal refusal_;
 };
 
-/// Holds or closes the gate of a refused job, if it has one, unless another job may yet be
+/// Closes the gate of a refused job, if it has one, unless another job may yet be
 /// accepted. With a key, the refusal is not final.
 void close_gate(const std::shared_ptr<BatchGate>& gate, bool has_key, const Refusal& refusal);
 

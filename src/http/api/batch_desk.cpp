@@ -288,8 +288,8 @@ class BatchDeskActor final : public BatchDesk::base {
               answered(id, number, bytes, reply, refused);
             },
             [this, id, number, bytes](const caf::error&) {
-              settle(id, number, bytes, Outcome::refused,
-                     std::make_unique<Problem>(store_unavailable()));
+              note_outcome(id, number, bytes, Outcome::refused,
+                           std::make_unique<Problem>(store_unavailable()));
             });
   }
 
@@ -299,17 +299,17 @@ class BatchDeskActor final : public BatchDesk::base {
     if (reply.returned) {
       delay(id, number, bytes, reply, refused);
     } else if (reply.job) {
-      settle(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
+      note_outcome(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
     } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
-      settle(id, number, bytes, Outcome::refused,
-             std::make_unique<Problem>(refusal_ends_batch(*reply.refusal)));
+      note_outcome(id, number, bytes, Outcome::refused,
+                   std::make_unique<Problem>(refusal_ends_batch(*reply.refusal)));
     } else if (reply.refusal) {
-      settle(id, number, bytes, Outcome::rejected,
-             std::make_unique<Problem>(problem_of_line(problem_of(*reply.refusal))));
+      note_outcome(id, number, bytes, Outcome::rejected,
+                   std::make_unique<Problem>(problem_of_line(problem_of(*reply.refusal))));
     } else if (refused != nullptr) {
-      settle(id, number, bytes, Outcome::rejected, std::make_unique<Problem>(*refused));
+      note_outcome(id, number, bytes, Outcome::rejected, std::make_unique<Problem>(*refused));
     } else {
-      settle(id, number, bytes, Outcome::refused);
+      note_outcome(id, number, bytes, Outcome::refused);
     }
   }
 
@@ -318,7 +318,7 @@ class BatchDeskActor final : public BatchDesk::base {
              const std::shared_ptr<const Problem>& refused) {
     auto& reading = readings_.find(id)->second;
     if (reading.tally.is_stopped() || reading.is_abandoned) {
-      return settle(id, number, bytes, Outcome::refused);
+      return note_outcome(id, number, bytes, Outcome::refused);
     }
     --unanswered_;
     unanswered_bytes_ -= bytes;
@@ -343,19 +343,19 @@ class BatchDeskActor final : public BatchDesk::base {
   /// No line is submitted any more.
   static void refuse_delayed(Reading& reading) {
     for (const auto& line : reading.pacer.take_all()) {
-      reading.tally.settle(line.number, Outcome::refused);
+      reading.tally.note(line.number, Outcome::refused);
     }
   }
 
-  void settle(BatchId id, std::uint64_t number, std::size_t bytes, Outcome outcome,
-              std::unique_ptr<Problem> problem = nullptr) {
+  void note_outcome(BatchId id, std::uint64_t number, std::size_t bytes, Outcome outcome,
+                    std::unique_ptr<Problem> problem = nullptr) {
     --unanswered_;
     unanswered_bytes_ -= bytes;
     const auto entry = readings_.find(id);
     auto& reading = entry->second;
-    reading.pacer.settled(outcome == Outcome::refused);
+    reading.pacer.answered(outcome == Outcome::refused);
     const bool was_stopped = reading.tally.is_stopped();
-    reading.tally.settle(number, outcome, std::move(problem));
+    reading.tally.note(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
     close_if_done(entry);
     if (unanswered_ < limits_.unanswered_max / 2) submit();

@@ -7,7 +7,7 @@ namespace celld::api {
 
 using std::chrono::milliseconds;
 
-void BatchPacer::settled(bool is_refused) {
+void BatchPacer::answered(bool is_refused) {
   --in_flight_;
   if (!is_refused) pace_ = std::min(2 * pace_, in_flight_max);
 }

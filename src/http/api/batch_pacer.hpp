@@ -37,11 +37,11 @@ class BatchPacer {
   /// The longest that a line waits before it is tried again: the quota may be raised meanwhile.
   static constexpr std::chrono::seconds delay_max{2};
 
-  /// A line of the batch is in flight, delayed before or not. Exactly one of `settled` and `delay`
+  /// A line of the batch is in flight, delayed before or not. Exactly one of `answered` and `delay`
   /// must follow.
   void submitted() { ++in_flight_; }
   /// A line is no longer in flight. `is_refused`: it ends the batch, or its batch has ended.
-  void settled(bool is_refused);
+  void answered(bool is_refused);
   /// The engine returned a line that was in flight. `why`: the refusal; none: the line was returned
   /// because of an earlier one, whose refusal counts.
   void delay(DelayedLine line, const std::optional<cells::Refusal>& why, Time now);

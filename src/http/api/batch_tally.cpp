@@ -10,18 +10,18 @@ std::uint64_t BatchTally::begin(std::uint64_t line) {
   return first_number_ + lines_.size() - 1;
 }
 
-void BatchTally::settle(std::uint64_t number, Outcome outcome, std::unique_ptr<Problem> problem) {
+void BatchTally::note(std::uint64_t number, Outcome outcome, std::unique_ptr<Problem> problem) {
   auto& line = lines_[static_cast<std::size_t>(number - first_number_)];
   line.outcome = outcome;
   line.problem = std::move(problem);
   --unanswered_;
   if (outcome == Outcome::refused && line.problem) stop(*line.problem);
-  count_settled();
+  count_answered();
 }
 
 void BatchTally::reject(std::uint64_t line, std::unique_ptr<Problem> problem) {
   lines_.push_back({line, Outcome::rejected, std::move(problem)});
-  count_settled();
+  count_answered();
 }
 
 void BatchTally::stop(Problem why) {
@@ -30,7 +30,7 @@ void BatchTally::stop(Problem why) {
 
 /// Counts lines at the front. A refused line stays: whether the batch ended there depends on the
 /// lines after it.
-void BatchTally::count_settled() {
+void BatchTally::count_answered() {
   while (!lines_.empty() && lines_.front().outcome != Outcome::waiting &&
          lines_.front().outcome != Outcome::refused) {
     count(lines_.front());

@@ -18,7 +18,7 @@ struct LineError {
   Problem problem{};
 };
 
-/// Lines are settled in any order and counted in the order of the body, so that the place at which
+/// Lines are answered in any order and counted in the order of the body, so that the place at which
 /// a batch ended is exact: each line before `stopped_at` was accepted, replayed or rejected, and no
 /// line from there on was accepted.
 class BatchTally {
@@ -29,16 +29,16 @@ class BatchTally {
   /// the batch, and may be accepted later.
   enum class Outcome : std::uint8_t { waiting, accepted, replayed, rejected, refused };
 
-  /// A line whose outcome follows. Returns its number for `settle`.
+  /// A line whose outcome follows. Returns its number for `note`.
   std::uint64_t begin(std::uint64_t line);
   /// `problem` may be null for a refused line, and for a rejected one that need not be listed.
-  void settle(std::uint64_t number, Outcome outcome, std::unique_ptr<Problem> problem = nullptr);
+  void note(std::uint64_t number, Outcome outcome, std::unique_ptr<Problem> problem = nullptr);
   /// A line that was rejected before it was submitted.
   void reject(std::uint64_t line, std::unique_ptr<Problem> problem);
   /// Ends the batch for a reason outside its lines. The first reason counts.
   void stop(Problem why);
 
-  /// Lines that began and are not settled.
+  /// Lines that began and are not answered.
   std::size_t unanswered() const { return unanswered_; }
   /// Lines in memory: those since the oldest unanswered or refused one.
   std::size_t size() const { return lines_.size(); }
@@ -67,7 +67,7 @@ class BatchTally {
   };
 
   void count(Line& line);
-  void count_settled();
+  void count_answered();
   void list(std::uint64_t line, const Problem& problem);
 
   std::deque<Line> lines_;

@@ -36,7 +36,7 @@ FAULTS = (
         "    unanswered_bytes_ += bytes;\n",
         "    unanswered_bytes_ += bytes;\n"
         '    if (fault::is_on("phantom_line") && number % 50 == 49)\n'
-        "      return settle(id, number, bytes, Outcome::accepted);\n",
+        "      return note_outcome(id, number, bytes, Outcome::accepted);\n",
     ),
     Fault(
         "leaked_request",

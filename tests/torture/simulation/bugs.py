@@ -168,9 +168,9 @@ BUGS = (
         "late-heartbeat", ("stale-accepted",),
         "a heartbeat is accepted while the end of its lease is being written",
         "cells/actors/job_dispatcher_leases.cpp",
-        (("LeaseExtended JobDispatcherActor::hold(const ExtendLease& message) {\n"
+        (("LeaseExtended JobDispatcherActor::extend(const ExtendLease& message) {\n"
           "  LiveLease* live = leases_.find(message.lease);\n",
-          "LeaseExtended JobDispatcherActor::hold(const ExtendLease& message) {\n"
+          "LeaseExtended JobDispatcherActor::extend(const ExtendLease& message) {\n"
           "  LiveLease* live = leases_.find(message.lease);\n"
           "  if (BUG && !live && message.job && recording_.contains(message.job->id)) {\n"
           "    return {LeaseOut{message.job, now().steady + message.job->spec->timeout}, false};\n"
@@ -259,10 +259,10 @@ BUGS = (
         "line-unstored", ("line-stored",),
         "a batch acknowledges a line whose submission has failed",
         "src/http/api/batch_desk.cpp",
-        (("              settle(id, number, bytes, Outcome::refused,\n"
-          "                     std::make_unique<Problem>(store_unavailable()));\n",
-          "              settle(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
-          "                     std::make_unique<Problem>(store_unavailable()));\n"),),
+        (("              note_outcome(id, number, bytes, Outcome::refused,\n"
+          "                           std::make_unique<Problem>(store_unavailable()));\n",
+          "              note_outcome(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
+          "                           std::make_unique<Problem>(store_unavailable()));\n"),),
     ),
     Bug(
         "hasty-line", ("line-stored",),
@@ -283,8 +283,8 @@ BUGS = (
         "turned-away-silently", ("batch-end",),
         "a line with a used key that finds no room ends its batch without a word",
         "cells/model/submission.cpp",
-        (("  has_key ? gate->hold(refusal) : gate->close();\n",
-          "  has_key && !BUG ? gate->hold(refusal) : gate->close();\n"),),
+        (("  has_key ? gate->close_until_known(refusal) : gate->close();\n",
+          "  has_key && !BUG ? gate->close_until_known(refusal) : gate->close();\n"),),
     ),
     Bug(
         "scheduled-uncounted", ("batch-counts",),

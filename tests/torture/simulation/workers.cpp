@@ -113,7 +113,7 @@ class WorkersActor : public caf::event_based_actor {
       Lease made_up = chosen->second.job->lease;
       if (dice().one_in(2)) made_up.counter += never_reached;
       return dice().one_in(2) ? report(nullptr, made_up, chosen->first, dice().one_in(2))
-                              : hold(nullptr, made_up, chosen->first);
+                              : extend(nullptr, made_up, chosen->first);
     }
     auto& other = workers_->each[dice().below(workers_->each.size())];
     if (dice().one_in(3) && !other.held.empty()) {
@@ -122,7 +122,7 @@ class WorkersActor : public caf::event_based_actor {
     }
     if (workers_->past.empty()) return;
     const PastLease past = workers_->past[dice().below(workers_->past.size())];
-    if (dice().one_in(4)) return hold(nullptr, past.lease, past.job);
+    if (dice().one_in(4)) return extend(nullptr, past.lease, past.job);
     report(nullptr, past.lease, past.job, dice().one_in(4) ? !past.succeeded : past.succeeded);
   }
 
@@ -227,7 +227,7 @@ class WorkersActor : public caf::event_based_actor {
       schedule(in, [this, &worker, lease, job, outcome] { report(&worker, lease, job, outcome); });
     };
     const auto hold_in = [&](microseconds in) {
-      schedule(in, [this, &worker, lease, job] { hold(&worker, lease, job); });
+      schedule(in, [this, &worker, lease, job] { extend(&worker, lease, job); });
     };
     if (world_->gentle) return report_in(microseconds{dice().below(gentle_us_max)}, true);
     const std::uint64_t die = dice().below(12);
@@ -250,12 +250,12 @@ class WorkersActor : public caf::event_based_actor {
     worker.held.erase(lease);
   }
 
-  void hold(Worker* worker, Lease lease, JobId job) {
+  void extend(Worker* worker, Lease lease, JobId job) {
     ExtendLease order;
     order.lease = lease;
     if (dice().one_in(3)) order.progress = 0.5;
     if (dice().one_in(5)) order.message = "half way";
-    hold_once(worker, order, job, world_->hold_asked(lease, job));
+    hold_once(worker, order, job, world_->extension_asked(lease, job));
   }
 
   void hold_once(Worker* worker, const ExtendLease& order, JobId job, std::uint64_t number) {
@@ -268,7 +268,7 @@ class WorkersActor : public caf::event_based_actor {
             again.job = stored;
             return hold_once(worker, again, job, number);
           }
-          world_->hold_answered(number, answer);
+          world_->extension_answered(number, answer);
           if (worker) was_held(*worker, order.lease, answer);
         },
         [this, number] { world_->use_failed(number); });

@@ -285,8 +285,8 @@ class World : public EngineProbe {
   /// The worker has found a lease of its name in the list.
   void lease_found(const LeaseOut& lease);
   /// The answers below are those of the API, which may have asked the engine twice.
-  std::uint64_t hold_asked(Lease lease, JobId job);
-  void hold_answered(std::uint64_t number, const LeaseExtended& answer);
+  std::uint64_t extension_asked(Lease lease, JobId job);
+  void extension_answered(std::uint64_t number, const LeaseExtended& answer);
   std::uint64_t report_asked(Lease lease, JobId job, bool succeeded);
   void report_answered(std::uint64_t number, bool accepted);
   std::uint64_t list_asked(const std::string& worker);

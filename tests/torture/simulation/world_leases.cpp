@@ -224,7 +224,7 @@ void World::lease_found(const LeaseOut& lease) {
 
 // --- Heartbeats and reports ----------------------------------------------------------------------
 
-std::uint64_t World::hold_asked(Lease lease, JobId job) {
+std::uint64_t World::extension_asked(Lease lease, JobId job) {
   LeaseUse use{lease, job, now_steady};
   const auto found = handed_out_.find(lease);
   if (found != handed_out_.end() && !found->second.worker.empty()) {
@@ -256,7 +256,7 @@ bool World::is_settled(const LeaseUse& use) const {
          use.at > started_at_ + known_within;
 }
 
-void World::hold_answered(std::uint64_t number, const LeaseExtended& answer) {
+void World::extension_answered(std::uint64_t number, const LeaseExtended& answer) {
   const LeaseUse use = finish_use(number);
   note("heartbeat of " + to_string(use.lease) + (answer.lease ? "" : ": lost") +
        (answer.cancel ? ": cancel" : ""));

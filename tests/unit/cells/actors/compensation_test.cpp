@@ -173,7 +173,7 @@ TEST_CASE("the undo of a pull service is leased") {
   REQUIRE(second.size() == 1);
   CHECK(is_compensating(*second[0].job));
   CHECK_FALSE(engine.cancel(id).accepted);
-  CHECK(engine.hold(second[0].job->lease).lease);
+  CHECK(engine.extend(second[0].job->lease).lease);
   CHECK(engine.end_lease(second[0].job->lease, outcome(Kind::succeeded)));
   CHECK(states_of(engine, id) == States{S::undone, S::failed});
 }

@@ -321,7 +321,7 @@ std::vector<LeaseOut> Fixture::granted() {
   return leases;
 }
 
-LeaseExtended Fixture::hold(Lease lease, std::optional<double> progress, std::string message) {
+LeaseExtended Fixture::extend(Lease lease, std::optional<double> progress, std::string message) {
   return ask<LeaseExtended>(ExtendLease{lease, nullptr, progress, std::move(message)});
 }
 

@@ -145,7 +145,7 @@ class Fixture {
   void give_back(Lease lease);
   /// The leases of waiting requests that were answered since the last call.
   std::vector<LeaseOut> granted();
-  LeaseExtended hold(Lease lease, std::optional<double> progress = {}, std::string message = "");
+  LeaseExtended extend(Lease lease, std::optional<double> progress = {}, std::string message = "");
   /// True: the report counts.
   bool end_lease(Lease lease, CallOutcome outcome);
   std::vector<LeaseOut> leases_out(const ListLeases& list = {});

@@ -177,9 +177,9 @@ TEST_CASE("a lease outlasts its timeout only by heartbeats") {
   const JobId job = engine.submit(pulled(engine, "a"));
   const Lease lease = engine.lease("host-1")[0].job->lease;
   engine.pass(milliseconds{900});
-  const auto held = engine.hold(lease, 0.5, "halfway");
-  REQUIRE(held.lease);
-  CHECK_FALSE(held.cancel);
+  const auto extended = engine.extend(lease, 0.5, "halfway");
+  REQUIRE(extended.lease);
+  CHECK_FALSE(extended.cancel);
   CHECK(engine.stored(job)->steps[0].progress == 0.5);
   CHECK(engine.stored(job)->messages.back().text == "halfway");
   CHECK(engine.stored(job)->messages.back().service == "vm");
@@ -188,7 +188,7 @@ TEST_CASE("a lease outlasts its timeout only by heartbeats") {
   engine.pass(milliseconds{101});
   CHECK(engine.state(job) == JobState::retrying);
   CHECK(engine.stored(job)->messages.back().text == "the attempt had not ended after 1000 ms");
-  CHECK_FALSE(engine.hold(lease).lease);
+  CHECK_FALSE(engine.extend(lease).lease);
   CHECK_FALSE(engine.end_lease(lease, success));
   CHECK(engine.leases_out().empty());
   engine.pass(milliseconds{1000});
@@ -208,9 +208,9 @@ TEST_CASE("a lease never outlasts its job's expiry") {
   const JobId job = engine.submit(std::move(request));
   const auto leases = engine.lease("host-1");
   engine.pass(milliseconds{500});
-  const auto held = engine.hold(leases[0].job->lease);
-  REQUIRE(held.lease);
-  CHECK(held.lease->deadline == leases[0].deadline);
+  const auto extended = engine.extend(leases[0].job->lease);
+  REQUIRE(extended.lease);
+  CHECK(extended.lease->deadline == leases[0].deadline);
   engine.pass(milliseconds{100});
   CHECK(engine.state(job) == JobState::failed);
   CHECK(engine.stored(job)->error->code == "expired");
@@ -244,9 +244,9 @@ TEST_CASE("a worker is asked to give up a job that is cancelled") {
   engine.pass(milliseconds{500});
   CHECK(engine.cancel(job).accepted);
   CHECK(engine.state(job) == JobState::running);
-  const auto held = engine.hold(lease);
-  CHECK(held.cancel);
-  CHECK(held.lease->deadline == leases[0].deadline);
+  const auto extended = engine.extend(lease);
+  CHECK(extended.cancel);
+  CHECK(extended.lease->deadline == leases[0].deadline);
   SECTION("it gives up") {
     CHECK(engine.end_lease(lease, outcome(CallOutcome::Kind::retryable, "gave_up")));
     CHECK(engine.state(job) == JobState::cancelled);
@@ -294,7 +294,7 @@ TEST_CASE("a lease survives a crash, with one fresh timeout") {
   const auto out = engine.leases_out();
   REQUIRE(jobs_of(out) == Ids{job});
   CHECK(out[0].job->steps[0].worker == "host-1");
-  CHECK(engine.hold(lease).lease);
+  CHECK(engine.extend(lease).lease);
   SECTION("its worker reports") {
     CHECK(engine.end_lease(lease, success));
     CHECK(engine.state(job) == JobState::succeeded);
@@ -347,7 +347,7 @@ TEST_CASE("a shutdown waits for no lease, and serves reports") {
   engine.settle();
   CHECK(engine.end_lease(leases[0].job->lease, success));
   CHECK(engine.state(a) == JobState::succeeded);
-  CHECK(engine.hold(leases[1].job->lease).lease);
+  CHECK(engine.extend(leases[1].job->lease).lease);
   engine.pass(milliseconds{100});
   while (engine.self()->has_next_message()) {
     engine.self()->receive([&](const ShutdownCompleted& done) {

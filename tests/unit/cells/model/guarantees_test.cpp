@@ -20,7 +20,7 @@ TEST_CASE("without a limit every cell is guaranteed what it wants") {
   Guarantees guarantees;
   guarantees.set(a, {0, 100'000});
   guarantees.set(b, {4, 4});
-  CHECK(guarantees.settle() == std::vector{a, b});
+  CHECK(guarantees.divide() == std::vector{a, b});
   CHECK(guarantees.of(a) == 100'000);
   CHECK(guarantees.of(b) == 4);
   CHECK(guarantees.has_room_for(b, {4, 100'000}));
@@ -33,11 +33,11 @@ TEST_CASE("a cell that finds too little takes what there is, and later the rest"
   guarantees.set(a, {4, 4});
   guarantees.set(b, {0, 5});
   guarantees.set(c, {0, 5});
-  guarantees.settle();
+  guarantees.divide();
   CHECK(guarantees.of(b) == 5);
   CHECK(guarantees.of(c) == 1);
   guarantees.remove(b);
-  CHECK(guarantees.settle() == std::vector{c});
+  CHECK(guarantees.divide() == std::vector{c});
   CHECK(guarantees.of(c) == 5);
 }
 
@@ -46,9 +46,9 @@ TEST_CASE("a configured size is never denied: the cell that came last loses firs
   guarantees.limit(10);
   guarantees.set(a, {0, 4});
   guarantees.set(b, {0, 4});
-  guarantees.settle();
+  guarantees.divide();
   guarantees.set(c, {5, 5});
-  CHECK(guarantees.settle() == std::vector{b, c});
+  CHECK(guarantees.divide() == std::vector{b, c});
   CHECK(guarantees.of(a) == 4);
   CHECK(guarantees.of(b) == 1);
   CHECK(guarantees.of(c) == 5);
@@ -59,11 +59,11 @@ TEST_CASE("a raised size has room if no other cell loses by it") {
   guarantees.limit(10);
   guarantees.set(a, {4, 4});
   guarantees.set(b, {4, 4});
-  guarantees.settle();
+  guarantees.divide();
   CHECK(guarantees.has_room_for(a, {4, 6}));
   CHECK_FALSE(guarantees.has_room_for(a, {4, 7}));
   guarantees.set(b, {2, 2});
-  guarantees.settle();
+  guarantees.divide();
   CHECK(guarantees.has_room_for(a, {4, 8}));
 }
 
@@ -71,16 +71,16 @@ TEST_CASE("a raised size keeps what it has when the reserved part changes") {
   Guarantees guarantees;
   guarantees.limit(10);
   guarantees.set(a, {4, 8});
-  guarantees.settle();
+  guarantees.divide();
   guarantees.set(a, {6, 8});
-  guarantees.settle();
+  guarantees.divide();
   CHECK(guarantees.of(a) == 8);
   guarantees.set(a, {6, 6});
-  guarantees.settle();
+  guarantees.divide();
   CHECK(guarantees.of(a) == 6);
   guarantees.limit(20);
   guarantees.set(a, {6, 6});
-  CHECK(guarantees.settle().empty());
+  CHECK(guarantees.divide().empty());
 }
 
 TEST_CASE("whatever changes, guarantees fit the limit and leave nothing that is wanted") {
@@ -88,29 +88,29 @@ TEST_CASE("whatever changes, guarantees fit the limit and leave nothing that is 
     std::mt19937 random(seed);
     const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
     Guarantees guarantees;
-    std::map<CellKey, Guarantees::Claim> claims;
+    std::map<CellKey, Guarantees::Demand> demands;
     std::uint64_t total = 12;
     guarantees.limit(total);
     for (int step = 0; step < 60; ++step) {
       const CellKey key{std::string(1, static_cast<char>('a' + below(4))), "*"};
       if (below(5) == 0) {
         guarantees.remove(key);
-        claims.erase(key);
+        demands.erase(key);
       } else if (below(6) == 0) {
         guarantees.limit(total = 12 + below(12));
       } else {
         const auto reserved = below(4);  // Four cells of three slots fit.
-        claims[key] = {reserved, reserved + below(8)};
-        guarantees.set(key, claims[key]);
+        demands[key] = {reserved, reserved + below(8)};
+        guarantees.set(key, demands[key]);
       }
-      guarantees.settle();
+      guarantees.divide();
       std::uint64_t given = 0;
       bool any_short = false;
-      for (const auto& [cell, claim] : claims) {
-        REQUIRE(guarantees.of(cell) >= claim.reserved);
-        REQUIRE(guarantees.of(cell) <= claim.wanted);
+      for (const auto& [cell, demand] : demands) {
+        REQUIRE(guarantees.of(cell) >= demand.reserved);
+        REQUIRE(guarantees.of(cell) <= demand.wanted);
         given += guarantees.of(cell);
-        any_short = any_short || guarantees.of(cell) < claim.wanted;
+        any_short = any_short || guarantees.of(cell) < demand.wanted;
       }
       REQUIRE(given <= total);
       if (any_short) REQUIRE(given == total);

@@ -12,7 +12,7 @@ using namespace cells;
 
 namespace {
 
-using Claims = std::map<MaxMinShares::Id, MaxMinShares::Claim>;
+using Demands = std::map<MaxMinShares::Id, MaxMinShares::Demand>;
 /// A slot as a fraction: how many its cell has without it, by its weight.
 using Slot = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -20,23 +20,23 @@ bool is_less(const Slot& a, const Slot& b) {
   return a.first * b.second < b.first * a.second;
 }
 
-std::uint32_t guaranteed(const MaxMinShares::Claim& claim) {
-  return std::min(claim.demand, claim.guarantee);
+std::uint32_t guaranteed(const MaxMinShares::Demand& demand) {
+  return std::min(demand.jobs, demand.guarantee);
 }
 
-std::uint32_t extra_max(const MaxMinShares::Claim& claim) {
-  const auto most = std::min(claim.demand, claim.burst);
-  return most > claim.guarantee ? most - claim.guarantee : 0;
+std::uint32_t extra_max(const MaxMinShares::Demand& demand) {
+  const auto most = std::min(demand.jobs, demand.burst);
+  return most > demand.guarantee ? most - demand.guarantee : 0;
 }
 
 /// The slots beyond the guarantees that max-min fairness hands out: of all that the cells could
 /// use, the lowest ones. All of them are listed and sorted.
-std::vector<Slot> fair_slots(const Claims& claims, std::uint64_t total) {
+std::vector<Slot> fair_slots(const Demands& demands, std::uint64_t total) {
   std::uint64_t taken = 0;
   std::vector<Slot> slots;
-  for (const auto& [cell, claim] : claims) {
-    taken += guaranteed(claim);
-    for (std::uint32_t n = 0; n < extra_max(claim); ++n) slots.emplace_back(n, claim.weight);
+  for (const auto& [cell, demand] : demands) {
+    taken += guaranteed(demand);
+    for (std::uint32_t n = 0; n < extra_max(demand); ++n) slots.emplace_back(n, demand.weight);
   }
   std::stable_sort(slots.begin(), slots.end(), is_less);
   slots.resize(std::min<std::uint64_t>(slots.size(), total > taken ? total - taken : 0));
@@ -44,11 +44,11 @@ std::vector<Slot> fair_slots(const Claims& claims, std::uint64_t total) {
 }
 
 /// The slots that were handed out, lowest first.
-std::vector<Slot> slots_of(const MaxMinShares& shares, const Claims& claims) {
+std::vector<Slot> slots_of(const MaxMinShares& shares, const Demands& demands) {
   std::vector<Slot> slots;
-  for (const auto& [cell, claim] : claims) {
-    for (std::uint32_t n = 0; n + guaranteed(claim) < shares.share(cell); ++n) {
-      slots.emplace_back(n, claim.weight);
+  for (const auto& [cell, demand] : demands) {
+    for (std::uint32_t n = 0; n + guaranteed(demand) < shares.share(cell); ++n) {
+      slots.emplace_back(n, demand.weight);
     }
   }
   std::stable_sort(slots.begin(), slots.end(), is_less);
@@ -134,7 +134,7 @@ TEST_CASE("after any changes the shares are those of the reference") {
     std::mt19937 random(seed);
     const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
     MaxMinShares shares;
-    Claims claims;
+    Demands demands;
     std::uint64_t total = 0;
     for (int step = 0; step < 60; ++step) {
       const MaxMinShares::Id cell = 1 + below(6);
@@ -144,19 +144,19 @@ TEST_CASE("after any changes the shares are those of the reference") {
           break;
         case 1:
           shares.remove(cell);
-          claims.erase(cell);
+          demands.erase(cell);
           break;
         default: {
           const auto guarantee = below(6);
-          claims[cell] = {guarantee, guarantee + below(12), 1 + below(4), below(20)};
-          shares.set(cell, claims[cell]);
+          demands[cell] = {guarantee, guarantee + below(12), 1 + below(4), below(20)};
+          shares.set(cell, demands[cell]);
         }
       }
-      for (const auto& [id, claim] : claims) {
-        REQUIRE(shares.share(id) >= guaranteed(claim));
-        REQUIRE(shares.share(id) <= guaranteed(claim) + extra_max(claim));
+      for (const auto& [id, demand] : demands) {
+        REQUIRE(shares.share(id) >= guaranteed(demand));
+        REQUIRE(shares.share(id) <= guaranteed(demand) + extra_max(demand));
       }
-      REQUIRE(are_equal(slots_of(shares, claims), fair_slots(claims, total)));
+      REQUIRE(are_equal(slots_of(shares, demands), fair_slots(demands, total)));
     }
   }
 }

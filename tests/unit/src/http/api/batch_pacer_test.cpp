@@ -62,7 +62,7 @@ TEST_CASE("a batch that was never too fast has nothing to resume") {
   BatchPacer pacer;
   BatchGate gate;
   submit(pacer, 2);
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK_FALSE(pacer.is_delaying());
   CHECK_FALSE(pacer.resume(gate, start));
   CHECK_FALSE(pacer.take_next());
@@ -82,7 +82,7 @@ TEST_CASE("delayed lines keep the order of the batch, whatever the order of thei
     const auto some = submit_delayed(pacer);
     REQUIRE(!some.empty());
     order.insert(order.end(), some.begin(), some.end());
-    for (std::size_t i = 0; i < some.size(); ++i) pacer.settled(false);
+    for (std::size_t i = 0; i < some.size(); ++i) pacer.answered(false);
   }
   CHECK(order == Numbers{0, 1, 2, 3, 4});
   CHECK_FALSE(pacer.is_delaying());
@@ -112,7 +112,7 @@ TEST_CASE("a paused batch goes on only after all its lines in flight have come b
   CHECK_FALSE(pacer.resumes_at());
   CHECK_FALSE(pacer.resume(gate, later));
   CHECK(gate.is_paused());
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(pacer.resumes_at());
   CHECK(pacer.resume(gate, later));
 }
@@ -146,15 +146,15 @@ TEST_CASE("one line is tried alone, and each that is not refused doubles those i
   REQUIRE(pacer.resume(gate, start + milliseconds{100}));
   CHECK(submit_delayed(pacer) == Numbers{0});
   CHECK(submit_delayed(pacer).empty());
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(submit_delayed(pacer) == Numbers{1, 2});
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(submit_delayed(pacer) == Numbers{3, 4, 5});
-  pacer.settled(true);
+  pacer.answered(true);
   CHECK(submit_delayed(pacer) == Numbers{6});
-  for (int i = 0; i < 4; ++i) pacer.settled(false);
+  for (int i = 0; i < 4; ++i) pacer.answered(false);
   CHECK(submit_delayed(pacer).size() == 64);
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(submit_delayed(pacer) == Numbers{71});
 }
 
@@ -163,9 +163,9 @@ TEST_CASE("delayed lines go on behind those in flight while the gate is open") {
   auto pacer = pacer_with(0, 9, gate);
   REQUIRE(pacer.resume(gate, start + milliseconds{100}));
   submit_delayed(pacer);
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(submit_delayed(pacer) == Numbers{1, 2});
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(pacer.resume(gate, start + milliseconds{100}));
   CHECK(submit_delayed(pacer) == Numbers{3, 4, 5});
 }
@@ -175,7 +175,7 @@ TEST_CASE("a line that comes too fast again goes first, and is tried alone") {
   auto pacer = pacer_with(0, 9, gate);
   REQUIRE(pacer.resume(gate, start + milliseconds{100}));
   submit_delayed(pacer);
-  pacer.settled(false);
+  pacer.answered(false);
   REQUIRE(submit_delayed(pacer) == Numbers{1, 2});
   gate.pause();
   pacer.delay(line(1), too_fast(milliseconds{100}), start + milliseconds{200});
@@ -184,7 +184,7 @@ TEST_CASE("a line that comes too fast again goes first, and is tried alone") {
   CHECK_FALSE(pacer.resume(gate, start + milliseconds{299}));
   REQUIRE(pacer.resume(gate, start + milliseconds{300}));
   CHECK(submit_delayed(pacer) == Numbers{1});
-  pacer.settled(false);
+  pacer.answered(false);
   CHECK(submit_delayed(pacer) == Numbers{2, 3});
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a batch that ends hands over each delayed line once, in order") {
   CHECK(refused == Numbers{4, 5, 6});
   CHECK_FALSE(pacer.is_delaying());
   CHECK(pacer.take_all().empty());
-  pacer.settled(true);
+  pacer.answered(true);
   CHECK_FALSE(pacer.take_next());
   CHECK_FALSE(pacer.resumes_at());
   CHECK_FALSE(pacer.resume(gate, start + milliseconds{1000}));

@@ -25,10 +25,10 @@ TEST_CASE("every line is counted once, whatever the order of the outcomes") {
   const auto second = tally.begin(2);
   tally.reject(3, problem("bad"));
   const auto fourth = tally.begin(4);
-  tally.settle(fourth, Outcome::rejected, problem("worse"));
-  tally.settle(second, Outcome::replayed);
+  tally.note(fourth, Outcome::rejected, problem("worse"));
+  tally.note(second, Outcome::replayed);
   CHECK(tally.size() == 4);
-  tally.settle(first, Outcome::accepted);
+  tally.note(first, Outcome::accepted);
   CHECK(tally.size() == 0);
   CHECK(tally.unanswered() == 0);
   tally.finish(5);
@@ -46,10 +46,10 @@ TEST_CASE("a batch ends at its first refused line, and no later line counts") {
   const auto second = tally.begin(2);
   tally.reject(3, problem("bad"));
   const auto fourth = tally.begin(4);
-  tally.settle(fourth, Outcome::refused);
-  tally.settle(second, Outcome::refused, problem("full"));
+  tally.note(fourth, Outcome::refused);
+  tally.note(second, Outcome::refused, problem("full"));
   CHECK(tally.is_stopped());
-  tally.settle(first, Outcome::accepted);
+  tally.note(first, Outcome::accepted);
   tally.finish(5);
   CHECK(tally.accepted() == 1);
   CHECK(tally.rejected() == 0);
@@ -63,9 +63,9 @@ TEST_CASE("a refused line before an accepted one is rejected, so that a resend r
   const auto first = tally.begin(1);
   const auto second = tally.begin(2);
   const auto third = tally.begin(3);
-  tally.settle(first, Outcome::refused, problem("full"));
-  tally.settle(second, Outcome::accepted);
-  tally.settle(third, Outcome::refused);
+  tally.note(first, Outcome::refused, problem("full"));
+  tally.note(second, Outcome::accepted);
+  tally.note(third, Outcome::refused);
   tally.finish(4);
   CHECK(tally.accepted() == 1);
   CHECK(tally.rejected() == 1);
@@ -76,10 +76,10 @@ TEST_CASE("a refused line before an accepted one is rejected, so that a resend r
 TEST_CASE("every refused line before the last accepted one is rejected") {
   BatchTally tally;
   for (std::uint64_t line = 1; line <= 4; ++line) tally.begin(line);
-  tally.settle(0, Outcome::refused, problem("full"));
-  tally.settle(1, Outcome::refused);
-  tally.settle(2, Outcome::accepted);
-  tally.settle(3, Outcome::refused);
+  tally.note(0, Outcome::refused, problem("full"));
+  tally.note(1, Outcome::refused);
+  tally.note(2, Outcome::accepted);
+  tally.note(3, Outcome::refused);
   tally.finish(5);
   CHECK(tally.accepted() == 1);
   CHECK(tally.rejected() == 2);
@@ -89,7 +89,7 @@ TEST_CASE("every refused line before the last accepted one is rejected") {
 
 TEST_CASE("a batch that is stopped from outside ends at the line that follows") {
   BatchTally tally;
-  tally.settle(tally.begin(1), Outcome::accepted);
+  tally.note(tally.begin(1), Outcome::accepted);
   tally.stop(*problem("stopping"));
   tally.stop(*problem("again"));
   tally.finish(2);

@@ -361,6 +361,27 @@ BUGS = (
           "  if (next) return turn_to_undo(job, *next);\n"),),
     ),
     Bug(
+        "undo-repeated", ("undo-once",),
+        "a failed step whose effect is unknown is undone again and again",
+        "cells/model/job_machine.cpp",
+        (("  step.state = state;\n  step.finished_at = now;\n  step.operation.clear();\n",
+          "  step.state = state;\n  step.finished_at = now;\n  step.operation.clear();\n"
+          "  if (BUG && step.in_doubt) return turn_to_undo(job, job.step);\n"),),
+    ),
+    Bug(
+        "undo-unrecorded", ("undo-early",),
+        "an undo is handed out while the failure is being written, and called at once",
+        "cells/actors/job_dispatcher.cpp",
+        (("  record(live.job, after);\n  dispatch(at);\n",
+          "  record(live.job, after);\n"
+          "  if (BUG && after->state == JobState::compensating && !after->next_attempt_at) {\n"
+          "    recording_.erase(after->id);\n    offer(after);\n  }\n"
+          "  dispatch(at);\n"),
+         ("  return service.settle > milliseconds{0} || may_undo(job, job.step);\n",
+          "  if (BUG && is_compensating(job)) return false;\n"
+          "  return service.settle > milliseconds{0} || may_undo(job, job.step);\n")),
+    ),
+    Bug(
         "undo-cancelled", ("undo-end",),
         "a compensation can be cancelled while it waits",
         "src/store/job_rules.cpp",
@@ -757,6 +778,13 @@ BUGS = (
         (("std::min<std::size_t>(permits, probes_.empty() ? 1 : 0)",
           "std::min<std::size_t>(permits, BUG || probes_.empty() ? 1 : 0)"),),
     ),
+    Bug(
+        "probe-counted", ("uncounted-attempt",),
+        "a probe that fails uses up an attempt",
+        "cells/model/job_machine.cpp",
+        (("  if (end.is_probe && (end.kind",
+          "  if (!BUG && end.is_probe && (end.kind"),),
+    ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(
         "one-more-runs", ("running-quota",),
@@ -1079,6 +1107,31 @@ BUGS = (
         (("    for (std::size_t step = 0; step < services.size(); ++step) {\n",
           "    for (std::size_t step = 0; step < (BUG ? job.step + 1 : services.size()); "
           "++step) {\n"),),
+    ),
+    Bug(
+        "undo-unneeded", ("needed-undo",),
+        "a reload may remove an undo that a job needs",
+        "cells/actors/cell_dispatcher_reload.cpp",
+        (("            reload_->undos_needed = std::move(needs.undos);\n",
+          "            if (!BUG) reload_->undos_needed = std::move(needs.undos);\n"),),
+    ),
+    Bug(
+        "undo-anywhere", ("needed-undo",),
+        "a step is undone at a service that cannot undo anything",
+        "cells/actors/job_dispatcher.cpp",
+        (("  return !service || (is_compensating(job) && !service->undoes);\n",
+          "  return !service || (!BUG && is_compensating(job) && !service->undoes);\n"),),
+    ),
+    Bug(
+        "undo-not-released", ("unfinished-job", "idle-worker"),
+        "a reload that brings an undo back does not release the jobs that waited for it",
+        "cells/actors/cell_dispatcher_reload.cpp",
+        (("  limit_leases();\n  caf::anon_send(options_.store, ReleaseHolds{});\n",
+          "  limit_leases();\n  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n"),
+         ("  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
+          "  caf::anon_send(options_.store, ReleaseHolds{});\n",
+          "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
+          "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),

@@ -90,6 +90,7 @@ constexpr std::array<Entry, check_count> entries = {{
     {"shutdown-leftovers", "P11"},
     {"grace", "P11"},
     {"needed-service", "P12"},
+    {"needed-undo", "P12"},
     {"reload-refusal", "P12"},
     {"reload-ends", "P12"},
     {"pause", "cells"},

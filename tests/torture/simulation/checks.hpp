@@ -89,6 +89,7 @@ enum class Check : std::uint8_t {
   shutdown_leftovers,
   grace,
   needed_service,
+  needed_undo,
   reload_refusal,
   reload_ends,
   pause,

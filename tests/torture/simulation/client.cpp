@@ -118,7 +118,7 @@ class Client : public caf::event_based_actor {
         [this, number, keep = asked.keep](const Reconfigured& answer) {
           state_->reloading = false;
           world_->reload_answered(number, answer);
-          if (!answer.needed.empty()) return;
+          if (!answer.needed.empty() || !answer.undos_needed.empty()) return;
           state_->reloaded = true;
           world_->retention_changed(keep);
           send(retention_, KeepEnded{keep});

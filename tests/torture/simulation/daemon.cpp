@@ -51,11 +51,12 @@ ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan
   const auto found = configuration.protection.find(name);
   const Protection protection =
       found == configuration.protection.end() ? Protection{} : found->second;
+  const bool undoes = !configuration.without_undo.contains(name);
   if (configuration.pulled.contains(name)) {
-    return {nullptr, plan.settle, {protection.limits, std::nullopt}, true};
+    return {nullptr, plan.settle, {protection.limits, std::nullopt}, undoes};
   }
   return {[world, name](caf::actor_system& system) { return spawn_provider(system, world, name); },
-          plan.settle, protection, true};
+          plan.settle, protection, undoes};
 }
 
 Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
@@ -66,8 +67,9 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
       scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
   clock().current_time = caf::actor_clock::time_point{start.time_since_epoch()};
   const auto routing = std::make_shared<const Routing>(configuration.rules);
-  world->daemon_started(routing, configuration.services, configuration.pulled,
-                        configuration.protection, configuration.keep, configuration.running_max);
+  world->daemon_started(routing, configuration.services, configuration.without_undo,
+                        configuration.pulled, configuration.protection, configuration.keep,
+                        configuration.running_max);
   EngineOptions options;
   options.store =
       celld::store::spawn_memory_store(system_, world->disk, store_options(world, plan));

@@ -301,7 +301,7 @@ std::size_t window_max(const DispatchQueue::Limits& limits) {
 }
 
 Configuration full_configuration(const Plan& plan) {
-  return {plan.rules, {services.begin(), services.end()}, plan.pulled, plan.protection,
+  return {plan.rules, {services.begin(), services.end()}, plan.pulled, {}, plan.protection,
           plan.keep,  capacity_for(plan, plan.rules)};
 }
 
@@ -317,6 +317,7 @@ Configuration draw_configuration(const Plan& plan, Dice& dice) {
   other.running_max = capacity_for(plan, other.rules);
   for (const auto& name : services) {
     if (!dice.one_in(6)) other.services.insert(name);
+    if (dice.one_in(6)) other.without_undo.insert(name);
   }
   other.keep = dice.one_in(2) ? plan.keep : draw_keep(dice);
   for (const auto& [name, protection] : plan.protection) {

@@ -27,7 +27,8 @@ using torture::Dice;
 struct Configuration {
   std::vector<CellRule> rules;
   std::set<std::string> services;
-  std::set<std::string> pulled;  ///< Of these, the ones that workers outside serve.
+  std::set<std::string> pulled;          ///< Of these, the ones that workers outside serve.
+  std::set<std::string> without_undo{};  ///< Of these, the ones that cannot undo what they do.
   std::map<std::string, Protection> protection{};
   milliseconds keep{};  ///< Retention of ended jobs.
   std::optional<std::uint64_t> running_max{};

@@ -402,6 +402,7 @@ class Driver {
   /// Whether the service differs from the one in force.
   bool differs(const std::string& name, const Configuration& next) const {
     return configuration_.pulled.contains(name) != next.pulled.contains(name) ||
+           configuration_.without_undo.contains(name) != next.without_undo.contains(name) ||
            configuration_.protection.contains(name) != next.protection.contains(name);
   }
 

@@ -181,18 +181,20 @@ void World::check_call(const Job& job, Lease lease, const std::string& service) 
 
 /// An undo comes after the failure, for what was done or may have been, the last step first.
 void World::check_undo(const Job& job, const Job& stored) {
+  if (const auto& service = job.spec->services[job.step]; without_undo_.contains(service)) {
+    violated(Check::needed_undo, name(job) + " has an undo at " + service + ", which has none");
+  }
   if (!is_compensating(stored)) {
     violated(Check::undo_early, name(job) + " has an undo before its failure is on disk");
   }
-  const StepState state = stored.steps[job.step].state;
-  if (state == StepState::undone || state == StepState::undo_failed) {
+  StepsDone& done = steps_done_[job.id];
+  if (done.undo_over.contains(job.step)) {
     violated(Check::undo_once, name(job) + " repeats an undo that is over");
   }
   for (std::size_t i = job.step + 1; i < stored.steps.size(); ++i) {
     if (stored.steps[i].state != StepState::succeeded) continue;
     violated(Check::undo_order, name(job) + " undoes a step before a later one");
   }
-  StepsDone& done = steps_done_[job.id];
   if (!done.succeeded.contains(job.step) && done.perhaps_done[job.step] == 0) {
     violated(Check::undo_needless, name(job) + " undoes a step that did nothing");
   }
@@ -282,12 +284,14 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
 
 void World::daemon_started(std::shared_ptr<const Routing> routing,
                            const std::set<std::string>& services,
+                           const std::set<std::string>& without_undo,
                            const std::set<std::string>& pulled,
                            const std::map<std::string, Protection>& protection, milliseconds keep,
                            std::optional<std::uint64_t> running_max) {
   note("daemon started");
   started_at_ = now_steady;
   services_ = services;
+  without_undo_ = without_undo;
   pulled_ = pulled;
   protection_.clear();
   had_circuit_.clear();
@@ -384,7 +388,9 @@ bool World::is_runnable(const Job& job) const {
   if (lines_.head(entity_of(job)) != job.id) return false;
   const auto kept = kept_until_.find(entity_of(job));
   if (kept != kept_until_.end() && kept->second > now_wall) return false;
-  return services_.contains(job.spec->services[job.step]) &&
+  const std::string& service = job.spec->services[job.step];
+  if (is_compensating(job) && without_undo_.contains(service)) return false;
+  return services_.contains(service) &&
          cell_for(*routing_, job.spec->customer, job.spec->product) == job.cell;
 }
 

@@ -125,6 +125,7 @@ struct StepsDone {
   std::set<std::size_t> succeeded;                    ///< On disk, at some time.
   std::map<std::size_t, std::uint32_t> perhaps_done;  ///< Attempts not known to have had no effect.
   std::set<std::size_t> must_undo;                    ///< If the job fails.
+  std::set<std::size_t> undo_over;  ///< Undone, or not to be undone; on disk, since it failed.
 };
 
 /// The attempts at one step of a job, as far as their ends are on disk.
@@ -312,6 +313,7 @@ class World : public EngineProbe {
 
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
+                      const std::set<std::string>& without_undo,
                       const std::set<std::string>& pulled,
                       const std::map<std::string, Protection>& protection, milliseconds keep,
                       std::optional<std::uint64_t> running_max);
@@ -455,6 +457,7 @@ class World : public EngineProbe {
   bool could_not_reopen(const PendingRequest& request) const;
   void retry_accepted(const Job& job);
   void reload_in_force(const Reconfigure& order, SteadyTime asked);
+  std::uint64_t needs_at_most(const std::string& service, bool undo, SteadyTime asked) const;
   void judge_needs(const PendingRequest& request, const Reconfigured& answer);
 
   void check_doubt(const Job& job);
@@ -531,6 +534,7 @@ class World : public EngineProbe {
   SteadyTime rerouted_at_{};
   std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;
+  std::set<std::string> without_undo_;  ///< Services that cannot undo what they do.
   std::map<std::string, ProtectionInForce> protection_;  ///< Of the services that have some.
   std::set<std::string> had_circuit_;                    ///< Since the daemon started.
   std::set<std::string> pulled_;  ///< Of these, those that workers outside serve.

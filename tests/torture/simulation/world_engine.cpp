@@ -347,6 +347,13 @@ void World::check_verdict(const EndedAttempt& end, const Job& before, const Job&
       attempts_in(after, before) + 1 != attempts_in(before, before)) {
     violated(Check::uncounted_attempt, name(before) + " counts an attempt that was cut short");
   }
+  const bool failed = answer != answers_.end() && !answer->second.garbage &&
+                      (answer->second.kind == CallOutcome::Kind::retryable ||
+                       answer->second.kind == CallOutcome::Kind::unknown);
+  if (failed && answer_is_certain(before, cause) && is_probe(before) &&
+      attempts_in(after, before) + 1 != attempts_in(before, before)) {
+    violated(Check::uncounted_attempt, name(before) + " counts a probe that failed");
+  }
   if (rejected && answer_is_certain(before, cause) && !is_ended(after.state) &&
       !gave_up(before, after)) {
     violated(Check::final_rejection, name(before) + " continues after its provider rejected it");
@@ -509,8 +516,13 @@ void World::check_checkpoints(const Job& before, const Job& after) {
 void World::note_steps_done(const Job& after) {
   if (after.spec->on_failure != OnFailure::compensate) return;
   StepsDone& done = steps_done_[after.id];
+  const bool has_failed = is_compensating(after) || is_ended(after.state);
+  if (!has_failed) done.undo_over.clear();  // The job was reopened.
   for (std::size_t i = 0; i < after.steps.size(); ++i) {
-    if (after.steps[i].state == StepState::succeeded) done.succeeded.insert(i);
+    const StepState state = after.steps[i].state;
+    if (state == StepState::succeeded) done.succeeded.insert(i);
+    const bool is_over = state == StepState::undone || state == StepState::undo_failed;
+    if (has_failed && is_over) done.undo_over.insert(i);
   }
 }
 

@@ -24,6 +24,12 @@ std::string name(Refusal::Kind kind) {
   return names.at(static_cast<std::size_t>(kind));
 }
 
+/// Whether the reload leaves the service without an undo.
+bool is_without_undo(const Reconfigure& order, const std::string& service) {
+  const auto found = order.services.find(service);
+  return found != order.services.end() && !found->second.undoes;
+}
+
 bool happened_since(const std::map<JobId, SteadyTime>& times, JobId id, SteadyTime since) {
   const auto found = times.find(id);
   return found != times.end() && found->second >= since;
@@ -151,14 +157,18 @@ std::vector<const Routing*> World::possible_routings() const {
 }
 
 bool World::lacks_service(const JobSpec& spec) const {
-  return !std::all_of(spec.services.begin(), spec.services.end(),
-                      [this](const auto& service) { return services_.contains(service); });
+  const bool compensates = spec.on_failure == OnFailure::compensate;
+  return std::any_of(spec.services.begin(), spec.services.end(), [&](const auto& name) {
+    return !services_.contains(name) || (compensates && without_undo_.contains(name));
+  });
 }
 
 bool World::may_lack_service(const JobSpec& spec) const {
   if (lacks_service(spec)) return true;
+  const bool compensates = spec.on_failure == OnFailure::compensate;
   return reload_ && std::any_of(spec.services.begin(), spec.services.end(), [&](const auto& name) {
-           return reload_->services_removed.contains(name);
+           return reload_->services_removed.contains(name) ||
+                  (compensates && is_without_undo(*reload_, name));
          });
 }
 
@@ -487,9 +497,10 @@ std::uint64_t World::reload_asked(const Reconfigure& order) {
 }
 
 void World::reload_answered(std::uint64_t number, const Reconfigured& answer) {
-  note(answer.needed.empty() ? "reloaded" : "not reloaded");
+  const bool refused = !answer.needed.empty() || !answer.undos_needed.empty();
+  note(refused ? "not reloaded" : "reloaded");
   const PendingRequest request = finish_request(number);
-  if (answer.needed.empty()) {
+  if (!refused) {
     reload_in_force(*reload_, request.asked);
   } else {
     judge_needs(request, answer);
@@ -507,13 +518,18 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   running_max_ = order.running_max;
   set_routing(order.routing);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
+  std::set<std::string> undos_removed;
   for (const auto& [name, service] : order.services) {
-    services_.insert(name);
+    if (!services_.insert(name).second && !service.undoes && !without_undo_.contains(name)) {
+      undos_removed.insert(name);
+    }
+    service.undoes ? void(without_undo_.erase(name)) : void(without_undo_.insert(name));
     service.start_provider ? void(pulled_.erase(name)) : void(pulled_.insert(name));
     protect(name, service.protection);
   }
   for (const auto& name : order.services_removed) {
     services_.erase(name);
+    without_undo_.erase(name);
     pulled_.erase(name);
     protection_.erase(name);
   }
@@ -521,28 +537,45 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
     const Job& job = *stored.job;
     if (is_ended(job.state) || happened_since(reopened_at_, id, asked)) continue;
     for (std::size_t step = 0; step < job.spec->services.size(); ++step) {
-      if (may_call(job, step) && order.services_removed.contains(job.spec->services[step])) {
+      const std::string& service = job.spec->services[step];
+      if (may_call(job, step) && order.services_removed.contains(service)) {
         violated(Check::needed_service, name(job) + " needs a service that was removed");
+      }
+      if (may_undo(job, step) && undos_removed.contains(service)) {
+        violated(Check::needed_undo, name(job) + " needs an undo that was removed");
       }
     }
   }
 }
 
-/// Counts every job that names the service and may have been unfinished since the request.
-void World::judge_needs(const PendingRequest& request, const Reconfigured& answer) {
-  for (const auto& [service, count] : answer.needed) {
-    std::uint64_t jobs = 0;
-    for (const auto& [id, stored] : disk->jobs()) {
-      const auto& services = stored.job->spec->services;
-      const bool unfinished =
-          !is_ended(stored.job->state) || happened_since(ended_at_, id, request.asked);
-      jobs += unfinished && std::find(services.begin(), services.end(), service) != services.end();
-    }
-    if (count == 0 || count > jobs || !reload_->services_removed.contains(service)) {
-      violated(Check::reload_refusal,
-               "a reload is refused because " + std::to_string(count) + " jobs need " + service);
-    }
+/// At most this many jobs kept the service, or its undo, from being removed: all that name the
+/// service and may have been unfinished since the request.
+std::uint64_t World::needs_at_most(const std::string& service, bool undo, SteadyTime asked) const {
+  std::uint64_t jobs = 0;
+  for (const auto& [id, stored] : disk->jobs()) {
+    const JobSpec& spec = *stored.job->spec;
+    if (undo && spec.on_failure != OnFailure::compensate) continue;
+    const bool unfinished = !is_ended(stored.job->state) || happened_since(ended_at_, id, asked);
+    jobs += unfinished &&
+            std::find(spec.services.begin(), spec.services.end(), service) != spec.services.end();
   }
+  return jobs;
+}
+
+void World::judge_needs(const PendingRequest& request, const Reconfigured& answer) {
+  const auto judge = [&](const auto& needs, bool undo, auto removed) {
+    for (const auto& [service, count] : needs) {
+      const bool possible = count <= needs_at_most(service, undo, request.asked);
+      if (count > 0 && possible && removed(service)) continue;
+      violated(Check::reload_refusal, "a reload is refused because " + std::to_string(count) +
+                                          " jobs need " + (undo ? "the undo of " : "") + service);
+    }
+  };
+  judge(answer.needed, false,
+        [this](const auto& name) { return reload_->services_removed.contains(name); });
+  judge(answer.undos_needed, true, [this](const auto& name) {
+    return is_without_undo(*reload_, name) && !without_undo_.contains(name);
+  });
 }
 
 // --- Audits --------------------------------------------------------------------------------------

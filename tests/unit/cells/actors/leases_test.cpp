@@ -567,6 +567,19 @@ TEST_CASE("a service that is pulled for a while still has the calls that it bega
   CHECK(engine.service("vm").in_flight == 0);
 }
 
+TEST_CASE("a service that was called before it was pulled is removed with its provider") {
+  Fixture engine{1};
+  engine.pull_services = {};
+  engine.crash_and_restart();
+  const std::size_t providers = count_alive(engine.recorder->providers);
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  engine.pull_services = {"vm"};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.reconfigure({rule}, {}, {"vm"}).needed.empty());
+  CHECK(count_alive(engine.recorder->providers) == providers - 1);
+}
+
 TEST_CASE("a start ends the attempt at a service that was called before and is pulled now") {
   Fixture engine{1};
   engine.pull_services = {};

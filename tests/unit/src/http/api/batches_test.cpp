@@ -232,7 +232,10 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
 }
 
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
-  Daemon daemon;
+  BatchLimits limits;
+  limits.reading_max = 1;
+  limits.idle_max = milliseconds{0};
+  Daemon daemon{true, limits};
   std::promise<void> is_held_back;
   auto submit = daemon.script->submit;
   daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
@@ -252,6 +255,10 @@ TEST_CASE("a batch that is held back by a rate ends at its first delayed line") 
     const auto id = cells::format_job_id(daemon.batch.id);
     post(daemon, "", {}, "application/json", "/v1/batches/" + id + "/cancel");
     why = "/problems/batch-cancelled";
+  }
+  SECTION("when another batch needs its place") {
+    CHECK(post_lines(daemon, "\n").status == 202);
+    why = "/problems/quota-exceeded";
   }
   const auto answer = answers.get();
   CHECK(answer.body["accepted"] == 3);

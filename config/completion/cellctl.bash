@@ -12,7 +12,7 @@ _cellctl() {
     --token-file | --cacert | --client-cert | --client-key | -f | --file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return ;;
-    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace)
+    --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --timeout | --max-attempts | --on-failure | --label | --delay | --at | --expires | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace)
       return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +21,7 @@ _cellctl() {
       continue
     fi
     case ${COMP_WORDS[i]} in
-      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --delay | --at | --expires | --timeout | --max-attempts | --on-failure | --label | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace) skip=1 ;;
+      --state | --token-file | --cacert | --client-cert | --client-key | -f | --file | --url | --request-timeout | --customer | --product | --action | --entity | --subtype | --service | --parameter | --priority | --timeout | --max-attempts | --on-failure | --label | --delay | --at | --expires | --key | --retries | --from-line | --batch | --since | --until | --limit | --cursor | --interval | --every | --cron | --time-zone | --overlap | --catch-up | --burst | --weight | --exec | --name | --concurrency | --grace) skip=1 ;;
       -*) ;;
       *)
         case $command in
@@ -41,7 +41,7 @@ _cellctl() {
     'service') words='list show reset' ;;
     'config') words='check show' ;;
     'completion') words='bash zsh fish' ;;
-    'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --key --retries --wait --batch --from-line -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'submit') words='-f --file --customer --product --action --entity --subtype --service --parameter --priority --timeout --max-attempts --on-failure --label --delay --at --expires --key --retries --wait --batch --from-line -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job list') words='--customer --product --state --service --entity --label --batch --since --until --limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'job cancel') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
@@ -54,7 +54,7 @@ _cellctl() {
     'batch cancel') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'schedule list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'schedule get') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
-    'schedule set') words='--every --cron --time-zone --overlap --catch-up --paused -f --file --customer --product --action --entity --subtype --service --parameter --priority --delay --at --expires --timeout --max-attempts --on-failure --label --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'schedule set') words='--every --cron --time-zone --overlap --catch-up --paused -f --file --customer --product --action --entity --subtype --service --parameter --priority --timeout --max-attempts --on-failure --label --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'schedule pause') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'schedule resume') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'schedule delete') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

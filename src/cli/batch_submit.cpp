@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -67,13 +68,17 @@ class LineFile {
   /// The next piece; empty at the end.
   std::string next() {
     std::string piece = rest_.empty() ? read() : std::exchange(rest_, "");
+    is_at_end_ = piece.empty();
     note(piece);
     return piece;
   }
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t lines() const { return lines_; }  ///< Since go_to.
-  bool has_keys() const { return lines_without_key_ == 0 && !open_line_lacks_key(); }
+  /// Whether each whole line that was read has an idempotency key. celld accepts no part of a line.
+  bool has_keys() const {
+    return lines_without_key_ == 0 && !(is_at_end_ && open_line_lacks_key());
+  }
 
  private:
   std::string name() const { return path_ == "-" ? "standard input" : cleaned(path_); }
@@ -128,6 +133,7 @@ class LineFile {
   std::uint64_t lines_without_key_ = 0;
   std::string rest_;
   std::string open_line_;
+  bool is_at_end_ = false;
 };
 
 /// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
@@ -166,8 +172,7 @@ class BatchSubmission {
         file_(*arguments.text("--file")),
         bar_(arguments.has("--quiet")),
         is_quiet_(arguments.has("--quiet")),
-        first_line_(static_cast<std::uint64_t>(
-            std::max<std::int64_t>(arguments.integer("--from-line").value_or(1), 1))),
+        first_line_(static_cast<std::uint64_t>(arguments.integer("--from-line").value_or(1))),
         retries_(std::clamp<std::int64_t>(arguments.integer("--retries").value_or(retries_default),
                                           0, retries_max)) {}
 
@@ -224,14 +229,14 @@ class BatchSubmission {
           std::string{failure.what()} +
               "\n  The lines that celld had accepted by then stay accepted. Not every line has an "
               "`idempotency_key`, so sending them again could repeat jobs.\n  Look at the last "
-              "batch (cellctl batch list) for the number of its jobs, and send the rest with "
-              "--from-line.");
+              "batch (cellctl batch list): it has a job for each accepted line. Find out which "
+              "lines these are, and send the others.");
     }
     if (!failure.may_pass() || !file_.can_rewind() || failures_ >= retries_) {
       throw Failure(ExitCode::unavailable,
                     std::string{failure.what()} +
-                        "\n  Every line that was sent has an `idempotency_key`: sending "
-                        "the file again (" +
+                        "\n  Every line that was sent has an `idempotency_key`: sending them "
+                        "again (" +
                         from + ") repeats nothing.");
     }
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
@@ -245,7 +250,9 @@ class BatchSubmission {
     const bool passes = (status == 429 || status == 503) && wait <= pause_max;
     const std::string rest = "--from-line " + std::to_string(first_line_);
     if (passes && failures_ < retries_ && file_.can_rewind()) {
-      pause("line " + std::to_string(first_line_) + " found no room", wait);
+      const std::string line = std::to_string(first_line_);
+      pause(status == 503 ? "celld did not take line " + line : "line " + line + " found no room",
+            wait);
       return true;
     }
     print_message("Send the rest of the file with " + rest + ".");
@@ -299,12 +306,13 @@ ExitCode submit_batch(Session& session, const Arguments& arguments) {
        {"--customer", "--product", "--action", "--entity", "--subtype", "--service", "--parameter",
         "--priority", "--delay", "--at", "--expires", "--timeout", "--max-attempts", "--on-failure",
         "--label", "--key", "--wait"}) {
-    if (arguments.has(flag))
-      throw usage_failure(
-          std::string{flag} +
-          " does not apply to a file with one job a line; cellctl batch watch waits "
-          "for the end of a batch");
+    if (!arguments.has(flag)) continue;
+    const bool waits = std::string_view{flag} == "--wait";
+    throw usage_failure(std::string{flag} + " does not apply to a file with one job a line" +
+                        (waits ? "; cellctl batch watch waits for the end of a batch" : ""));
   }
+  if (arguments.integer("--from-line").value_or(1) < 1)
+    throw usage_failure("--from-line: the first line is 1");
   return BatchSubmission(session, arguments).run();
 }
 

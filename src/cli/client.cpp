@@ -230,7 +230,8 @@ class Client::Transfer {
         sink.done();
         return true;
       }
-      return sink.write(piece.data(), piece.size());
+      upload_broke_ = !sink.write(piece.data(), piece.size());
+      return !upload_broke_;
     } catch (...) {
       thrown_ = std::current_exception();
       return false;
@@ -274,7 +275,8 @@ class Client::Transfer {
       if (on_data_ != nullptr) return {"celld at " + connection.url + " has stopped sending", true};
       return silence("no complete response within " + duration_text(patience_), true);
     }
-    switch (error) {
+    // cpp-httplib calls an upload whose connection breaks cancelled.
+    switch (upload_broke_ ? httplib::Error::Write : error) {
       case httplib::Error::Connection:
         return silence(client_.proxy_ ? connection_fault(client_.proxy_->host, client_.proxy_->port)
                                       : connection_fault(client_.url_.host, client_.url_.port),
@@ -310,6 +312,7 @@ class Client::Transfer {
   Watch* watch_ = nullptr;
   Answer answer_;
   bool too_long_ = false;
+  bool upload_broke_ = false;
   bool enough_ = false;
   std::exception_ptr thrown_;
 };

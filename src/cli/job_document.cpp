@@ -71,7 +71,8 @@ class Overlay {
     if (const auto priority = arguments_.integer("--priority")) job_["priority"] = *priority;
     if (const auto most = arguments_.integer("--max-attempts"))
       object_in(job_, "retry")["max_attempts"] = *most;
-    apply_times();
+    if (const auto timeout = arguments_.duration("--timeout"))
+      job_["timeout_ms"] = timeout->count();
     for (const std::string& text : arguments_.texts("--parameter")) {
       const auto [name, value] = name_and_value(text);
       object_in(job_, "parameters")[name] = parameter_value(name, value);
@@ -80,17 +81,6 @@ class Overlay {
       auto [name, value] = name_and_value(text);
       object_in(job_, "labels")[name] = std::move(value);
     }
-  }
-
- private:
-  void apply_entity() {
-    if (const auto entity = arguments_.text("--entity")) {
-      const std::size_t slash = entity->find('/');
-      object_in(job_, "entity")["type"] = entity->substr(0, slash);
-      object_in(job_, "entity")["id"] = entity->substr(slash + 1);
-    }
-    if (auto subtype = arguments_.text("--subtype"))
-      object_in(job_, "entity")["subtype"] = std::move(*subtype);
   }
 
   void apply_times() {
@@ -103,8 +93,17 @@ class Overlay {
       if (!arguments_.has("--delay")) job_.erase("delay_ms");
     }
     if (auto expires = arguments_.moment("--expires", 1)) job_["expires_at"] = std::move(*expires);
-    if (const auto timeout = arguments_.duration("--timeout"))
-      job_["timeout_ms"] = timeout->count();
+  }
+
+ private:
+  void apply_entity() {
+    if (const auto entity = arguments_.text("--entity")) {
+      const std::size_t slash = entity->find('/');
+      object_in(job_, "entity")["type"] = entity->substr(0, slash);
+      object_in(job_, "entity")["id"] = entity->substr(slash + 1);
+    }
+    if (auto subtype = arguments_.text("--subtype"))
+      object_in(job_, "entity")["subtype"] = std::move(*subtype);
   }
 
   const Arguments& arguments_;
@@ -128,9 +127,6 @@ void add_job_flags(CLI::App& verb) {
   add_value(verb, "--service", "NAME,...", "call these services, in this order");
   add_value(verb, "--parameter", "KEY=VALUE", "set a parameter; VALUE is JSON or text; repeatable");
   add_value(verb, "--priority", "1-9", "set the priority; 9 runs first (5)")->check(integer_fault);
-  add_value(verb, "--delay", "DURATION", "start no earlier than this long from now");
-  add_value(verb, "--at", "TIME", "start no earlier than this time");
-  add_value(verb, "--expires", "TIME", "fail the job if it has not ended by this time");
   add_value(verb, "--timeout", "DURATION", "limit each attempt at a service");
   add_value(verb, "--max-attempts", "N", "limit the attempts at each service")
       ->check(integer_fault);
@@ -138,18 +134,28 @@ void add_job_flags(CLI::App& verb) {
   add_value(verb, "--label", "KEY=VALUE", "set a label; repeatable");
 }
 
+void add_time_flags(CLI::App& verb) {
+  add_value(verb, "--delay", "DURATION", "start no earlier than this long from now");
+  add_value(verb, "--at", "TIME", "start no earlier than this time");
+  add_value(verb, "--expires", "TIME", "fail the job if it has not ended by this time");
+}
+
 namespace {
 
-/// Without a `key`, the one of the file stays where it is.
-JobDocument document_with_key(const Arguments& arguments, std::optional<std::string> key) {
+/// A job of a schedule has no times and no key of its own; the faults of a file are for celld.
+JobDocument read_job(const Arguments& arguments, bool of_schedule) {
   File file;
   if (const auto path = arguments.text("--file")) file = read_file(*path);
   const json::Value given = file.value;
-  Overlay(arguments, file.value).apply();
+  Overlay overlay(arguments, file.value);
+  overlay.apply();
   JobDocument job{.body = {}, .idempotency_key = text_at(file.value, {key_member})};
-  if (key) {
-    file.value.erase(key_member);
-    job.idempotency_key = std::move(*key);
+  if (!of_schedule) {
+    overlay.apply_times();
+    if (auto key = arguments.text("--key")) {
+      file.value.erase(key_member);
+      job.idempotency_key = std::move(*key);
+    }
   }
   // An unchanged file is sent as it is, so that the faults that celld reports refer to it.
   if (!file.text.empty() && file.value == given) {
@@ -165,11 +171,11 @@ JobDocument document_with_key(const Arguments& arguments, std::optional<std::str
 }  // namespace
 
 JobDocument job_document(const Arguments& arguments) {
-  return document_with_key(arguments, arguments.text("--key"));
+  return read_job(arguments, false);
 }
 
 std::string schedule_job(const Arguments& arguments) {
-  return document_with_key(arguments, std::nullopt).body;
+  return read_job(arguments, true).body;
 }
 
 }  // namespace celld::cli

@@ -14,6 +14,8 @@ struct JobDocument {
 
 /// The flags that `job_document` reads, but for --key.
 void add_job_flags(CLI::App& verb);
+/// The flags that say when one job runs. A job of a schedule has none of them.
+void add_time_flags(CLI::App& verb);
 
 /// The job in `--file`, overridden by the other flags; without a file, the flags alone. celld
 /// validates the members. Throws a Failure when the file is not a JSON object or a parameter is

@@ -163,7 +163,8 @@ std::string facts_text(const json::Value& job, WallTime now, const TableLook& lo
 }
 
 std::string percent_text(const json::Value& step) {
-  if (!member_at(step, {"progress"}).is_number()) return "";
+  const bool is_running = text_at(step, {"state"}) == "running";
+  if (!is_running || !member_at(step, {"progress"}).is_number()) return "";
   return std::to_string(std::lround(number_at(step, {"progress"}) * 100)) + "%";
 }
 

@@ -164,6 +164,7 @@ void add_submit(Commands& commands) {
        "      --entity zone/example.com --service dns,billing --parameter ttl=300 --wait"},
       submit);
   add_job_flags(verb);
+  add_time_flags(verb);
   add_value(verb, "--key", "KEY", "use this idempotency key (random)");
   add_value(verb, "--retries", "N", "send the job again at most N times (3)")->check(integer_fault);
   add_optional_duration(verb, "--wait",

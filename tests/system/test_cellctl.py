@@ -10,6 +10,7 @@ import os
 import re
 import select
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -468,8 +469,8 @@ class Schedules(CellctlTest):
     def test_a_schedule_with_faults_is_refused_with_all_of_them(self):
         self.start()
         done = self.run_cellctl("schedule", "set", "x", "--every", "1h", "--cron", "61 * * * *",
-                                "--delay", "1s", *self.JOB, code=REFUSED)
-        for fault in ("/cron: minute: `61` is not in 0-59", "/job/delay_ms: ",
+                                *self.JOB, "--priority", "10", code=REFUSED)
+        for fault in ("/cron: minute: `61` is not in 0-59", "/job/priority: ",
                       "must have either `every_ms` or `cron`"):
             self.assertIn(fault, done.stderr)
 
@@ -706,6 +707,47 @@ class Files(CellctlTest):
                 self.assertEqual(self.cellctl("completion", shell), file.read())
 
 
+class ResettingServer:
+    """Resets the connection of the first batch after some bytes, and accepts the others whole."""
+
+    def __init__(self, bytes_max):
+        self.bytes_max, self.resets_left, self.requests = bytes_max, 1, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                with connection:
+                    self.requests += 1
+                    self.answer(connection)
+
+    def answer(self, connection):
+        resets = self.resets_left > 0
+        self.resets_left -= resets
+        received, tail = 0, b""
+        while not tail.endswith(b"\r\n0\r\n\r\n"):
+            piece = connection.recv(1 << 16)
+            received += len(piece)
+            tail = (tail + piece)[-16:]
+            if resets and received > self.bytes_max:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
+        body = json.dumps({"id": "0000000000001", "accepted": 5000, "replayed": 0, "rejected": 0,
+                           "stopped_at_line": None, "errors": []})
+        connection.sendall((f"HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\n"
+                            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+                            f"{body}").encode())
+
+
 class Batches(CellctlTest):
     def write(self, jobs, name="jobs.ndjson"):
         with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
@@ -734,6 +776,7 @@ class Batches(CellctlTest):
         self.assertIn("/customer is required", told.stdout)
         for flag in (("--wait",), ("--customer", "acme"), ("--key", "k")):
             self.run_cellctl("submit", "--batch", "-f", "-", *flag, code=USAGE)
+        self.run_cellctl("submit", "--batch", "-f", "-", "--from-line", "0", code=USAGE)
         self.run_cellctl("submit", "--batch", code=USAGE)
         self.run_cellctl("submit", "-f", "absent.ndjson", code=USAGE)
 
@@ -765,6 +808,22 @@ class Batches(CellctlTest):
                                 **environment)
         self.assertIn("(1 of 1)", told.stderr)
         self.assertIn("repeats nothing", told.stderr)
+
+    def test_an_upload_that_breaks_in_the_middle_is_sent_again(self):
+        server = ResettingServer(300_000)
+        self.addCleanup(server.close)
+        environment = {"CELLD_URL": server.url}
+        line = a_job("e", parameters={"text": "x" * 300})
+        keyed = self.write([{**line, "idempotency_key": f"k{n}"} for n in range(5000)])
+        done = self.run_cellctl("submit", "-f", keyed, **environment)
+        self.assertIn("connection broke", done.stderr)
+        self.assertIn("5000 accepted", done.stdout)
+        self.assertEqual(server.requests, 2)
+        server.resets_left = 1
+        told = self.run_cellctl("submit", "-f", self.write([line] * 5000), code=UNAVAILABLE,
+                                **environment)
+        self.assertIn("could repeat jobs", told.stderr)
+        self.assertEqual(server.requests, 3)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ constexpr int grace_share = 4;
 /// How the shell reports a program that it cannot execute, or cannot find.
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
+/// A shell whose command was killed by signal n exits with this plus n.
+constexpr int killed_by_signal = 128;
 
 CallOutcome outcome_of(const std::string& service, const providers::CommandResult& result,
                        cells::WallTime now) {
@@ -41,6 +43,11 @@ CallOutcome outcome_of(const std::string& service, const providers::CommandResul
     outcome.code = "communications_error";
     outcome.message =
         "the command could not be started: exit status " + std::to_string(result.value) + ".";
+  } else if (exited && result.value > killed_by_signal && result.value < killed_by_signal + NSIG) {
+    outcome.kind = Kind::unknown;
+    outcome.code = "provider_error";
+    outcome.message = "the command was killed by signal " +
+                      std::to_string(result.value - killed_by_signal) + ".";
   }
   return outcome;
 }

@@ -29,7 +29,7 @@ json::Value a_job() {
       "cancel_requested":false,
       "steps":[{"service":"dns","state":"succeeded","attempts":1,
                 "started_at":"2026-11-20T22:42:57.000Z","finished_at":"2026-11-20T22:42:58.250Z",
-                "progress":null},
+                "progress":0.1},
                {"service":"billing","state":"running","attempts":1,
                 "started_at":"2026-11-20T22:42:58.250Z","finished_at":null,"progress":0.42}],
       "properties":{},"messages":[{"time":"2026-11-20T22:42:58.000Z","severity":"warning",

@@ -143,6 +143,11 @@ TEST_CASE("exit statuses decide whether the job is retried") {
     CHECK(outcome.kind == Kind::retryable);
     CHECK(outcome.code == "communications_error");
   }
+  const auto died = outcome_of(exited(128 + SIGKILL));  // As the shell says it.
+  CHECK(died.kind == Kind::unknown);
+  CHECK(died.message == "the command was killed by signal 9.");
+  CHECK(outcome_of(exited(128)).kind == Kind::rejected);
+  CHECK(outcome_of(exited(255)).kind == Kind::rejected);
 }
 
 TEST_CASE("a cancelled command gets SIGTERM, after the grace SIGKILL, and no more heartbeats") {

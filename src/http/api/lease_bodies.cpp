@@ -20,6 +20,7 @@ constexpr std::int64_t wait_ms_max = 60'000;
 constexpr std::size_t worker_bytes_max = 255;
 constexpr std::size_t code_bytes_max = 64;
 constexpr std::int64_t retry_after_ms_max = 86'400'000;
+constexpr std::size_t report_faults_max = 10;
 constexpr std::size_t reports_max = 1000;
 
 bool is_plain(const std::string& text) {
@@ -136,7 +137,10 @@ Report read_report(const json::Value& value, const std::string& pointer, Faults&
     reader.fault("outcome", "must be `complete` or `fail`");
   }
   reader.finish();
-  if (!of_lease.empty()) report.outcome.reset();
+  if (of_lease.empty()) return report;
+  report.outcome.reset();
+  report.faults = std::move(of_lease);
+  report.faults.resize(std::min(report.faults.size(), report_faults_max));
   return report;
 }
 

@@ -36,6 +36,7 @@ std::variant<cells::CallOutcome, Problem> parse_failure(const http::Request& req
 struct Report {
   std::string lease;                          ///< As named in the request.
   std::optional<cells::CallOutcome> outcome;  ///< None: the report has faults.
+  std::vector<json::Fault> faults{};          ///< The first ones. The pointers start at the body.
 };
 std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& request);
 

@@ -37,6 +37,14 @@ Problem no_such_lease() {
   return not_found("There is no such lease.");
 }
 
+/// The result of a report that has faults, if it has any; its status is to be replaced otherwise.
+json::Value faulty_report(const Report& report) {
+  json::Value result{{"lease", report.lease}, {"status", 422}};
+  for (const auto& fault : report.faults)
+    result["errors"].push_back({{"pointer", fault.pointer}, {"detail", fault.detail}});
+  return result;
+}
+
 /// The status of each kind of answer to a report.
 enum class Verdict : std::uint8_t { accepted, lost, hidden, failed };
 
@@ -313,23 +321,19 @@ class LeaseGatewayActor : public LeaseGateway::base {
   /// Answers once every report has been dealt with.
   void post_reports(const PostReports& order) {
     struct Gathered {
-      std::vector<std::pair<std::string, int>> results;
+      json::Value results = json::Value::array();
       std::size_t missing;
       bool failed = false;
     };
     auto gathered = std::make_shared<Gathered>();
     gathered->missing = order.reports.size();
-    for (const auto& each : order.reports) gathered->results.emplace_back(each.lease, 422);
+    for (const auto& each : order.reports) gathered->results.push_back(faulty_report(each));
     const auto note = [gathered, responder = order.responder](std::size_t at, int status) {
-      gathered->results[at].second = status;
+      gathered->results[at]["status"] = status;
       gathered->failed = gathered->failed || status == 503;
       if (--gathered->missing > 0) return;
       if (gathered->failed) return responder.answer(to_response(store_unavailable()));
-      auto results = json::Value::array();
-      for (const auto& [lease, outcome] : gathered->results) {
-        results.push_back({{"lease", lease}, {"status", outcome}});
-      }
-      responder.answer(json_response(json::dump({{"results", std::move(results)}})));
+      responder.answer(json_response(json::dump({{"results", std::move(gathered->results)}})));
     };
     for (std::size_t at = 0; at < order.reports.size(); ++at) {
       const auto& each = order.reports[at];

@@ -306,12 +306,18 @@ TEST_CASE("many reports are answered one by one") {
                          {{"lease", good}, {"outcome", "perhaps"}}};
   const auto answer = post_to(daemon, "/v1/leases/report", celld::json::dump(reports));
   CHECK(answer.status == 200);
-  CHECK(answer.body == Value{{"results",
-                              {{{"lease", good}, {"status", 200}},
-                               {{"lease", lost}, {"status", 409}},
-                               {{"lease", "guessed"}, {"status", 409}},
-                               {{"lease", good}, {"status", 422}},
-                               {{"lease", good}, {"status", 422}}}}});
+  CHECK(answer.body ==
+        Value{{"results",
+               {{{"lease", good}, {"status", 200}},
+                {{"lease", lost}, {"status", 409}},
+                {{"lease", "guessed"}, {"status", 409}},
+                {{"lease", good},
+                 {"status", 422},
+                 {"errors", {{{"pointer", "/3/code"}, {"detail", "is required"}}}}},
+                {{"lease", good},
+                 {"status", 422},
+                 {"errors",
+                  {{{"pointer", "/4/outcome"}, {"detail", "must be `complete` or `fail`"}}}}}}}});
 }
 
 TEST_CASE("leases are listed with their workers") {

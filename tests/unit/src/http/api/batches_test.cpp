@@ -232,10 +232,7 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
 }
 
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
-  BatchLimits limits;
-  limits.reading_max = 1;
-  limits.idle_max = milliseconds{0};
-  Daemon daemon{true, limits};
+  Daemon daemon;
   std::promise<void> is_held_back;
   auto submit = daemon.script->submit;
   daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
@@ -256,15 +253,35 @@ TEST_CASE("a batch that is held back by a rate ends at its first delayed line") 
     post(daemon, "", {}, "application/json", "/v1/batches/" + id + "/cancel");
     why = "/problems/batch-cancelled";
   }
-  SECTION("when another batch needs its place") {
-    CHECK(post_lines(daemon, "\n").status == 202);
-    why = "/problems/quota-exceeded";
-  }
   const auto answer = answers.get();
   CHECK(answer.body["accepted"] == 3);
   CHECK(answer.body["stopped_at_line"] == 4);
   REQUIRE(answer.body["errors"].size() == 1);
   CHECK(answer.body["errors"][0]["type"] == why);
+}
+
+TEST_CASE("a batch that is held back by a rate makes room for another, and names the rate") {
+  BatchLimits limits;
+  limits.reading_max = 1;
+  limits.idle_max = milliseconds{0};
+  limits.unanswered_max = 8;  // The last lines wait.
+  Daemon daemon{true, limits};
+  std::promise<void> is_held_back;
+  auto submit = daemon.script->submit;
+  daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
+    if (++asked <= 3) return submit(message);
+    if (asked == 4) is_held_back.set_value();
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  auto answers =
+      std::async(std::launch::async, [&] { return post_lines(daemon, numbered_lines(20)); });
+  is_held_back.get_future().wait();
+  while (post_lines(daemon, "\n").status != 202) {  // The desk may not know of the delay yet.
+  }
+  const auto answer = answers.get();
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["stopped_at_line"] == 4);
+  CHECK(answer.body["errors"][0]["type"] == "/problems/quota-exceeded");
 }
 
 TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {

@@ -158,6 +158,7 @@ struct Answer {
 };
 
 inline Answer answer_of(const httplib::Result& result) {
+  INFO(httplib::to_string(result.error()));
   REQUIRE(result);
   sync_with_script();
   auto parsed = json::parse(result->body);

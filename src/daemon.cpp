@@ -479,10 +479,10 @@ class RunningDaemon final : public Daemon {
 
   cells::ServiceEntry entry_of(const config::Service& service) {
     if (!service.settings->kind().makes_calls())
-      return {nullptr, service.settle, service.protection, service.settings->has_undo()};
+      return {nullptr, service.settle, service.protection, service.settings->undoes()};
     return {
         [this, service](caf::actor_system& system) { return transports_->spawn(system, service); },
-        service.settle, service.protection, service.settings->has_undo()};
+        service.settle, service.protection, service.settings->undoes()};
   }
 
   /// Ends the scraper first, because it reads parts that are about to be destroyed.

@@ -82,6 +82,7 @@ AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spe
   end.messages = std::move(outcome.messages);
   end.retry_after = outcome.retry_after;
   end.operation = std::move(outcome.operation);
+  end.in_doubt = outcome.in_doubt;
   return end;
 }
 

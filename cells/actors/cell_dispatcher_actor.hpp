@@ -143,7 +143,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void fail_reload();
   void cell_restarted();
   std::vector<MaskedSetting> masked() const;
-  std::set<std::string> undos_removed_by(const Reconfigure& order) const;
+  std::map<std::string, ActionSet> undos_removed_by(const Reconfigure& order) const;
   bool takes_services_of(const JobSpec& spec) const;
   bool is_losing_services_of(const JobSpec& spec) const;
   bool is_changing_durability_of(const JobSpec& spec) const;

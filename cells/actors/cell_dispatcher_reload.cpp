@@ -15,7 +15,8 @@ struct CellDispatcherActor::Reload {
   caf::typed_response_promise<Reconfigured> promise;
   ReloadCourse course;
   bool may_change_durability = false;
-  std::set<std::string> undos_removed{};          ///< Services that lose their undo.
+  /// The actions that services can no longer undo.
+  std::map<std::string, ActionSet> undos_removed{};
   std::map<std::string, std::uint64_t> needed{};  ///< Unfinished jobs by the service they need.
   std::map<std::string, std::uint64_t> undos_needed{};  ///< The same, by the undo.
   std::map<CellKey, std::uint64_t> kept_otherwise{};
@@ -86,14 +87,17 @@ void CellDispatcherActor::fail_reload() {
 
 // --- Services ------------------------------------------------------------------------------------
 
-/// The services that stay, but can no longer undo what they have done.
-std::set<std::string> CellDispatcherActor::undos_removed_by(const Reconfigure& order) const {
-  std::set<std::string> names;
+/// Of the services that stay, the actions that they can no longer undo.
+std::map<std::string, ActionSet> CellDispatcherActor::undos_removed_by(
+    const Reconfigure& order) const {
+  std::map<std::string, ActionSet> removed;
   for (const auto& [name, entry] : order.services) {
     const auto found = services_->find(name);
-    if (found != services_->end() && found->second.undoes && !entry.undoes) names.insert(name);
+    if (found == services_->end()) continue;
+    auto actions = without(found->second.undoes, entry.undoes);
+    if (!actions.is_empty()) removed.emplace(name, std::move(actions));
   }
-  return names;
+  return removed;
 }
 
 /// Whether every service of the job is configured as the job needs it, and is to stay so.
@@ -101,7 +105,7 @@ bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
   const auto configured = [&](const auto& name) {
     const auto found = services_->find(name);
     return found != services_->end() &&
-           (found->second.undoes || spec.on_failure != OnFailure::compensate);
+           (spec.on_failure != OnFailure::compensate || found->second.undoes.contains(spec.action));
   };
   return std::all_of(spec.services.begin(), spec.services.end(), configured) &&
          !is_losing_services_of(spec);
@@ -114,8 +118,10 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   if (!reload_) return false;
   const bool compensates = spec.on_failure == OnFailure::compensate;
   const auto going = [&](const auto& name) {
-    return reload_->order.services_removed.contains(name) ||
-           (compensates && reload_->undos_removed.contains(name));
+    if (reload_->order.services_removed.contains(name)) return true;
+    const auto undos = reload_->undos_removed.find(name);
+    return compensates && undos != reload_->undos_removed.end() &&
+           undos->second.contains(spec.action);
   };
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }

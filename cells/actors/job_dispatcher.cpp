@@ -8,6 +8,16 @@
 #include "cells/actors/job_dispatcher_actor.hpp"
 
 namespace cells {
+namespace {
+
+/// Why the lease of a worker outside has timed out.
+std::string silence_of(const Job& job) {
+  return "the worker " + job.steps[job.step].worker +
+         " sent neither a heartbeat nor a report for " + std::to_string(job.spec->timeout.count()) +
+         " ms";
+}
+
+}  // namespace
 
 JobDispatcherActor::JobDispatcherActor(caf::actor_config& config, ContextPtr context, CellKey key,
                                        DispatcherSetup setup)
@@ -250,7 +260,7 @@ bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, cons
 /// Whether the job has to wait for a configuration with its service, or with the undo of it.
 bool JobDispatcherActor::lacks_service(const Job& job) const {
   const Service* service = find_service(job);
-  return !service || (is_compensating(job) && !service->undoes);
+  return !service || (is_compensating(job) && !service->undoes.contains(job.spec->action));
 }
 
 /// False in a cell that is no longer configured: its jobs move elsewhere or wait for another
@@ -321,6 +331,7 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   const Service* service = find_service(*live.job);
   auto end = attempt_end(std::move(outcome), live.abort, *live.job->spec,
                          service && service->protection.circuit);
+  if (live.outside && live.abort == AbortCause::timeout) end.message = silence_of(*live.job);
   end.report = report;
   end.is_probe = live.probe;
   end.never_began = !live.started;

@@ -121,7 +121,7 @@ struct ServiceEntry {
   std::function<Provider(caf::actor_system&)> start_provider;
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
   Protection protection{};
-  bool undoes = false;  ///< It can undo what it has done.
+  ActionSet undoes{};  ///< The actions that it can undo.
 };
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
@@ -476,7 +476,7 @@ struct Service {
   Protection protection{};
   /// Of a service that workers inside served before a reload: aborts calls that it began then.
   ServiceClient former{};
-  bool undoes = false;  ///< It can undo what it has done.
+  ActionSet undoes{};  ///< The actions that it can undo.
 };
 using Services = std::map<std::string, Service>;
 

@@ -199,7 +199,8 @@ bool counted(const AttemptEnd& end) {
 /// Whether the attempt may have had an effect although it did not succeed. An answer that celld
 /// cannot read may be that of a provider that has done its work.
 bool leaves_doubt(const AttemptEnd& end) {
-  return !end.never_began && (outcome_unknown(end.kind) || end.code == "invalid_response");
+  const bool unclear = outcome_unknown(end.kind) || end.code == "invalid_response";
+  return !end.never_began && (unclear || end.in_doubt);
 }
 
 std::uint32_t& attempts_of(Job& job) {

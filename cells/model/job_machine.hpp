@@ -75,6 +75,7 @@ struct AttemptEnd {
   bool is_probe = false;                   ///< If it failed, it is not counted.
   bool never_began = false;                ///< The provider was certainly not called.
   std::optional<std::string> operation{};  ///< Replaces Step::operation, unless the step ends.
+  bool in_doubt = false;                   ///< As CallOutcome::in_doubt.
 };
 
 /// The job, running under `lease`. It must be queued, retrying or compensating, and have a step

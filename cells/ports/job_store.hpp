@@ -43,6 +43,7 @@
 #include <string>
 #include <vector>
 
+#include "cells/model/action_set.hpp"
 #include "cells/model/batch.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
@@ -112,11 +113,11 @@ struct JobsMoved {
   JobCounts counts;       ///< Of the unfinished jobs among them.
 };
 
-/// Counts the unfinished jobs that may still call each of these services (may_call), and those that
-/// may still have a step undone by each of the others (may_undo).
+/// Counts the unfinished jobs that may still call each of these services (may_call), and those of
+/// these actions that may still have a step undone (may_undo), by the service of the step.
 struct CountNeeds {
   std::set<std::string> services;
-  std::set<std::string> undos{};
+  std::map<std::string, ActionSet> undos{};
 };
 struct NeedsCounted {
   std::map<std::string, std::uint64_t> jobs;     ///< Only services that some job needs.

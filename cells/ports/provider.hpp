@@ -35,6 +35,8 @@ struct CallOutcome {
   bool pauses_service = false;  ///< The provider wants no call at all before `retry_after`.
   /// What to keep as Step::operation, unless the step ends now; nothing: what it has.
   std::optional<std::string> operation{};
+  /// Of a rejection: an operation that the provider has begun may still go on.
+  bool in_doubt = false;
 };
 
 /// Make the call for the job's current step, or to undo it if the job compensates. The idempotency

@@ -126,11 +126,14 @@ std::size_t check_undos(json::ObjectReader& reader, const cells::JobSpec& spec,
 }  // namespace
 
 CanUndo undos_of(const std::vector<Service>& services) {
-  std::map<std::string, std::shared_ptr<const ServiceSettings>> by_name;
-  for (const auto& service : services) by_name.emplace(service.name, service.settings);
+  std::map<std::string, cells::ActionSet> by_name;
+  for (const auto& service : services) {
+    if (!service.settings) continue;  // The service has faults.
+    by_name.emplace(service.name, service.settings->undoes());
+  }
   return [by_name = std::move(by_name)](const std::string& service, const std::string& action) {
     const auto found = by_name.find(service);
-    return found != by_name.end() && found->second->can_undo(action);
+    return found != by_name.end() && found->second.contains(action);
   };
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cells/model/action_set.hpp"
 #include "src/config/secrets.hpp"
 #include "src/json/json.hpp"
 
@@ -24,9 +25,8 @@ class ServiceSettings {
   virtual bool equals(const ServiceSettings& other) const = 0;
   /// The members as in the file, with defaults, and without a secret.
   virtual json::Value show() const = 0;
-  /// Whether the service can undo what it has done for some action, or for this one.
-  virtual bool has_undo() const = 0;
-  virtual bool can_undo(const std::string& action) const = 0;
+  /// The actions that the service can undo.
+  virtual cells::ActionSet undoes() const = 0;
   /// What is wrong on this machine, such as a program that does not exist. The pointers start at
   /// the service.
   virtual std::vector<json::Fault> check_machine() const = 0;

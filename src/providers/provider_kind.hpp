@@ -73,11 +73,8 @@ class KindOf : public ProviderKind {
                                  Faults& faults) const = 0;
   /// As ServiceSettings::show.
   virtual json::Value show(const Settings& settings) const = 0;
-  /// As ServiceSettings::has_undo and can_undo.
-  virtual bool has_undo(const Settings& settings) const = 0;
-  virtual bool can_undo(const Settings& settings, const std::string& /*action*/) const {
-    return has_undo(settings);
-  }
+  /// As ServiceSettings::undoes.
+  virtual cells::ActionSet undoes(const Settings& settings) const = 0;
   /// As ServiceSettings::check_machine.
   virtual Faults check_machine(const Settings& settings) const = 0;
 
@@ -90,10 +87,7 @@ class KindOf : public ProviderKind {
       return same_kind != nullptr && same_kind->values == values;
     }
     json::Value show() const override { return kind_of.show(values); }
-    bool has_undo() const override { return kind_of.has_undo(values); }
-    bool can_undo(const std::string& action) const override {
-      return kind_of.can_undo(values, action);
-    }
+    cells::ActionSet undoes() const override { return kind_of.undoes(values); }
     Faults check_machine() const override { return kind_of.check_machine(values); }
 
     const KindOf& kind_of;

@@ -152,7 +152,9 @@ NeedsCounted count_needs(const std::map<JobId, StoredJob>& jobs, const CountNeed
     for (std::size_t step = 0; step < services.size(); ++step) {
       const auto& name = services[step];
       if (request.services.contains(name) && may_call(job, step)) ++counted.jobs[name];
-      if (request.undos.contains(name) && may_undo(job, step)) ++counted.undos[name];
+      const auto undos = request.undos.find(name);
+      const bool counts = undos != request.undos.end() && undos->second.contains(job.spec->action);
+      if (counts && may_undo(job, step)) ++counted.undos[name];
     }
   }
   return counted;

@@ -49,19 +49,23 @@ constexpr const char* oldest_indexed =
 constexpr const char* recent_queued =
     "SELECT cell, place FROM jobs NOT INDEXED WHERE id > ?1 AND state = 1";
 
-/// States from 5 on are ended ones.
+/// Of services, which are the members of the JSON object ?2. States from 5 on are ended ones.
 constexpr const char* needs =
-    "WITH open (services, step, on_failure, compensates) AS ("
-    " SELECT services, step, on_failure, error IS NOT NULL"
+    "WITH open (action, services, step, on_failure, compensates) AS ("
+    " SELECT action, services, step, on_failure, error IS NOT NULL"
     "  FROM turns CROSS JOIN jobs ON jobs.id = turns.job WHERE turns.job <= ?1 AND state < 5"
-    " UNION ALL SELECT services, step, on_failure, error IS NOT NULL"
+    " UNION ALL SELECT action, services, step, on_failure, error IS NOT NULL"
     "  FROM jobs NOT INDEXED WHERE id > ?1 AND state < 5)"
-    " SELECT service.value, count(*) FROM open, json_each(open.services) AS service"
-    " WHERE service.value IN (SELECT value FROM json_each(?2)) AND ";
+    " SELECT service.value, count(*) FROM open, json_each(open.services) AS service,"
+    "  json_each(?2) AS asked"
+    " WHERE service.value = asked.key AND ";
 // As may_call() and may_undo() in cells/model/job.hpp.
 constexpr const char* may_call_sql =
     "iif(compensates, service.key <= step, service.key >= step OR on_failure = 1)";
-constexpr const char* may_undo_sql = "on_failure = 1 AND (NOT compensates OR service.key <= step)";
+constexpr const char* may_undo_sql =
+    "on_failure = 1 AND (NOT compensates OR service.key <= step)"
+    " AND (action IN (SELECT value FROM json_each(asked.value, '$.actions')))"
+    "     <> json_extract(asked.value, '$.others')";
 
 /// As shown_state() in cells/model/job.hpp, of a row with filter_columns.
 JobState shown_state_of(const Statement& row) {
@@ -358,16 +362,21 @@ bool SqliteReads::may_match(const JobFilter& filter, const Statement& row) {
 
 NeedsCounted SqliteReads::read(const CountNeeds& request) {
   const Snapshot snapshot{connection_};
-  return {count_needs(request.services, may_call_sql), count_needs(request.undos, may_undo_sql)};
+  auto services = json::Value::object();
+  for (const auto& name : request.services) services[name] = nullptr;
+  auto undos = json::Value::object();
+  for (const auto& [name, actions] : request.undos)
+    undos[name] = {{"actions", actions.named}, {"others", actions.others ? 1 : 0}};
+  return {count_needs(services, may_call_sql), count_needs(undos, may_undo_sql)};
 }
 
-std::map<std::string, std::uint64_t> SqliteReads::count_needs(const std::set<std::string>& services,
+std::map<std::string, std::uint64_t> SqliteReads::count_needs(const json::Value& services,
                                                               const char* condition) {
   std::map<std::string, std::uint64_t> jobs;
   if (services.empty()) return jobs;
-  const std::string names = json::dump(json::Value(services));
+  const std::string asked = json::dump(services);
   Statement row{connection_, std::string{needs} + condition + " GROUP BY service.value"};
-  for (row.bind(1, indexed_id_now()).bind(2, std::string_view{names}); row.step();) {
+  for (row.bind(1, indexed_id_now()).bind(2, std::string_view{asked}); row.step();) {
     jobs[std::string{row.text(0)}] = static_cast<std::uint64_t>(row.integer(1));
   }
   return jobs;

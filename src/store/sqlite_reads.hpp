@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cells/ports/job_store.hpp"
+#include "src/json/json.hpp"
 #include "src/store/read_limits.hpp"
 #include "src/store/record.hpp"
 #include "src/store/sqlite.hpp"
@@ -55,7 +56,7 @@ class SqliteReads {
   };
 
   cells::JobPtr find(cells::JobId id);
-  std::map<std::string, std::uint64_t> count_needs(const std::set<std::string>& services,
+  std::map<std::string, std::uint64_t> count_needs(const json::Value& services,
                                                    const char* condition);
   std::vector<Statement> sources(const cells::JobFilter& filter);
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);

@@ -134,9 +134,10 @@ class Compensation(EndToEnd):
         self.start(self.config(defaults={**FAST, "retry": {"max_attempts": 3,
                                                            "backoff_max_ms": 600_000}}))
         job_id = self.submit(self.to_undo())
-        wait_until(lambda: self.cell()["queue"]["compensating"] == 1, "one compensation waits")
+        wait_until(self.undos, "the first attempt at an undo")
+        wait_until(lambda: [self.cell()["queue"][state] for state in ("compensating", "running")] ==
+                   [1, 0], "one compensation waits")
         self.assertEqual(self.job(job_id)["state"], "compensating")
-        self.assertEqual(self.cell()["queue"]["running"], 0)
         self.assert_problem(self.client.post(f"/v1/jobs/{job_id}/cancel", {}), 409,
                             "not-cancellable")
 
@@ -189,6 +190,24 @@ class Compensation(EndToEnd):
         self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)  # No job needs it.
         gate.let_all()
         self.assertEqual(self.states(self.wait_for_end(job_id)), ["undone", "undone", "failed"])
+
+    def test_a_reload_keeps_the_undo_of_each_action_that_a_job_needs(self):
+        requests = {"create": {"method": "PUT", "path": "/z"},
+                    "delete": {"method": "DELETE", "path": "/z"}}
+
+        def config(*undone):
+            undo = {action: {"method": "PUT", "path": "/undo"} for action in undone}
+            return self.config(services={"mapped": {
+                "type": "http", "url": self.provider.url,
+                "mapping": {"actions": requests, "undo": undo}}})
+
+        self.start(config("create", "delete"))
+        self.submit(self.to_undo(services=["mapped"], delay_ms=3_600_000))
+        self.daemon.write_config(config("delete"))
+        refused = self.client.post("/v1/admin/reload", {})
+        self.assertEqual((refused.status, refused.pointers), (422, ["/services/mapped"]), refused)
+        self.daemon.write_config(config("create"))
+        self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)
 
     def test_a_start_without_the_undo_holds_the_job(self):
         config = self.config()

@@ -109,7 +109,8 @@ class Mappings(EndToEnd):
             {"method": "POST", "path": "/zones", "body": {"name": "{{entity.id}}"},
              "headers": {"X-Login": "Basic {{secrets.key | base64}}"},
              "answer": {"properties": {"zone": "/id"}}},
-            {"method": "DELETE", "path": "/zones/{{properties.zone}}/{{properties.old}}"}]})
+            {"method": "DELETE", "path": "/zones/{{properties.zone}}/{{properties.old}}",
+             "body": "{{properties}}"}]})
         done = self.explain(config, {**a_job(), "properties": {"old": "x y"}})
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         self.assertEqual(done.stdout, f"""\
@@ -131,6 +132,9 @@ Idempotency-Key: 0000000000000.dns:2
 Accept: application/json
 User-Agent: celld
 X-Plain: ***
+Content-Type: application/json
+
+{{"old":"x y","zone":"ANSWER-1-zone"}}
 """)
         self.assertEqual(self.api.requests, [])
 
@@ -144,11 +148,15 @@ X-Plain: ***
         self.assertEqual((body["service"], body["entity"]["id"]), ("dns", "example.com"))
 
     def test_explain_refuses_what_would_not_be_sent_with_2(self):
-        config = self.config({"create": {"method": "PUT", "path": "/{{parameters.id}}"}})
+        config = self.config({"create": {"method": "PUT", "path": "/{{parameters.id}}"}},
+                             undo={"create": {"method": "DELETE", "path": "/{{entity.id}}"}})
         for job, service, words in (
                 (a_job(), "dns", "the job would fail with provider_rejected: The request of the "
                                  "action \"create\" at dns cannot be made: `parameters.id` is "
                                  "missing."),
+                (a_job("..", on_failure="compensate", parameters={"id": "x"}), "dns",
+                 "the job would fail with provider_rejected: The request of the undo of the action "
+                 "\"create\" at dns cannot be made: `entity.id` has `.` or `..` as part of a path."),
                 (a_job(), "mail", "--explain: mail is not a configured service"),
                 (a_job(), "run", "--explain: run is not a service of type http"),
                 (a_job(services=["run"]), "dns", "the job: /services: does not name dns"),

@@ -108,6 +108,19 @@ class Polls(EndToEnd):
         self.assertEqual(self.end_of(job_id)[0], "succeeded")
         self.assertEqual(self.count("POST"), 2)
 
+    def test_an_operation_whose_poll_is_rejected_is_undone(self):
+        config = self.config()
+        config["services"]["dns"]["mapping"]["undo"] = {
+            "create": {"method": "DELETE", "path": "/zones/{{entity.id}}",
+                       "answer": {"already_done": [404]}}}
+        self.start(config)
+        job_id = self.begin(on_failure="compensate")
+        self.status = 404
+        job = self.wait_for_end(job_id)
+        self.assertEqual((job["error"]["code"], job["steps"][0]["state"]),
+                         ("provider_rejected", "undone"), job)
+        self.assertEqual(self.count("DELETE"), 1)
+
     def test_an_operation_that_does_not_end_in_time_uses_up_attempts_and_is_polled_on(self):
         self.start(self.config())
         job_id = self.submit(a_job(timeout_ms=500, retry={"max_attempts": 2}))

@@ -202,8 +202,8 @@ class CommandKind final : public KindOf<CommandService> {
     return shown;
   }
 
-  bool has_undo(const CommandService& command) const override {
-    return command.undo_arguments.has_value();
+  cells::ActionSet undoes(const CommandService& command) const override {
+    return cells::ActionSet::all_if(command.undo_arguments.has_value());
   }
 
   Faults check_machine(const CommandService& command) const override {

@@ -43,6 +43,8 @@ bool has_tls_input(CURL* easy) {
 
 /// Why the call failed, for people.
 std::string reason_of(CURL* easy, CURLcode code) {
+  // Only on_before_send() makes libcurl abort.
+  if (code == CURLE_ABORTED_BY_CALLBACK) return "the connection was kept from an earlier call";
   if (code != CURLE_PEER_FAILED_VERIFICATION) return curl_easy_strerror(code);
   long fault = X509_V_OK;
   curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &fault);

@@ -49,8 +49,9 @@ std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& n
                                                             const HttpService& service,
                                                             const cells::Job& job) {
   auto scope = scope_of(*service.mapping, job);
-  if (auto refusal = refusal_of(name, *service.mapping, job, scope))
-    return ExplainedRefusal{std::move(*refusal)};
+  auto refused = refusal_of(name, *service.mapping, job, scope);
+  if (!refused) refused = refusal_of_undo(name, *service.mapping, job);
+  if (refused) return ExplainedRefusal{std::move(*refused)};
   scope.mask_secrets = true;
   const auto masked = with_masked_headers(service);
   const auto& requests = *find_requests(*service.mapping, job);

@@ -163,11 +163,11 @@ class HttpKind final : public KindOf<HttpService> {
     return shown;
   }
 
-  bool has_undo(const HttpService& http) const override {
-    return http.mapping ? !http.mapping->undo.empty() : http.undo_url.has_value();
-  }
-  bool can_undo(const HttpService& http, const std::string& action) const override {
-    return http.mapping ? http.mapping->undo.contains(action) : http.undo_url.has_value();
+  cells::ActionSet undoes(const HttpService& http) const override {
+    if (!http.mapping) return cells::ActionSet::all_if(http.undo_url.has_value());
+    cells::ActionSet actions;
+    for (const auto& [action, requests] : http.mapping->undo) actions.named.insert(action);
+    return actions;
   }
 
   Faults check_machine(const HttpService&) const override { return {}; }

@@ -96,11 +96,15 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   void begin(const ServiceCalls::Ended& ended) {
     const auto operation = parse_operation(job_->steps[job_->step].operation);
     if (operation) take_up(*operation);
-    if (auto refusal = refusal_of(service_->name, mapping_, *job_, scope_))
-      return end(ended, cleaned(rejection(std::move(*refusal))));
+    auto refusal = refusal_of(service_->name, mapping_, *job_, scope_);
+    if (!refusal && !operation) refusal = refusal_of_undo(service_->name, mapping_, *job_);
     requests_ = find_requests(mapping_, *job_);
-    if (operation && !can_go_on(*operation))
-      return end(ended, rejection(lost_operation(service_->name)));
+    if (!refusal && operation && !can_go_on(*operation)) refusal = lost_operation(service_->name);
+    if (refusal) {
+      auto outcome = cleaned(rejection(std::move(*refusal)));
+      const bool goes_on = operation && operation->has_begun;
+      return end(ended, goes_on ? undecided(std::move(outcome)) : std::move(outcome));
+    }
     if (operation && operation->has_begun) return poll(ended);
     if (index_ == requests_->size()) return end(ended, success());
     make_request(ended);
@@ -147,6 +151,18 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return outcome;
   }
 
+  /// A rejection that says nothing about the operation, which may still go on.
+  static CallOutcome undecided(CallOutcome rejection) {
+    rejection.in_doubt = true;
+    return rejection;
+  }
+
+  CallOutcome failed_poll(mappings::PollFailed failure) const {
+    if (failure.outcome.kind != CallOutcome::Kind::rejected)
+      return failed(std::move(failure.outcome), true);
+    return failure.has_ended ? std::move(failure.outcome) : undecided(std::move(failure.outcome));
+  }
+
   CallOutcome wait_for_operation(std::optional<milliseconds> retry_after) {
     has_operation_ = true;
     const milliseconds interval = (*requests_)[index_].poll->interval;
@@ -164,7 +180,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   Result read_poll(const HttpResult& result) {
     auto answer = mappings::read_poll(*(*requests_)[index_].poll, service_->name, result,
                                       service_->wall_clock(), service_->secrets);
-    if (auto* failure = std::get_if<CallOutcome>(&answer)) return failed(std::move(*failure), true);
+    if (auto* failure = std::get_if<mappings::PollFailed>(&answer))
+      return failed_poll(std::move(*failure));
     if (const auto* goes_on = std::get_if<mappings::Pending>(&answer))
       return wait_for_operation(goes_on->retry_after);
     return finish_request(std::get<mappings::Done>(std::move(answer)), true);
@@ -180,8 +197,9 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
                 Result (MappedCall::*reader)(const HttpResult&)) {
     auto rendered = mappings::render(request, scope_);
     if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered)) {
-      return end(ended, cleaned(rejection(unmade_request(service_->name, *job_, *requests_, index_,
-                                                         is_poll, *refusal))));
+      auto outcome = cleaned(
+          rejection(unmade_request(service_->name, *job_, *requests_, index_, is_poll, *refusal)));
+      return end(ended, is_poll ? undecided(std::move(outcome)) : std::move(outcome));
     }
     const auto index = is_poll ? std::nullopt : std::optional(index_);
     service_->calls->start(
@@ -313,6 +331,19 @@ std::optional<std::string> refusal_of(const std::string& service, const mappings
   if (!refused) return std::nullopt;
   return unmade_request(service, job, *requests, refused->index, refused->is_poll,
                         refused->refusal);
+}
+
+std::optional<std::string> refusal_of_undo(const std::string& service,
+                                           const mappings::Mapping& mapping,
+                                           const cells::Job& job) {
+  const bool may_undo = job.spec->on_failure == cells::OnFailure::compensate;
+  if (!may_undo || cells::is_compensating(job)) return std::nullopt;
+  if (!mapping.undo.contains(job.spec->action)) return std::nullopt;  // It may come back.
+  cells::Job failed = job;
+  failed.error = cells::JobError{};
+  auto scope = scope_of(mapping, failed);
+  scope.expects_properties = true;
+  return refusal_of(service, mapping, failed, scope);
 }
 
 const std::vector<mappings::Request>* find_requests(const mappings::Mapping& mapping,

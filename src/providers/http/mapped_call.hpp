@@ -23,7 +23,8 @@ struct HttpServiceContext {
 };
 
 /// Makes the requests of the job's action, or those that undo it. All of them share the timeout of
-/// the call. A job that the mapping cannot express is rejected before the first request. The call
+/// the call. A job that the mapping cannot express, or cannot undo although the job asks for it, is
+/// rejected before the first request. The call
 /// ends with the first request that fails, or succeeds with the properties and messages of all.
 /// After a request that begins an operation, the call ends `pending`; later calls poll the
 /// operation and go on.
@@ -41,5 +42,10 @@ const std::vector<mappings::Request>* find_requests(const mappings::Mapping& map
 /// Nothing if the mapping can express the job. Otherwise a sentence.
 std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,
                                       const cells::Job& job, const mappings::Scope& scope);
+
+/// A sentence if the job asks to be undone should it fail, and the mapping cannot express the undo
+/// of its action, whatever properties answers are yet to set.
+std::optional<std::string> refusal_of_undo(const std::string& service,
+                                           const mappings::Mapping& mapping, const cells::Job& job);
 
 }  // namespace celld::providers

@@ -46,7 +46,9 @@ class PullKind final : public KindOf<PullService> {
     return shown;
   }
 
-  bool has_undo(const PullService& pull) const override { return pull.undoes; }
+  cells::ActionSet undoes(const PullService& pull) const override {
+    return cells::ActionSet::all_if(pull.undoes);
+  }
 
   Faults check_machine(const PullService&) const override { return {}; }
 };

@@ -123,8 +123,8 @@ class SimulatedKind final : public KindOf<SimulatedService> {
     return shown;
   }
 
-  bool has_undo(const SimulatedService& simulated) const override {
-    return simulated.undo_failure_rate.has_value();
+  cells::ActionSet undoes(const SimulatedService& simulated) const override {
+    return cells::ActionSet::all_if(simulated.undo_failure_rate.has_value());
   }
 
   Faults check_machine(const SimulatedService&) const override { return {}; }

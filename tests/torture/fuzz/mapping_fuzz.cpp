@@ -204,9 +204,10 @@ void check_poll(const std::string& answer) {
   const auto result = result_of(answer);
   const auto read = read_poll(poll, "dns", result, now, {secret});
   const bool answered = result.status / 100 == 2;
-  if (const auto* failure = std::get_if<CallOutcome>(&read)) {
-    must(failure->kind != Kind::succeeded && failure->kind != Kind::pending, "a failure is one");
-    check_words(failure->message);
+  if (const auto* failure = std::get_if<PollFailed>(&read)) {
+    const auto& outcome = failure->outcome;
+    must(outcome.kind != Kind::succeeded && outcome.kind != Kind::pending, "a failure is one");
+    check_words(outcome.message);
     return;
   }
   must(answered, "only a success goes on or ends well");

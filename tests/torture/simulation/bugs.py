@@ -347,9 +347,9 @@ BUGS = (
         "doubt-unstored", ("undo-missing",),
         "an attempt that a crash cuts short leaves no doubt",
         "cells/model/job_machine.cpp",
-        (("  return !end.never_began && (outcome_unknown(end.kind) || end.code == \"invalid_response\");\n",
+        (("  return !end.never_began && (unclear || end.in_doubt);\n",
           "  if (BUG && end.kind == AttemptEnd::Kind::interrupted) return false;\n"
-          "  return !end.never_began && (outcome_unknown(end.kind) || end.code == \"invalid_response\");\n"),),
+          "  return !end.never_began && (unclear || end.in_doubt);\n"),),
     ),
     Bug(
         "undo-given-up", ("undo-missing",),
@@ -1119,8 +1119,8 @@ BUGS = (
         "undo-anywhere", ("needed-undo",),
         "a step is undone at a service that cannot undo anything",
         "cells/actors/job_dispatcher.cpp",
-        (("  return !service || (is_compensating(job) && !service->undoes);\n",
-          "  return !service || (!BUG && is_compensating(job) && !service->undoes);\n"),),
+        (("  return !service || (is_compensating(job) && !service->",
+          "  return !service || (!BUG && is_compensating(job) && !service->"),),
     ),
     Bug(
         "undo-not-released", ("unfinished-job", "idle-worker"),

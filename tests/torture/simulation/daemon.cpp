@@ -51,7 +51,7 @@ ServiceEntry service_entry(const std::shared_ptr<World>& world, const Plan& plan
   const auto found = configuration.protection.find(name);
   const Protection protection =
       found == configuration.protection.end() ? Protection{} : found->second;
-  const bool undoes = !configuration.without_undo.contains(name);
+  const auto undoes = ActionSet::all_if(!configuration.without_undo.contains(name));
   if (configuration.pulled.contains(name)) {
     return {nullptr, plan.settle, {protection.limits, std::nullopt}, undoes};
   }

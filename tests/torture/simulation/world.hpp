@@ -485,6 +485,7 @@ class World : public EngineProbe {
   void lease_received(const LeaseOut& lease);
   void check_told(const LeaseUse& use, const LeaseOut& lease, bool cancel);
   void check_call(const Job& job, Lease lease, const std::string& service);
+  bool may_have_undo(const std::string& service) const;
   void check_undo(const Job& job, const Job& stored);
   void note_steps_done(const Job& after);
   void check_compensation(const Job& before, const Job& after);

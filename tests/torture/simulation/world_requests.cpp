@@ -27,7 +27,7 @@ std::string name(Refusal::Kind kind) {
 /// Whether the reload leaves the service without an undo.
 bool is_without_undo(const Reconfigure& order, const std::string& service) {
   const auto found = order.services.find(service);
-  return found != order.services.end() && !found->second.undoes;
+  return found != order.services.end() && found->second.undoes.is_empty();
 }
 
 bool happened_since(const std::map<JobId, SteadyTime>& times, JobId id, SteadyTime since) {
@@ -520,10 +520,11 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
   std::set<std::string> undos_removed;
   for (const auto& [name, service] : order.services) {
-    if (!services_.insert(name).second && !service.undoes && !without_undo_.contains(name)) {
+    if (!services_.insert(name).second && service.undoes.is_empty() &&
+        !without_undo_.contains(name)) {
       undos_removed.insert(name);
     }
-    service.undoes ? void(without_undo_.erase(name)) : void(without_undo_.insert(name));
+    service.undoes.is_empty() ? void(without_undo_.insert(name)) : void(without_undo_.erase(name));
     service.start_provider ? void(pulled_.erase(name)) : void(pulled_.insert(name));
     protect(name, service.protection);
   }

@@ -121,7 +121,7 @@ Look Generator::look() {
     case 1:
       return CountNeeds{dice_.one_in(2) ? std::set<std::string>{"dns", "billing", "mail"}
                                         : std::set<std::string>{"billing"},
-                        {"dns", "mail"}};
+                        {{"dns", ActionSet::all()}, {"mail", some_actions()}}};
     case 2:
     case 3:
       return list();
@@ -396,6 +396,14 @@ Request Generator::close_batch() {
 
 Request Generator::mark_cancelled() {
   return MarkCancelled{some_batch(), dice_.one_in(2)};
+}
+
+ActionSet Generator::some_actions() {
+  ActionSet actions{{}, dice_.one_in(2)};
+  for (const std::string action : {"create", "remove"}) {
+    if (dice_.one_in(2)) actions.named.insert(action);
+  }
+  return actions;
 }
 
 BatchOwner Generator::some_owner() {

@@ -57,6 +57,7 @@ class Generator {
   Request close_batch();
   Request mark_cancelled();
   BatchId some_batch() { return batches_.empty() ? 7 : dice_.one_of(batches_); }
+  ActionSet some_actions();
   BatchOwner some_owner();
   Request change_schedule();
   ScheduleAdvance some_advance();

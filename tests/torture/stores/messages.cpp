@@ -29,7 +29,7 @@ auto fields(T& message) {
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
                              NeedsCounted, CountNeeds, KeyHolder, RunnableFetched, RecordJob,
                              FindKeyHolder, Idempotency, SetCellOverride, ChangeLane, CloseBatch,
-                             MarkCancelled, BatchesListed, BatchOwner, CustomerRoom>) {
+                             MarkCancelled, BatchesListed, BatchOwner, CustomerRoom, ActionSet>) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, MemoryFull, EndedPruned, JobsListed, RunnableOfCustomer,

@@ -167,19 +167,22 @@ CallOutcome failed_operation(const Poll& poll, const std::string& service, const
 }
 
 /// Nothing if `until` says that the operation is done.
-std::optional<std::variant<Pending, CallOutcome>> read_value(const Poll& poll,
-                                                             const std::string& service,
-                                                             const HttpResult& result,
-                                                             cells::WallTime now) {
+std::optional<std::variant<Pending, PollFailed>> read_value(const Poll& poll,
+                                                            const std::string& service,
+                                                            const HttpResult& result,
+                                                            cells::WallTime now) {
   if (!poll.until) return std::nullopt;
   const auto document = parse_body(result);
-  if (!document) return invalid_answer(service, "answered with a body that is not JSON");
+  if (!document)
+    return PollFailed{invalid_answer(service, "answered with a body that is not JSON")};
   const json::Value* value = find(document->value, poll.until->value);
-  if (value == nullptr)
-    return invalid_answer(service, "answered without `" + pointer_of(poll.until->value) +
-                                       "`, which says whether the operation has ended");
+  if (value == nullptr) {
+    return PollFailed{invalid_answer(service, "answered without `" + pointer_of(poll.until->value) +
+                                                  "`, which says whether the operation has ended")};
+  }
   if (is_one_of(*value, poll.until->done)) return std::nullopt;
-  if (is_one_of(*value, poll.until->failed)) return failed_operation(poll, service, result, *value);
+  if (is_one_of(*value, poll.until->failed))
+    return PollFailed{failed_operation(poll, service, result, *value), true};
   return pending(result, now);
 }
 
@@ -198,24 +201,25 @@ std::variant<Done, CallOutcome> read_answer(const AnswerRules& rules, const std:
   return outcome;
 }
 
-std::variant<Done, Pending, CallOutcome> read_poll(const Poll& poll, const std::string& service,
-                                                   const HttpResult& result, cells::WallTime now,
-                                                   const std::vector<std::string>& secrets) {
+std::variant<Done, Pending, PollFailed> read_poll(const Poll& poll, const std::string& service,
+                                                  const HttpResult& result, cells::WallTime now,
+                                                  const std::vector<std::string>& secrets) {
   const auto& rules = poll.request.answer;
   const bool answered = result.end == HttpResult::End::answered;
   const auto verdict = answered ? verdict_on(rules, result.status) : std::nullopt;
   if (verdict == Verdict::pending) return pending(result, now);
   if (verdict == Verdict::done || verdict == Verdict::already_done) {
     if (auto early = read_value(poll, service, result, now)) {
-      if (auto* failure = std::get_if<CallOutcome>(&*early)) {
-        blank(*failure, secrets);
+      if (auto* failure = std::get_if<PollFailed>(&*early)) {
+        blank(failure->outcome, secrets);
         return std::move(*failure);
       }
       return std::get<Pending>(std::move(*early));
     }
   }
   auto read = read_answer(rules, service, result, now, secrets);
-  if (auto* failure = std::get_if<CallOutcome>(&read)) return std::move(*failure);
+  if (auto* failure = std::get_if<CallOutcome>(&read))
+    return PollFailed{std::move(*failure), verdict.value_or(Verdict::retry) == Verdict::reject};
   return std::get<Done>(std::move(read));
 }
 

@@ -32,12 +32,17 @@ struct Pending {
   std::optional<cells::milliseconds> retry_after;  ///< As requested by the provider.
 };
 
+struct PollFailed {
+  cells::CallOutcome outcome;
+  /// The mapping says that the operation has failed. False: the operation may still go on, even if
+  /// the poll was rejected.
+  bool has_ended = false;
+};
+
 /// What the end of a poll means: as read_answer(), if its rules and `until` say that the operation
 /// is done.
-std::variant<Done, Pending, cells::CallOutcome> read_poll(const Poll& poll,
-                                                          const std::string& service,
-                                                          const HttpResult& result,
-                                                          cells::WallTime now,
-                                                          const std::vector<std::string>& secrets);
+std::variant<Done, Pending, PollFailed> read_poll(const Poll& poll, const std::string& service,
+                                                  const HttpResult& result, cells::WallTime now,
+                                                  const std::vector<std::string>& secrets);
 
 }  // namespace celld::providers::mappings

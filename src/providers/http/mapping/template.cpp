@@ -149,10 +149,10 @@ class ExpressionReader {
 
   std::string read_pointer() {
     std::size_t end = 0;
-    while (end < rest_.size() && !is_blank(rest_[end]) && rest_[end] != '|' &&
-           !rest_.substr(end).starts_with(closing)) {
+    while (end < rest_.size() && rest_[end] != '|' && !rest_.substr(end).starts_with(closing)) {
       ++end;
     }
+    while (end > 0 && is_blank(rest_[end - 1])) --end;
     return read_to(end);
   }
 

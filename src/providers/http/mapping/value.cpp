@@ -93,8 +93,16 @@ std::optional<Shown> shown(const Expression& expression, const Scope& scope) {
   if (expression.is_secret() && scope.mask_secrets) return Shown{"***"};
   if (expression.path.size() < 2 || expression.path.front() != "properties") return std::nullopt;
   const auto stand_in = scope.stand_ins.find(expression.path[1]);
-  if (stand_in == scope.stand_ins.end()) return std::nullopt;
-  return Shown{stand_in->second};
+  if (stand_in != scope.stand_ins.end()) return Shown{stand_in->second};
+  if (scope.expects_properties && !find(scope.document, expression.path)) return Shown{"PROPERTY"};
+  return std::nullopt;
+}
+
+/// The whole object `properties`, with the texts that stand for some of them.
+json::Value all_properties(const Scope& scope) {
+  auto all = scope.document.value("properties", json::Value::object());
+  for (const auto& [name, text] : scope.stand_ins) all[name] = text;
+  return all;
 }
 
 }  // namespace
@@ -105,7 +113,8 @@ Evaluated evaluate(const Expression& expression, const Scope& scope) {
   if (expression.is_secret()) {
     value = scope.secrets.at(expression.path.at(1));
   } else if (const json::Value* there = find_value(expression, scope)) {
-    value = *there;
+    const bool is_all = expression.path.size() == 1 && expression.path.front() == "properties";
+    value = is_all ? all_properties(scope) : *there;
   }
   for (const auto& filter : expression.filters) {
     if (filter.kind == FilterKind::optional) continue;

@@ -18,6 +18,8 @@ struct Scope {
   std::map<std::string, std::string> secrets{};
   /// Texts that stand for properties which earlier requests of the same action will return.
   std::map<std::string, std::string> stand_ins{};
+  /// Any other property may be set by an answer that is not known yet.
+  bool expects_properties = false;
   /// Shows `***` for each secret.
   bool mask_secrets = false;
 };

@@ -196,11 +196,11 @@ TEST_CASE("the undo of a protected service waits for a permit") {
 TEST_CASE("a job waits for the undo of its service to be configured") {
   Fixture engine{1};
   const JobId id = compensating_job(engine);
-  engine.without_undo = {"dns"};
+  engine.undoes = {{"dns", {}}};
   engine.crash_and_restart();
   CHECK_FALSE(engine.call_of(id));
   CHECK(engine.state(id) == JobState::compensating);
-  engine.without_undo.clear();
+  engine.undoes.clear();
   CellRule rule;
   CHECK(engine.reconfigure({rule}, {"dns"}).undos_needed.empty());
   CHECK(service_called(engine, id) == "dns.undo");
@@ -209,13 +209,38 @@ TEST_CASE("a job waits for the undo of its service to be configured") {
 TEST_CASE("a reload removes no service and no undo that a job may need") {
   Fixture engine{1};
   compensating_job(engine);
-  engine.without_undo = {"dns", "billing"};
+  engine.undoes = {{"dns", {}}, {"billing", {}}};
   const CellRule rule;
   using Needs = std::map<std::string, std::uint64_t>;
   CHECK(engine.reconfigure({rule}, {"dns", "billing"}).undos_needed == Needs{{"dns", 1}});
   CHECK(engine.reconfigure({rule}, {}, {"dns"}).needed == Needs{{"dns", 1}});
   CHECK(engine.reconfigure({rule}, {"billing"}).undos_needed.empty());
   CHECK(engine.try_to_submit(to_undo(engine, "b")).refusal->kind == Refusal::Kind::service_removed);
+}
+
+TEST_CASE("a reload may remove the undo of an action that no job needs") {
+  Fixture engine{1};
+  const auto action = engine.stored(compensating_job(engine))->spec->action;
+  const CellRule rule;
+  engine.undoes = {{"dns", ActionSet{{action}}}};
+  CHECK(engine.reconfigure({rule}, {"dns"}).undos_needed.empty());
+  auto other = to_undo(engine, "b");
+  CHECK_FALSE(engine.try_to_submit(other).refusal);
+  other.spec.action = "other";
+  CHECK(engine.try_to_submit(other).refusal->kind == Refusal::Kind::service_removed);
+  engine.undoes = {{"dns", ActionSet{{"other"}}}};
+  CHECK(engine.reconfigure({rule}, {"dns"}).undos_needed.at("dns") == 2);
+}
+
+TEST_CASE("a job waits for the undo of its own action to be configured") {
+  Fixture engine{1};
+  const JobId id = compensating_job(engine);
+  engine.undoes = {{"dns", ActionSet{{"other"}}}};
+  engine.crash_and_restart();
+  CHECK_FALSE(engine.call_of(id));
+  engine.undoes.clear();
+  CHECK(engine.reconfigure({CellRule{}}, {"dns"}).undos_needed.empty());
+  CHECK(service_called(engine, id) == "dns.undo");
 }
 
 TEST_CASE("a compensation moves with its job to another cell") {

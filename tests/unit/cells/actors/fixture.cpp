@@ -139,12 +139,12 @@ void Fixture::start() {
 ServiceEntry Fixture::service_entry(const std::string& name) const {
   const auto found = protection.find(name);
   const Protection protected_by = found == protection.end() ? Protection{} : found->second;
-  const bool undoes = !without_undo.contains(name);
-  if (pull_services.contains(name)) return {nullptr, settle_time, protected_by, undoes};
+  const auto actions = undoes.contains(name) ? undoes.at(name) : ActionSet::all();
+  if (pull_services.contains(name)) return {nullptr, settle_time, protected_by, actions};
   return {[calls = calls](caf::actor_system& system) {
             return Provider{system.spawn(manual_provider, calls)};
           },
-          settle_time, protected_by, undoes};
+          settle_time, protected_by, actions};
 }
 
 /// Sends exits that overtake everything else in a mailbox, until no actor is left.

@@ -163,7 +163,8 @@ class Fixture {
   ServiceStatus service(const std::string& name);
   /// The kinds of these services from the next start or reload on.
   std::set<std::string> pull_services{"vm"};
-  std::set<std::string> without_undo;            ///< Services, from the next start or reload on.
+  /// What each service can undo, from the next start or reload on; all actions if it is not named.
+  std::map<std::string, ActionSet> undoes;
   std::map<std::string, Protection> protection;  ///< By service, from the next start or reload on.
   ServiceStatus reset_service(const std::string& name);
 

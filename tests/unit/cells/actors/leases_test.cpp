@@ -187,7 +187,8 @@ TEST_CASE("a lease outlasts its timeout only by heartbeats") {
   CHECK(engine.state(job) == JobState::running);
   engine.pass(milliseconds{101});
   CHECK(engine.state(job) == JobState::retrying);
-  CHECK(engine.stored(job)->messages.back().text == "the attempt had not ended after 1000 ms");
+  CHECK(engine.stored(job)->messages.back().text ==
+        "the worker host-1 sent neither a heartbeat nor a report for 1000 ms");
   CHECK_FALSE(engine.extend(lease).lease);
   CHECK_FALSE(engine.end_lease(lease, success));
   CHECK(engine.leases_out().empty());

@@ -156,6 +156,11 @@ TEST_CASE("an operation that has begun is undone, unless the provider says that 
   SECTION("it is rejected") {
     CHECK(undo_all(after(job, Kind::rejected)) == Indexes{0});
   }
+  SECTION("the poll is rejected, and the operation may go on") {
+    AttemptEnd unclear = end_of(Kind::rejected);
+    unclear.in_doubt = true;
+    CHECK(undo_all(end_attempt(next_attempt(job), unclear, inputs, noon)) == Indexes{1, 0});
+  }
   SECTION("polls fail until no attempt is left") {
     while (!is_compensating(job)) job = after(job, Kind::retryable);
     CHECK(job.steps[1].operation.empty());  // The undo begins an operation of its own.

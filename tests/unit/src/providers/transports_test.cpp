@@ -58,7 +58,7 @@ class EchoKind final : public KindOf<EchoService> {
     return {reader.string("text").value_or("null")};
   }
   json::Value show(const EchoService& echo) const override { return {{"text", echo.text}}; }
-  bool has_undo(const EchoService&) const override { return false; }
+  cells::ActionSet undoes(const EchoService&) const override { return {}; }
   Faults check_machine(const EchoService&) const override { return {}; }
 };
 

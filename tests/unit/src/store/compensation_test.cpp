@@ -164,8 +164,9 @@ TEST_CASE("a job that compensates needs its services and their undos") {
   with_each_store([](Client& client, StoreUnderTest&) {
     using Needs = std::map<std::string, std::uint64_t>;
     const auto count = [&] {
-      const std::set<std::string> all{"dns", "billing", "mail"};
-      return client.ask(CountNeeds{all, all});
+      const auto every = ActionSet::all();
+      return client.ask(CountNeeds{{"dns", "billing", "mail"},
+                                   {{"dns", every}, {"billing", every}, {"mail", every}}});
     };
     const auto job = to_undo({.id = 1});
     client.ask(InsertJob{job});
@@ -176,6 +177,22 @@ TEST_CASE("a job that compensates needs its services and their undos") {
     CHECK(count().jobs == Needs{{"dns", 1}, {"mail", 1}});
     CHECK(count().undos == Needs{{"dns", 1}});
     CHECK(client.ask(CountNeeds{{"mail"}}).undos.empty());
+  });
+}
+
+TEST_CASE("a job that compensates needs the undo of its own action") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{to_undo({.id = 1})});
+    const auto action = to_undo({.id = 1})->spec->action;
+    const auto needs = [&](const ActionSet& actions) {
+      return client.ask(CountNeeds{{}, {{"mail", actions}}}).undos.contains("mail");
+    };
+    CHECK(needs(ActionSet{{action}}));
+    CHECK(needs(ActionSet{{"other", action}}));
+    CHECK_FALSE(needs(ActionSet{{"other"}}));
+    CHECK_FALSE(needs(ActionSet{{action}, true}));
+    CHECK(needs(ActionSet{{"other"}, true}));
+    CHECK(needs(ActionSet::all()));
   });
 }
 

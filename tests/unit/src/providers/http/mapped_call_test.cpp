@@ -198,6 +198,29 @@ TEST_CASE("a job that a later request cannot express is rejected before the firs
   CHECK(server.requests().empty());
 }
 
+TEST_CASE("a job that could not be undone is rejected before the first request") {
+  Scripted server{{"201 Created", ""}};
+  Fixture fixture(server.script(), json::Value::parse(R"({
+    "actions": {"create": {"method": "PUT", "path": "/zones", "body": "{{entity.id}}"}},
+    "undo": {"create": {"method": "DELETE", "path": "/{{parameters.dir}}/{{properties.id}}"}}})"));
+  const auto call = [&](const char* parameters, cells::OnFailure on_failure) {
+    auto job = make_job(1, {"dns"});
+    auto spec = *job->spec;
+    spec.parameters = parameters;
+    spec.on_failure = on_failure;
+    job->spec = std::make_shared<const cells::JobSpec>(spec);
+    return fixture.call(make_call({1, 1}, job));
+  };
+  const auto refused = call(R"({"dir": ".."})", cells::OnFailure::compensate);
+  CHECK(refused.kind == Kind::rejected);
+  CHECK_FALSE(refused.in_doubt);
+  CHECK(refused.message == R"(The request of the undo of the action "create" at dns cannot be )"
+                           "made: `parameters.dir` has `.` or `..` as part of a path.");
+  CHECK(server.requests().empty());
+  CHECK(call(R"({"dir": ".."})", cells::OnFailure::stop).kind == Kind::succeeded);
+  CHECK(call(R"({"dir": "a"})", cells::OnFailure::compensate).kind == Kind::succeeded);
+}
+
 TEST_CASE("an answer can make a later request impossible") {
   Scripted server{{"201 Created", R"({"id": ".."})"}};
   Fixture fixture(server.script(), two_requests);
@@ -332,6 +355,15 @@ TEST_CASE("an operation that failed rejects the job") {
   const auto outcome = fixture.call(next_call(fixture.call()));
   CHECK(outcome.kind == Kind::rejected);
   CHECK(outcome.message == R"(The operation at dns has failed: `/status` is "broken".)");
+  CHECK_FALSE(outcome.in_doubt);
+}
+
+TEST_CASE("a poll that is rejected leaves it open whether its operation goes on") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"}, {"404 Not Found", ""}});
+  Fixture fixture(server.script(), polled);
+  const auto outcome = fixture.call(next_call(fixture.call()));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.in_doubt);
 }
 
 TEST_CASE("an operation ends within the timeout of its step") {
@@ -377,6 +409,7 @@ TEST_CASE("an operation that the mapping no longer has is rejected") {
   CHECK(outcome.message ==
         "celld cannot go on with the operation that dns has begun: the mapping has changed, and "
         "has no such request.");
+  CHECK(outcome.in_doubt);
   CHECK(server.requests().empty());
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("a failure says what the answer says") {
 
 namespace {
 
-using Polled = std::variant<Done, Pending, CallOutcome>;
+using Polled = std::variant<Done, Pending, PollFailed>;
 
 Polled polling(const json::Value& poll, int status, const std::string& body = "",
                std::optional<std::string> retry_after = std::nullopt) {
@@ -184,6 +184,10 @@ Polled polling(const json::Value& poll, int status, const std::string& body = ""
   const auto mapping = a_mapping(creating(request));
   const HttpResult result{HttpResult::End::answered, status, body, std::move(retry_after), ""};
   return read_poll(*mapping.actions.at("create")[0].poll, "dns", result, now, {"s3cret-word"});
+}
+
+CallOutcome failure_of(const Polled& polled) {
+  return std::get<PollFailed>(polled).outcome;
 }
 
 const json::Value by_value = {
@@ -202,26 +206,33 @@ TEST_CASE("a value in the answer to a poll says whether the operation has ended"
 }
 
 TEST_CASE("an operation that failed is rejected, with the words of the answer") {
-  const auto outcome = std::get<CallOutcome>(
+  const auto [outcome, has_ended] = std::get<PollFailed>(
       polling(by_value, 200, R"({"status": "broken", "why": "no s3cret-word left"})"));
+  CHECK(has_ended);
   CHECK(outcome.kind == Kind::rejected);
   CHECK(outcome.code == "provider_rejected");
   CHECK(outcome.message == "no *** left");
-  CHECK(std::get<CallOutcome>(polling(by_value, 200, R"({"status": null})")).message ==
+  CHECK(failure_of(polling(by_value, 200, R"({"status": null})")).message ==
         "The operation at dns has failed: `/status` is null.");
 }
 
 TEST_CASE("a poll without its value, or with another status, fails as any request") {
-  const auto missing = std::get<CallOutcome>(polling(by_value, 200, "{}"));
+  const auto missing = failure_of(polling(by_value, 200, "{}"));
   CHECK(missing.kind == Kind::retryable);
   CHECK(missing.message ==
         "dns answered without `/status`, which says whether the operation has ended.");
-  CHECK(std::get<CallOutcome>(polling(by_value, 200, "<html>")).message ==
+  CHECK(failure_of(polling(by_value, 200, "<html>")).message ==
         "dns answered with a body that is not JSON.");
-  CHECK(std::get<CallOutcome>(polling(by_value, 200, R"({"status": "ready"})")).message ==
+  CHECK(failure_of(polling(by_value, 200, R"({"status": "ready"})")).message ==
         "dns answered without `/ip`, the property `ip`.");
-  CHECK(std::get<CallOutcome>(polling(by_value, 503)).kind == Kind::retryable);
-  CHECK(std::get<CallOutcome>(polling(by_value, 404)).kind == Kind::rejected);
+  CHECK(failure_of(polling(by_value, 503)).kind == Kind::retryable);
+  CHECK(failure_of(polling(by_value, 404)).kind == Kind::rejected);
+}
+
+TEST_CASE("a poll that is rejected ends its operation only if the mapping says so") {
+  CHECK_FALSE(std::get<PollFailed>(polling(by_value, 404)).has_ended);
+  CHECK(std::get<PollFailed>(polling({{"answer", {{"pending", {202}}, {"reject", {404}}}}}, 404))
+            .has_ended);
 }
 
 TEST_CASE("a status can say that the operation goes on") {

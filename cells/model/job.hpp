@@ -28,9 +28,9 @@ enum class JobState : std::uint8_t {
   compensating,  ///< Has failed and undoes its steps. Waits for `next_attempt_at`, for the jobs
                  ///< before it in its line, then for a worker. While an undo is under way, the
                  ///< state is `running`. The job ends only after its last undo.
-  succeeded,  ///< Ended: every step succeeded.
-  failed,     ///< Ended: a step failed for good, or the job expired. Every undo was tried.
-  cancelled,  ///< Ended: a client cancelled it.
+  succeeded,     ///< Ended: every step succeeded.
+  failed,        ///< Ended: a step failed for good, or the job expired. Every undo was tried.
+  cancelled,     ///< Ended: a client cancelled it.
 };
 inline constexpr std::size_t job_state_count = 8;
 

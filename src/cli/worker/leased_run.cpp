@@ -46,8 +46,8 @@ CallOutcome outcome_of(const std::string& service, const providers::CommandResul
   } else if (exited && result.value > killed_by_signal && result.value < killed_by_signal + NSIG) {
     outcome.kind = Kind::unknown;
     outcome.code = "provider_error";
-    outcome.message = "the command was killed by signal " +
-                      std::to_string(result.value - killed_by_signal) + ".";
+    outcome.message =
+        "the command was killed by signal " + std::to_string(result.value - killed_by_signal) + ".";
   }
   return outcome;
 }

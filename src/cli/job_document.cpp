@@ -142,7 +142,7 @@ void add_time_flags(CLI::App& verb) {
 
 namespace {
 
-/// A job of a schedule has no times and no key of its own; the faults of a file are for celld.
+/// A job of a schedule takes no times and no key from flags. celld refuses those of a file.
 JobDocument read_job(const Arguments& arguments, bool of_schedule) {
   File file;
   if (const auto path = arguments.text("--file")) file = read_file(*path);

@@ -66,6 +66,22 @@ cells::JobSubmitted too_fast(const cells::JobRequest& request, milliseconds retr
   return reply;
 }
 
+/// Posts a batch of 20 lines, of which all but the first three come too fast. Returns when the
+/// engine has been asked for so many.
+std::future<Answer> post_held_back(Daemon& daemon, int lines) {
+  auto is_asked = std::make_shared<std::promise<void>>();
+  auto submit = daemon.script->submit;
+  daemon.script->submit = [=, asked = 0](const cells::SubmitJob& message) mutable {
+    if (++asked == lines) is_asked->set_value();
+    if (asked <= 3) return submit(message);
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  auto answer =
+      std::async(std::launch::async, [&daemon] { return post_lines(daemon, numbered_lines(20)); });
+  is_asked->get_future().wait();
+  return answer;
+}
+
 }  // namespace
 
 TEST_CASE("each line of a batch becomes a job, and broken lines are listed with their faults") {
@@ -233,16 +249,7 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
 
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
   Daemon daemon;
-  std::promise<void> is_held_back;
-  auto submit = daemon.script->submit;
-  daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
-    if (++asked <= 3) return submit(message);
-    if (asked == 20) is_held_back.set_value();
-    return too_fast(message.request, std::chrono::hours{1});
-  };
-  auto answers =
-      std::async(std::launch::async, [&] { return post_lines(daemon, numbered_lines(20)); });
-  is_held_back.get_future().wait();
+  auto answers = post_held_back(daemon, 20);
   std::string why;
   SECTION("when celld shuts down") {
     daemon.send(EndReading{});
@@ -266,16 +273,7 @@ TEST_CASE("a batch that is held back by a rate makes room for another, and names
   limits.idle_max = milliseconds{0};
   limits.unanswered_max = 8;  // The last lines wait.
   Daemon daemon{true, limits};
-  std::promise<void> is_held_back;
-  auto submit = daemon.script->submit;
-  daemon.script->submit = [&, asked = 0](const cells::SubmitJob& message) mutable {
-    if (++asked <= 3) return submit(message);
-    if (asked == 4) is_held_back.set_value();
-    return too_fast(message.request, std::chrono::hours{1});
-  };
-  auto answers =
-      std::async(std::launch::async, [&] { return post_lines(daemon, numbered_lines(20)); });
-  is_held_back.get_future().wait();
+  auto answers = post_held_back(daemon, 4);
   while (post_lines(daemon, "\n").status != 202) {  // The desk may not know of the delay yet.
   }
   const auto answer = answers.get();

@@ -25,19 +25,23 @@ from provider import Provider
 # The factor by which everything may be slower than usual; set for sanitizer builds.
 SLOWDOWN = float(os.environ.get("CELLD_TEST_SLOWDOWN", "1"))
 DEADLINE_S = 30.0 * SLOWDOWN  # For events that must happen; generous, as the machine may be busy.
+PAUSE_S_MAX = 0.05
 ENDED = ("succeeded", "failed", "cancelled")
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):
-    """Polls until `condition()` is true, and returns its result."""
+    """Polls until `condition()` is true, and returns its result. Polls less often with time, so that
+    tests that wait for long leave the processors to others."""
     give_up_at = time.monotonic() + deadline_s
+    pause_s = 0.005
     while True:
         result = condition()
         if result:
             return result
         if time.monotonic() > give_up_at:
             raise AssertionError(f"not within {deadline_s} s: {what}")
-        time.sleep(0.01)
+        time.sleep(pause_s)
+        pause_s = min(1.2 * pause_s, PAUSE_S_MAX)
 
 
 def stays(condition, what, seconds=0.3):

@@ -28,6 +28,7 @@ DISKS_OF_A_LOAD = 500
 LOAD_S = 2.0
 RETENTION_MS = 1000
 BLOCK = 250  # Disks per call of the replayer; the whole celld is started on one of them.
+BLOCK_OF_A_CONTROL = 50  # It ends after the block in which it finds the last loss.
 
 
 def make_log(daemon, seed):
@@ -90,12 +91,19 @@ class Campaign:
         # By kind of loss: the number of disks.
         self.losers = collections.Counter()
         self.control = is_control(options)
+        self.block_size = BLOCK_OF_A_CONTROL if self.control else BLOCK
 
     def next_disk(self):
         return self.options.first + self.outcome.units
 
     def continues(self):
-        return self.outcome.units < self.options.count and time.monotonic() < self.ends_at
+        return (self.outcome.units < self.options.count and time.monotonic() < self.ends_at
+                and not (self.control and self.found_all()))
+
+    def found_all(self):
+        """Whether each loss that a control expects was found."""
+        return all(any(self.losers[loss] for loss in self.losers if loss.startswith(expected))
+                   for expected in self.options.expect)
 
     def run(self):
         while self.continues():
@@ -131,7 +139,8 @@ class Campaign:
     def block(self, directory, daemon, faults):
         """Checks the next disks of a load. `faults` are those of the load itself."""
         first = self.next_disk()
-        count = min(BLOCK - first % BLOCK, self.options.count - self.outcome.units)
+        count = min(self.block_size - first % self.block_size,
+                    self.options.count - self.outcome.units)
         summary = os.path.join(directory, "summary.json")
         code, output = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
                               "--count", count, "--retention-ms", RETENTION_MS,

@@ -1,7 +1,8 @@
 """Mistakes that a programmer could make in the engine and in the in-memory store.
 
 `BUG` in a changed text stands for the condition that this bug is planted. `checks` are checks of
-the world that find the bug, each without all others.
+the world that find the bug, each without all others. To save time, the tests of rare bugs begin at
+`first_seed`, a little before the seed that found them.
 """
 
 import dataclasses
@@ -14,6 +15,7 @@ class Bug:
     mistake: str
     source: str
     changes: tuple[tuple[str, str], ...]  # (Text that the source has once, its replacement).
+    first_seed: int = 0
 
 
 BUGS = (
@@ -111,6 +113,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("              if (leases_.find(lease)) orphans_.insert(lease);\n",
           "              if (!BUG && leases_.find(lease)) orphans_.insert(lease);\n"),),
+        first_seed=280,
     ),
     Bug(
         "forgotten-attempt", ("lease-returned", "late-slot", "unfinished-job"),
@@ -247,12 +250,14 @@ BUGS = (
         "again",
         "cells/model/lease_matching.cpp",
         (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
+        first_seed=280,
     ),
     Bug(
         "unseen-change", ("idle-worker",),
         "a job that moves to another lane while a fetch for that lane is under way is forgotten",
         "cells/actors/job_dispatcher_lanes.cpp",
         (("  queue_of(moved->lane).expect_more();", "  if (!BUG) queue_of(moved->lane).expect_more();"),),
+        first_seed=220,
     ),
     # --- Batches ---------------------------------------------------------------------------------
     Bug(
@@ -599,6 +604,7 @@ BUGS = (
         "cells/actors/job_dispatcher_time.cpp",
         (("AdvanceDue{key_, at.wall, place, ",
           "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, "),),
+        first_seed=200,
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -614,6 +620,7 @@ BUGS = (
         "a new job receives its place before jobs that fell due earlier and have none yet",
         "cells/actors/job_dispatcher_requests.cpp",
         (("others_await_places(at.wall));\n", "!BUG && others_await_places(at.wall));\n"),),
+        first_seed=540,
     ),
     Bug(
         "kept-by-none", ("entity-kept",),
@@ -659,6 +666,7 @@ BUGS = (
           "  if (BUG) {\n"
           "    turns_.join(customer);\n    return;\n  }\n"
           "  if (customer.jobs.size() > jobs_for(customer) ||"),),
+        first_seed=910,
     ),
     Bug(
         "charged-by-count", ("turns",),
@@ -746,6 +754,7 @@ BUGS = (
           "                                                        setup_.config.settings.pool_size, 1}\n"
           "                                            : terms(),\n"
           "                                        setup_.changed.state, Cell{this}}"),),
+        first_seed=340,
     ),
     Bug(
         "override-unstored", ("override-stored",),
@@ -777,6 +786,7 @@ BUGS = (
         "cells/model/service_guard.cpp",
         (("std::min<std::size_t>(permits, probes_.empty() ? 1 : 0)",
           "std::min<std::size_t>(permits, BUG || probes_.empty() ? 1 : 0)"),),
+        first_seed=280,
     ),
     Bug(
         "probe-counted", ("uncounted-attempt",),
@@ -807,6 +817,7 @@ BUGS = (
         (("    config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n",
           "    if (!BUG)\n"
           "      config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n"),),
+        first_seed=230,
     ),
     Bug(
         "room-unasked", ("quota-bound",),
@@ -849,6 +860,7 @@ BUGS = (
         "a cell goes on starting jobs in slots that it is to give back",
         "cells/actors/job_dispatcher.cpp",
         (("        slots_.recall(message.to);\n", "        if (!BUG) slots_.recall(message.to);\n"),),
+        first_seed=2560,
     ),
     Bug(
         "silent-need", ("idle-worker",),
@@ -1132,6 +1144,7 @@ BUGS = (
           "  caf::anon_send(options_.store, ReleaseHolds{});\n",
           "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
           "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
+        first_seed=430,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),
@@ -1148,6 +1161,7 @@ BUGS = (
           "closed.\n",
           "              [answered](const caf::error&) {\n"
           "                if (!BUG) answered();\n              });\n"),),
+        first_seed=260,
     ),
     Bug(
         "moved-for-nothing", ("idle-worker",),
@@ -1221,6 +1235,7 @@ BUGS = (
         (("ask_dispatcher<HandedBack>(message)",
           "BUG ? caf::result<HandedBack>{delegate(dispatcher_, message)} : "
           "ask_dispatcher<HandedBack>(message)"),),
+        first_seed=260,
     ),
     Bug(
         "long-grace", ("shutdown-time",),

@@ -8,7 +8,7 @@ that it shows. The engine's own sources contain nothing of this.
   planted_bugs.py sources                   prints the sources that have bugs, one a line
   planted_bugs.py plant SOURCE ROOT OUTPUT  writes the changed copy of ROOT's SOURCE to OUTPUT
   planted_bugs.py names OUTPUT              writes a source with the names of all bugs to OUTPUT
-  planted_bugs.py tests                     prints BUG,CHECK for each bug and check to be tested
+  planted_bugs.py tests                     prints BUG,CHECK,SEED for each bug and check to be tested
   planted_bugs.py table                     prints the bugs as a table for the documentation
 """
 
@@ -56,7 +56,7 @@ def main(arguments):
     elif arguments == ["tests"]:
         for bug in BUGS:
             for check in bug.checks:
-                print(f"{bug.name},{check}")
+                print(f"{bug.name},{check},{bug.first_seed}")
     elif arguments == ["table"]:
         for bug in BUGS:
             print(f"| `{bug.name}` | {bug.mistake} | {', '.join(bug.checks)} |")

@@ -18,13 +18,18 @@ configure() {
 # that runs ctest. Prints at the end which tests failed or were not judged, and why.
 ctest_prefix=()
 run_ctest() {
-  local status=0 results
-  results=$(mktemp)
+  local status=0 directory server
+  directory=$(mktemp -d)
+  # Debian's interpreter, as in tests/lib/python.cmake. It ends when the descriptor is closed.
+  exec {server}> >(PATH=/usr/bin:$PATH exec "${ctest_prefix[@]}" python3 -W ignore::ResourceWarning \
+    tests/lib/python_server.py "$directory/socket")
   # Most tests wait most of the time, so twice as many run at once as there are processors.
   # The output of a passing test is kept too: it may say that something was not judged.
-  "${ctest_prefix[@]}" ctest --preset "$1" --no-tests=error --parallel "$((2 * $(nproc)))" --output-junit "$results" \
-    --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" || status=$?
-  scripts/lib/summarize_tests "$results"
-  rm -f "$results"
+  CELLD_PYTHON_SERVER=$directory/socket "${ctest_prefix[@]}" ctest --preset "$1" \
+    --no-tests=error --parallel "$((2 * $(nproc)))" --output-junit "$directory/results" \
+    --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" {server}>&- || status=$?
+  exec {server}>&-
+  scripts/lib/summarize_tests "$directory/results"
+  rm -rf "$directory"
   return "$status"
 }

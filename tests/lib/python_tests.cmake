@@ -5,9 +5,10 @@ if(CELLD_SANITIZE)
 endif()
 
 # celld_python_tests(PREFIX [ALONE | IN_TURN] [ENVIRONMENT NAME=VALUE ...]): makes a ctest of each
-# method of each test_*.py beside the caller; the method's name is the test's sentence. The tests
-# share the modules in tests/lib. ALONE: no other test runs at the same time. IN_TURN: none of the
-# same prefix does; these begin early, so that they are not what the others end with.
+# method of each test_*.py beside the caller; the method's name is the test's sentence, and the
+# file's name its label. The tests share the modules in tests/lib. ALONE: no other test runs at the
+# same time. IN_TURN: none of the same prefix does; these begin early, so that they are not what the
+# others end with.
 function(celld_python_tests prefix)
   cmake_parse_arguments(ARG "ALONE;IN_TURN" "" "ENVIRONMENT" ${ARGN})
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
@@ -25,11 +26,10 @@ function(celld_python_tests prefix)
         string(REPLACE "_" " " sentence ${CMAKE_MATCH_1})
         set(name "${prefix}: ${sentence}")
         add_test(NAME ${name}
-          COMMAND ${CMAKE_COMMAND} -E env ${environment} ${Python3_EXECUTABLE}
-                  -W ignore::ResourceWarning -m unittest -v ${module}.${class}.${method}
+          COMMAND run_python_test ${Python3_EXECUTABLE} ${module}.${class}.${method}
           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(${name} PROPERTIES TIMEOUT ${celld_python_timeout_s}
-          SKIP_REGULAR_EXPRESSION "OK .skipped=[0-9]+.")
+          ENVIRONMENT "${environment}" LABELS ${module} SKIP_REGULAR_EXPRESSION "OK .skipped=[0-9]+.")
         if(ARG_ALONE)
           set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
         elseif(ARG_IN_TURN)

@@ -39,20 +39,22 @@ BUILD_S, BASELINE_BUILD_S, TEST_S = 600, 3600, 300
 PROCESSORS = str(os.cpu_count() or 1)
 
 # The checks that could detect a mutant, by the beginning of its path; the longest beginnings first,
-# and the quickest checks.
+# and the quickest checks. "system/LABELS" is those modules of tests/system.
 PLANS = (
     ("cells/model/", ("test_model", "test_actors", "simulation")),
     ("cells/", ("test_actors", "simulation")),
     ("src/store/", ("test_store", "test_actors", "simulation")),
-    ("src/config/", ("test_config",)),
+    ("src/config/", ("test_config", "system/test_(reload|command_line)")),
     ("src/json/", ("test_json", "test_config", "test_http_api")),
-    ("src/http/api/", ("test_http_api",)),
-    ("src/http/", ("test_http", "test_http_api")),
-    ("src/providers/", ("test_providers",)),
+    ("src/http/api/", ("test_http_api",
+                       "system/test_(jobs|lists|batches|events|workers|requests|capacity)")),
+    ("src/http/", ("test_http", "test_http_api", "system/test_(requests|tls|stopping|events)")),
+    ("src/providers/", ("test_providers",
+                        "system/test_(commands|mappings|polls|provider_tls|timing)")),
     ("src/logs/", ("test_logs",)),
     ("src/metrics/", ("test_metrics",)),
-    ("src/cli/", ("test_cli",)),
-    ("src/", ("test_daemon",)),
+    ("src/cli/", ("test_cli", "system/test_cellctl.*")),
+    ("src/", ("test_daemon", "system/test_(command_line|stopping|backup|rotation|access)")),
 )
 # Headers that decide something. Most others are included everywhere, and take long to build.
 HEADERS = ("cells/model/pool_plan.hpp", "cells/model/rate_meter.hpp", "cells/model/retention.hpp")
@@ -67,10 +69,12 @@ class Check(NamedTuple):
 def check_of(name):
     if name == "simulation":
         return Check(("celld_simulation",), ("build/celld_simulation", "--count", "500"))
-    if name == "system":
-        return Check(("celld", "cellctl"), (
-            "ctest", "--test-dir", "build", "-R", "^(system|clients|service): ",
-            "--stop-on-failure", "--no-tests=error", "--timeout", "100", "-j", PROCESSORS))
+    if name.startswith("system"):
+        chosen = (("-R", "^(system|clients|service): ") if name == "system" else
+                  ("-L", f"^{name.removeprefix('system/')}$"))
+        return Check(("celld", "cellctl", "run_python_test"), (
+            "ctest", "--test-dir", "build", *chosen, "--stop-on-failure", "--no-tests=error",
+            "--timeout", "100", "-j", PROCESSORS))
     return Check((name,), (f"build/{name}", "--abort"))
 
 

@@ -83,7 +83,7 @@ TEST_CASE("an open circuit is half-open after its time, and one probe decides") 
     CHECK(circuit.state(1099ms) == CircuitState::open);
     CHECK(circuit.state(1100ms) == CircuitState::half_open);
     CHECK(circuit.breaker.since() == day);
-    CHECK(circuit.breaker.why() == "HTTP status 500");
+    CHECK(circuit.breaker.why() == "the probe failed: HTTP status 500");
   }
   SECTION("an aborted probe decides nothing") {
     circuit.end(CallSign::nothing, 600ms, true);

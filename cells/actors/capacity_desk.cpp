@@ -67,10 +67,9 @@ class CapacityDeskActor : public CapacityDesk::base {
 
   void carry_out_orders() {
     for (const auto& order : book_.take_orders()) {
-      const auto found = holders_.find(order.cell);
-      if (found == holders_.end()) continue;
-      if (order.grant) send(found->second, GrantSlots{*order.grant});
-      if (order.recall_to) send(found->second, RecallSlots{*order.recall_to});
+      const SlotHolder& holder = holders_.at(order.cell);  // The book knows no other cells.
+      if (order.grant) send(holder, GrantSlots{*order.grant});
+      if (order.recall_to) send(holder, RecallSlots{*order.recall_to});
     }
   }
 

@@ -32,7 +32,7 @@ void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, 
     failures_.clear();
     return;
   }
-  if (is_probe && !is_closed()) return open(std::string(what), now);
+  if (is_probe && !is_closed()) return open("the probe failed: " + std::string(what), now);
   failures_.push_back(now.steady);
   while (failures_.size() > policy_.failures) failures_.pop_front();
   const bool within = now.steady - failures_.front() <= policy_.window;

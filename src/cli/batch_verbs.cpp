@@ -69,8 +69,10 @@ ExitCode batch_cancel(Session& session, const Arguments& arguments) {
     if (session.json()) {
       session.out().print_json(answer.body);
     } else {
-      session.out().print("batch " + text_at(document_of(answer), {"id"}) +
-                          ": its jobs are being cancelled\n");
+      const json::Value batch = document_of(answer);
+      session.out().print("batch " + text_at(batch, {"id"}) +
+                          (is_finished(batch) ? ": all its jobs have ended\n"
+                                              : ": its jobs are being cancelled\n"));
     }
     return ExitCode::ok;
   });

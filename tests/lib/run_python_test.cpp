@@ -2,9 +2,9 @@
 //
 //   run_python_test PYTHON NAME
 //
-// If the environment variable CELLD_PYTHON_SERVER names the socket of python_server.py, the test runs
-// in a process that the server forks. Otherwise, or if the server cannot be reached, this program
-// becomes the interpreter itself.
+// If the environment variable CELLD_PYTHON_SERVER names the socket of python_server.py, the test
+// runs in a process that the server forks. Otherwise, or if the server cannot be reached, this
+// program becomes the interpreter itself.
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -790,6 +790,7 @@ class Batches(CellctlTest):
         [batch] = self.client.get("/v1/batches").json["items"]
         self.cellctl("batch", "cancel", batch["id"])
         self.run_cellctl("batch", "watch", batch["id"], "--interval", "50ms", code=FAILED)
+        self.assertIn("all its jobs have ended", self.cellctl("batch", "cancel", batch["id"]))
         rest = self.run_cellctl("submit", "-f", name, "--from-line", "11", "--retries", "0",
                                 code=REFUSED)
         self.assertIn("10 accepted", rest.stdout)

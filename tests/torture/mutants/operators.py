@@ -42,6 +42,7 @@ class Mutation(NamedTuple):
     kind: str
     old: str
     new: str
+    context: str  # The line that it changes, and the next one.
 
     def applied_to(self, text):
         assert text.startswith(self.old, self.offset)
@@ -50,7 +51,8 @@ class Mutation(NamedTuple):
     def __str__(self):
         if self.old.count("\n") or not self.new:
             return f"{self.path}:{self.line}: {self.kind}: {self.old.strip()}"
-        return f"{self.path}:{self.line}: {self.kind}: {self.old.strip()} -> {self.new.strip()}"
+        return (f"{self.path}:{self.line}: {self.kind}: {self.old.strip()} -> {self.new.strip()} "
+                f"in `{self.context}`")
 
 
 def closing(text, opening):
@@ -100,8 +102,11 @@ def places_in_sql(text):
 
 def mutations(path, text):
     """All mutations of a C++ file, in order of their place."""
+    lines = text.split("\n")
     blank = OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     for offset, kind, old, new in sorted([*places(blank), *places_in_sql(text)]):
         original = text[offset:offset + len(old)]
         changed = new.replace(old, original) if old else new
-        yield Mutation(path, offset, text.count("\n", 0, offset) + 1, kind, original, changed)
+        line = text.count("\n", 0, offset)
+        context = " ".join(each.strip() for each in lines[line:line + 2])
+        yield Mutation(path, offset, line + 1, kind, original, changed, context)

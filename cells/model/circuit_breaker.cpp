@@ -45,7 +45,6 @@ void CircuitBreaker::open(std::string why, const Now& now) {
   if (is_closed()) since_ = now.wall;
   open_until_ = now.steady + policy_.open;
   why_ = why.empty() ? "the last call failed" : std::move(why);
-  failures_.clear();
 }
 
 void CircuitBreaker::reset(WallTime now) {

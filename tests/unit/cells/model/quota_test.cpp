@@ -257,3 +257,16 @@ TEST_CASE("as many customers are remembered as matter") {
   for (int n = 0; n < 10'000; ++n) rates.of("never " + std::to_string(n));
   CHECK(rates.size() <= 1000);
 }
+
+TEST_CASE("of too many customers, those are remembered whose jobs ended last") {
+  CustomerEndRates rates;
+  const auto second = [](int n) { return n * 617 % 1000; };  // Each of 0 to 999 once, in no order.
+  for (int n = 0; n < 1000; ++n)
+    rates.job_ended(std::to_string(n), start + std::chrono::seconds{second(n)});
+  rates.job_ended("one more", start + 1000s);
+  CHECK(rates.size() == 501);
+  for (int n = 0; n < 1000; ++n) {
+    if (second(n) >= 500) rates.of(std::to_string(n));  // Adds it, if it is not there.
+  }
+  CHECK(rates.size() == 501);
+}

@@ -43,6 +43,15 @@ TEST_CASE("a quiet notice does not wake the poller, but is never left for long")
   }
 }
 
+TEST_CASE("a poller that is woken looks once before it sleeps") {
+  Mailbox mailbox;
+  mailbox.wake();
+  CHECK_FALSE(mailbox.fall_asleep());
+  REQUIRE(mailbox.fall_asleep());
+  mailbox.wake();
+  CHECK(is_readable(mailbox.wake_fd()));
+}
+
 TEST_CASE("many quiet notices wake the poller") {
   Mailbox mailbox;
   REQUIRE(mailbox.fall_asleep());

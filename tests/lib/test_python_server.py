@@ -6,32 +6,34 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 from daemon import DEADLINE_S, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODULE = """
-import os, signal, time, unittest
+# Indented, so that ctest does not take its methods for tests of this file.
+MODULE = textwrap.dedent("""
+    import os, signal, time, unittest
 
-class Small(unittest.TestCase):
-    def test_pass(self):
-        print(os.environ["WORD"], os.getcwd(), signal.getsignal(signal.SIGINT))
+    class Small(unittest.TestCase):
+        def test_pass(self):
+            print(os.environ["WORD"], os.getcwd(), signal.getsignal(signal.SIGINT))
 
-    def test_fail(self):
-        self.fail()
+        def test_fail(self):
+            self.fail()
 
-    def test_skip(self):
-        self.skipTest("a reason")
+        def test_skip(self):
+            self.skipTest("a reason")
 
-    def test_die(self):
-        os.kill(os.getpid(), signal.SIGKILL)
+        def test_die(self):
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    def test_hang(self):
-        with open("pid", "w") as file:
-            file.write(str(os.getpid()))
-        time.sleep(1000)
-"""
+        def test_hang(self):
+            with open("pid", "w") as file:
+                file.write(str(os.getpid()))
+            time.sleep(1000)
+""")
 
 
 class PythonServer(unittest.TestCase):

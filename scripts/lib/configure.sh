@@ -26,7 +26,8 @@ run_ctest() {
   # Most tests wait most of the time, so twice as many run at once as there are processors.
   # The output of a passing test is kept too: it may say that something was not judged.
   CELLD_PYTHON_SERVER=$directory/socket "${ctest_prefix[@]}" ctest --preset "$1" \
-    --no-tests=error --parallel "$((2 * $(nproc)))" --output-junit "$directory/results" \
+    --no-tests=error --no-label-summary --parallel "$((2 * $(nproc)))" \
+    --output-junit "$directory/results" \
     --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" {server}>&- || status=$?
   exec {server}>&-
   scripts/lib/summarize_tests "$directory/results"

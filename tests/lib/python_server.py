@@ -37,7 +37,10 @@ class Run:
 
     def receive(self):
         """Returns whether the client is still there."""
-        data, streams, _, _ = socket.recv_fds(self.connection, 1 << 16, STREAMS)
+        try:
+            data, streams, _, _ = socket.recv_fds(self.connection, 1 << 16, STREAMS)
+        except ConnectionError:
+            return False
         self.streams += streams
         self.request += data
         return bool(data)

@@ -108,5 +108,5 @@ def mutations(path, text):
         original = text[offset:offset + len(old)]
         changed = new.replace(old, original) if old else new
         line = text.count("\n", 0, offset)
-        context = " ".join(each.strip() for each in lines[line:line + 2])
+        context = " ".join(" ".join(lines[line:line + 2]).split())
         yield Mutation(path, offset, line + 1, kind, original, changed, context)

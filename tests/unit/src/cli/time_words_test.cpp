@@ -16,12 +16,18 @@ TEST_CASE("durations have a unit, and a plain number is seconds") {
   CHECK(ms("3h") == 10'800'000);
   CHECK(ms("7d") == 604'800'000);
   CHECK(ms("0") == 0);
+  CHECK(ms("0.123456789") == 123);
+}
+
+TEST_CASE("no duration is longer than a hundred years of 365 days") {
+  CHECK(parse_duration("36500d") == milliseconds{3'153'600'000'000});
+  CHECK(!parse_duration("3153600000001ms"));
 }
 
 TEST_CASE("any other text is not a duration") {
   for (const std::string_view text :
        {"", "s", "-5s", "+5s", "5 s", "5x", "5.", ".5", "1.5.2s", "5S", "1e3",
-        "99999999999999999999", "40000d", "0x10", "06f3k9v2m8qzr"})
+        "99999999999999999999", "40000d", "0.1234567891", "0x10", "06f3k9v2m8qzr"})
     CHECK(!parse_duration(text));
 }
 
@@ -41,6 +47,8 @@ TEST_CASE("ages are short and never negative") {
 TEST_CASE("a run time is more precise the shorter it is") {
   CHECK(duration_text(milliseconds(0)) == "0ms");
   CHECK(duration_text(milliseconds(999)) == "999ms");
+  CHECK(duration_text(milliseconds(1000)) == "1.0s");
+  CHECK(duration_text(milliseconds(9999)) == "9.9s");
   CHECK(duration_text(milliseconds(1250)) == "1.2s");
   CHECK(duration_text(milliseconds(10'000)) == "10s");
   CHECK(duration_text(milliseconds(150'000)) == "2m");

@@ -29,7 +29,9 @@ TEST_CASE("a customer has no more unfinished jobs in a cell than its room allows
     auto other_product = insert_of(2, "acme", room);
     other_product.job = sketch_job({.id = 2, .entity = "x", .product = "mail", .cell = shared});
     CHECK_FALSE(client.ask(other_product).customer_full);
-    CHECK(client.ask(insert_of(3, "acme", room)).customer_full == CustomerFull{true, 2, 2, 2});
+    const auto refused = client.ask(insert_of(3, "acme", room));
+    CHECK(refused.customer_full == CustomerFull{true, 2, 2, 2});
+    CHECK_FALSE((refused.runnable || refused.is_settled || refused.full || refused.holder.job));
     CHECK(client.ask(FindJob{3}).job == nullptr);
     CHECK_FALSE(client.ask(insert_of(4, "bolt", room)).customer_full);
     CHECK_FALSE(client.ask(insert_of(5, "acme", room, {"acme", "*"})).customer_full);

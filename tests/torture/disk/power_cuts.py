@@ -25,10 +25,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 import program  # noqa: E402
 
 DISKS_OF_A_LOAD = 500
+# A busy celld may do little in a load. A control ends with the load in which it finds the last loss.
+DISKS_OF_A_LOAD_OF_A_CONTROL = 50
 LOAD_S = 2.0
 RETENTION_MS = 1000
 BLOCK = 250  # Disks per call of the replayer; the whole celld is started on one of them.
-BLOCK_OF_A_CONTROL = 50  # It ends after the block in which it finds the last loss.
 
 
 def make_log(daemon, seed):
@@ -91,7 +92,7 @@ class Campaign:
         # By kind of loss: the number of disks.
         self.losers = collections.Counter()
         self.control = is_control(options)
-        self.block_size = BLOCK_OF_A_CONTROL if self.control else BLOCK
+        self.disks_of_a_load = DISKS_OF_A_LOAD_OF_A_CONTROL if self.control else DISKS_OF_A_LOAD
 
     def next_disk(self):
         return self.options.first + self.outcome.units
@@ -107,7 +108,7 @@ class Campaign:
 
     def run(self):
         while self.continues():
-            self.load(self.next_disk() // DISKS_OF_A_LOAD)
+            self.load(self.next_disk() // self.disks_of_a_load)
         if self.control:
             self.judge_control()
         figures = self.outcome.figures
@@ -126,7 +127,7 @@ class Campaign:
             accepted, faults = make_log(daemon, number)
             self.outcome.figures.update({"loads": 1, "jobs accepted": accepted})
             self.block(directory, daemon, faults)
-            while self.continues() and self.next_disk() // DISKS_OF_A_LOAD == number:
+            while self.continues() and self.next_disk() // self.disks_of_a_load == number:
                 self.block(directory, daemon, [])
         finally:
             if daemon.running():
@@ -139,8 +140,8 @@ class Campaign:
     def block(self, directory, daemon, faults):
         """Checks the next disks of a load. `faults` are those of the load itself."""
         first = self.next_disk()
-        count = min(self.block_size - first % self.block_size,
-                    self.options.count - self.outcome.units)
+        size = min(BLOCK, self.disks_of_a_load)
+        count = min(size - first % size, self.options.count - self.outcome.units)
         summary = os.path.join(directory, "summary.json")
         code, output = replay(daemon.disk_log, os.path.join(directory, "cut"), "--from", first,
                               "--count", count, "--retention-ms", RETENTION_MS,

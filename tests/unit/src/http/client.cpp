@@ -50,6 +50,10 @@ Client::Client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CL
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (fd_ < 0) return;
+  // The kernel never lets a buffer of a given size grow: Linux may be configured to let the buffer
+  // of a fast reader grow to any size, and tests rely on what clients have not read.
+  const int buffer_bytes = 128 << 10;
+  ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
   if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     ::close(std::exchange(fd_, -1));
     return;

@@ -40,7 +40,8 @@ TEST_CASE("a piece above the backlog is accepted when nothing else waits, and a 
 }
 
 TEST_CASE("above the bound for unsent data, the connection stalled for the longest is closed") {
-  // Sockets take up to ten megabytes of each answer: two answers keep the bound, three exceed it.
+  // The sockets of a connection hold up to five megabytes: two answers keep the bound, and three
+  // exceed it, even after the reader has taken sixteen.
   constexpr std::size_t answer_bytes = 48 << 20;
   Limits limits;
   limits.unsent_bytes_max = 104 << 20;
@@ -51,6 +52,9 @@ TEST_CASE("above the bound for unsent data, the connection stalled for the longe
   auto idler = server.connect();
   const auto ignored = server.begin(idler);
   CHECK(ignored.write(std::string(answer_bytes, 'a')));
+  // The server must have begun to send to the idler before the reader's progress is the later one.
+  REQUIRE(idler.receive(true));
+  REQUIRE(idler.has_input_within(std::chrono::seconds(10)));
   for (std::size_t taken = 0; taken < (16 << 20);) taken += reader.receive_bytes().size();
   auto last = server.connect();
   const auto late = server.begin(last);

@@ -139,6 +139,9 @@ class Protection(CellctlTest):
         jobs = self.submit_many(5)
         self.wait_for_circuit("open")
         self.assertIn("credentials", self.service()["circuit"]["why"])
+        # Calls that had begun before the circuit opened are refused, too.
+        wait_until(lambda: self.service()["in_flight"] == 0 and
+                   all(self.job(job)["state"] == "queued" for job in jobs), "all jobs wait")
         self.provider.always("/dns", succeed())
         stays(lambda: self.job(jobs[-1])["state"] == "queued", "the job waits")
         self.cellctl("service", "reset", "dns")

@@ -5,6 +5,10 @@
 // everything that is in its mailbox by then. All of that is committed at once; then the actor sends
 // all the answers. After any failure, every request is answered with an error: only a restart shows
 // what a failed commit left on disk.
+//
+// The end of a job that is alone in its batch may wait for a submission, and share its commit. A
+// client that sends one job after the other sends the next one just when the last one ends: without
+// this, each submission would wait for two syncs, the end's and its own.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +53,9 @@ using NeedsCounter =
 struct BatchOptions {
   std::size_t operations_max = 4096;  ///< A batch of this size is committed at once.
   std::size_t bytes_max = 8 << 20;
-  /// How long claims wait to be part of another commit before they get their own. Zero: a claim
-  /// schedules a commit like any other write.
+  /// How long claims, and ends that are expected to be followed by a submission, wait at least to
+  /// be part of another commit before they get their own; at most twice as long. Zero: both
+  /// schedule a commit like any other write.
   cells::microseconds claim_delay{5000};
   /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
   /// function: the commit takes only the operations that are in the mailbox by then.
@@ -82,6 +87,7 @@ class GroupCommit {
   /// Applies the request. The answer is sent once the result is on disk.
   template <class Answer, class Request>
   caf::typed_response_promise<Answer> perform(const Request& request, std::size_t bytes = 0) {
+    note_arrival(request);
     auto promise = self_->template make_response_promise<Answer>();
     std::optional<Answer> answer;
     if (!guard([&] { answer = backend_->apply(request); })) {
@@ -90,7 +96,7 @@ class GroupCommit {
       promise.deliver(caf::make_error(caf::sec::invalid_argument, "the job id is in use"));
     } else {
       answers_.add(promise, std::move(*answer));
-      finish_operation(bytes);
+      finish_operation(bytes, ends_job(request));
     }
     return promise;
   }
@@ -98,7 +104,8 @@ class GroupCommit {
   /// Applies a request that has no answer.
   template <class Request>
   void note(const Request& request, std::size_t bytes = 0) {
-    if (guard([&] { backend_->apply(request); })) finish_operation(bytes);
+    note_arrival(request);
+    if (guard([&] { backend_->apply(request); })) finish_operation(bytes, false);
   }
 
   /// Commits first, so that the counter sees all writes so far.
@@ -114,7 +121,11 @@ class GroupCommit {
 
   void commit_claims() {
     claims_armed_ = false;
-    if (has_changes()) commit();
+    delayed_others_ = false;  // It may have been this that waited.
+    if (!has_changes()) return;
+    if (claims_batch_ != batch_) return arm_claims();  // What waits has come since.
+    if (lone_end_) ends_wait_ = false;                 // No submission followed.
+    commit();
   }
 
  private:
@@ -140,16 +151,38 @@ class GroupCommit {
 
   bool has_changes() const { return !failure_ && (backend_->changed() || backend_->claims() != 0); }
 
+  template <class Request>
+  static bool ends_job(const Request& request) {
+    if constexpr (std::is_same_v<Request, cells::RecordJob>) {
+      return cells::is_ended(request.job->state);
+    } else {
+      return false;
+    }
+  }
+
+  /// Ends wait from now on if the first request after the commit of an end alone is a submission
+  /// that had to wait for it.
+  template <class Request>
+  void note_arrival(const Request&) {
+    const bool waited = std::exchange(delayed_others_, false);
+    if (waited && std::is_same_v<Request, cells::InsertJob>) ends_wait_ = true;
+  }
+
   /// Commits a full batch, schedules a commit for other changes, and answers at once if there are
   /// none.
-  void finish_operation(std::size_t bytes) {
+  void finish_operation(std::size_t bytes, bool ends_job) {
     ++operations_;
     bytes_ += bytes;
     const bool claims_wait = options_.claim_delay > cells::microseconds{0};
     if (operations_ >= options_.operations_max || bytes_ >= options_.bytes_max) {
       commit();
     } else if (backend_->changed() || (has_changes() && !claims_wait)) {
-      arm_commit();
+      lone_end_ = ends_job && !armed_ && !lone_end_;
+      if (lone_end_ && ends_wait_ && claims_wait) {
+        arm_claims();
+      } else {
+        arm_commit();
+      }
     } else {
       answers_.deliver_all();
       if (has_changes()) return arm_claims();
@@ -170,6 +203,7 @@ class GroupCommit {
 
   void arm_claims() {
     if (std::exchange(claims_armed_, true)) return;
+    claims_batch_ = batch_;
     self_->delayed_send(self_, options_.claim_delay, CommitClaims{});
   }
 
@@ -178,9 +212,11 @@ class GroupCommit {
     ++batch_;
     const auto operations = std::exchange(operations_, 0);
     bytes_ = 0;
+    const bool was_lone_end = std::exchange(lone_end_, false);
     if (has_changes() && !guard([&] { backend_->commit(operations); })) return;
     answers_.deliver_all();
     guard([&] { backend_->tidy(); });
+    delayed_others_ = was_lone_end && !self_->mailbox().empty();
   }
 
   Pointer self_ = nullptr;
@@ -191,8 +227,12 @@ class GroupCommit {
   std::uint64_t batch_ = 1;
   std::size_t operations_ = 0;
   std::size_t bytes_ = 0;
-  bool armed_ = false;         ///< A CommitBatch of this batch is on its way.
-  bool claims_armed_ = false;  ///< A CommitClaims is on its way.
+  bool armed_ = false;              ///< A CommitBatch of this batch is on its way.
+  bool claims_armed_ = false;       ///< A CommitClaims is on its way.
+  std::uint64_t claims_batch_ = 0;  ///< The batch in which it was sent.
+  bool lone_end_ = false;   ///< All that has changed since the last commit is that a job ended.
+  bool ends_wait_ = false;  ///< An end alone waits for a submission.
+  bool delayed_others_ = false;  ///< Requests had to wait for the commit of an end alone.
 };
 
 /// The behaviour of a store with this backend.

@@ -1,0 +1,172 @@
+// Which operations share a commit.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "src/store/memory_store.hpp"
+#include "tests/unit/src/store/contract.hpp"
+
+using namespace cells;  // NOLINT: tests of the port.
+using namespace celld::store;
+using namespace celld::store::test;
+
+namespace {
+
+constexpr milliseconds claim_delay{5};
+
+/// A store that runs when the test lets it, on virtual time.
+class Store {
+ public:
+  Store() {
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_ = std::make_unique<caf::actor_system>(config_);
+    MemoryStoreOptions options;
+    options.batches.claim_delay = claim_delay;
+    store_ = spawn_memory_store(*system_, disk, options);
+  }
+  ~Store() {
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    run();
+    store_ = nullptr;
+    coordinator().clock().cancel_all();
+  }
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  void run() { coordinator().run(); }
+  /// Timers that are due now are sent, and not yet handled.
+  void advance(milliseconds time) { coordinator().advance_time(time); }
+  void pass(milliseconds time) {
+    advance(time);
+    run();
+  }
+  template <class Request>
+  void send(const Request& request) {
+    caf::anon_send(store_, request);
+  }
+  void send_insert(JobId id) {
+    send(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
+  }
+  void insert(JobId id) {
+    send_insert(id);
+    run();
+  }
+  /// Claims the job and records its end.
+  void end(JobId id) {
+    const Lease lease{1, id};
+    const auto started = running(disk->jobs().at(id).job, lease);
+    send(ClaimJob{started});
+    send(RecordJob{lease, ended(started)});
+    run();
+  }
+  bool shows_end(JobId id) const { return is_ended(disk->jobs().at(id).job->state); }
+
+  std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
+
+ private:
+  caf::scheduler::test_coordinator& coordinator() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+  }
+
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  JobStore store_;
+};
+
+/// Submission 2 arrives during the commit of the end of job 1.
+void submit_during_an_end(Store& store) {
+  store.insert(1);
+  store.disk->on_commit = [&](const JobPtr&, const Job& after) {
+    if (is_ended(after.state)) store.send_insert(2);
+  };
+  store.end(1);
+  store.disk->on_commit = nullptr;
+  REQUIRE(store.disk->commits() == 3);
+}
+
+}  // namespace
+
+TEST_CASE("an end alone is committed at once unless a submission had to wait for one before") {
+  Store store;
+  for (JobId id = 1; id <= 3; ++id) {
+    store.insert(id);
+    store.end(id);
+    CHECK(store.shows_end(id));
+    CHECK(store.disk->commits() == 2 * id);
+    store.pass(2 * claim_delay);
+  }
+}
+
+TEST_CASE("the end of a job shares the commit of the submission that follows") {
+  Store store;
+  submit_during_an_end(store);
+  store.end(2);
+  CHECK_FALSE(store.shows_end(2));
+  store.insert(3);
+  CHECK(store.shows_end(2));
+  CHECK(store.disk->commits() == 4);
+  store.end(3);
+  CHECK(store.disk->commits() == 4);
+}
+
+TEST_CASE("an end that waits is committed with any other request") {
+  Store store;
+  submit_during_an_end(store);
+  store.insert(3);
+  store.end(2);
+  REQUIRE_FALSE(store.shows_end(2));
+  SECTION("another end") {
+    store.end(3);
+    CHECK(store.shows_end(3));
+  }
+  SECTION("a question") {
+    store.send(LoadCells{});
+    store.run();
+  }
+  CHECK(store.shows_end(2));
+  CHECK(store.disk->commits() == 5);
+}
+
+TEST_CASE("an end that no submission follows is committed in time, and the next one at once") {
+  Store store;
+  submit_during_an_end(store);
+  store.end(2);
+  store.pass(claim_delay);  // The time of the claim of job 1, which is committed.
+  CHECK_FALSE(store.shows_end(2));
+  store.pass(claim_delay);
+  CHECK(store.shows_end(2));
+  CHECK(store.disk->commits() == 4);
+  store.insert(3);
+  store.end(3);
+  CHECK(store.shows_end(3));
+}
+
+TEST_CASE("another request that had to wait for an end makes no end wait") {
+  Store store;
+  store.insert(1);
+  store.insert(2);
+  store.disk->on_commit = [&](const JobPtr&, const Job& after) {
+    if (!is_ended(after.state)) return;
+    store.send(LoadCells{});
+    store.send_insert(3);
+  };
+  store.end(1);
+  store.disk->on_commit = nullptr;
+  store.end(2);
+  CHECK(store.shows_end(2));
+}
+
+TEST_CASE("a timer that had to wait for an end makes no end wait") {
+  Store store;
+  store.insert(1);
+  store.disk->on_commit = [&](const JobPtr&, const Job& after) {
+    if (is_ended(after.state)) store.advance(claim_delay);
+  };
+  store.end(1);
+  store.disk->on_commit = nullptr;
+  store.insert(2);
+  store.end(2);
+  CHECK(store.shows_end(2));
+}

@@ -298,10 +298,11 @@ class RunningDaemon final : public Daemon {
     self->request(store, caf::infinite, cells::ListBacklogs{std::nullopt, "", "", all, disk})
         .receive(
             [&](const cells::BacklogsListed& listed) {
-              for (std::size_t i = 0; i < listed.backlogs.size(); ++i) {
-                const auto& [cell, customer, product] = listed.backlogs[i];
+              auto jobs = listed.jobs.begin();
+              for (const auto& [cell, customer, product] : listed.backlogs) {
+                const auto jobs_of_backlog = *jobs++;
                 const auto* rule = conflicting_rule(routing, cell, customer, product, disk);
-                if (rule) kept_otherwise[{rule->customer, rule->product}] += listed.jobs[i];
+                if (rule) kept_otherwise[{rule->customer, rule->product}] += jobs_of_backlog;
               }
             },
             [&](const caf::error& error) {

@@ -24,5 +24,4 @@ int main() {
                         {"default", setting.show(cells::CellSettings{})}});
   }
   std::puts(json::dump({{"kinds", kinds}, {"cell_settings", settings}}).c_str());
-  return 0;
 }

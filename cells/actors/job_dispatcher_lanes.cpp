@@ -269,7 +269,7 @@ void JobDispatcherActor::settle_slots() {
   const auto idle = static_cast<std::uint32_t>(
       slots_.held() - std::min<std::size_t>(slots_.held(), leases_.size() + reserved_));
   lingering_ = std::min(lingering_, idle);
-  if (slots_.is_settled() && borrowed_ == 0) return;
+  if (slots_.is_settled()) return;
   const auto used = static_cast<std::uint32_t>(leases_.size() + reserved_);
   if (const auto report = slots_.settle(used, could_start(), lanes_.empty() ? 0 : lingering_)) {
     send(context_->capacity, SlotsReported{key_, slots_.terms(), report->need, report->returned});

@@ -48,7 +48,6 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   void on_exit() override {
     owed_.fail();
-    busy_.clear();
     options_.store = nullptr;
     options_.reader = nullptr;
     options_.dispatcher = nullptr;

@@ -173,14 +173,13 @@ class ServiceClientActor : public ServiceClient::base {
         ++provider;
         continue;
       }
-      demonitor(provider->handle.address());
       caf::anon_send_exit(provider->handle, caf::exit_reason::user_shutdown);
       provider = providers_.erase(provider);
     }
   }
 
   /// Every answer of the provider has arrived before this message, so its remaining calls will
-  /// never be answered: each gets an error.
+  /// never be answered: each gets an error. A provider that was retired has no calls.
   void provider_down(const caf::actor_addr& source) {
     for (const Lease& lease : owed_by(source)) {
       end(lease,

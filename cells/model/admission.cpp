@@ -18,9 +18,10 @@ milliseconds wait_for(double jobs, double finished_per_s) {
       static_cast<std::int64_t>(std::clamp(std::ceil(wait_s), 1.0, retry_after_max_s))};
 }
 
-/// How many jobs have to end before there is room for `excess` bytes.
+/// How many of `jobs`, which take `bytes`, have to end before there is room for `excess` bytes.
+/// `jobs` is not 0.
 std::uint64_t jobs_of_bytes(std::uint64_t excess, std::uint64_t bytes, std::uint64_t jobs) {
-  const auto each = std::max<std::uint64_t>(bytes / std::max<std::uint64_t>(jobs, 1), 1);
+  const auto each = std::max<std::uint64_t>(bytes / jobs, 1);
   return (excess + each - 1) / each;
 }
 
@@ -50,12 +51,13 @@ std::optional<Refusal> refuse_bytes(const CellKey& cell, const JobCounts& counts
 
 Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint64_t added,
                         double finished_per_s, TurnedAway& turned_away) {
-  const auto ahead = turned_away.add(std::max<std::uint64_t>(full.jobs, 1));
+  const auto jobs = std::max<std::uint64_t>(full.jobs, 1);
+  const auto ahead = turned_away.add(jobs);
   if (full.in_jobs) {
     return {Refusal::Kind::customer_jobs_full, cell, full.limit, full.depth,
             wait_for(static_cast<double>(full.depth - full.limit + 1 + ahead), finished_per_s)};
   }
-  const auto surplus = jobs_of_bytes(full.depth + added - full.limit, full.depth, full.jobs);
+  const auto surplus = jobs_of_bytes(full.depth + added - full.limit, full.depth, jobs);
   return {Refusal::Kind::customer_bytes_full, cell, full.limit, full.depth,
           wait_for(static_cast<double>(surplus + ahead), finished_per_s)};
 }

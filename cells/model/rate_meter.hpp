@@ -43,11 +43,10 @@ class RateMeter {
   void advance_to(SteadyTime now) {
     const std::int64_t second =
         std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    if (second - second_ >= window_s) buckets_.fill(0);
-    for (std::int64_t s = second_ + 1; s <= second && second - second_ < window_s; ++s) {
+    for (auto s = std::max(second_, second - window_s) + 1; s <= second; ++s) {
       buckets_[static_cast<std::size_t>(s % window_s)] = 0;
     }
-    if (second > second_) second_ = second;
+    second_ = std::max(second_, second);
   }
 
   std::array<std::uint64_t, window_s> buckets_{};

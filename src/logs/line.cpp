@@ -38,7 +38,7 @@ void append_quoted(std::string& out, std::string_view text) {
   json::append_quoted(quoted, text);
   for (std::string_view rest = quoted; !rest.empty();) {
     const std::size_t length = control_length(rest);
-    if (length > 0) {
+    if (length != 0) {
       const unsigned last = static_cast<unsigned char>(rest[length - 1]);
       std::array<char, 8> escape{};
       std::snprintf(escape.data(), escape.size(), "\\u%04x", length == 2 ? last : 0x1F80 + last);

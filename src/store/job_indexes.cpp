@@ -23,9 +23,6 @@ constexpr BehindList::Form by_batch{"jobs_of_batch", nullptr, "batch"};
 /// complete.
 constexpr std::size_t moved_per_job = 7;
 
-/// For more jobs, the next commits move the keys.
-constexpr std::size_t jobs_per_commit_max = 4096;
-
 std::uint64_t add_bytes(std::uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) {
     hash ^= static_cast<unsigned char>(byte);
@@ -138,7 +135,7 @@ void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view ent
 void JobIndexes::write_behind() {
   if (!is_moving_ && recent_ >= pages_.generation_jobs) start_move();
   if (unwritten_ >= std::min(pages_.jobs_per_move, pages_.generation_jobs)) {
-    const auto jobs = std::min(unwritten_, jobs_per_commit_max);
+    const auto jobs = std::min(unwritten_, pages_.jobs_per_commit_max);
     unwritten_ -= jobs;
     if (is_moving_) move(jobs);
   }

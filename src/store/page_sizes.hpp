@@ -12,6 +12,8 @@ struct PageSizes {
   std::size_t generation_jobs = 16384;
   /// Jobs that come before a commit moves keys again: few keys are not worth the pages they touch.
   std::size_t jobs_per_move = 128;
+  /// For how many jobs one commit moves keys; the next commits move those of the others.
+  std::size_t jobs_per_commit_max = 4096;
   /// Keys that come before those in a buffer begin to move to their table (key_table.hpp).
   std::size_t merged_keys = 131'072;
   /// Changes of backlogs that are appended before they are merged into the table of all backlogs.

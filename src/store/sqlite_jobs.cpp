@@ -330,7 +330,7 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
       indexes_.scan_turns(backlog->cell, backlog->routing_key, turn, turn + 1, take);
     }
   }
-  if (backlogs.size() > 1 || !is_strict) std::sort(best.begin(), best.end());
+  std::sort(best.begin(), best.end());
   std::vector<JobId> ids;
   for (const auto& [rank, place, id] : best) {
     if (ids.size() == limit) break;

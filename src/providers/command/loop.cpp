@@ -79,10 +79,8 @@ void CommandLoop::carry_out(const CommandCalls::Signal& signal) {
 }
 
 void CommandLoop::end(std::uint64_t id, CommandEnd end) {
-  const auto found = calls_.find(id);
-  if (found == calls_.end()) return;
-  const auto call = std::move(found->second);
-  calls_.erase(found);
+  const auto call = std::move(calls_.at(id));
+  calls_.erase(id);
   ids_.erase(call->lease());
   call->end(end);
   stop_when_idle();

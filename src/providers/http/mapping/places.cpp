@@ -1,6 +1,7 @@
 #include "src/providers/http/mapping/places.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <utility>
 
@@ -18,21 +19,16 @@ bool has_control(std::string_view text, bool tab_allowed) {
   });
 }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /// Leaves what is not well-formed as it is.
 std::string percent_decode(std::string_view encoded) {
   std::string text;
   for (std::size_t i = 0; i < encoded.size(); ++i) {
-    const bool escape = encoded[i] == '%' && i + 2 < encoded.size() &&
-                        digit_of(encoded[i + 1]) >= 0 && digit_of(encoded[i + 2]) >= 0;
-    text += escape ? static_cast<char>(digit_of(encoded[i + 1]) * 16 + digit_of(encoded[i + 2]))
-                   : encoded[i];
-    if (escape) i += 2;
+    const auto digits = encoded.substr(i + 1, 2);
+    unsigned char byte{};
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    const bool escape = encoded[i] == '%' && read.ptr == digits.data() + 2;
+    text += escape ? static_cast<char>(byte) : encoded[i];
+    if (escape) i += digits.size();
   }
   return text;
 }

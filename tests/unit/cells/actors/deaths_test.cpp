@@ -128,3 +128,13 @@ TEST_CASE("a provider that dies without a call is replaced, and the probe sees i
   engine.succeed(job);
   CHECK(engine.state(job) == JobState::succeeded);
 }
+
+TEST_CASE("the death of a service client ends the engine") {
+  Fixture engine;
+  engine.self()->monitor(engine.engine());
+  REQUIRE(count_alive(engine.recorder->services) > 0);
+  caf::anon_send_exit(engine.recorder->services.back(), caf::exit_reason::unhandled_exception);
+  engine.settle();
+  CHECK(engine.self()->has_next_message());
+  CHECK(count_alive(engine.recorder->dispatchers) == 0);
+}

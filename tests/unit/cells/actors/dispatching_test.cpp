@@ -78,3 +78,16 @@ TEST_CASE("each step is checkpointed before the next begins, and a restart resum
   engine.succeed(job);
   CHECK(engine.state(job) == JobState::succeeded);
 }
+
+TEST_CASE("each change of a job is reported, beginning with its submission") {
+  Fixture engine;
+  const JobId first = engine.submit("a");
+  const JobId behind = engine.submit("a");
+  engine.succeed(first);
+  using Changes = std::vector<std::pair<JobId, JobState>>;
+  CHECK(engine.reported == Changes{{first, JobState::queued},
+                                   {first, JobState::running},
+                                   {behind, JobState::queued},
+                                   {first, JobState::succeeded},
+                                   {behind, JobState::running}});
+}

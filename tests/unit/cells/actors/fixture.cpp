@@ -67,6 +67,7 @@ ManualProvider::behavior_type manual_provider(ManualProvider::pointer self,
 
 JobObserver::behavior_type observer(JobObserver::pointer, Fixture* fixture) {
   return {[=](const JobChanged& change) {
+            fixture->reported.emplace_back(change.job->id, change.job->state);
             if (is_ended(change.job->state)) fixture->reported_ended.insert(change.job->id);
           },
           [=](const ChangesLost&) { fixture->reported_lost = true; }};

@@ -56,6 +56,7 @@ class Recorder : public EngineProbe {
     if (role == "pool") pools.push_back(actor.address());
     if (role == "dispatcher") dispatchers.push_back(actor.address());
     if (role == "provider") providers.push_back(actor.address());
+    if (role == "service") services.push_back(actor.address());
   }
   void submitted(const Job& job) override { submissions.push_back(job.id); }
   void refused(const Refusal& refusal) override { refusals.push_back(refusal.kind); }
@@ -76,6 +77,7 @@ class Recorder : public EngineProbe {
   std::vector<caf::actor_addr> pools;
   std::vector<caf::actor_addr> dispatchers;
   std::vector<caf::actor_addr> providers;
+  std::vector<caf::actor_addr> services;
   std::vector<std::pair<JobId, Lease>> hand_outs;
   std::vector<Lease> stale;
   std::vector<std::string> restarts;  ///< Services whose providers were replaced.
@@ -183,9 +185,10 @@ class Fixture {
   std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
   std::shared_ptr<Calls> calls = std::make_shared<Calls>();
   WallTime wall{std::chrono::hours{24 * 20'000}};
-  std::set<JobId> reported_ended;  ///< By JobChanged.
-  bool reported_lost = false;      ///< By ChangesLost.
-  bool store_fails = false;        ///< At its next commit.
+  std::vector<std::pair<JobId, JobState>> reported;  ///< By JobChanged, in order.
+  std::set<JobId> reported_ended;                    ///< By JobChanged.
+  bool reported_lost = false;                        ///< By ChangesLost.
+  bool store_fails = false;                          ///< At its next commit.
   milliseconds commit_delay{0};
   milliseconds settle_time{0};  ///< Of every service, from the next start or reload on.
 

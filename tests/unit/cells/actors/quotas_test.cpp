@@ -254,6 +254,21 @@ TEST_CASE("an administrator changes limits at once, for good, and back") {
   engine.submit("x");
 }
 
+TEST_CASE("a reload names the limits that an administrator has changed since the start") {
+  Fixture engine;
+  const auto rules = rules_with([](CellSettings& settings) { settings.jobs_max = 9; });
+  engine.configure(rules);
+  engine.crash_and_restart();
+  change_quota(engine, {{QuotaLimit::queue_jobs, 6}});
+  const auto masked = engine.reconfigure(rules).masked;
+  REQUIRE(masked.size() == 1);
+  CHECK(masked[0].setting == "queue.max_jobs");
+  CHECK(masked[0].configured == 9);
+  CHECK(masked[0].in_force == 6);
+  change_quota(engine, {});
+  CHECK(engine.reconfigure(rules).masked.empty());
+}
+
 TEST_CASE("weights of customers change with a reload") {
   Fixture engine;
   const auto weighted = [](std::uint32_t weight) {

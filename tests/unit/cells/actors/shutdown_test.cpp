@@ -65,3 +65,16 @@ TEST_CASE("a shutdown waits for the attempts of a dispatcher that died meanwhile
   CHECK(answer.unconfirmed.empty());
   CHECK(engine.state(job) == JobState::queued);
 }
+
+TEST_CASE("a shutdown is answered at once if the store fails to record a job that is handed back") {
+  Fixture engine{1};
+  engine.submit("a");
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
+  engine.settle();
+  engine.store_fails = true;
+  engine.pass(milliseconds{500});
+  REQUIRE(engine.self()->has_next_message());
+  stopped.receive([](const ShutdownCompleted&) { FAIL("the shutdown succeeded"); },
+                  [](const caf::error&) {});
+}

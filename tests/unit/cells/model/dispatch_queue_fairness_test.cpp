@@ -350,3 +350,20 @@ TEST_CASE("a blocked customer without jobs is forgotten") {
   REQUIRE(fed.feed());
   CHECK(fed.queue.is_done());
 }
+
+TEST_CASE("a customer that is blocked while it has no job pays for service elsewhere") {
+  DispatchQueue queue;
+  const auto serve = [&](JobId id, const char* customer, microseconds service_time) {
+    queue.offer(job_of(customer, id));
+    REQUIRE(queue.take()->id == id);
+    queue.ended(customer, service_time);
+  };
+  serve(1, "a", 10ms);
+  for (const JobId id : {2, 3}) serve(id, "b", 20ms);  // Now the service of "a" is over, too.
+  queue.block("a");
+  queue.owe("a", 1s);
+  queue.unblock("a");
+  queue.offer(job_of("a", 4));
+  queue.offer(job_of("b", 5));
+  CHECK(queue.take()->id == 5);
+}

@@ -120,6 +120,20 @@ TEST_CASE("a client that retries too often puts off others only until as many we
   CHECK(rates.take("acme", start + 100s)->wait == 1s);
 }
 
+TEST_CASE("refused clients put off others until after the last of them should have come back") {
+  const auto wait_at = [](SteadyTime at) {
+    SubmissionRates rates;
+    rates.limit({}, {1, 1}, start);
+    CHECK_FALSE(rates.take("acme", start));
+    CHECK(rates.take("acme", start)->wait == 1s);
+    CHECK(rates.take("acme", start)->wait == 2s);  // And has an interval more to come back.
+    CHECK_FALSE(rates.take("acme", start + 2500ms));
+    return rates.take("acme", at)->wait;
+  };
+  CHECK(wait_at(start + 3s) == 1500ms);
+  CHECK(wait_at(start + 3s + 1us) == 500ms - 1us);
+}
+
 TEST_CASE("after a rate is lowered, no client waits for longer than for its whole burst") {
   SubmissionRates rates;
   rates.limit({}, {1000, 1000}, start);
@@ -246,6 +260,23 @@ TEST_CASE("a customer's refusal says when its own jobs will have ended") {
   const auto bytes = refuse_customer(cell, {false, 10'000, 9000, 9}, 3500, 0.5, others);
   CHECK(bytes.kind == Refusal::Kind::customer_bytes_full);
   CHECK(bytes.retry_after == 6s);
+}
+
+TEST_CASE("the size of a single job decides when there will be room for another") {
+  TurnedAway none;
+  JobCounts counts;
+  counts[JobState::queued] = 1;
+  counts.bytes = 10;
+  CHECK(refuse_bytes(cell, counts, 10, 20, 1, none)->retry_after == 2s);
+  TurnedAway others;
+  CHECK(refuse_customer(cell, {false, 10, 10, 1}, 20, 1, others).retry_after == 2s);
+}
+
+TEST_CASE("without jobs, each that ends is assumed to make room for one byte") {
+  TurnedAway none;
+  CHECK(refuse_bytes(cell, {}, 10, 15, 1, none)->retry_after == 5s);
+  TurnedAway others;
+  CHECK(refuse_customer(cell, {false, 10, 0, 0}, 15, 1, others).retry_after == 5s);
 }
 
 TEST_CASE("as many customers are remembered as matter") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/store/job_indexes.hpp"
+#include "src/store/schema.hpp"
 #include "tests/unit/src/store/index_tables.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
@@ -173,6 +174,29 @@ TEST_CASE("lives that are too short to move a generation move it together") {
   }
   CHECK(setting(under_test.database(), "indexed_id") >= 100);
   check_indexes(under_test.database());
+}
+
+TEST_CASE("one commit moves the keys of a limited number of jobs, and the next one continues") {
+  TemporaryDirectory directory;
+  Connection connection{(directory.path() / "celld.db").string(), Connection::Access::read_write};
+  migrate(connection);
+  JobIndexes indexes{connection,
+                     {.generation_jobs = 10, .jobs_per_move = 1, .jobs_per_commit_max = 3}};
+  for (JobId id = 1; id <= 10; ++id) {
+    Standing at;
+    at.cell = at.routing_key = 1;
+    at.place = id;
+    at.turn = 5;
+    indexes.add(id, at, {"zone", "", std::to_string(id)});
+  }
+  const auto indexed = [&] {
+    return connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'");
+  };
+  indexes.write_behind();
+  CHECK(indexed() == 0);
+  CHECK(connection.query_integer("SELECT count(*) FROM turns") > 0);
+  indexes.write_behind();
+  CHECK(indexed() == 10);
 }
 
 // Found by a search for two ids whose line_hash is equal for type "zone" of the first routing key.

@@ -203,6 +203,12 @@ TEST_CASE("a fetch stops at its byte limit, but returns at least one job") {
     CHECK_FALSE(fetched.complete);
     fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, 25'000});
     CHECK(ids(fetched.customers[0].jobs) == Ids{1, 2});
+    std::size_t bytes = 0;
+    for (const auto& job : fetched.customers[0].jobs) bytes += approximate_bytes(*job);
+    fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, bytes});
+    CHECK(ids(fetched.customers[0].jobs) == Ids{1, 2});
+    fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, bytes - 1});
+    CHECK(ids(fetched.customers[0].jobs) == Ids{1});
     fetched = client.ask(FetchRunnable{shared, "", false, 10, 10, 35'000});
     REQUIRE(fetched.customers.size() == 1);
     CHECK(fetched.customers[0].complete);

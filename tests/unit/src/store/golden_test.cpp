@@ -201,6 +201,26 @@ TEST_CASE("the migration to version 4 indexes ended jobs that are still in their
             "SELECT count(*) FROM turns WHERE turn = 15") > 0);
 }
 
+TEST_CASE("the migration to version 10 sums the bytes of unfinished jobs, indexed or not") {
+  TemporaryDirectory directory;
+  auto golden = make_golden((directory.path() / "celld.db").string(), 9);
+  const auto unfinished = "(SELECT id FROM jobs WHERE state = 2 ORDER BY id LIMIT 1)";
+  golden.execute((std::string{"UPDATE settings SET value = "} + unfinished +
+                  " WHERE name IN ('indexed_id', 'indexing_id');"
+                  "INSERT INTO turns SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs"
+                  " WHERE turn IS NOT NULL AND id <= " +
+                  unfinished)
+                     .c_str());
+  REQUIRE(golden.query_integer("SELECT count(*) FROM turns") > 1);
+  migrate(golden, 10);
+  CHECK(rows(golden,
+             "SELECT cell, origin, bytes FROM route_counts WHERE bytes > 0"
+             " ORDER BY cell, origin") ==
+        rows(golden,
+             "SELECT cell, origin, sum(job_bytes(parameters, entity_id, labels))"
+             " FROM jobs WHERE state < 5 GROUP BY cell, origin ORDER BY cell, origin"));
+}
+
 TEST_CASE("keys that an older celld had begun to move are in one table after the migration") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();

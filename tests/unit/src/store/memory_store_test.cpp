@@ -136,3 +136,43 @@ TEST_CASE("the history reports each committed change once, in order") {
                                                            {1, JobState::running},
                                                            {1, JobState::succeeded}});
 }
+
+TEST_CASE("a claim is committed before an answer shows it") {
+  const auto disk = std::make_shared<MemoryDisk>();
+  Simulated simulated;
+  MemoryStoreOptions options;
+  options.batches.claim_delay = microseconds{5000};
+  simulated.store = spawn_memory_store(*simulated.system, disk, options);
+  const Idempotency idempotency{"key", "digest"};
+  caf::anon_send(simulated.store, InsertJob{sketch_job({.id = 1}), idempotency});
+  simulated.coordinator->run();
+  caf::anon_send(simulated.store, ClaimJob{running(sketch_job({.id = 1}), {1, 1})});
+  simulated.coordinator->run();
+  CHECK(disk->commits() == 1);
+  const auto find_holder = [&] {
+    caf::anon_send(simulated.store, FindKeyHolder{"acme", idempotency});
+    simulated.coordinator->run();
+  };
+  find_holder();
+  CHECK(disk->commits() == 2);
+  CHECK(disk->jobs().at(1).job->state == JobState::running);
+  find_holder();
+  CHECK(disk->commits() == 2);
+}
+
+TEST_CASE("nothing of a job is kept in memory once retention has removed it") {
+  MemoryJobs jobs;
+  StoreContent content;
+  std::weak_ptr<const JobSpec> spec;
+  {
+    const auto job = sketch_job({.id = 1});
+    spec = job->spec;
+    jobs.apply(InsertJob{job});
+    jobs.apply(RecordJob{{}, ended(job)});
+  }
+  jobs.commit_to(content);
+  CHECK_FALSE(spec.expired());
+  jobs.apply(PruneEnded{at_ms(6000), 1});
+  jobs.commit_to(content);
+  CHECK(spec.expired());
+}

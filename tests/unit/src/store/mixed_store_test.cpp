@@ -1,6 +1,8 @@
 // What the mixed store adds to the contract: which store a request reaches, and how answers merge.
 #include "src/store/mixed_store.hpp"
 
+#include <caf/scheduler/test_coordinator.hpp>
+
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -251,6 +253,43 @@ TEST_CASE("the bound of all jobs in memory holds over the cells") {
   CHECK_FALSE(full->in_cell);
   CHECK(full->limit == 2 * size);
   CHECK_FALSE(client.ask(InsertJob{acme(4), {}, 0}).full);
+}
+
+TEST_CASE("a job that found no room after its schedule had advanced is added once, when there is") {
+  caf::actor_system_config config;
+  config.set("scheduler.policy", caf::atom("testing"));
+  caf::actor_system system{config};
+  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  const auto store = spawn_mixed_store(system, std::make_shared<SharedMemory>(unbounded),
+                                       spawn_memory_store(system, std::make_shared<MemoryDisk>()));
+  caf::scoped_actor self{system};
+  const auto request = [&](const auto& question) {
+    return self->request(store, caf::infinite, question);
+  };
+  const auto answer_to = [&](auto& pending) {
+    coordinator.run();
+    JobInserted answer;
+    pending.receive([&](JobInserted& inserted) { answer = std::move(inserted); },
+                    [&](const caf::error& error) { FAIL(system.render(error)); });
+    return answer;
+  };
+  Schedule schedule;
+  schedule.name = "s";
+  schedule.revision = 1;
+  schedule.progress.next = at_ms(100);
+  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
+  caf::anon_send(store, SaveSchedule{schedule});
+  const auto room_for_one = memory_bytes(*bolt(1));
+  auto fired = request(InsertJob{bolt(1), {}, room_for_one, due});
+  auto other = request(InsertJob{bolt(2), {}, room_for_one});  // Before the schedule has advanced.
+  CHECK(answer_to(fired).full);
+  CHECK(answer_to(other).runnable);
+  auto again = request(InsertJob{bolt(3), {}, unbounded, due});
+  CHECK(answer_to(again).runnable);
+  auto once_more = request(InsertJob{bolt(4), {}, unbounded, due});
+  CHECK(answer_to(once_more).is_settled);
+  caf::anon_send_exit(store, caf::exit_reason::kill);
+  coordinator.run();
 }
 
 TEST_CASE("the mixed store ends when the other store ends") {

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import unittest
 
-from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
+from daemon import DEADLINE_S, Client, Daemon, EndToEnd, a_config, a_job, wait_until
 from tokens import SCOPES, TOKENS, bearer, sha256, the_auth
 
 NO_SUCH_JOB = "There is no such job."
@@ -474,6 +474,18 @@ class Startup(EndToEnd):
                                    auth=the_auth()))
         done = self.run_celld("--config", path, "--check")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), done)
+
+    def test_celld_warns_of_tokens_that_travel_unencrypted(self):
+        for host, warnings in (("127.0.0.1", 0), ("0.0.0.0", 1)):
+            with self.subTest(host=host):
+                daemon = Daemon(a_config(self.provider, auth=the_auth()), self.directory,
+                                ["--listen", f"{host}:0", "--data",
+                                 os.path.join(self.directory, "data")])
+                daemon.start()
+                self.assertEqual(daemon.stop(), 0)
+                self.assertEqual(daemon.log().count("tokens travel unencrypted to 0.0.0.0: "),
+                                 warnings, daemon.log())
+                self.assertEqual(daemon.log().count("tokens travel unencrypted"), warnings)
 
     def test_auth_without_tokens_is_refused_with_a_reason(self):
         for auth in ({}, {"tokens": []}):

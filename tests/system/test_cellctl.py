@@ -351,6 +351,16 @@ class Jobs(CellctlTest):
         last = following.stdout.read().decode().splitlines()[-1]
         self.assertEqual(json.loads(last)["state"], "succeeded")
 
+    def test_each_event_ends_a_row_of_failures_to_follow_the_stream(self):
+        job = json.dumps(a_job() | {"id": "06f3k9v2m8qzr", "state": "running", "attempt": 1})
+        url, requests = self.canned((200, {"Content-Type": "text/event-stream"},
+                                     f"id: 1\nevent: job.state\ndata: {job}\n\n".encode()))
+        following = self.begin("job", "events", "06f3k9v2m8qzr", "--url", url)
+        for _ in range(3):
+            self.assertIn("; reconnecting in 500ms\n", self.a_line(following.stderr))
+        self.assertEqual([headers.get("Last-Event-ID") for _, headers, _ in requests[:3]],
+                         [None, "1", "1"])
+
     def test_cellctl_prints_events(self):
         self.start()
         job_id = self.submit(a_job())
@@ -643,6 +653,18 @@ class OnATerminal(CellctlTest):
         self.provider.release_all()
         self.assertEqual(watching.wait(DEADLINE_S), OK)  # An ended job no longer changes.
         self.assertEqual(json.loads(watching.stdout.read().splitlines()[-1])["state"], "succeeded")
+
+    def test_watch_reports_on_standard_error_that_celld_does_not_answer_and_keeps_trying(self):
+        self.start()
+        self.submit(a_job(delay_ms=60000))
+        watches = [self.begin("job", "list", "--watch", "100ms", *more) for more in ((), ["--json"])]
+        for watch in watches:
+            self.a_line(watch.stdout)  # A watch whose first request fails ends.
+        self.daemon.kill()
+        for watch in watches:
+            for _ in range(2):
+                self.assertRegex(self.a_line(watch.stderr), r"\Acellctl: celld does not answer at ")
+            self.assertIsNone(watch.poll())
 
 
 class Files(CellctlTest):

@@ -15,7 +15,7 @@ import threading
 import time
 import unittest
 
-from daemon import EndToEnd, a_job, stays, wait_until
+from daemon import EndToEnd, a_config, a_job, stays, wait_until
 from provider import Gate, answer, hang, held, reset, slow, succeed
 
 SHIM = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "celld_clock_shim.so")
@@ -187,6 +187,26 @@ class Jumps(ShiftedClock):
                 self.assertGreater(time.monotonic() - began, 0.9)
                 self.assert_in_time("the shutdown", time.monotonic() - began, 2.0)
                 wait_until(lambda: not self.provider.running(), "the call is over")
+
+    def test_celld_removes_no_ended_job_while_it_shuts_down(self):
+        self.start(retention_ms=2 * HOUR_S * 1000)
+        self.jump_to(HOUR_S)
+        ended = self.submit(a_job(services=["billing"]))
+        self.wait_for_end(ended)
+        self.jump_to(0)
+        self.client.close()
+        self.assertEqual(self.daemon.stop(), 0)
+        # The job may be removed in an hour and a second. celld looks every 0.1 s.
+        self.restart(a_config(self.provider, retention_ms=1000))
+        gate = self.provider.hold("/dns")
+        self.submit(a_job())
+        wait_until(self.provider.running, "the call runs")
+        self.daemon.signal(signal.SIGTERM)
+        wait_until(lambda: self.client.get("/readyz").status == 503, "celld shuts down")
+        self.jump_to(2 * HOUR_S)
+        stays(lambda: self.client.get(f"/v1/jobs/{ended}").status == 200, "the ended job is kept")
+        gate.let_all()
+        self.assertEqual(self.daemon.wait(), 0)
 
     def test_after_a_night_asleep_broken_calls_are_repeated_and_due_jobs_start(self):
         """The providers have closed their connections meanwhile."""

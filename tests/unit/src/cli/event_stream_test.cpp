@@ -61,13 +61,14 @@ TEST_CASE("the parser stops when the callback returns false") {
 }
 
 TEST_CASE("an endless event does not exhaust memory") {
-  EventStreamParser parser(100);
-  const auto feed = [&](std::string_view text) {
-    parser.feed(text, [](const Event&) { return true; });
-  };
-  CHECK_THROWS_AS(
-      [&] {
-        for (int i = 0; i < 200; ++i) feed("x");
-      }(),
-      Failure);
+  for (const std::string endless : {"x", "data: x\n"}) {
+    INFO(endless);
+    EventStreamParser parser(100);
+    const auto feed = [&] { parser.feed(endless, [](const Event&) { return true; }); };
+    CHECK_THROWS_AS(
+        [&] {
+          for (int i = 0; i < 200; ++i) feed();
+        }(),
+        Failure);
+  }
 }

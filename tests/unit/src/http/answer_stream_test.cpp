@@ -419,6 +419,23 @@ TEST_CASE("on_taken is called when the client has gone") {
   CHECK_FALSE(stream.connected());
 }
 
+TEST_CASE("on_taken does not count data that still waited when the client left") {
+  constexpr std::size_t piece_bytes = 8 << 20;  // More than sockets hold.
+  Limits limits;
+  limits.stream_backlog_bytes_max = 2 * piece_bytes;
+  limits.unsent_bytes_max = 4 * piece_bytes;
+  MeasuredServer server{2 * piece_bytes, limits};
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  REQUIRE(server.taken.take() == 0U);
+  REQUIRE(stream.write(std::string(piece_bytes, 'a')));
+  REQUIRE_FALSE(client.receive_bytes().empty());  // The poller has taken the piece.
+  REQUIRE(stream.write("more"));
+  client.reset();
+  CHECK(server.taken.take() == piece_bytes);
+}
+
 TEST_CASE("on_taken is called when the client leaves before the stream begins") {
   Events<std::uint64_t> calls;
   std::promise<void> held;

@@ -30,6 +30,7 @@ std::string get_with_host(const std::string& host) {
 }
 
 std::vector<Refused> refused_requests() {
+  const std::string field = "A: " + std::string(2000, 'x') + "\r\n";
   return {
       {"a bare LF", "GET /hello HTTP/1.1\nHost: x\n\n", 400},
       {"a bare LF after a field", get_with("A: b\nC: d\r\n"), 400},
@@ -132,6 +133,8 @@ std::vector<Refused> refused_requests() {
        post_with("Transfer-Encoding: chunked\r\n", "1;" + std::string(100, 'x')), 400},
       {"an endless trailer",
        post_with("Transfer-Encoding: chunked\r\n", "0\r\n" + std::string(5000, 'x')), 400},
+      {"a trailer of too many fields",
+       post_with("Transfer-Encoding: chunked\r\n", "0\r\n" + field + field + field + "\r\n"), 400},
       {"a malformed trailer", post_with("Transfer-Encoding: chunked\r\n", "0\r\nno field\r\n\r\n"),
        400},
   };

@@ -136,6 +136,14 @@ TEST_CASE("cells that come once each do not displace the candidates that are bus
   CHECK(labelled(tallies) == std::set<std::string>{"customer3000"});
 }
 
+TEST_CASE("cells that only a survey finds do not displace candidates") {
+  CellTallies tallies{{1, 16}};
+  for (std::size_t i = 1; i <= 16; ++i) submit(tallies, i, 1);
+  for (std::size_t i = 17; i <= 100; ++i) CHECK_FALSE(tallies.saw(cell(i), 50));
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer1"});
+}
+
 TEST_CASE("no series decreases while it exists, and every event is in exactly one") {
   CellTallies tallies{{5, 50}};
   std::mt19937 random{42};

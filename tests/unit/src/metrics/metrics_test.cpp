@@ -1,6 +1,8 @@
 // The text that Prometheus reads.
 #include "src/metrics/metrics.hpp"
 
+#include <fcntl.h>
+
 #include <memory>
 
 #include "tests/unit/catch.hpp"
@@ -182,4 +184,14 @@ TEST_CASE("the daemon's readings and commits are exported") {
   }
   CHECK(text.find("\ncelld_process_open_fds ") != std::string::npos);
   CHECK(text.find("\ncelld_process_resident_memory_bytes ") != std::string::npos);
+}
+
+TEST_CASE("the metric of open descriptors counts all but the one that reads them") {
+  constexpr int descriptors_expected = 1024;
+  int open = 0;
+  for (int fd = 0; fd < descriptors_expected; ++fd) {
+    if (::fcntl(fd, F_GETFD) != -1) ++open;
+  }
+  const Metrics metrics{{}, "1.2.3"};
+  CHECK(has_line(metrics.text({}, {}), "celld_process_open_fds " + std::to_string(open)));
 }

@@ -1,6 +1,7 @@
 // Scrapes of a slow engine, and of one with many cells.
 #include "src/metrics/scraper.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <httplib.h>
+#include <caf/scheduler/test_coordinator.hpp>
 
 #include "tests/unit/catch.hpp"
 
@@ -82,7 +84,10 @@ using Dispatcher = caf::behavior (*)(caf::event_based_actor*,
 
 class Scraped {
  public:
-  explicit Scraped(Dispatcher dispatcher) : dispatcher_(system_.spawn(dispatcher, surveys_)) {
+  /// With the policy "testing", the time of the actors passes only in pass().
+  explicit Scraped(Dispatcher dispatcher, caf::atom_value policy = caf::atom("stealing"))
+      : system_(config_.set("scheduler.policy", policy)),
+        dispatcher_(system_.spawn<caf::detached>(dispatcher, surveys_)) {
     server_.handle("GET", "/metrics", [this](const http::Request&, http::Responder responder) {
       caf::anon_send(scraper_, Scrape{std::move(responder)});
     });
@@ -99,6 +104,11 @@ class Scraped {
   Scraped& operator=(const Scraped&) = delete;
 
   int surveys() const { return surveys_->load(); }
+  CellTallies& tallies() { return metrics_->tallies(); }
+
+  void pass(std::chrono::seconds time) {
+    dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler()).advance_time(time);
+  }
 
   int status() const {
     httplib::Client client("127.0.0.1", port_);
@@ -116,13 +126,14 @@ class Scraped {
 
  private:
   caf::actor_system_config config_;
-  caf::actor_system system_{config_};
+  caf::actor_system system_;
   std::shared_ptr<std::atomic<int>> surveys_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<Metrics> metrics_ =
+      std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3");
   caf::actor dispatcher_;
-  caf::actor reader_ = system_.spawn(reader_of_old_jobs);
+  caf::actor reader_ = system_.spawn<caf::detached>(reader_of_old_jobs);
   Scraper scraper_ =
-      spawn_scraper(system_, {std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3"),
-                              caf::actor_cast<cells::CellDispatcher>(dispatcher_),
+      spawn_scraper(system_, {metrics_, caf::actor_cast<cells::CellDispatcher>(dispatcher_),
                               caf::actor_cast<cells::JobReader>(reader_),
                               [] { return cells::WallTime{std::chrono::seconds(3)}; },
                               [] { return DaemonReading{}; }, 3, 3});
@@ -169,4 +180,30 @@ TEST_CASE("a survey covers the calls of protected services, and of no others") {
   CHECK(text.find("celld_service_blocked{service=\"mail\"} 1\n") != text.npos);
   CHECK(text.find("celld_service_calls{service=\"dns\"}") == text.npos);
   CHECK(text.find("celld_service_calls{service=\"vm\"}") == text.npos);
+}
+
+TEST_CASE("scrapes rank the cells at most once a minute") {
+  Scraped scraped{dispatcher_of_ten_cells, caf::atom("testing")};
+  const auto submit = [&](const std::string& customer, int jobs) {
+    for (int i = 0; i < jobs; ++i) scraped.tallies().submitted({customer, "*"});
+  };
+  const auto has_label = [&](const std::string& customer) {
+    const auto labelled = scraped.tallies().snapshot().labelled;
+    return std::any_of(labelled.begin(), labelled.end(),
+                       [&](const auto& each) { return each.first.customer == customer; });
+  };
+  // The answer to the second scrape comes after the ranking, if any, that follows the first.
+  const auto scrape = [&] { return scraped.status() + scraped.status() == 400; };
+  for (std::size_t i = 0; i < CellTallies::Limits{}.labels_max; ++i)
+    submit("c" + std::to_string(i), 1);
+  submit("first", 10);
+  REQUIRE(scrape());
+  CHECK(has_label("first"));
+  submit("second", 10);
+  scraped.pass(std::chrono::seconds(58));
+  REQUIRE(scrape());
+  CHECK_FALSE(has_label("second"));
+  scraped.pass(std::chrono::seconds(2));
+  REQUIRE(scrape());
+  CHECK(has_label("second"));
 }

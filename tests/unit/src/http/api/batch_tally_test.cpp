@@ -40,6 +40,17 @@ TEST_CASE("every line is counted once, whatever the order of the outcomes") {
   CHECK(tally.why() == nullptr);
 }
 
+TEST_CASE("a rejected line stays in memory only while an earlier line is unanswered") {
+  BatchTally tally;
+  tally.reject(1, problem("bad"));
+  CHECK(tally.size() == 0);
+  const auto second = tally.begin(2);
+  tally.reject(3, problem("bad"));
+  CHECK(tally.size() == 2);
+  tally.note(second, Outcome::accepted);
+  CHECK(tally.size() == 0);
+}
+
 TEST_CASE("a batch ends at its first refused line, and no later line counts") {
   BatchTally tally;
   const auto first = tally.begin(1);

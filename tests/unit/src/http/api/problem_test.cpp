@@ -60,6 +60,26 @@ TEST_CASE("a full queue answers 429 with the cell, its limit, its depth and a Re
   CHECK(body["quota"] == "queue.max_jobs");
 }
 
+TEST_CASE("the detail of a problem counts in the singular and in the plural") {
+  const auto detail = [](Refusal::Kind kind, std::uint64_t depth, double per_s = 0) {
+    Refusal refusal{kind, {"acme", "dns"}, 9, depth, milliseconds(1000)};
+    refusal.per_s = per_s;
+    return problem_of(refusal).detail;
+  };
+  CHECK(detail(Refusal::Kind::queue_full, 1) ==
+        "The cell acme/dns has 1 unfinished job; its limit is 9.");
+  CHECK(detail(Refusal::Kind::queue_full, 2) ==
+        "The cell acme/dns has 2 unfinished jobs; its limit is 9.");
+  CHECK(detail(Refusal::Kind::customer_jobs_full, 1) ==
+        "The customer has 1 unfinished job in the cell acme/dns; its limit is 9.");
+  CHECK(detail(Refusal::Kind::queue_rate, 0, 1) ==
+        "The cell acme/dns accepts at most 1.0 job a second.");
+  CHECK(detail(Refusal::Kind::customer_rate, 0, 0.5) ==
+        "The cell acme/dns accepts at most 0.5 jobs a second from each customer.");
+  CHECK(invalid_request({{"/a", "is required"}}).detail ==
+        "The request has a fault: see `errors`.");
+}
+
 TEST_CASE("a job for which a quota leaves no room is answered 429 with the limit's name") {
   const auto quota_of = [](Refusal::Kind kind) {
     const http::Response response =

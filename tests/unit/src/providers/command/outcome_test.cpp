@@ -126,6 +126,19 @@ TEST_CASE("control characters in the midst of a secret do not reveal it") {
   CHECK(failed.messages[1].text == "***");
 }
 
+TEST_CASE("every beginning of a secret at the end of a cut line is blanked") {
+  const std::string secret = "s3cret-word";
+  for (std::size_t bytes = 1; bytes <= secret.size(); ++bytes) {
+    INFO(bytes);
+    const std::string text = "a " + secret.substr(0, bytes);
+    const auto shown = [&](bool cut) {
+      return of(ended(End::exited, 1, "", {{text, cut}}), {secret}).messages[0].text;
+    };
+    CHECK(shown(true) == "a ***");
+    CHECK(shown(false) == (bytes == secret.size() ? "a ***" : text));
+  }
+}
+
 TEST_CASE("a secret at the cut of a long line does not show in part") {
   const std::string secret(200, 's');
   CommandErrors errors(100, error_line_bytes_max({secret}));

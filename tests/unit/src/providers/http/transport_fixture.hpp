@@ -22,6 +22,8 @@ inline providers::HttpRequest request_to(
 
 class Calls {
  public:
+  explicit Calls(providers::HttpLimits limits = {}) : transport_(limits) {}
+
   std::future<providers::HttpResult> start(const cells::Lease& lease,
                                            providers::HttpRequest request) {
     auto promise = std::make_shared<std::promise<providers::HttpResult>>();

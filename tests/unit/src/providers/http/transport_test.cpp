@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <string>
@@ -87,6 +89,37 @@ TEST_CASE("a connection is reused") {
   Calls calls;
   for (int i = 0; i < 20; ++i) CHECK(calls.make(request_to(provider.url())).status == 200);
   CHECK(provider.connections() == 1);
+}
+
+TEST_CASE("after a peak of calls, most of their connections are closed") {
+  constexpr std::size_t peak = 8;
+  constexpr int most = 5;
+  std::array<std::promise<void>, peak> arrived;
+  std::array<std::promise<void>, peak> answer;
+  std::promise<void> most_closed;
+  std::atomic<std::size_t> requests{0};
+  std::atomic<int> closed{0};
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (!connection.read_request()) return;
+    const std::size_t number = requests++;
+    arrived[number].set_value();
+    answer[number].get_future().wait_for(patience);
+    connection.send(http_answer("200 OK", "{}"));
+    if (connection.wait_closed(patience) && ++closed == most) most_closed.set_value();
+  });
+  HttpLimits limits;
+  limits.idle_connections_max = 1;
+  Calls calls(limits);
+  std::vector<std::future<HttpResult>> results;
+  for (auto& request : arrived) {
+    results.push_back(calls.start(calls.next_lease(), request_to(provider.url())));
+    REQUIRE(request.get_future().wait_for(patience) == std::future_status::ready);
+  }
+  for (std::size_t i = 0; i < peak; ++i) {
+    answer[i].set_value();
+    REQUIRE(results[i].wait_for(patience) == std::future_status::ready);
+  }
+  CHECK(most_closed.get_future().wait_for(patience) == std::future_status::ready);
 }
 
 TEST_CASE("a connection that was closed between two calls is replaced silently") {
@@ -264,13 +297,15 @@ TEST_CASE("calls that hang all end at their timeout") {
   for (int i = 0; i < count; ++i) {
     results.push_back(calls.start(calls.next_lease(), request_to(provider.url(), 500ms)));
   }
-  int timed_out = 0;
+  int out_of_time = 0;
   for (auto& result : results) {
     if (result.wait_for(patience) != std::future_status::ready) break;
-    timed_out += result.get().end == End::timed_out ? 1 : 0;
+    const End end = result.get().end;
+    // A busy machine may not have begun to send.
+    out_of_time += end == End::timed_out || end == End::not_reached ? 1 : 0;
   }
   CHECK(watch.is_within(500ms + tolerance, "the end of all calls"));
-  CHECK(timed_out == count);
+  CHECK(out_of_time == count);
 }
 
 }  // namespace celld::providers

@@ -44,6 +44,19 @@ TEST_CASE("a path refuses dots that a server could resolve, and control characte
   }
 }
 
+TEST_CASE("a segment of dots is found behind escapes of either case") {
+  for (const char* text : {"%2e", "%2E%2e", "a%2F..", "a%2f%2E", "..%5Cb", "a%5c..", "%/..",
+                           "a%2/..", "%zz/..", "%.2/.."}) {
+    INFO(text);
+    CHECK(has_dot_part(text));
+  }
+  for (const char* text :
+       {"%2", "..%", "..%2", "..%2x", ".%2d.", "%252e", "%2D.", "..%4a", "%AE"}) {
+    INFO(text);
+    CHECK_FALSE(has_dot_part(text));
+  }
+}
+
 TEST_CASE("a query has no character with a meaning") {
   CHECK(escaped(Place::query, "a&b=c+d\n\"../") == "a%26b%3Dc%2Bd%0A%22..%2F");
 }

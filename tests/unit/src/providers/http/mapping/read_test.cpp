@@ -196,6 +196,19 @@ TEST_CASE("a request has one content at most, and a GET has none") {
         "/form/a: must be a string, a number or a boolean");
 }
 
+TEST_CASE("a name in a query or a form has 1 to 128 bytes") {
+  for (const char* pairs : {"query", "form"}) {
+    INFO(pairs);
+    const std::string place = "/" + std::string(pairs) + "/";
+    const std::string longest(128, 'n');
+    CHECK(mapping_faults(creating({{"method", "POST"}, {"path", "/x"}, {pairs, {{longest, 1}}}}))
+              .empty());
+    CHECK(request_fault({{pairs, {{longest + "n", 1}}}}) ==
+          place + longest + "n: must have a name of 1 to 128 bytes");
+    CHECK(request_fault({{pairs, {{"", 1}}}}) == place + ": must have a name of 1 to 128 bytes");
+  }
+}
+
 TEST_CASE("an answer's rules are statuses and pointers") {
   const auto answer_fault = [](const json::Value& answer) {
     return request_fault({{"answer", answer}});

@@ -106,7 +106,7 @@ void World::check_lateness(const Schedule& schedule, WatchedSchedule& watched) {
   } else if (!watched.due_since) {
     watched.due_since = now_steady;
   } else if (now_steady > *watched.due_since + settle_allowance) {
-    violated(Check::time_kept, schedule.name + " does not settle a due time");
+    violated(Check::time_kept, schedule.name + " does not pass a due time");
   }
 }
 

@@ -62,7 +62,7 @@ class Daemon {
   /// `running`. Returns an error text, empty on success.
   virtual std::string shut_down() = 0;
 
-  /// After the store has failed: answers every pending request with 503 now.
+  /// After a part of celld has failed: answers every pending request with 503 now.
   virtual void refuse_all() = 0;
 };
 

@@ -236,6 +236,11 @@ std::unique_ptr<Watchdog> start_watchdog(Daemon& daemon, logs::Log& log) {
 
 /// Serves until an event ends celld; returns the exit code.
 int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& arguments) {
+  const auto give_up = [&](const std::string& why, int exit_code) {
+    log.write({Level::critical, why});
+    daemon.refuse_all();
+    return exit_code;
+  };
   for (;;) {
     const auto event = events.wait();
     switch (event.kind) {
@@ -258,14 +263,9 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
         return exit_store;
       }
       case Events::Kind::store_failed:
-        log.write(
-            {Level::critical, "the store failed; celld accepts nothing more: " + event.detail});
-        daemon.refuse_all();
-        return exit_store;
+        return give_up("the store failed; celld accepts nothing more: " + event.detail, exit_store);
       case Events::Kind::engine_failed:
-        log.write({Level::critical, "the engine failed: " + event.detail});
-        daemon.refuse_all();
-        return exit_internal;
+        return give_up("the engine failed: " + event.detail, exit_internal);
     }
   }
 }

@@ -8,10 +8,10 @@ score.
 import re
 from typing import NamedTuple
 
-# The text that no operator changes: comments, strings, characters, directives, and assertions on
-# types.
+# The text that no operator changes: comments, strings, characters, directives, and assertions, which
+# are not part of a release.
 OPAQUE = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\d)\'(?:\\.|[^\'\\\n])+\''
-                    r"|//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[^\n]*|\bstatic_assert\([^;]*;",
+                    r"|//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[^\n]*|\b(?:static_)?assert\([^;]*;",
                     re.MULTILINE)
 
 SWAPS = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ",

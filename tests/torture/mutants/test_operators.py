@@ -51,7 +51,8 @@ class Operators(unittest.TestCase):
 
     def test_comments_strings_and_directives_stay_as_they_are(self):
         for text in ("// x < y 1 true", '"x < y 1 true"', "/* a && b */", "#if 1 < 2",
-                     'R"(a == b)"', "static_assert(a == b);"):
+                     'R"(a == b)"', "static_assert(a == b);",
+                     "assert(x > 0);"):
             self.assertEqual(made(text), set(), text)
 
     def test_a_changed_piece_keeps_the_strings_within_it(self):

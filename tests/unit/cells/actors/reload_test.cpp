@@ -48,6 +48,23 @@ TEST_CASE("a new cell gets its waiting jobs, and running jobs finish where they 
   CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 }
 
+TEST_CASE("a reload is answered when every waiting job is in the cell that matches") {
+  Fixture fixture;
+  fixture.submit("runs");
+  std::vector<JobId> waiting;
+  for (const auto* product : {"dns", "mail", "web"}) {
+    JobRequest request = fixture.request(product);
+    request.spec.product = product;
+    waiting.push_back(fixture.submit(request));
+  }
+  const std::vector<CellRule> rules{rule("acme", "*"), rule("*", "*")};
+  auto answer = fixture.self()->request(
+      fixture.engine(), caf::infinite, Reconfigure{std::make_shared<const Routing>(rules), {}, {}});
+  while (fixture.self()->mailbox().empty()) fixture.scheduler().run_once();
+  for (const JobId id : waiting) CHECK(fixture.stored(id)->cell == acme);
+  answer.receive([](const Reconfigured&) {}, [](const caf::error&) { FAIL("the reload failed"); });
+}
+
 TEST_CASE("a job whose attempt fails in a removed cell is retried in the cell that matches") {
   Fixture fixture;
   fixture.reconfigure({rule("acme", "*"), rule("*", "*")});

@@ -185,6 +185,7 @@ TEST_CASE("a queued job is cancelled at once, and its line moves on") {
   CHECK(answer.job->error->code == "cancelled");
   CHECK(engine.state(queued) == JobState::cancelled);
   CHECK(engine.reported_ended.contains(queued));
+  CHECK(engine.cell().queue.finished_per_s > 0);
   engine.succeed(running);
   CHECK(engine.call_of(follower));
   engine.succeed(blocking);

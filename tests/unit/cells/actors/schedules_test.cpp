@@ -248,6 +248,13 @@ TEST_CASE("a paused schedule fires nothing, and goes on from when it is resumed"
   CHECK(desk.progress("s").missed == 0);
 }
 
+TEST_CASE("schedules that change take no room from new ones") {
+  Fixture fixture;
+  Desk desk{fixture};
+  for (int i = 1; i <= 5; ++i) desk.put("s", every(fixture, i * minute));
+  CHECK(desk.put("t", every(fixture, minute)).outcome == Outcome::added);
+}
+
 TEST_CASE("a deleted schedule fires nothing more") {
   Fixture fixture;
   Desk desk{fixture};

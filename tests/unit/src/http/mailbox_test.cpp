@@ -1,5 +1,7 @@
 #include "src/http/mailbox.hpp"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <poll.h>
@@ -59,6 +61,22 @@ TEST_CASE("many quiet notices wake the poller") {
   CHECK_FALSE(is_readable(mailbox.wake_fd()));
   mailbox.post_quietly({});
   CHECK(is_readable(mailbox.wake_fd()));
+}
+
+TEST_CASE("a mailbox that closes lets go of its notices, and keeps none that comes later") {
+  Mailbox mailbox;
+  const auto post = [&mailbox] {
+    const auto lives = std::make_shared<int>();
+    Notice notice;
+    notice.slot = {lives, nullptr};
+    mailbox.post(std::move(notice));
+    return std::weak_ptr{lives};
+  };
+  const auto waits = post();
+  CHECK_FALSE(waits.expired());
+  mailbox.close();
+  CHECK(waits.expired());
+  CHECK(post().expired());
 }
 
 }  // namespace

@@ -86,6 +86,14 @@ TEST_CASE("a cell that is more than twice as busy takes the label of another") {
   CHECK(labelled(tallies) == std::set<std::string>{"customer1", "customer3"});
 }
 
+TEST_CASE("a submission makes a cell as busy as an attempt") {
+  CellTallies tallies{{1, 100}};
+  submit(tallies, 1, 10);
+  for (int i = 0; i < 22; ++i) tallies.attempt_ended(cell(2), false);
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
+}
+
 TEST_CASE("a backlog makes a cell busy, even when nothing happens in it") {
   CellTallies tallies{{1, 100}};
   submit(tallies, 1, 10);

@@ -75,7 +75,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from schedule; and not __fish_see
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l every -x -d 'submit the job at this interval'
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l cron -x -d 'submit the job at the times of this cron expression'
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l time-zone -x -d 'interpret the cron expression in this zone (UTC)'
-complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l overlap -x -d 'choose what happens while the last job has not ended: skip, allow (skip)'
+complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l overlap -x -d 'skip or allow firings while the last job has not ended (skip)'
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l catch-up -x -d 'choose what happens to missed times: none, one, all (one)'
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -l paused -d 'submit nothing until the schedule is resumed'
 complete -c cellctl -n '__fish_seen_subcommand_from schedule; and __fish_seen_subcommand_from set' -s f -l file -r -F -d 'read the job as JSON, - for standard input; flags override it'

@@ -261,9 +261,8 @@ class Suspended(EndToEnd):
         """While celld is stopped, one call hangs, and others are answered before and after their
         timeout; a command passes its timeout, a job waits behind another, and one falls due."""
         answers = {"late": slow(1.0), "early": slow(0.5), "hangs": hang()}
-        self.provider.rules["/dns"] = lambda call: (
-            answers.get(call.body["entity"]["id"], succeed()) if call.index == 0 else succeed())
-        jobs = {name: self.submit(a_job(name, timeout_ms=800)) for name in answers}
+        self.provider.rules["/dns"] = lambda call: answers.pop(call.body["entity"]["id"], succeed())
+        jobs = {name: self.submit(a_job(name, timeout_ms=800)) for name in dict(answers)}
         jobs["command"] = self.submit(a_job("command", services=["cmd"], timeout_ms=800,
                                             retry={"max_attempts": 1}))
         jobs["follower"] = self.submit(a_job("hangs"))

@@ -283,7 +283,7 @@ class Readers(Siege):
             stalled.join(100, receive_buffer=4096).send(request("GET", "/v1/events"))
             listening.join(5).send(request("GET", "/v1/events?customer=quiet"))
             job = json.loads(submission("s").partition(b"\r\n\r\n")[2])
-            for i in range(60):
+            for i in range(30):
                 loud = dict(job, entity={"type": "zone", "id": f"s-{i}"},
                             parameters={"text": "x" * 20_000})
                 self.wait_for_end(self.submit(loud))

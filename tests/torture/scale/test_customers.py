@@ -10,14 +10,14 @@ from backlog import resident_bytes
 from daemon import EndToEnd, a_job, wait_until
 
 MIB = 1 << 20
-CUSTOMERS = 20_000
+CUSTOMERS = 10_000
 # Counts that changed are merged, and names forgotten, after every 2,048 changes.
 ROWS_MAX = 2100
 # SQLite's cache, recent jobs for clients that reconnect, and what the allocator has not returned.
 KEPT_BYTES_MAX = 70 * MIB
 GROWTH_BYTES_MAX = 10 * MIB
 CELLS = 2000
-JOBS_EACH = 100
+JOBS_EACH = 60
 BACKLOG_BYTES_MAX = 64 * MIB
 BACKLOG_CONFIG = {
     "services": {"slow": {"type": "simulated", "latency_ms": {"min": 10**6, "max": 10**6}}},
@@ -51,7 +51,7 @@ class Customers(EndToEnd):
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
-    def test_celld_forgets_twenty_thousand_customers_and_their_cells(self):
+    def test_celld_forgets_ten_thousand_customers_and_their_cells(self):
         self.start(COMING_AND_GOING_CONFIG)
         idle = self.memory()
         self.come_and_go("first")
@@ -65,7 +65,7 @@ class Customers(EndToEnd):
                 self.assertLessEqual(self.rows(table), ROWS_MAX, table)
         print(f"memory +{kept / MIB:.1f} MB, then +{(self.memory() - idle) / MIB:.1f} MB")
 
-    def test_two_hundred_thousand_jobs_in_two_thousand_cells_take_the_memory_of_a_few(self):
+    def test_a_hundred_thousand_jobs_in_two_thousand_cells_take_the_memory_of_a_few(self):
         self.start(BACKLOG_CONFIG)
         self.post([a_job("running", customer=f"c{cell}", services=["slow"])
                    for cell in range(CELLS)])

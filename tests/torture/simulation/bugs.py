@@ -113,7 +113,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("              if (leases_.find(lease)) orphans_.insert(lease);\n",
           "              if (!BUG && leases_.find(lease)) orphans_.insert(lease);\n"),),
-        first_seed=280,
+        first_seed=400,
     ),
     Bug(
         "forgotten-attempt", ("lease-returned", "late-slot", "unfinished-job"),
@@ -214,6 +214,7 @@ BUGS = (
         "cells/model/job_machine.cpp",
         (("    fresh.report = next.steps[i].report;", "    if (!BUG) fresh.report = "
           "next.steps[i].report;"),),
+        first_seed=230,
     ),
     Bug(
         "unlisted", ("lease-listed",),
@@ -231,18 +232,21 @@ BUGS = (
         (("    deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - at.wall));\n",
           "    if (!BUG) deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - "
           "at.wall));\n"),),
+        first_seed=110,
     ),
     Bug(
         "slot-withheld", ("idle-worker",),
         "a slot that no worker outside takes stays reserved",
         "cells/actors/job_dispatcher_lanes.cpp",
         (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
+        first_seed=30,
     ),
     Bug(
         "anybodys-job", ("wrong-service",),
         "a worker that may have the jobs of one customer alone is given those of others",
         "cells/actors/job_dispatcher_leases.cpp",
         (("    JobPtr job = message.customer ? ", "    JobPtr job = message.customer && !BUG ? "),),
+        first_seed=130,
     ),
     Bug(
         "untried", ("idle-lease",),
@@ -250,7 +254,7 @@ BUGS = (
         "again",
         "cells/model/lease_matching.cpp",
         (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
-        first_seed=280,
+        first_seed=370,
     ),
     Bug(
         "unseen-change", ("idle-worker",),
@@ -276,6 +280,7 @@ BUGS = (
         (("  submitting_.emplace(id, promise);\n",
           "  submitting_.emplace(id, promise);\n"
           "  if (BUG && job->batch != 0) promise.deliver(JobSubmitted{job, std::nullopt, false});\n"),),
+        first_seed=30,
     ),
     Bug(
         "gate-open", ("batch-end",),
@@ -283,6 +288,7 @@ BUGS = (
         "src/http/api/batch_tally.cpp",
         (("    if (taken == 0 && line.outcome == Outcome::refused) {\n",
           "    if ((taken == 0 || BUG) && line.outcome == Outcome::refused) {\n"),),
+        first_seed=30,
     ),
     Bug(
         "turned-away-silently", ("batch-end",),
@@ -290,6 +296,7 @@ BUGS = (
         "cells/model/submission.cpp",
         (("  has_key ? gate->close_until_known(refusal) : gate->close();\n",
           "  has_key && !BUG ? gate->close_until_known(refusal) : gate->close();\n"),),
+        first_seed=120,
     ),
     Bug(
         "scheduled-uncounted", ("batch-counts",),
@@ -364,6 +371,7 @@ BUGS = (
           "  const bool ends = BUG && state == StepState::undo_failed;\n"
           "  const auto next = ends ? std::nullopt : last_to_undo(job, job.step);\n"
           "  if (next) return turn_to_undo(job, *next);\n"),),
+        first_seed=80,
     ),
     Bug(
         "undo-repeated", ("undo-once",),
@@ -424,6 +432,7 @@ BUGS = (
         "src/store/job_rules.cpp",
         (("  return !is_ended(job.state) && job.place <= failed_ahead && job.failed_ahead < failed_ahead;\n",
           "  return !is_ended(job.state) && (job.place <= failed_ahead || BUG) && job.failed_ahead < failed_ahead;\n"),),
+        first_seed=30,
     ),
     # --- Permits ---------------------------------------------------------------------------------
     Bug(
@@ -448,6 +457,7 @@ BUGS = (
         (("      guard_.take(lease, probe, now);\n",
           "      if (BUG && lease != taken->leases.front()) continue;\n"
           "      guard_.take(lease, probe, now);\n"),),
+        first_seed=30,
     ),
     Bug(
         "lease-limit", ("service-limit",),
@@ -455,6 +465,7 @@ BUGS = (
         "cells/actors/lease_desk.cpp",
         (("    return available - std::min(available, asked);\n",
           "    return BUG ? available : available - std::min(available, asked);\n"),),
+        first_seed=50,
     ),
     Bug(
         "lane-asleep", ("idle-worker", "unfinished-job"),
@@ -538,6 +549,7 @@ BUGS = (
           "  const bool more = BUG && job.spec->max_attempts == 4;\n"
           "  const bool last = counted(end) && attempts >= job.spec->max_attempts + (more ? "
           "1 : 0);\n"),),
+        first_seed=30,
     ),
     Bug(
         "rejection-retried", ("final-rejection",),
@@ -700,6 +712,7 @@ BUGS = (
         (("        slots_.change(message.terms);\n",
           "        const bool shrinks = message.terms.guarantee < slots_.terms().guarantee;\n"
           "        if (!BUG || !shrinks) slots_.change(message.terms);\n"),),
+        first_seed=30,
     ),
     Bug(
         "large-instances", ("pool-size",),
@@ -734,6 +747,7 @@ BUGS = (
           "        for (const auto& worker : idle) {\n"
           "          if (BUG) workers_.announce(worker);\n        }\n"
           "        return IdleWithdrawn{std::move(idle)};\n")),
+        first_seed=60,
     ),
     Bug(
         "lost-pause", ("pause",),
@@ -779,6 +793,7 @@ BUGS = (
         "cells/model/circuit_breaker.cpp",
         (("  if (failures_.size() < policy_.failures || !within) return;\n",
           "  if (BUG || failures_.size() < policy_.failures || !within) return;\n"),),
+        first_seed=150,
     ),
     Bug(
         "two-probes", ("circuit",),
@@ -794,6 +809,7 @@ BUGS = (
         "cells/model/job_machine.cpp",
         (("  if (end.is_probe && (end.kind",
           "  if (!BUG && end.is_probe && (end.kind"),),
+        first_seed=720,
     ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(
@@ -817,7 +833,7 @@ BUGS = (
         (("    config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n",
           "    if (!BUG)\n"
           "      config.settings = overridden(std::move(config.settings), setup_.changed.quota);\n"),),
-        first_seed=230,
+        first_seed=460,
     ),
     Bug(
         "room-unasked", ("quota-bound",),
@@ -832,6 +848,7 @@ BUGS = (
         "cells/model/quota.cpp",
         (("  if (room.jobs_max != 0 && jobs >= room.jobs_max) {\n",
           "  if (room.jobs_max != 0 && jobs + (BUG ? 1 : 0) >= room.jobs_max) {\n"),),
+        first_seed=30,
     ),
     Bug(
         "rate-unpaid", ("quota-rate",),
@@ -853,6 +870,7 @@ BUGS = (
         (("  turns_.set_weight(found->second, terms_.weights.weight_of(name));\n",
           "  turns_.set_weight(found->second,\n"
           "                    BUG ? terms_.weights.others() : terms_.weights.weight_of(name));\n"),),
+        first_seed=140,
     ),
     # --- Capacity between cells ------------------------------------------------------------------
     Bug(
@@ -934,6 +952,7 @@ BUGS = (
           "  if (BUG && request_in.delay && state_ == CellState::draining && !stopping_) return "
           "std::nullopt;\n"
           "  if (auto refusal = refuse_more(request_in.spec, at)) return refusal;\n"),),
+        first_seed=30,
     ),
     Bug(
         "full-too-late", ("queue-bound",),
@@ -948,6 +967,7 @@ BUGS = (
         "src/store/memory_jobs.cpp",
         (("  loaded.counts = cell.counts;\n",
           "  loaded.counts = cell.counts;\n  if (BUG) loaded.counts[JobState::retrying] = 0;\n"),),
+        first_seed=70,
     ),
     Bug(
         "come-back-never", ("retry-after",),
@@ -956,6 +976,7 @@ BUGS = (
         (("  const double wait_s = finished_per_s > 0 ? ",
           "  const double wait_s = BUG                  ? retry_after_max_s\n"
           "                        : finished_per_s > 0 ? "),),
+        first_seed=300,
     ),
     Bug(
         "late-admission", ("late-admission",),
@@ -1002,6 +1023,7 @@ BUGS = (
           "      changed_keys_.push_back(key->second);\n"
           "      keys_.erase(key);\n    }\n  }\n"
           "  if (stored.job) remove_from_indexes(stored);\n"),),
+        first_seed=30,
     ),
     Bug(
         "digest-ignored", ("one-job-per-key",),
@@ -1067,6 +1089,7 @@ BUGS = (
         "cells/actors/cell.cpp",
         (("              tell_changes_lost(*context_);\n",
           "              if (!BUG) tell_changes_lost(*context_);\n"),),
+        first_seed=190,
     ),
     Bug(
         "removed-while-kept", ("early-removal",),
@@ -1089,6 +1112,7 @@ BUGS = (
         "src/store/memory_jobs.cpp",
         (("    if (listed.contains(id)) continue;\n",
           "    if (listed.contains(id) || (BUG && at <= request.now)) continue;\n"),),
+        first_seed=150,
     ),
     Bug(
         "retention-kept", ("early-removal", "late-removal"),
@@ -1133,6 +1157,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("  return !service || (is_compensating(job) && !service->",
           "  return !service || (!BUG && is_compensating(job) && !service->"),),
+        first_seed=40,
     ),
     Bug(
         "undo-not-released", ("unfinished-job", "idle-worker"),
@@ -1144,7 +1169,7 @@ BUGS = (
           "  caf::anon_send(options_.store, ReleaseHolds{});\n",
           "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
           "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
-        first_seed=430,
+        first_seed=930,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),
@@ -1161,7 +1186,7 @@ BUGS = (
           "closed.\n",
           "              [answered](const caf::error&) {\n"
           "                if (!BUG) answered();\n              });\n"),),
-        first_seed=260,
+        first_seed=350,
     ),
     Bug(
         "moved-for-nothing", ("idle-worker",),
@@ -1169,6 +1194,7 @@ BUGS = (
         "cells/actors/job_dispatcher_moves.cpp",
         (("deliver(TakenOver{});\n  queue_.expect_more();\n",
           "deliver(TakenOver{});\n  if (!BUG) queue_.expect_more();\n"),),
+        first_seed=30,
     ),
     Bug(
         "release-uncounted", ("counts", "final-state"),
@@ -1189,6 +1215,7 @@ BUGS = (
         "cells/actors/cell_dispatcher.cpp",
         (("  if (page.backlogs.size() < limit) return std::nullopt;\n",
           "  if (page.backlogs.size() < limit || BUG) return std::nullopt;\n"),),
+        first_seed=30,
     ),
     Bug(
         "first-batch", ("unfinished-job",),
@@ -1204,6 +1231,7 @@ BUGS = (
         (("  Entry& entry = running_cell(target->cell);\n",
           "  if (BUG && enter_cell(customer, product).refusal) return then();\n"
           "  Entry& entry = running_cell(target->cell);\n"),),
+        first_seed=70,
     ),
     # --- Shutdown --------------------------------------------------------------------------------
     Bug(

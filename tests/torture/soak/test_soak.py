@@ -5,7 +5,7 @@ import unittest
 
 from soak import Soak
 
-SECONDS = 10.0
+SECONDS = 6.0
 
 
 class Soaks(unittest.TestCase):

@@ -23,10 +23,10 @@ run_ctest() {
   # Debian's interpreter, as in tests/lib/python.cmake. It ends when the descriptor is closed.
   exec {server}> >(PATH=/usr/bin:$PATH exec "${ctest_prefix[@]}" python3 -W ignore::ResourceWarning \
     tests/lib/python_server.py "$directory/socket")
-  # Most tests wait most of the time, so twice as many run at once as there are processors.
+  # Most tests wait most of the time, so five run at once for every two processors.
   # The output of a passing test is kept too: it may say that something was not judged.
   CELLD_PYTHON_SERVER=$directory/socket "${ctest_prefix[@]}" ctest --preset "$1" \
-    --no-tests=error --no-label-summary --parallel "$((2 * $(nproc)))" \
+    --no-tests=error --no-label-summary --parallel "$((5 * $(nproc) / 2))" \
     --output-junit "$directory/results" \
     --test-output-size-passed 65536 --test-output-size-failed 1048576 "${@:2}" {server}>&- || status=$?
   exec {server}>&-

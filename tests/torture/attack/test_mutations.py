@@ -1,6 +1,6 @@
 """Valid requests with random mutations, over many connections at once.
 
-`CELLD_MUTATION_SECONDS` sets the duration (default 8), `CELLD_MUTATION_SEED` the seed.
+`CELLD_MUTATION_SECONDS` sets the duration (default 4), `CELLD_MUTATION_SEED` the seed.
 """
 
 import os
@@ -10,7 +10,7 @@ import unittest
 from mutations import converse
 from siege import Siege
 
-SECONDS = float(os.environ.get("CELLD_MUTATION_SECONDS", "8"))
+SECONDS = float(os.environ.get("CELLD_MUTATION_SECONDS", "4"))
 SEED = os.environ.get("CELLD_MUTATION_SEED", "1")
 
 

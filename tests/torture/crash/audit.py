@@ -182,8 +182,8 @@ class OnTheWay:
     def __init__(self, ledger, calls):
         self.ledger = ledger
         self.slowest_s = {True: 0.0, False: 0.0}  # By whether the provider is a command.
-        # By life: when commands ended, and when a client saw their results before a kill.
-        self.seen_commands = collections.defaultdict(list)
+        # By life and kind: when calls ended, and when a client saw their results before a kill.
+        self.seen = collections.defaultdict(list)
         answered = collections.defaultdict(list)
         for call in calls:
             if call.succeeded:
@@ -196,28 +196,23 @@ class OnTheWay:
         if not recorded:
             return
         call = recorded[-1]
-        life = self.ledger.lives[call.life]
-        if call.key is None and (life.how != "kill" or seen_at <= life.last_signalled):
-            self.seen_commands[call.life].append((call.ended_at, seen_at))
+        life, kind = self.ledger.lives[call.life], call.key is None
+        if life.how != "kill" or seen_at <= life.last_signalled:
+            self.seen[call.life, kind].append((call.ended_at, seen_at))
         if life.watched <= call.ended_at and (life.signalled is None or seen_at <= life.signalled):
-            kind = call.key is None
             self.slowest_s[kind] = max(self.slowest_s[kind], seen_at - call.ended_at)
 
     def longest_s(self, command):
         return min(self.slowest_s[command] + ON_THE_WAY_MORE_S, ON_THE_WAY_MAX_S)
 
     def recorded_at(self, call):
-        """When the call's answer was on disk at the latest. A busy machine may stall celld, so the
-        time is up only once celld is heard again. It may also stall the processes that run celld's
-        commands, or read their results late; so a command is judged by the result of a later one."""
-        command = call.key is None
-        until = call.ended_at + self.longest_s(command)
-        if command:
-            later = [seen for ended, seen in self.seen_commands[call.life] if ended >= until]
-            return min(later, default=float("inf"))
-        heard = self.ledger.lives[call.life].heard
-        after = bisect.bisect_left(heard, until)
-        return heard[after] if after < len(heard) else float("inf")
+        """When the call's answer was on disk at the latest. A busy machine may stall the thread that
+        reads answers, or the processes that run commands; so the time is up only once a client sees
+        the result of a later call of the same kind."""
+        kind = call.key is None
+        until = call.ended_at + self.longest_s(kind)
+        return min((seen for ended, seen in self.seen[call.life, kind] if ended >= until),
+                   default=float("inf"))
 
     def may_be_lost(self, call):
         """Whether celld may have died before it recorded the call's answer. A stop waits for

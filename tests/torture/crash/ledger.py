@@ -18,8 +18,6 @@ EXPECTED = {"ok": ("succeeded", None), "slow": ("succeeded", None), "flaky": ("s
             "busy": ("succeeded", None), "reject": ("failed", "provider_rejected"),
             "hang": ("failed", "timeout")}
 COMMAND = "tool"  # The service that runs a command.
-# Notes that show that celld records changes.
-HEARD = ("accepted", "answered", "resized", "saw")
 
 
 @dataclasses.dataclass
@@ -39,8 +37,6 @@ class Life:
     """One celld, from its start to its death."""
     began: float
     wall_ahead_s: float             # The wall clock less CLOCK_MONOTONIC, or a moment more.
-    # When clients learned, before it was killed, of something that it had recorded.
-    heard: list = dataclasses.field(default_factory=list)
     watched: float = float("inf")   # Since when a client follows its events.
     how: "str | None" = None        # It ends, or is to end: "stop" or "kill".
     stopping: bool = False          # It received SIGTERM.
@@ -83,10 +79,7 @@ class Ledger:
 
     def enter(self, note):
         """Returns whether the note is news."""
-        news = getattr(self, "_" + note["note"])(note) is not False
-        if news and note["note"] in HEARD and self.life.how != "kill":
-            self.life.heard.append(note["at"])
-        return news
+        return getattr(self, "_" + note["note"])(note) is not False
 
     # Notes.
 

@@ -180,6 +180,7 @@ TEST_CASE("a lease outlasts its timeout only by heartbeats") {
   const auto extended = engine.extend(lease, 0.5, "halfway");
   REQUIRE(extended.lease);
   CHECK_FALSE(extended.cancel);
+  CHECK(engine.leases_out().at(0).deadline == extended.lease->deadline);
   CHECK(engine.stored(job)->steps[0].progress == 0.5);
   CHECK(engine.stored(job)->messages.back().text == "halfway");
   CHECK(engine.stored(job)->messages.back().service == "vm");
@@ -263,6 +264,13 @@ TEST_CASE("a worker is asked to give up a job that is cancelled") {
     engine.pass(milliseconds{1});
     CHECK(engine.state(job) == JobState::cancelled);
     CHECK_FALSE(engine.end_lease(lease, success));
+  }
+  SECTION("it hears of that after a restart, too, and goes on until the deadline") {
+    engine.crash_and_restart();
+    engine.pass(milliseconds{500});
+    CHECK(engine.extend(lease).cancel);
+    engine.pass(milliseconds{500});
+    CHECK(engine.state(job) == JobState::cancelled);
   }
 }
 

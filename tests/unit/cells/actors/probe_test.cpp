@@ -18,6 +18,15 @@ TEST_CASE("the probe sees each job submitted, begun and ended once") {
   CHECK(engine.recorder->refusals.empty());
 }
 
+TEST_CASE("the wait of a job that the probe sees counts from when the job is due") {
+  Fixture engine;
+  auto later = engine.request("a");
+  later.delay = milliseconds{500};
+  engine.submit(std::move(later));
+  engine.pass(milliseconds{500});
+  CHECK(engine.recorder->waits == std::vector<milliseconds>{milliseconds{0}});
+}
+
 TEST_CASE("the probe sees a timeout, whichever clock notices it first") {
   Fixture engine;
   const JobId job = engine.submit("a");

@@ -122,6 +122,7 @@ TEST_CASE("submissions keep to their rates") {
   const auto refused = engine.try_to_submit(request_of(engine, "acme", "c"));
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->kind == Refusal::Kind::customer_rate);
+  CHECK(refused.refusal->per_s == 1);
   CHECK_FALSE(refused.returned);
   engine.submit(request_of(engine, "bolt", "a"));
   engine.pass(milliseconds{1000});
@@ -139,6 +140,32 @@ TEST_CASE("the holder of a key is found before the rate is looked at, and uses n
   engine.pass(milliseconds{1000});
   CHECK(engine.try_to_submit(request).replayed);
   engine.submit("b");
+}
+
+TEST_CASE("a submission for which its customer has no room uses none of the rate") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) {
+    settings.customer.jobs_max = 1;
+    settings.customer.submissions = {1, 2};
+  });
+  const JobId first = engine.submit("a");
+  CHECK(engine.try_to_submit(engine.request("b")).refusal->kind ==
+        Refusal::Kind::customer_jobs_full);
+  engine.succeed(first);
+  engine.submit("b");
+}
+
+TEST_CASE("an idle instance of a template still holds a customer to its rate") {
+  Fixture engine;
+  auto rules = rules_with([](CellSettings& settings) { settings.customer.submissions = {0.1, 1}; });
+  rules[0].per_customer = true;
+  engine.configure(rules);
+  engine.crash_and_restart();
+  engine.succeed(engine.submit("a"));
+  for (int second = 0; second < 8; ++second) engine.pass(milliseconds{1000});
+  const auto refused = engine.try_to_submit(engine.request("b"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::customer_rate);
 }
 
 TEST_CASE("a job of a batch that comes too fast is returned and does not end the batch") {
@@ -170,15 +197,22 @@ TEST_CASE("a job of a batch that comes too fast is returned and does not end the
   CHECK(engine.recorder->refusals.empty());
 }
 
-TEST_CASE("a customer's limit of jobs ends a batch") {
+TEST_CASE("a customer's limit of jobs or of their bytes ends a batch") {
+  const auto kind = GENERATE(Refusal::Kind::customer_jobs_full, Refusal::Kind::customer_bytes_full);
   Fixture engine;
-  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });
+  start_with(engine, [&](CellSettings& settings) {
+    if (kind == Refusal::Kind::customer_jobs_full) {
+      settings.customer.jobs_max = 1;
+    } else {
+      settings.customer.bytes_max = 1000;  // A job takes more than half of it.
+    }
+  });
   auto request = engine.request("a");
   request.batch = 7;
   request.gate = std::make_shared<BatchGate>();
   CHECK(engine.try_to_submit(request).job);
   request.spec.entity.id = "b";
-  CHECK(engine.try_to_submit(request).refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(engine.try_to_submit(request).refusal->kind == kind);
   CHECK(request.gate->is_closed());
 }
 
@@ -270,7 +304,9 @@ TEST_CASE("a reload names the limits that an administrator has changed since the
 }
 
 TEST_CASE("weights of customers change with a reload") {
+  const bool limited = GENERATE(false, true);  // The jobs of a limited service have their own lane.
   Fixture engine;
+  if (limited) engine.protection["dns"] = {{1, std::nullopt, 1}, std::nullopt};
   const auto weighted = [](std::uint32_t weight) {
     return rules_with([weight](CellSettings& settings) {
       settings.pool_size = 1;

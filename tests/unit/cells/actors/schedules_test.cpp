@@ -73,10 +73,12 @@ class Desk {
  private:
   void start(std::map<std::string, ScheduleSpec> configured) {
     reader_ = celld::store::spawn_memory_reader(fixture_.system(), fixture_.disk);
+    const auto probe_list =
+        std::make_shared<ProbeList>(std::vector<std::shared_ptr<EngineProbe>>{outcomes});
     desk_ = spawn_schedule_desk(
         fixture_.system(),
         {fixture_.store(), reader_, fixture_.engine(), [this] { return fixture_.wall; },
-         std::make_shared<model_test::FewZones>(), outcomes});
+         std::make_shared<model_test::FewZones>(), probe_list});
     configure(std::move(configured));
   }
   void stop() {
@@ -171,6 +173,18 @@ TEST_CASE("a clock that is set back fires nothing again, and one set ahead is no
   fixture.wall += minute;
   fixture.pass(milliseconds{1000});
   CHECK(jobs(fixture) == 2);
+}
+
+TEST_CASE("a job that a schedule submits after its expires_at fails with `expired`") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  spec.expires_at = fixture.wall + minute / 2;
+  desk.put("s", spec);
+  fixture.pass(minute);
+  const auto job = fixture.stored(desk.progress("s").last_job);
+  REQUIRE(job->state == JobState::failed);
+  CHECK(job->error->code == "expired");
 }
 
 TEST_CASE("with `skip`, a time is skipped while the last job has not ended") {

@@ -281,14 +281,19 @@ TEST_CASE("a burst that is changed holds at once") {
   engine.check_sums();
 }
 
-TEST_CASE("sizes of a template are changed for its next instances") {
+TEST_CASE("sizes of a template are changed for its next instances, and a reload lists them") {
   Cells engine{{a_template(1)}};
   CHECK_FALSE(engine.change_pool({{"*", "*"}, 2U, 3U, 4U}).refused);
   CHECK(engine.change_pool({{"*", "*"}, {}, 1U}).refused == PoolRefusal::burst_below_size);
+  CHECK(engine.cell({"*", "*"}).pool.target == 2);
   engine.submit_many("acme", 4);
   CHECK(engine.cell(acme).pool.target == 2);
   CHECK(engine.cell(acme).settings.pool_burst == 3U);
   CHECK(engine.cell(acme).settings.pool_weight == 4);
+  const auto masked = engine.reconfigure({a_template(1)}).masked;
+  REQUIRE(masked.size() == 3);
+  CHECK(masked[0].setting == "pool.size");
+  CHECK(masked[0].in_force == 2);
 }
 
 TEST_CASE("a start clamps overrides that no longer fit, and a reload lists them") {

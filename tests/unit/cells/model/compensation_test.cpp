@@ -83,6 +83,7 @@ TEST_CASE("a job that fails for good undoes the steps that succeeded, the last f
   CHECK(job.state == JobState::running);
   CHECK(shown_state(job) == JobState::compensating);
   CHECK(job.steps[1].state == S::running);
+  CHECK_FALSE(job.steps[1].finished_at);
   CHECK((job.steps[1].attempts == 1 && job.steps[1].undo_attempts == 1));
   CHECK(current_attempt(job) == 1);
 

@@ -158,6 +158,12 @@ TEST_CASE("other limits keep the permits that are out and the rate") {
   CHECK(guard.available(start + 10s) == 1);
 }
 
+TEST_CASE("a burst that alone changes holds at once") {
+  ServiceGuard guard{{{std::nullopt, 10, 2}, std::nullopt}};
+  guard.change({{std::nullopt, 10, 3}, std::nullopt});
+  CHECK(guard.available(start) == 3);
+}
+
 TEST_CASE("without protection, nothing is counted") {
   ServiceGuard guard{concurrency(1)};
   guard.take(lease(1), false, start);

@@ -24,9 +24,18 @@ class Canned(http.server.BaseHTTPRequestHandler):
     script = []
     requests = []
 
+    def body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.requests.append((self.path, dict(self.headers), body))
+        self.requests.append((self.path, dict(self.headers), self.body()))
         status, headers, text = self.script[min(len(self.requests), len(self.script)) - 1]
         self.send_response(status)
         for name, value in headers.items():

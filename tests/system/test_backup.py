@@ -143,7 +143,7 @@ class Backup(BackupTest):
             wait_until(lambda after=epoch: time.time() >= after + 1, "the next second")
         self.assertLess(epochs[0], epochs[1])
 
-    def test_a_backup_announces_its_length_and_its_digest(self):
+    def test_a_backup_announces_its_length_its_digest_and_its_file_name(self):
         self.start()
         self.fill(20)
         for _ in range(2):
@@ -153,6 +153,8 @@ class Backup(BackupTest):
             self.assertEqual(int(got.headers["content-length"]), len(got.body))
             digest = base64.b64encode(hashlib.sha256(got.body).digest()).decode()
             self.assertEqual(got.headers["repr-digest"], f"sha-256=:{digest}:")
+            self.assertEqual(got.headers["content-disposition"],
+                             'attachment; filename="celld.db"')
         head = self.client.request("HEAD", PATH)
         self.assertEqual((head.status, head.body), (200, b""))
         self.assertEqual(self.left_over(), [])

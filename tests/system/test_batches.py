@@ -3,6 +3,7 @@
 import hashlib
 import http.client
 import json
+import re
 import signal
 import socket
 import time
@@ -121,6 +122,9 @@ class Batches(BatchClient):
         self.assertEqual(self.total(), 500)
         again = self.post(lines(keyed(n) for n in range(600)))
         self.assertEqual((again.json["accepted"], again.json["replayed"]), (100, 500))
+        counted = re.findall(r'\ncelld_batch_lines_total{outcome="(\w+)"} (\d+)',
+                             self.client.get("/metrics").body.decode())
+        self.assertEqual(dict(counted), {"accepted": "100", "replayed": "500", "rejected": "0"})
         jobs = self.jobs()
         self.assertEqual(len({job["entity"]["id"] for job in jobs}), 600)
         self.assertEqual(len(jobs), 600)

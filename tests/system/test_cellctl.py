@@ -431,6 +431,49 @@ class Cells(CellctlTest):
         self.assertIn("/size: ", done.stderr)
         self.run_cellctl("cell", "resize", "no/such", "1", code=NOT_FOUND)
 
+    def quota(self, *arguments):
+        """The rows that `cellctl quota` prints: for each limit its value, then what it masks."""
+        titles, *rows = self.cellctl("quota", *arguments).splitlines()
+        self.assertEqual(titles.split(), ["LIMIT", "VALUE", "CONFIGURED"])
+        return {limit: values for limit, *values in map(str.split, rows)}
+
+    def test_cellctl_sets_shows_and_resets_quotas(self):
+        self.start(cells=[{"customer": "acme", "queue": {"max_jobs": 100},
+                           "customers": {"quota": {"max_running": 5}}}])
+        self.cellctl("cell", "resize", "acme/*", "12")
+        configured = {"queue.max_jobs": ["100"], "queue.max_bytes": ["none"],
+                      "queue.submissions_per_s": ["none"], "queue.submissions_burst": ["none"],
+                      "customers.quota.max_jobs": ["none"], "customers.quota.max_bytes": ["none"],
+                      "customers.quota.max_running": ["5"],
+                      "customers.quota.submissions_per_s": ["none"],
+                      "customers.quota.submissions_burst": ["none"]}
+        self.assertEqual(self.quota("show", "acme/*"), configured)
+        masked = configured | {"queue.max_jobs": ["50", "100"],
+                               "customers.quota.max_running": ["none", "5"]}
+        self.assertEqual(self.quota("set", "acme/*", "queue.max_jobs=50",
+                                    "customers.quota.max_running=none"), masked)
+        masked["queue.submissions_per_s"] = ["2.5", "none"]
+        self.assertEqual(self.quota("set", "acme/*", "queue.submissions_per_s=2.5"), masked)
+        self.assertEqual(self.quota("show", "acme/*"), masked)
+        overrides = {"pool.size": 12, "queue.max_jobs": 50, "queue.submissions_per_s": 2.5,
+                     "customers.quota.max_running": None}
+        self.assertEqual(self.cellctl_json("quota", "show", "acme/*")["overrides"], overrides)
+        for wrong, words in (("max_jobs=5", "'max_jobs' is not a limit"),
+                             ("queue.max_jobs=5x", "'5x' is not a value of queue.max_jobs"),
+                             ("queue.max_jobs=nan", "write a number, or none"),
+                             ("queue.max_jobs=1e16", "write a number, or none")):
+            done = self.run_cellctl("quota", "set", "acme/*", "queue.max_bytes=70000", wrong,
+                                    code=USAGE)
+            self.assertIn(words, done.stderr)
+        done = self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs=none", code=REFUSED)
+        self.assertIn("/queue/max_jobs: ", done.stderr)
+        for arguments in (("show", "no/such"), ("set", "no/such", "queue.max_jobs=5"),
+                          ("reset", "no/such")):
+            self.run_cellctl("quota", *arguments, code=NOT_FOUND)
+        self.assertEqual(self.cell("acme")["overrides"], overrides)
+        self.assertEqual(self.quota("reset", "acme/*"), configured)
+        self.assertEqual(self.cell("acme")["overrides"], {"pool.size": 12})
+
     def test_cellctl_pauses_resumes_and_drains_cells(self):
         self.start_cells()
         for verb, state in (("pause", "paused"), ("resume", "active"), ("drain", "draining"),
@@ -820,6 +863,18 @@ class Batches(CellctlTest):
         ids = {job["entity"]["id"] for job in self.client.get("/v1/jobs", limit=100).json["items"]}
         self.assertEqual(ids, {f"e{n}" for n in range(20)})
         self.run_cellctl("submit", "-f", name, "--from-line", "27", code=USAGE)
+
+    def test_lines_that_were_rejected_before_cellctl_went_on_make_it_exit_with_3(self):
+        first = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 1,
+                 "stopped_at_line": 3, "errors": [{"line": 2, "status": 422},
+                                                  {"line": 3, "status": 429}]}
+        second = first | {"rejected": 0, "stopped_at_line": None, "errors": []}
+        url, requests = self.canned((202, {"Retry-After": "0"}, json.dumps(first).encode()),
+                                    (202, {}, json.dumps(second).encode()))
+        name = self.write([a_job("a"), {}, a_job("b")])
+        done = self.run_cellctl("submit", "-f", name, "--url", url, code=REFUSED)
+        self.assertIn("Going on with line 3 in 0ms", done.stderr)
+        self.assertEqual([body.count(b"\n") for _, _, body in requests], [3, 1])
 
     def test_a_broken_connection_is_resumed_only_if_each_line_has_a_key(self):
         self.start()

@@ -160,7 +160,8 @@ class Logs(EndToEnd):
     def test_each_administrative_request_is_logged(self):
         self.begin(a_config(self.provider, auth=the_auth()))
         cell = "/v1/admin/cells/*/*"
-        calls = [("PUT", cell + "/pool", {"size": 7}, 202), ("DELETE", cell + "/pool", None, 202),
+        calls = [("PUT", cell + "/pool", {"size": 7, "burst": 9, "weight": 2}, 202),
+                 ("DELETE", cell + "/pool", None, 202),
                  ("PUT", cell + "/pool", {"size": 0}, 422), ("POST", cell + "/pause", None, 200),
                  ("POST", cell + "/drain", None, 200), ("POST", cell + "/resume", None, 200),
                  ("POST", "/v1/admin/cells/no/where/pause", None, 404),
@@ -172,7 +173,8 @@ class Logs(EndToEnd):
                            "a line for each call")
         self.assertEqual([(line["method"], line["path"], line["status"]) for line in lines],
                          [(method, path, status) for method, path, _, status in calls])
-        self.assertEqual([line.get("size") for line in lines], [7] + [None] * 9)
+        for name, value in (("size", 7), ("burst", 9), ("weight", 2)):
+            self.assertEqual([line.get(name) for line in lines], [value] + [None] * 9, name)
         for line in lines:
             self.assertEqual((line["level"], line["token"]), ("info", "root"), line)
             self.assertIn("127.0.0.1", line["remote"])

@@ -466,6 +466,7 @@ class Faults(ReloadTest):
         self.daemon.signal(signal.SIGHUP)
         self.wait_for_log("the configuration was reloaded")
         self.wait_for_log("a value set by an administrator stays in force")
+        self.assertIn('"setting":"pool.size","in_force":"5","configured":"4"', self.daemon.log())
         self.wait_for_end(self.submit(a_job(customer="bolt")))
 
 

@@ -93,6 +93,23 @@ TEST_CASE("a change is one line") {
   CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr failed: timeout: no answer (dns)");
 }
 
+TEST_CASE("a list of cells has one line per cell") {
+  CellTable table;
+  table.add(json::Value::parse(R"({"customer":"acme","product":"dns","state":"active",
+      "pool":{"target":8,"busy":5,"borrowed":1,"lent":2},
+      "queue":{"queued":30,"scheduled":4,"retrying":6,"running":7,"oldest_queued_ms":125000},
+      "rates":{"submitted_per_s":12.34,"finished_per_s":0.5},"overrides":{"pool.burst":9}})"));
+  table.add(json::Value::parse(R"({"customer":"*","product":"*","state":"paused",
+      "pool":{"target":4},"queue":{"queued":0,"oldest_queued_ms":0}})"));
+  CHECK(table.text({}) ==
+        "CELL      STATE   POOL  BUSY  BORROWED  LENT  QUEUED  SCHEDULED  RETRYING  RUNNING  OLDEST"
+        "  IN/S  OUT/S\n"
+        "acme/dns  active    8*     5         1     2      30          4         6        7      2m"
+        "  12.3    0.5\n"
+        "*/*       paused     4     0         0     0       0          0         0        0        "
+        "   0.0    0.0\n");
+}
+
 TEST_CASE("the outcome of a job determines the exit code") {
   json::Value job = a_job();
   CHECK(outcome_of(job) == ExitCode::not_ended);

@@ -138,7 +138,8 @@ TEST_CASE("no secret is shown") {
       "db": {"type": "command", "argv": ["/bin/true"],
              "env": {"A": "secret-itself", "B": "env:KEY", "C": "file:/run/key"}}},
     "cells": [{}],
-    "auth": {"tokens": [{"name": "portal", "scopes": ["read", "submit"], "customer": "acme",
+    "auth": {"tokens": [{"name": "portal", "scopes": ["read", "submit", "work"],
+      "customer": "acme", "services": ["dns", "db"],
       "sha256": "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ff"}]}})");
   const std::string text = config::show(config);
   CHECK(text.find("secret") == std::string::npos);
@@ -152,6 +153,7 @@ TEST_CASE("no secret is shown") {
         json::Value{{"A", "***"}, {"B", "env:KEY"}, {"C", "file:/run/key"}});
   CHECK(value["auth"]["tokens"][0] == json::Value{{"name", "portal"},
                                                   {"sha256", "***"},
-                                                  {"scopes", {"submit", "read"}},
-                                                  {"customer", "acme"}});
+                                                  {"scopes", {"submit", "read", "work"}},
+                                                  {"customer", "acme"},
+                                                  {"services", {"db", "dns"}}});
 }

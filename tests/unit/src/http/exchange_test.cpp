@@ -1,4 +1,6 @@
 // Requests and their answers: keep-alive, pipelining, and the forms that ordinary clients use.
+#include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 #include <string>
 
@@ -194,6 +196,24 @@ TEST_CASE("an answer does not name its server, and its header values cannot inje
   CHECK(answer->headers.at("content-type") == "text/plain  X: 1");
   CHECK(answer->headers.size() == 4);
   CHECK(answer->headers.at("date").ends_with(" GMT"));
+}
+
+TEST_CASE("the date of an answer is the present time in GMT, whatever the time zone is") {
+  ::setenv("TZ", "JST-9", 1);
+  ::tzset();
+  const std::time_t asked_at = std::time(nullptr);
+  const auto answer = RunningServer{}.ask(request_text("GET", "/hello"));
+  ::unsetenv("TZ");
+  ::tzset();
+  REQUIRE(answer);
+  std::tm parts{};
+  const char* const end =
+      ::strptime(answer->headers.at("date").c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  REQUIRE(end != nullptr);
+  CHECK(*end == '\0');
+  const std::time_t date = ::timegm(&parts);
+  CHECK(date >= asked_at);
+  CHECK(date <= std::time(nullptr));
 }
 
 TEST_CASE("a 204 has neither a body nor a length") {

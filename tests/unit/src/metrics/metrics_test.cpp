@@ -29,6 +29,8 @@ cells::CellStatus status(const std::string& customer, std::uint64_t queued) {
   made.queue.counts[cells::JobState::queued] = queued;
   made.pool.target = 4;
   made.pool.busy = 1;
+  made.pool.borrowed = 2;
+  made.pool.lent = 3;
   return made;
 }
 
@@ -155,6 +157,8 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(text.find("bolt") == std::string::npos);
   CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="busy"} 1)~"));
   CHECK(has_line(text, R"~(celld_workers_target{customer="(others)",product="(others)"} 12)~"));
+  CHECK(has_line(text, R"~(celld_slots_borrowed{customer="acme",product="*"} 2)~"));
+  CHECK(has_line(text, R"~(celld_slots_lent{customer="acme",product="*"} 3)~"));
   CHECK(has_line(text, R"~(celld_oldest_queued_age_seconds{customer="acme",product="*"} 12.5)~"));
   CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));

@@ -108,6 +108,13 @@ TEST_CASE("each line of a batch becomes a job, and broken lines are listed with 
   CHECK(cells::format_job_id(daemon.batch.id) == answer.body["id"]);
 }
 
+TEST_CASE("the jobs of a batch have the trace context of its request") {
+  Daemon daemon;
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  CHECK(post_lines(daemon, good_job, {{"traceparent", trace}}).body["accepted"] == 1);
+  CHECK(daemon.last_request.spec.traceparent == trace);
+}
+
 TEST_CASE("an array is a batch of its elements, up to the first that is not JSON") {
   BatchLimits limits;
   limits.discard_max = std::chrono::hours{1};  // The end of the body is noticed, not awaited.

@@ -282,7 +282,8 @@ namespace {
 
 const json::Value polled = json::Value::parse(R"({"actions": {"create": [
     {"method": "POST", "path": "/zones",
-     "answer": {"done": [202], "already_done": [409], "properties": {"id": "/id"}},
+     "answer": {"done": [202], "already_done": [409], "properties": {"id": "/id"},
+                "messages": {"/note": "info"}},
      "poll": {"path": "/operations/{{properties.id}}", "interval_ms": 250,
               "until": {"value": "/status", "done": ["ready"], "failed": ["broken"]},
               "answer": {"properties": {"zone": "/zone"}}}},
@@ -298,7 +299,7 @@ cells::StartCall next_call(const CallOutcome& outcome, milliseconds timeout = 10
 }  // namespace
 
 TEST_CASE("an operation is polled by later calls, and then the action goes on") {
-  Scripted server({{"202 Accepted", R"({"id": "o/1"})"},
+  Scripted server({{"202 Accepted", R"({"id": "o/1", "note": "begun"})"},
                    {"200 OK", R"({"status": "busy"})"},
                    {"200 OK", R"({"status": "ready", "zone": 7})"},
                    {"200 OK", "{}"}});
@@ -306,6 +307,8 @@ TEST_CASE("an operation is polled by later calls, and then the action goes on") 
   const auto begun = fixture.call();
   CHECK(begun.kind == Kind::pending);
   CHECK(begun.retry_after == 250ms);
+  REQUIRE(begun.messages.size() == 1);
+  CHECK(begun.messages[0].text == "begun");
   REQUIRE(begun.operation);
   const auto busy = fixture.call(next_call(begun));
   CHECK(busy.kind == Kind::pending);

@@ -283,6 +283,18 @@ TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it shor
   CHECK(std::filesystem::file_size(under_test.database() + "-wal") < (8U << 20));
 }
 
+TEST_CASE("the statistics name the sizes of the database and of its write-ahead log") {
+  SqliteUnderTest under_test;
+  Client{under_test}.ask(InsertJob{job_of(1)});
+  const auto files = under_test.statistics().file_bytes;
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].first == "database");
+  CHECK(files[0].second == std::filesystem::file_size(under_test.database()));
+  CHECK(files[1].first == "log");
+  CHECK(files[1].second == std::filesystem::file_size(under_test.database() + "-wal"));
+  CHECK(files[1].second > 0);
+}
+
 TEST_CASE("a newer database, one of another program, and a file that is no database are refused") {
   TemporaryDirectory directory;
   SqliteOptions options;

@@ -1,6 +1,7 @@
 // The SQLite store in a directory of its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ class SqliteUnderTest : public StoreUnderTest {
   }
 
   std::shared_ptr<const SqliteStats> stats() const { return stats_; }
+  StoreStatistics statistics() const { return statistics_(); }
   std::string data_directory() const { return options_.data_directory; }
   std::string database() const { return data_directory() + "/" + options_.path; }
 
@@ -38,6 +40,7 @@ class SqliteUnderTest : public StoreUnderTest {
     auto& database = std::get<SqliteStore>(opened);
     system_ = std::make_unique<caf::actor_system>(config_);
     stats_ = database.stats();
+    statistics_ = database.statistics();
     store_ = database.spawn_writer(*system_);
     reader_ = database.spawn_reader(*system_);
   }
@@ -58,6 +61,7 @@ class SqliteUnderTest : public StoreUnderTest {
   cells::JobStore store_;
   cells::JobReader reader_;
   std::shared_ptr<const SqliteStats> stats_;
+  std::function<StoreStatistics()> statistics_;
 };
 
 }  // namespace celld::store::test

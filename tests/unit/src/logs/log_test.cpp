@@ -156,7 +156,7 @@ TEST_CASE("a flood is suppressed, and its end reports how many lines") {
 TEST_CASE("the end of a flood is reported with its duration, without waiting for another line") {
   Pipe pipe;
   Settings settings;
-  settings.floods.each = {1, 10};
+  settings.floods.each = {1, 2};
   Log log{settings, pipe.writer()};
   for (int i = 0; i < 3; ++i) log.write_limited({Level::info, "a job failed"}, "");
   std::string text;
@@ -164,7 +164,7 @@ TEST_CASE("the end of a flood is reported with its duration, without waiting for
   const auto is_reported = [&] { return has(text, "suppressed") && text.ends_with('\n'); };
   while (!is_reported() && ::read(pipe.reader(), byte.data(), 1) == 1) text += byte[0];
   CHECK(has(text, " info a job failed\n"));
-  // The flood is over after 100 ms, and its end is usually noticed after a second.
+  // The flood is over after 500 ms, and its end is usually noticed after a second.
   CHECK(std::stoull(text.substr(text.find("over_ms=") + 8)) >= 10);
 }
 

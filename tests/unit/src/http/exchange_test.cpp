@@ -213,7 +213,7 @@ TEST_CASE("the date of an answer is the present time in GMT, whatever the time z
   CHECK(*end == '\0');
   const std::time_t date = ::timegm(&parts);
   CHECK(date >= asked_at);
-  CHECK(date <= std::time(nullptr));
+  CHECK(date <= std::time(nullptr) + 1);  // time() may lag behind by a tick of the kernel.
 }
 
 TEST_CASE("a 204 has neither a body nor a length") {

@@ -98,6 +98,8 @@ ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause) {
       sign.call = CallSign::refusing;
       break;
     case CallOutcome::Kind::throttled:
+      // A provider that does not say how long to wait is protected by the circuit.
+      if (!outcome.pauses_service) sign.call = CallSign::failing;
       break;
     case CallOutcome::Kind::retryable:
     case CallOutcome::Kind::unknown:

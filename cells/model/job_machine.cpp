@@ -218,8 +218,12 @@ void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTim
   }
   add_message(job, {now, Severity::warning, service_of(job), end.message});
   const milliseconds settle = outcome_unknown(end.kind) ? inputs.settle : milliseconds{0};
+  // The attempts that a 429 has ended are not counted, but the backoff grows with them, too.
+  const auto since_first = now - job.steps[job.step].started_at.value_or(now);
+  const auto uncounted =
+      end.kind == AttemptEnd::Kind::throttled ? attempts_within(inputs.policy, since_first) : 1U;
   const milliseconds delay =
-      retry_delay(inputs.policy, std::max(attempts, 1U), inputs.random, end.retry_after);
+      retry_delay(inputs.policy, std::max(attempts, uncounted), inputs.random, end.retry_after);
   wait_until(job, now + std::max(delay, settle));
 }
 

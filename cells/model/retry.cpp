@@ -17,4 +17,14 @@ milliseconds retry_delay(const RetryPolicy& policy, std::uint32_t attempts, doub
   return std::max(jittered, asked);
 }
 
+std::uint32_t attempts_within(const RetryPolicy& policy, milliseconds since_first) {
+  std::uint32_t attempts = 1;
+  for (auto ceiling = policy.backoff;
+       ceiling > milliseconds{0} && ceiling < policy.backoff_max && ceiling <= since_first;
+       ceiling *= 2) {
+    ++attempts;
+  }
+  return attempts;
+}
+
 }  // namespace cells

@@ -16,4 +16,8 @@ namespace cells {
 milliseconds retry_delay(const RetryPolicy& policy, std::uint32_t attempts, double random,
                          std::optional<milliseconds> retry_after);
 
+/// As if there had been as many attempts as fit into `since_first`, the time since the first one:
+/// for attempts that are not counted.
+std::uint32_t attempts_within(const RetryPolicy& policy, milliseconds since_first);
+
 }  // namespace cells

@@ -323,6 +323,14 @@ TEST_CASE("a provider that does not accept celld opens the circuit, and no attem
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("a provider that refuses calls without saying for how long opens the circuit") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(2);
+  for (const JobId job : jobs) engine.fail(job, Kind::throttled);
+  CHECK(engine.service("dns").circuit == CircuitState::open);
+  for (const JobId job : jobs) CHECK(engine.stored(job)->steps[0].attempts == 0);
+}
+
 TEST_CASE("without a circuit, a provider that does not accept celld is tried again") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

@@ -209,6 +209,22 @@ TEST_CASE("throttled attempts are never counted") {
   CHECK(job.next_attempt_at == noon + 500ms);
 }
 
+TEST_CASE("the longer a job has been throttled, the longer it waits") {
+  Job job = after_attempts(running_job(), Kind::throttled, 1);
+  const auto next_wait = [&](milliseconds since_first) {
+    const auto now = *job.steps[0].started_at + since_first;
+    return *end_attempt(start_attempt(job, lease, now), end_of(Kind::throttled), inputs, now)
+                .next_attempt_at -
+           now;
+  };
+  CHECK(next_wait(0ms) == 500ms);
+  CHECK(next_wait(3s) == 2s);
+  CHECK(next_wait(10s) == 8s);
+  CHECK(next_wait(1h) == 30s);
+  job.steps[0].attempts = 3;
+  CHECK(next_wait(0ms) == 2s);
+}
+
 TEST_CASE("after a throttled attempt the job waits as long as the provider asks") {
   AttemptEnd end = end_of(Kind::throttled);
   end.retry_after = 90s;

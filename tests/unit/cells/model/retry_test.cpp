@@ -29,6 +29,17 @@ TEST_CASE("the backoff doubles with each attempt up to its cap") {
   CHECK(longest(8) == 60s);
 }
 
+TEST_CASE("attempts that are not counted are judged by the time that they took") {
+  CHECK(attempts_within(policy, 0ms) == 1);
+  CHECK(attempts_within(policy, 999ms) == 1);
+  CHECK(attempts_within(policy, 1s) == 2);
+  CHECK(attempts_within(policy, 4s) == 4);
+  CHECK(longest(attempts_within(policy, 1h)) == 60s);
+  CHECK(attempts_within(policy, -1h) == 1);
+  CHECK(attempts_within({5, 0ms, 60s}, 1h) == 1);
+  CHECK(attempts_within({5, 10s, 3s}, 1h) == 1);
+}
+
 TEST_CASE("the jitter picks a delay between zero and the backoff") {
   CHECK(retry_delay(policy, 3, 0, std::nullopt) == 0ms);
   CHECK(retry_delay(policy, 3, 0.25, std::nullopt) == 1000ms);

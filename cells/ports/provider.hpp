@@ -35,7 +35,7 @@ struct CallOutcome {
   bool pauses_service = false;  ///< The provider wants no call at all before `retry_after`.
   /// What to keep as Step::operation, unless the step ends now; nothing: what it has.
   std::optional<std::string> operation{};
-  /// Of a rejection: an operation that the provider has begun may still go on.
+  /// Of a failure: the provider may have done what it was asked for, or a part of it.
   bool in_doubt = false;
 };
 

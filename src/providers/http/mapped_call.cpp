@@ -113,8 +113,14 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
  private:
   using Result = std::variant<CallOutcome, ServiceCalls::Next>;
 
-  static void end(const ServiceCalls::Ended& ended, CallOutcome outcome) {
-    ended([outcome = std::move(outcome)] { return outcome; });
+  void end(const ServiceCalls::Ended& ended, CallOutcome outcome) const {
+    ended([outcome = in_part(std::move(outcome))] { return outcome; });
+  }
+
+  /// A failure after a request that has changed something leaves a part done.
+  CallOutcome in_part(CallOutcome outcome) const {
+    if (has_changed_ && outcome.kind != CallOutcome::Kind::succeeded) outcome.in_doubt = true;
+    return outcome;
   }
 
   // --- Operations --------------------------------------------------------------------------------
@@ -207,7 +213,11 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
         mapped_request(service_->settings, *job_, std::get<mappings::Rendered>(std::move(rendered)),
                        index, time_left()),
         [self = shared_from_this(), ended, reader](HttpResult result) {
-          ended([self, reader, result = std::move(result)] { return (*self.*reader)(result); });
+          ended([self, reader, result = std::move(result)] {
+            Result read = (*self.*reader)(result);
+            auto* outcome = std::get_if<CallOutcome>(&read);
+            return outcome ? self->in_part(std::move(*outcome)) : std::move(read);
+          });
         });
   }
 
@@ -223,7 +233,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (!take(std::move(done))) return too_many_properties(false);
     if (!already) return wait_for_operation(std::nullopt);
     // What was done already may have been begun by an attempt that was cut short.
-    if (!can_poll()) return finish_request({}, false);
+    if (!can_poll())
+      return finish_request({.properties = {}, .messages = {}, .already = true}, false);
     has_operation_ = true;
     return next(&MappedCall::poll);
   }
@@ -242,6 +253,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   }
 
   Result finish_request(mappings::Done done, bool of_poll) {
+    if (!done.already && (*requests_)[index_].method != "GET") has_changed_ = true;
     if (!take(std::move(done))) return too_many_properties(of_poll);
     if (++index_ == requests_->size()) return success();
     return next(&MappedCall::make_request);
@@ -303,6 +315,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   const Requests* requests_ = nullptr;
   std::size_t index_ = 0;       ///< Of the request that is being made or polled.
   bool has_operation_ = false;  ///< A request of this attempt, or of an earlier one, began one.
+  bool has_changed_ = false;    ///< A request of this attempt is done that was no mere question.
   cells::Properties properties_;
   std::vector<cells::Message> messages_;
 };

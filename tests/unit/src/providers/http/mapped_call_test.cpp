@@ -151,6 +151,25 @@ TEST_CASE("the requests of an action are made one after another") {
   CHECK(sent[1].header("Accept") == "text/json");
 }
 
+TEST_CASE("a failure after a request that has changed something leaves the step in doubt") {
+  const auto in_doubt = [](const char* method, const char* first, const char* second) {
+    Scripted server({{first, ""}, {second, ""}});
+    Fixture fixture(server.script(), json::Value::parse(std::string{R"({"actions": {"create": [
+      {"method": ")"} + method + R"(", "path": "/a", "answer": {"already_done": [409]}},
+      {"method": "POST", "path": "/b/{{properties.missing | default 'b'}}"}]}})"));
+    const auto outcome = fixture.call();
+    CHECK(server.requests().size() == 2);
+    CHECK((outcome.kind == Kind::succeeded) == (std::string{second} == "200 OK"));
+    return outcome.in_doubt;
+  };
+  CHECK(in_doubt("POST", "201 Created", "503 Busy"));
+  CHECK(in_doubt("DELETE", "204 No Content", "400 Bad Request"));
+  CHECK(in_doubt("PUT", "200 OK", "401 Unauthorized"));
+  CHECK_FALSE(in_doubt("GET", "200 OK", "503 Busy"));
+  CHECK_FALSE(in_doubt("POST", "409 Conflict", "503 Busy"));
+  CHECK_FALSE(in_doubt("POST", "201 Created", "200 OK"));
+}
+
 TEST_CASE("requests without a content have none") {
   Scripted server{{"204 No Content", ""}};
   Fixture fixture(server.script(), two_requests);

@@ -123,6 +123,13 @@ TEST_CASE("429 is throttled") {
   CHECK(outcome_of(429).retry_after == std::nullopt);
 }
 
+TEST_CASE("a gateway's failure leaves in doubt whether the provider has acted") {
+  for (const int status : {502, 504}) CHECK(outcome_of(status).in_doubt);
+  for (const int status : {200, 400, 401, 408, 423, 425, 429, 500, 501, 503, 505}) {
+    CHECK_FALSE(outcome_of(status).in_doubt);
+  }
+}
+
 TEST_CASE("a pause of the whole service is asked for by 429 and 503 with Retry-After alone") {
   for (const int status : {429, 503}) {
     CHECK(outcome_of(status, "", "3").pauses_service);

@@ -37,8 +37,7 @@ std::size_t count_lines(std::string_view text) {
 /// At most the first `lines` lines of `text`.
 std::string_view head(std::string_view text, std::size_t lines) {
   std::size_t end = 0;
-  for (; lines > 0 && end < text.size(); --lines)
-    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  for (; lines > 0; --lines) end = std::min(text.find('\n', end), text.size() - 1) + 1;
   return text.substr(0, end);
 }
 

@@ -36,11 +36,12 @@ BacklogsListed merge_backlogs(const BacklogsListed& one, const BacklogsListed& o
   return merged;
 }
 
-EndedPruned merge_pruned(const EndedPruned& one, const EndedPruned& other) {
-  EndedPruned merged{one.pruned + other.pruned, one.more || other.more, one.reached};
-  if (other.more && !one.more) merged.reached = other.reached;
-  if (other.more && one.more) merged.reached = std::min(one.reached, other.reached);
-  return merged;
+/// Of two steps that were cut short, the one that is further behind says how far pruning is.
+void add_step(EndedPruned& all, const EndedPruned& step) {
+  all.pruned += step.pruned;
+  if (!step.more) return;
+  all.reached = all.more ? std::min(all.reached, step.reached) : step.reached;
+  all.more = true;
 }
 
 class MixedStoreActor final : public JobStore::base {
@@ -364,8 +365,9 @@ class MixedStoreActor final : public JobStore::base {
   }
 
   caf::result<EndedPruned> prune(const PruneEnded& request) {
-    return ask_other<EndedPruned>(request, [ours = apply(request)](const EndedPruned& pruned) {
-      return merge_pruned(pruned, ours);
+    return ask_other<EndedPruned>(request, [ours = apply(request)](EndedPruned& pruned) {
+      add_step(pruned, ours);
+      return std::move(pruned);
     });
   }
 

@@ -101,7 +101,7 @@ int read(sqlite3_file* file, void* to, int amount, sqlite3_int64 offset) {
   if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
   auto* bytes = static_cast<unsigned char*>(to);
   if (code == SQLITE_OK && offset == 0 && amount >= header_bytes) layer.note_header(bytes);
-  if (!is_page(amount, offset) || amount != layer.page_bytes) return code;
+  if (amount != layer.page_bytes) return code;
   const bool valid = offset == 0
                          ? first_page_has_checksum(bytes, amount) == layer.has_checksums
                          : !layer.has_checksums || has_checksum(bytes, amount, offset / amount + 1);

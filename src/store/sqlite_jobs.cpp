@@ -440,10 +440,9 @@ void SqliteJobs::note_place(JobId place) {
   last_id_ = std::max(last_id_, place);
 }
 
-/// Moves a job, which is not only claimed, to another cell. It keeps its place and its marks.
-/// Returns its queued_bytes if it is unfinished, else 0.
+/// Moves a job, which is not only claimed, to a cell, perhaps its own. It keeps its place and its
+/// marks. Returns its queued_bytes if it is unfinished, else 0.
 std::uint64_t SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
-  if (job.cell == to) return 0;
   const auto bytes = is_ended(job.state) ? 0 : queued_bytes(*load(id).job->spec);
   const auto before = job;
   job.cell = to;

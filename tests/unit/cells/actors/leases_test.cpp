@@ -495,6 +495,19 @@ TEST_CASE("leases of several cells fill one request") {
   CHECK(engine.lease("host-1", 5).size() == 1);
 }
 
+TEST_CASE("a cell grants no further lease once the jobs have as many bytes as it was asked for") {
+  Fixture engine{2};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  engine.submit(pulled(engine, "b"));
+  const auto bytes = approximate_bytes(*engine.stored(job));
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(engine.recorder->dispatchers.back());
+  auto pending = engine.self()->request(dispatcher, caf::infinite,
+                                        GrantLeases{"vm", "host-1", std::nullopt, 2, bytes});
+  engine.settle();
+  pending.receive([&](const GrantAnswered& answer) { CHECK(jobs_of(answer.leases) == Ids{job}); },
+                  [](const caf::error&) { FAIL("the dispatcher failed"); });
+}
+
 TEST_CASE("a paused cell grants no lease until it is resumed") {
   Fixture engine{1};
   engine.set_state(CellState::paused);

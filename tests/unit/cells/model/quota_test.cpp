@@ -180,6 +180,14 @@ TEST_CASE("a customer is remembered until its burst is whole again") {
   CHECK(rates.size() < 200);
 }
 
+TEST_CASE("no customer is remembered once customers may submit at any rate") {
+  SubmissionRates rates;
+  rates.limit({}, {100, 1}, start);
+  CHECK_FALSE(rates.take("acme", start));
+  rates.limit({}, {}, start);
+  CHECK(rates.size() == 0);
+}
+
 TEST_CASE("a customer at its limit of running jobs starts none until one ends") {
   RunningQuota running;
   running.limit(2);

@@ -3,6 +3,7 @@
 
 #include "tests/unit/machine.hpp"
 #include "tests/unit/src/store/contract.hpp"
+#include "tests/unit/src/store/sqlite_under_test.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
 using namespace celld::store::test;
@@ -61,6 +62,18 @@ TEST_CASE("with a priority step, a customer's jobs are ordered by age and priori
     CHECK(first(3, milliseconds{1}) == Ids{place(1000), place(1099), place(1101)});
     CHECK(first(2, milliseconds{0}) == Ids{place(1799), place(1900)});
   });
+}
+
+TEST_CASE("a claimed job is not fetched, even before its claim is on disk") {
+  celld::store::SqliteOptions options;
+  options.batches.claim_delay = milliseconds{60'000};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  const auto first = sketch_job({.id = 1, .entity = "a"});
+  client.ask(InsertJob{first});
+  client.ask(InsertJob{sketch_job({.id = 2, .entity = "b"})});
+  client.tell(ClaimJob{running(first, {1, 1})});
+  CHECK(runnable_ids(client) == Ids{2});
 }
 
 TEST_CASE("a fetch passes over the excluded customers") {

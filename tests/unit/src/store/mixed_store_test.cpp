@@ -136,6 +136,29 @@ TEST_CASE("retention removes jobs of both kinds") {
   CHECK(mixed.budget().bytes() == 0);
 }
 
+TEST_CASE("of the stores that have more to prune, the one further behind says how far pruning is") {
+  using Ends = std::vector<std::int64_t>;
+  const auto reached = [](const Ends& on_disk, const Ends& in_memory) {
+    Mixed mixed;
+    Client client{mixed};
+    JobId id = 0;
+    const auto add = [&](const JobPtr& job, std::int64_t ms) {
+      client.ask(InsertJob{job, {}, unbounded});
+      const auto end = [ms](Job& next) { next.finished_at = at_ms(ms); };
+      client.ask(RecordJob{{}, changed(ended(job), end)});
+    };
+    for (const auto ms : on_disk) add(acme(++id), ms);
+    for (const auto ms : in_memory) add(bolt(++id), ms);
+    const auto pruned = client.ask(PruneEnded{at_ms(1000), 2});
+    CHECK(pruned.more);
+    return pruned.reached;
+  };
+  CHECK(reached({300, 400, 500}, {100}) == at_ms(400));
+  CHECK(reached({100}, {300, 400, 500}) == at_ms(400));
+  CHECK(reached({300, 400, 500}, {100, 200, 600}) == at_ms(200));
+  CHECK(reached({100, 200, 600}, {300, 400, 500}) == at_ms(200));
+}
+
 TEST_CASE("a page lists jobs of both kinds, newest first, and its cursor continues in both") {
   Mixed mixed;
   Client client{mixed};

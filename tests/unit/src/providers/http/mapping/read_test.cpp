@@ -326,6 +326,10 @@ TEST_CASE("a mapping is shown without its secrets") {
   CHECK(mapping.shown["actions"]["create"]["headers"]["Y"] == "{{secrets.key}}");
 }
 
+TEST_CASE("the schema of a mapping is JSON") {
+  CHECK(std::holds_alternative<json::Document>(json::parse(mapping_schema())));
+}
+
 TEST_CASE("mappings are equal if their text and their secrets are") {
   const json::Value value = creating({{"method", "GET"}, {"path", "/"}});
   const auto one = a_mapping(value);

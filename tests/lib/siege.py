@@ -14,7 +14,6 @@ import time
 import wire
 from daemon import DEADLINE_S, Daemon, EndToEnd, wait_until
 from machine import Quiet
-from wakeups import Wakeups
 
 GROWTH_BYTES_MAX = 16 << 20
 # On a busy machine more answers are in memory at a time, because celld's threads wait in the middle
@@ -24,11 +23,9 @@ BUSY_GROWTH_BYTES_MAX = 4 * GROWTH_BYTES_MAX
 # same time a second victim uses a second daemon, the bystander, which is not under attack. The
 # bound is this, or a multiple of the second victim's latency, whichever is more. It finds a daemon
 # whose clients wait for each other, because they then wait for hundreds of milliseconds.
+# On a machine that other work keeps busy, nothing is said about latency.
 P99_MS_MAX = 25.0
 BYSTANDER_FACTOR_MAX = 10.0
-# More than this, and than the multiple, is a fault on a busy machine too. It counts as many times as
-# long as work takes there.
-BUSY_P99_MS_MAX = 250.0
 VICTIM_RATE = 100
 
 # Instrumented programs need several times the memory and time. Their runs look for memory errors
@@ -132,22 +129,19 @@ class Siege(EndToEnd):
         wait_until(self.has_no_clients, "the test's own client has disconnected")
         descriptors = self.descriptors()
         with self.bystander() as bystander:
-            quiet, wakeups = Quiet(), Wakeups()
+            quiet = Quiet()
             gauge = Gauge(self.daemon.process.pid)
             before = gauge.peak
             victims = [Victim(self.daemon, fresh), Victim(bystander, fresh)]
-            began, began_at = time.monotonic(), time.time()
+            began = time.monotonic()
             try:
                 yield
             finally:
-                wakeups.note()
-                slowness = wakeups.slowness(began_at, time.time())
-                wakeups.end()
                 (p99_ms, faults), (bystander_p99_ms, _) = [victim.leave() for victim in victims]
                 gauge.end()
         grown = gauge.peak - before
-        print(f"p99 {p99_ms:.2f} ms (without an attack {bystander_p99_ms:.2f} ms), work took "
-              f"{slowness:.1f} times as long, memory +{grown / (1 << 20):.1f} MB, "
+        print(f"p99 {p99_ms:.2f} ms (without an attack {bystander_p99_ms:.2f} ms), "
+              f"memory +{grown / (1 << 20):.1f} MB, "
               f"{time.monotonic() - began:.1f} s", file=sys.stderr)
         self.assertTrue(self.daemon.running(), self.daemon.log())
         self.assertEqual(faults, [], "the victim's faults")
@@ -157,13 +151,9 @@ class Siege(EndToEnd):
             self.assertLessEqual(grown, BUSY_GROWTH_BYTES_MAX, "memory")
             if grown > self.growth_bytes_max and not quiet.explains("the memory under attack"):
                 self.fail(f"memory grew by {grown} bytes, not {self.growth_bytes_max}")
-            self.judge_latency(p99_ms, bystander_p99_ms, quiet, slowness)
-
-    def judge_latency(self, p99_ms, bystander_p99_ms, quiet, slowness):
-        most_ms = max(P99_MS_MAX, BYSTANDER_FACTOR_MAX * bystander_p99_ms)
-        if p99_ms > most_ms and (p99_ms > max(BUSY_P99_MS_MAX * slowness, most_ms) or
-                                 not quiet.explains("the latency under attack")):
-            self.fail(f"p99 {p99_ms:.2f} ms, not {most_ms:.2f}")
+            most_ms = max(P99_MS_MAX, BYSTANDER_FACTOR_MAX * bystander_p99_ms)
+            if p99_ms > most_ms and not quiet.explains("the latency under attack"):
+                self.fail(f"p99 {p99_ms:.2f} ms, not {most_ms:.2f}")
 
     @staticmethod
     def waves(seconds=2.0):

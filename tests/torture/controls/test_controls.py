@@ -49,7 +49,7 @@ class Attack(Siege):
         with mock.patch.object(siege, "wait_until", short_wait), \
                 mock.patch.object(machine.Machine, "waited_s", lambda _: 0.0), \
                 mock.patch.object(siege, "BYSTANDER_FACTOR_MAX", 0.0), \
-                mock.patch.object(Wakeups, "slowness", lambda *_: 1.0), \
+                mock.patch.object(machine.Quiet, "explains", lambda *_: False), \
                 self.assertRaisesRegex(AssertionError, message), self.siege():
             for _ in self.waves():
                 with Crowd(self.daemon) as crowd:

@@ -56,16 +56,17 @@ void HttpCallQueue::request_stop() {
   wake();
 }
 
+/// Wakes the transport without the lock, which it would have to wait for.
 void HttpCallQueue::push(Operation operation) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!closed_) {
-      operations_.push_back(std::move(operation));
-      if (operations_.size() == 1) wake();
-      return;
-    }
+  std::unique_lock lock(mutex_);
+  if (closed_) {
+    lock.unlock();
+    return refuse(operation);
   }
-  refuse(operation);
+  operations_.push_back(std::move(operation));
+  const bool is_first = operations_.size() == 1;
+  lock.unlock();
+  if (is_first) wake();
 }
 
 void HttpCallQueue::wake() const {

@@ -159,14 +159,17 @@ class RunningDaemon final : public Daemon {
     url_ = config_.listen.tls ? "https://" : "http://";
     url_ += bracketed(config_.listen.host) + ":" + std::to_string(port);
 
-    auto opened = store::open_store(
-        config_.store, data_directory,
-        {[this](std::string text) {
-           readiness_->state = api::ReadyState::store_failed;
-           events_.fail(Events::Kind::store_failed, std::move(text));
-         },
-         [metrics = metrics_](const auto& report) { metrics->committed(report); }},
-        memory_);
+    store::StoreEvents store_events;
+    store_events.on_fatal = [this](std::string text) {
+      readiness_->state = api::ReadyState::store_failed;
+      events_.fail(Events::Kind::store_failed, std::move(text));
+    };
+    store_events.on_commit = [metrics = metrics_](const auto& report) {
+      metrics->committed(report);
+    };
+    store_events.send_answers = lend_thread_;
+    auto opened =
+        store::open_store(config_.store, data_directory, std::move(store_events), memory_);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
     auto& store = *std::get<std::unique_ptr<store::Store>>(opened);
     if (auto failure = start_transports(store.lock_path(".supervisor.lock"))) return failure;
@@ -453,7 +456,7 @@ class RunningDaemon final : public Daemon {
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
     api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
-                                 audit_to(log_), desk, time_zone_fault});
+                                 audit_to(log_), desk, time_zone_fault, lend_thread_});
     server_.observe({metrics_, &metrics_->http()});
     return_free_memory();  // What reading and showing the configuration took.
     server_.start();
@@ -550,6 +553,8 @@ class RunningDaemon final : public Daemon {
           {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
   caf::actor_system_config system_config_;
   caf::actor_system system_;
+  const std::function<void(const std::function<void()>&)> lend_thread_ =
+      [this](const std::function<void()>& send) { lend_thread_to(system_, send); };
   // Destroyed bottom-up: first the server and the transports, whose callbacks hold actors, then the
   // actor system, which waits for its actors to end.
   caf::actor store_;

@@ -1,32 +1,52 @@
 #include "src/few_wake_ups.hpp"
 
-#include <cerrno>
-#include <system_error>
-
-#include <sys/timerfd.h>
-#include <unistd.h>
+#include <caf/execution_unit.hpp>
 
 namespace celld {
+namespace {
 
-ReadyActors::ReadyActors() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
-  if (timer_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
-  watcher_ = std::thread([this] { watch(); });
-}
+/// Whether the calling thread is lent.
+thread_local bool is_lent_thread = false;
 
-ReadyActors::~ReadyActors() {
-  {
-    const std::lock_guard lock{mutex_};
-    ended_ = true;
-    arm_timer();
+/// A lent thread, as the actors see it.
+class LentThread : public caf::execution_unit {
+ public:
+  LentThread(caf::actor_system& system, ReadyActors& ready)
+      : caf::execution_unit(&system), ready_(ready) {
+    is_lent_thread = true;
   }
-  watcher_.join();
-  ::close(timer_);
-}
+  ~LentThread() override {
+    is_lent_thread = false;
+    ready_.take_back();
+  }
+  LentThread(const LentThread&) = delete;
+  LentThread& operator=(const LentThread&) = delete;
+
+  void exec_later(caf::resumable* actor) override { ready_.add(actor, false); }
+
+  void run_actors() {
+    const auto messages_max = system().scheduler().max_throughput();
+    for (int run = 0; run < lent_runs_max; ++run) {
+      auto* actor = ready_.take_if_alone();
+      if (actor == nullptr) return;
+      if (actor->resume(this, messages_max) == caf::resumable::resume_later) {
+        ready_.add(actor, false);
+      } else {
+        caf::intrusive_ptr_release(actor);
+      }
+    }
+  }
+
+ private:
+  ReadyActors& ready_;
+};
+
+}  // namespace
 
 void ReadyActors::add(caf::resumable* actor, bool from_outside) {
   std::unique_lock lock{mutex_};
   ready_.push_back(actor);
-  wake_if_needed(lock, from_outside);
+  wake_if_needed(lock, from_outside && !is_lent_thread);
 }
 
 void ReadyActors::join() {
@@ -42,10 +62,7 @@ caf::resumable* ReadyActors::take() {
     woken_.wait(lock, [&] { return wake_ups_ > 0; });
     --wake_ups_;
   }
-  ++taken_;
-  auto* actor = ready_.front();
-  ready_.pop_front();
-  return actor;
+  return take_first();
 }
 
 /// What became ready while this thread was still awake is left to the others.
@@ -53,6 +70,34 @@ void ReadyActors::leave() {
   std::unique_lock lock{mutex_};
   --awake_;
   wake_if_needed(lock, true);
+}
+
+bool ReadyActors::lend() {
+  const std::lock_guard lock{mutex_};
+  if (awake_ > 0) return false;
+  ++awake_;
+  is_lent_ = true;
+  return true;
+}
+
+caf::resumable* ReadyActors::take_if_alone() {
+  const std::lock_guard lock{mutex_};
+  return awake_ > 1 || ready_.empty() ? nullptr : take_first();
+}
+
+void ReadyActors::take_back() {
+  {
+    const std::lock_guard lock{mutex_};
+    is_lent_ = false;
+  }
+  leave();
+}
+
+caf::resumable* ReadyActors::take_first() {
+  ++taken_;
+  auto* actor = ready_.front();
+  ready_.pop_front();
+  return actor;
 }
 
 std::deque<caf::resumable*> ReadyActors::take_all() {
@@ -67,7 +112,9 @@ std::size_t ReadyActors::asleep() {
 
 void ReadyActors::wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_outside) {
   if (asleep_ == 0 || ready_.empty()) return;
-  if (ready_.size() > waiting_max * awake_) {
+  // A lent thread runs what its own work leads to; what others add may take longer.
+  const bool only_lent = is_lent_ && awake_ == 1;
+  if (ready_.size() > waiting_max * awake_ || (only_lent && from_outside)) {
     wake_one(lock);
   } else if (from_outside && !armed_) {
     arm_timer();
@@ -85,24 +132,25 @@ void ReadyActors::wake_one(std::unique_lock<std::mutex>& lock) {
 void ReadyActors::arm_timer() {
   armed_ = true;
   taken_when_armed_ = taken_;
-  itimerspec time{};
-  time.it_value.tv_nsec = std::chrono::nanoseconds(patience).count();
-  ::timerfd_settime(timer_, 0, &time, nullptr);
+  timer_.set(patience);
 }
 
-/// Looks after actors that wait, each time the timer expires.
-void ReadyActors::watch() {
-  for (;;) {
-    std::uint64_t expirations = 0;
-    if (::read(timer_, &expirations, sizeof expirations) < 0 && errno != EINTR) return;
-    std::unique_lock lock{mutex_};
-    if (ended_) return;
-    armed_ = false;
-    if (ready_.empty() || asleep_ == 0) continue;
-    const bool stuck = taken_ == taken_when_armed_;
-    arm_timer();
-    if (stuck) wake_one(lock);
-  }
+void ReadyActors::look_after() {
+  std::unique_lock lock{mutex_};
+  armed_ = false;
+  if (ready_.empty() || asleep_ == 0) return;
+  const bool stuck = taken_ == taken_when_armed_;
+  arm_timer();
+  if (stuck) wake_one(lock);
+}
+
+void lend_thread_to(caf::actor_system& system, const std::function<void()>& send) {
+  using Coordinator = caf::scheduler::coordinator<FewWakeUps>;
+  auto* coordinator = dynamic_cast<Coordinator*>(&system.scheduler());
+  if (!coordinator || is_lent_thread || !coordinator->data().ready.lend()) return send();
+  LentThread thread{system, coordinator->data().ready};
+  send();
+  thread.run_actors();
 }
 
 }  // namespace celld

@@ -5,7 +5,8 @@
 // actor that becomes ready waits for a thread that is awake, and another thread is woken only if
 // more actors wait than the awake ones can soon run. A request that passes through a chain of
 // actors therefore stays on one thread. Go's and Tokio's schedulers limit wake-ups for the same
-// reason.
+// reason. While none of these threads is awake, a thread that is awake for another reason can run
+// the actors for a moment, so that a request to an idle daemon wakes none.
 #pragma once
 
 #include <chrono>
@@ -13,13 +14,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include <caf/actor_system.hpp>
 #include <caf/policy/unprofiled.hpp>
 #include <caf/resumable.hpp>
 #include <caf/scheduler/coordinator.hpp>
+
+#include "src/alarm.hpp"
 
 namespace celld {
 
@@ -27,15 +31,10 @@ namespace celld {
 class ReadyActors {
  public:
   /// How many ready actors may wait for each thread that is awake.
-  static constexpr std::size_t waiting_max = 2;
+  static constexpr std::size_t waiting_max = 4;
   /// If actors wait while no thread has taken one for this long, another thread is woken, because
   /// the threads that are awake run slow handlers.
   static constexpr std::chrono::milliseconds patience{2};
-
-  ReadyActors();
-  ~ReadyActors();
-  ReadyActors(const ReadyActors&) = delete;
-  ReadyActors& operator=(const ReadyActors&) = delete;
 
   /// Adds an actor. `from_outside`: the caller is not a thread that runs actors, so it may not be
   /// the next to take one.
@@ -46,16 +45,25 @@ class ReadyActors {
   caf::resumable* take();
   /// The calling thread runs no more actors.
   void leave();
+  /// Lends the calling thread to the actors, unless a thread that runs actors is awake.
+  bool lend();
+  /// For a lent thread: as take(), but returns null instead of waiting, and when another thread is
+  /// awake by now, which then runs what is ready.
+  caf::resumable* take_if_alone();
+  /// The calling thread, which was lent, runs no more actors.
+  void take_back();
   /// Takes all.
   std::deque<caf::resumable*> take_all();
   /// Threads that wait and have not been woken.
   std::size_t asleep();
 
  private:
+  caf::resumable* take_first();
   void wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_outside);
   void wake_one(std::unique_lock<std::mutex>& lock);
   void arm_timer();
-  void watch();
+  /// Looks after actors that wait, when the timer expires.
+  void look_after();
 
   std::mutex mutex_;
   std::condition_variable woken_;
@@ -65,11 +73,20 @@ class ReadyActors {
   std::size_t wake_ups_ = 0;  ///< Of which no thread has taken notice yet.
   std::uint64_t taken_ = 0;   ///< Actors, so far.
   std::uint64_t taken_when_armed_ = 0;
-  bool armed_ = false;  ///< The timer.
-  bool ended_ = false;
-  int timer_ = -1;  ///< A timerfd: setting it wakes no thread.
-  std::thread watcher_;
+  bool is_lent_ = false;                   ///< Whether one of the threads that are awake is lent.
+  bool armed_ = false;                     ///< The timer.
+  Alarm timer_{[this] { look_after(); }};  ///< Ends before what its function uses.
 };
+
+/// How often a lent thread resumes an actor. A job passes through about ten.
+constexpr int lent_runs_max = 64;
+
+/// Calls `send`, which makes actors ready. If no thread of the scheduler is awake, the calling
+/// thread, which is none of these, then runs those actors, and the ones that these make ready; what
+/// is left after `lent_runs_max` runs on the scheduler's threads. The handlers should be brief,
+/// since the thread has other work. With a scheduler other than FewWakeUps, this only calls `send`.
+/// Must return before `system` is destroyed.
+void lend_thread_to(caf::actor_system& system, const std::function<void()>& send);
 
 /// For caf::scheduler::coordinator, which documents what it calls and from which thread.
 class FewWakeUps : public caf::policy::unprofiled {

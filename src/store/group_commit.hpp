@@ -70,6 +70,11 @@ struct BatchOptions {
 ///   bool changed() const       Whether there is anything to commit besides claims.
 ///   size_t claims() const      The number of claims to commit.
 ///   commit(size_t operations)  Commits. Returns once everything is on disk.
+///   send(answers)              Calls `answers`, which sends those of a commit of few operations,
+///                              and may use the thread for a moment more.
+///   begin(self)                Called once, first, by the store itself.
+///   remind(delay)              Sends the store a CommitClaims after the delay.
+///   bool forget()              Takes that back; false if the backend cannot.
 ///   tidy()                     What may follow a commit, once its answers are sent.
 ///   spawn_counter(system)      A NeedsCounter, which sees what is committed by now.
 ///   failed(string reason)      Reports a failure, before anything is answered with an error.
@@ -82,6 +87,7 @@ class GroupCommit {
     self_ = self;
     backend_ = std::move(backend);
     options_ = std::move(options);
+    backend_->begin(self_);
   }
 
   /// Applies the request. The answer is sent once the result is on disk.
@@ -204,7 +210,7 @@ class GroupCommit {
   void arm_claims() {
     if (std::exchange(claims_armed_, true)) return;
     claims_batch_ = batch_;
-    self_->delayed_send(self_, options_.claim_delay, CommitClaims{});
+    backend_->remind(options_.claim_delay);
   }
 
   void commit() {
@@ -214,10 +220,18 @@ class GroupCommit {
     bytes_ = 0;
     const bool was_lone_end = std::exchange(lone_end_, false);
     if (has_changes() && !guard([&] { backend_->commit(operations); })) return;
-    answers_.deliver_all();
-    guard([&] { backend_->tidy(); });
     delayed_others_ = was_lone_end && !self_->mailbox().empty();
+    if (operations <= few_operations) {
+      if (claims_armed_ && backend_->forget()) claims_armed_ = false;
+      backend_->send([this] { answers_.deliver_all(); });
+    } else {
+      answers_.deliver_all();
+    }
+    guard([&] { backend_->tidy(); });
   }
+
+  /// One job alone makes up to three: its claim, its end, and the submission that follows.
+  static constexpr std::size_t few_operations = 4;
 
   Pointer self_ = nullptr;
   std::shared_ptr<Backend> backend_;

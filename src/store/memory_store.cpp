@@ -154,6 +154,10 @@ class MemoryBackend {
     if (fails) throw std::runtime_error(failed_on_request);
   }
 
+  static void send(const std::function<void()>& answers) { answers(); }
+  void begin(CommittingStore::pointer self) { self_ = self; }
+  void remind(cells::microseconds delay) { self_->delayed_send(self_, delay, CommitClaims{}); }
+  static bool forget() { return false; }
   void tidy() {}
   NeedsCounter spawn_counter(caf::actor_system& system) const {
     return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_});
@@ -167,6 +171,7 @@ class MemoryBackend {
   static constexpr const char* failed_on_request = "the in-memory store failed on request";
   static bool is_asked(const std::function<bool()>& asked) { return asked && asked(); }
 
+  CommittingStore::pointer self_ = nullptr;
   const std::shared_ptr<MemoryDisk> disk_;
   const MemoryStoreOptions options_;
   MemoryJobs jobs_;

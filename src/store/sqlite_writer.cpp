@@ -1,6 +1,9 @@
 // The writer actor: the database as the backend of a group commit.
+#include <functional>
+#include <optional>
 #include <utility>
 
+#include "src/alarm.hpp"
 #include "src/store/group_commit.hpp"
 #include "src/store/opened_database.hpp"
 #include "src/store/sqlite_reads.hpp"
@@ -36,6 +39,35 @@ class SqliteBackend {
   std::size_t claims() const { return database_->jobs().claims(); }
   void commit(std::size_t operations) { database_->commit(operations); }
   void tidy() { database_->checkpoint_when_long(); }
+  void send(const std::function<void()>& answers) const {
+    const auto& send_answers = database_->options().events.send_answers;
+    send_answers ? send_answers(answers) : answers();
+  }
+
+  /// The alarm takes the place of a delayed message, since almost every claim is committed before.
+  void begin(CommittingStore::pointer self) {
+    self_ = self;
+    if (!database_->options().own_threads) return;
+    alarm_.emplace([store = caf::weak_actor_ptr{self->ctrl()}] {
+      if (const auto alive = caf::actor_cast<caf::strong_actor_ptr>(store)) {
+        caf::anon_send(caf::actor_cast<CommittingStore>(alive), CommitClaims{});
+      }
+    });
+  }
+
+  void remind(cells::microseconds delay) {
+    if (alarm_) {
+      alarm_->set(delay);
+    } else {
+      self_->delayed_send(self_, delay, CommitClaims{});
+    }
+  }
+
+  bool forget() {
+    if (!alarm_) return false;
+    alarm_->clear();
+    return true;
+  }
 
   NeedsCounter spawn_counter(caf::actor_system& system) const {
     const auto& path = database_->path();
@@ -48,6 +80,8 @@ class SqliteBackend {
   }
 
  private:
+  CommittingStore::pointer self_ = nullptr;
+  std::optional<Alarm> alarm_;  ///< For claims; none on virtual time.
   std::shared_ptr<OpenedDatabase> database_;
 };
 

@@ -35,6 +35,11 @@ struct Call {
   void send_to_leases(Message message) const {
     caf::anon_send(api.leases, std::move(message));
   }
+
+  /// For messages that only lead to brief work.
+  void send_brief(const std::function<void()>& send) const {
+    api.lend_thread ? api.lend_thread(send) : send();
+  }
 };
 
 http::Response json_response(std::string body) {
@@ -73,8 +78,10 @@ void post_job(const Call& call, const BoundCustomer& only_customer) {
   if (auto traceparent = call.request.header("traceparent");
       traceparent && is_traceparent(*traceparent))
     job.spec.traceparent = std::move(*traceparent);
-  call.send(PostJob{std::move(job), preferred_wait(call.request), call.responder,
-                    std::move(refusal_if_new), spares_disk});
+  call.send_brief([&] {
+    call.send(PostJob{std::move(job), preferred_wait(call.request), call.responder,
+                      std::move(refusal_if_new), spares_disk});
+  });
 }
 
 void get_job(const Call& call, const NamedJob& job) {
@@ -260,8 +267,10 @@ void post_leases(const Call& call, const WorkAccess& access) {
   }
   auto parsed = parse_lease_order(call.request);
   if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
-  call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
-                                 access.only_customer, call.responder});
+  call.send_brief([&] {
+    call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
+                                   access.only_customer, call.responder});
+  });
 }
 
 void post_heartbeat(const Call& call, const WorkAccess& access) {
@@ -276,9 +285,11 @@ template <auto parse>
 void post_end(const Call& call, const WorkAccess& access) {
   auto parsed = parse(call.request);
   if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
-  call.send_to_leases(PostEnd{call.request.captures[0],
-                              std::get<cells::CallOutcome>(std::move(parsed)), access,
-                              call.responder});
+  call.send_brief([&] {
+    call.send_to_leases(PostEnd{call.request.captures[0],
+                                std::get<cells::CallOutcome>(std::move(parsed)), access,
+                                call.responder});
+  });
 }
 
 void post_reports(const Call& call, const WorkAccess& access) {

@@ -31,6 +31,9 @@ struct Api {
   BatchDesk batch_desk{};
   /// What is wrong with a time zone on this machine, if anything.
   config::TimeZoneFault zone_fault{};
+  /// Calls its argument, which makes actors ready, and may run them on the calling thread, since
+  /// their handlers are brief. Null: they run elsewhere.
+  std::function<void(const std::function<void()>& send)> lend_thread{};
 };
 
 /// Adds all endpoints. Call before the server starts.

@@ -1,5 +1,6 @@
 #include "src/few_wake_ups.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <latch>
@@ -25,8 +26,44 @@ struct System {
     return config;
   }
 
+  /// Waits until no thread that runs actors is awake.
+  void sleep() {
+    auto& scheduler =
+        dynamic_cast<caf::scheduler::coordinator<celld::FewWakeUps>&>(system.scheduler());
+    while (scheduler.data().ready.asleep() < scheduler.num_workers()) std::this_thread::yield();
+  }
+
   caf::actor_system_config config;
   caf::actor_system system;
+};
+
+/// An actor that notes the thread on which it runs, and passes the number on, less one, until it
+/// is 0.
+caf::behavior noting_threads(caf::event_based_actor* self,
+                             const std::shared_ptr<std::vector<std::thread::id>>& threads,
+                             const std::shared_ptr<std::latch>& ended) {
+  return {[=](int hops) {
+    threads->push_back(std::this_thread::get_id());
+    if (hops > 0) {
+      self->send(self->spawn(noting_threads, threads, ended), hops - 1);
+    } else {
+      ended->count_down();
+    }
+  }};
+}
+
+struct Chain {
+  /// Sends the first of `length` actors, each of which spawns the next one, its message.
+  void start(caf::actor_system& system, int length) const {
+    caf::anon_send(system.spawn(noting_threads, threads, ended), length - 1);
+  }
+  std::ptrdiff_t runs_here() const {
+    return std::count(threads->begin(), threads->end(), std::this_thread::get_id());
+  }
+
+  std::shared_ptr<std::vector<std::thread::id>> threads =
+      std::make_shared<std::vector<std::thread::id>>();
+  std::shared_ptr<std::latch> ended = std::make_shared<std::latch>(1);
 };
 
 /// An actor that is never run.
@@ -72,9 +109,9 @@ TEST_CASE("an actor that becomes ready wakes no thread while another is awake") 
   }
 }
 
-TEST_CASE("another thread is woken when more than two actors wait for each that is awake") {
+TEST_CASE("another thread is woken when more than four actors wait for each that is awake") {
   TwoThreads threads;
-  for (int i = 0; i < 2; ++i) threads.ready.add(&threads.actor, false);
+  for (int i = 0; i < 4; ++i) threads.ready.add(&threads.actor, false);
   CHECK(threads.ready.asleep() == 1);
   threads.ready.add(&threads.actor, false);
   CHECK(threads.ready.asleep() == 0);
@@ -115,6 +152,61 @@ TEST_CASE("a ready actor does not wait for a slow handler while another thread s
   slow_runs->wait();
   under_test.system.spawn([=](caf::event_based_actor*) { other_ran->count_down(); });
   other_ran->wait();
+}
+
+TEST_CASE(
+    "while no thread is awake, a lent one runs the actors that are sent to, and their chain") {
+  System under_test{2};
+  int rounds_here = 0;
+  for (int round = 0; round < 100; ++round) {
+    under_test.sleep();
+    const Chain chain;
+    celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 20); });
+    chain.ended->wait();
+    if (chain.runs_here() == 20) ++rounds_here;
+  }
+  CHECK(rounds_here > 90);  // A timer from the start of the system may wake a thread.
+}
+
+TEST_CASE("a lent thread leaves the rest of a long chain to the others") {
+  System under_test{2};
+  under_test.sleep();
+  const Chain chain;
+  celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 1000); });
+  chain.ended->wait();
+  CHECK(chain.runs_here() <= celld::lent_runs_max);
+}
+
+TEST_CASE("a thread is not lent while another runs actors") {
+  System under_test{2};
+  under_test.sleep();
+  const auto runs = std::make_shared<std::latch>(1);
+  const auto ends = std::make_shared<std::latch>(1);
+  under_test.system.spawn([=](caf::event_based_actor*) {
+    runs->count_down();
+    ends->wait();
+  });
+  runs->wait();
+  const Chain chain;
+  celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 1); });
+  chain.ended->wait();
+  CHECK(chain.runs_here() == 0);
+  ends->count_down();
+}
+
+TEST_CASE("what others make ready while a thread is lent runs elsewhere, and ends the lending") {
+  System under_test{2};
+  under_test.sleep();
+  const auto ran = std::make_shared<std::latch>(1);
+  const Chain chain;
+  celld::lend_thread_to(under_test.system, [&] {
+    std::thread{[&] {
+      under_test.system.spawn([=](caf::event_based_actor*) { ran->count_down(); });
+    }}.join();
+    ran->wait();  // For ever, if it waited for this thread.
+    chain.start(under_test.system, 1);
+  });
+  chain.ended->wait();
 }
 
 TEST_CASE("a system ends, however its threads were waiting") {

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
+#include <thread>
 
 #include "src/store/schema.hpp"
 #include "src/store/sqlite.hpp"
@@ -102,6 +104,20 @@ TEST_CASE("a claim whose end is recorded in the same commit costs no commit of i
   client.tell(ClaimJob{running(job_of(1), {1, 1})});
   CHECK(client.ask(RecordJob{{1, 1}, ended(running(job_of(1), {1, 1}))}).applied);
   CHECK(under_test.stats()->commits == before + 1);
+}
+
+TEST_CASE("a claim that no other commit includes gets its own after the delay") {
+  SqliteOptions options;
+  options.batches.claim_delay = milliseconds{1};
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  for (JobId id = 1; id <= 3; ++id) {
+    client.ask(InsertJob{job_of(id)});
+    const auto before = under_test.stats()->commits.load();
+    client.tell(ClaimJob{running(job_of(id), {1, id})});
+    while (under_test.stats()->commits == before) std::this_thread::yield();
+  }
+  CHECK(query(under_test.database(), "SELECT count(*) FROM jobs WHERE state = 2") == 3);
 }
 
 TEST_CASE("a claim is on disk before a flush is answered or an answer shows the claim") {
@@ -293,6 +309,27 @@ TEST_CASE("the statistics name the sizes of the database and of its write-ahead 
   CHECK(files[1].first == "log");
   CHECK(files[1].second == std::filesystem::file_size(under_test.database() + "-wal"));
   CHECK(files[1].second > 0);
+}
+
+TEST_CASE("the answers of a commit of few operations, and no others, are sent as the caller says") {
+  std::atomic<int> small_commits{0};
+  std::atomic<int> large_commits{0};
+  std::atomic<int> sent{0};
+  SqliteOptions options;
+  options.events.on_commit = [&](const CommitReport& report) {
+    ++(report.operations <= 4 ? small_commits : large_commits);
+  };
+  options.events.send_answers = [&](const std::function<void()>& send) {
+    ++sent;
+    send();
+  };
+  SqliteUnderTest under_test{options};
+  CHECK(insert_at_once(under_test, 1, 2) == 1);
+  CHECK(sent == 1);
+  CHECK(insert_at_once(under_test, 2, 1001) == 999);
+  Client{under_test}.ask(InsertJob{job_of(1001)});  // The writer has sent all answers before.
+  CHECK(large_commits > 0);
+  CHECK(sent == small_commits);
 }
 
 TEST_CASE("a newer database, one of another program, and a file that is no database are refused") {

@@ -1,0 +1,36 @@
+// An alarm clock that costs little to set: a thread waits for a timer of the kernel.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace celld {
+
+/// Calls a function once a time has passed, on a thread of its own. Setting the alarm or clearing
+/// it is one system call and wakes no thread. Thread-safe.
+class Alarm {
+ public:
+  /// `ring` may set the alarm again.
+  explicit Alarm(std::function<void()> ring);
+  /// Waits for a call of `ring` that has begun.
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  /// Replaces an earlier time.
+  void set(std::chrono::nanoseconds delay);
+  /// A call of `ring` may have begun already.
+  void clear();
+
+ private:
+  void wait();
+
+  std::function<void()> ring_;
+  int timer_;  ///< A timerfd.
+  std::atomic<bool> ended_{false};
+  std::thread waiter_;
+};
+
+}  // namespace celld

@@ -518,6 +518,10 @@ void migrate(Connection& connection, std::int64_t version) {
   }
 }
 
+std::string_view migration_sql(std::int64_t version) {
+  return migrations.at(static_cast<std::size_t>(version - 1));
+}
+
 bool holds_older_schema(Connection& connection) {
   const auto found = connection.query_integer("PRAGMA user_version");
   return found > 0 && found < schema_version;

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -293,6 +294,22 @@ class Ends(Commands):
         self.assertEqual(os.getsid(supervisor), supervisor)
         self.client.post(f"/v1/jobs/{job_id}/cancel", {})
         self.wait_for_end(job_id)
+
+    def test_the_commands_of_a_database_keep_every_celld_from_it_whatever_its_data_directory(self):
+        path = self.path("elsewhere.db")
+        config = a_config(self.provider, store={"type": "sqlite", "path": path})
+        daemon = Daemon(config, self.directory)
+        with open(f"{path}.supervisor.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            daemon.spawn()
+            self.addCleanup(lambda: daemon.running() and daemon.kill())
+            wait_until(lambda: "waiting for the commands of an earlier celld" in daemon.log(),
+                       "celld says that it waits")
+            served, _, _ = select.select([daemon.process.stdout], [], [], 0.3)
+            self.assertEqual(served, [], daemon.log())
+            self.assertTrue(daemon.running(), daemon.log())
+        self.assertIn(b"listening", daemon.process.stdout.readline())
+        self.assertEqual(daemon.stop(), 0)
 
     def test_only_celld_runs_its_supervisor(self):
         done = subprocess.run([os.environ["CELLD_BINARY"], "supervise-commands"],

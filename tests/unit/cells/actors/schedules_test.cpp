@@ -1,5 +1,6 @@
 // Schedules submit their jobs on time, each due time once.
 #include <map>
+#include <string>
 
 #include "cells/actors/schedule_desk.hpp"
 #include "tests/unit/catch.hpp"
@@ -139,6 +140,22 @@ TEST_CASE("a due time that was settled before a crash fires no second time") {
   CHECK(jobs(fixture) == 1);
   fixture.pass(minute);
   CHECK(jobs(fixture) == 2);
+}
+
+TEST_CASE("a start takes up every schedule, however many there are, and each of them fires") {
+  constexpr std::size_t count = 230;  // The desk loads 100 at a time, and fires 64 at once.
+  Fixture fixture;
+  Desk desk{fixture};
+  for (std::size_t i = 0; i < count; ++i) {
+    desk.put("s" + std::to_string(i), every(fixture, minute));
+  }
+  desk.crash_and_restart();
+  CHECK(jobs(fixture) == 0);
+  fixture.pass(minute);
+  CHECK(jobs(fixture) == count);
+  const auto schedules = desk.ask<SchedulesListed>(ListSchedules{{}, count + 1}).schedules;
+  CHECK(schedules.size() == count);
+  for (const auto& schedule : schedules) CHECK(schedule.progress.fired == 1);
 }
 
 TEST_CASE("after a stop, `one` fires once for the times that were missed") {

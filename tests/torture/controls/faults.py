@@ -167,6 +167,24 @@ FAULTS = (
         "    request(pool_, caf::infinite, Resize{workers() + more})\n",
     ),
     Fault(
+        "large_reload",
+        "a reload makes each pool twice as large as it says",
+        "src/config/changes.cpp",
+        "Config reloaded(const Config& before, Config after) {\n",
+        "Config reloaded(const Config& before, Config after) {\n"
+        '  if (fault::is_on("large_reload")) {\n'
+        "    for (auto& rule : after.cells) rule.settings.pool_size *= 2;\n"
+        "  }\n",
+    ),
+    Fault(
+        "long_retry_after",
+        "`Retry-After` is eight times too long",
+        "cells/model/admission.cpp",
+        "milliseconds wait_for(double jobs, double finished_per_s) {\n",
+        "milliseconds wait_for(double jobs, double finished_per_s) {\n"
+        '  if (celld::fault::is_on("long_retry_after")) jobs *= 8;\n',
+    ),
+    Fault(
         "early_result",
         "the success of a job is reported 60 ms before it is committed",
         "src/store/sqlite_writer.cpp",

@@ -21,7 +21,7 @@ from ground import TestBed  # noqa: E402
 from many_attempts import ManyAttempts  # noqa: E402
 from siege import Siege  # noqa: E402
 from soak import Soak  # noqa: E402
-from storms import Resizes  # noqa: E402
+from storms import Overload, Reloads, Resizes  # noqa: E402
 from test_batches import BatchClient  # noqa: E402
 from wakeups import Wakeups  # noqa: E402
 from wire import request  # noqa: E402
@@ -107,6 +107,17 @@ class Stalled(Resizes):
     variables = with_fault("stalled_engine")
 
 
+class Enlarged(Reloads):
+    variables = with_fault("large_reload")
+
+
+class Discouraging(Overload):
+    variables = with_fault("long_retry_after")
+
+    async def aftermath(self):
+        """Without the clients that return when Retry-After says."""
+
+
 class Storms(unittest.TestCase):
     def faults(self, kind):
         with mock.patch.multiple(field, PEAK_S=1.5, NORMAL_S_MAX=1.0):
@@ -119,6 +130,12 @@ class Storms(unittest.TestCase):
         faults = self.faults(Shrinking)
         self.assertRegex(faults, "memory grew")
         self.assertRegex(faults, "a pool's size was exceeded")
+
+    def test_the_storms_report_pools_that_are_larger_than_a_reload_says(self):
+        self.assertRegex(self.faults(Enlarged), "the pools' sizes were exceeded")
+
+    def test_the_storms_report_a_retry_after_that_is_too_long(self):
+        self.assertRegex(self.faults(Discouraging), "these values of Retry-After")
 
     def test_the_storms_report_an_engine_that_stalls(self):
         try:

@@ -27,6 +27,7 @@ import sys
 import time
 
 from bit_of_everything import EXIT_DEADLINE_S, RETENTION_MS, Script, prepare
+from failing_plans import PLANS
 from shimmed import BROKEN, DATA, HERE, ShimmedDaemon, a_config, replay, scratch_directory
 
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
@@ -37,19 +38,6 @@ CHUNK = 50  # Runs that start with the same old directory.
 FAULT_RECORD, WRITER_RECORD = 11, 12
 RECORD = struct.Struct("<IIqqQ")
 
-# More calls than a celld without faults makes, from a new directory and from an old one. So the
-# last units of each plan are beyond the last call, and their runs must pass without a fault.
-CALLS = {"new": {"write": 180, "sync": 70, "any": 280, "read": 150},
-         "old": {"write": 190, "sync": 60, "any": 260, "read": 4600}}
-Plan = collections.namedtuple("Plan", "name prepared fault calls")
-PLANS = [Plan(f"{start}, {kind} {error} {span}", start == "old", f"{kind}:{{}}:{error}:{span}",
-              CALLS[start][kind])
-         for start in ("new", "old")
-         for kind, error, span in (("write", "EIO", "once"), ("write", "ENOSPC", "on"),
-                                   ("write", "SHORT", "on"), ("write", "SHORT", "once"),
-                                   ("sync", "EIO", "once"), ("sync", "EIO", "on"),
-                                   ("any", "EIO", "on"), ("any", "ENOSPC", "once"),
-                                   ("read", "EIO", "once"))]
 # A failure while opening or using the store must be reported in one of these ways.
 REASONS = re.compile(r"disk I/O error|database or disk is full|unable to open database file|"
                      r"attempt to write a readonly database|database disk image is malformed|"

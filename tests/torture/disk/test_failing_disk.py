@@ -5,8 +5,9 @@ import shutil
 import unittest
 
 from bit_of_everything import RETENTION_MS, Script, prepare
-from failing_disk import CALLS, PLANS, Fault, all_units, may_continue
-from shimmed import DATA, ShimmedDaemon, a_config, scratch_directory
+from failing_disk import Fault, all_units, may_continue
+from failing_plans import CALLS, PLANS
+from shimmed import DATA, HERE, ShimmedDaemon, a_config, scratch_directory
 
 STOPPED_MS = 5000
 READ = Fault(100, f"read {DATA}/celld.db Input/output error", False)
@@ -20,6 +21,14 @@ class Units(unittest.TestCase):
         self.assertEqual(len(set(units)), len(units))
         self.assertEqual({at for plan, at in units if plan == PLANS[0]},
                          set(range(1, PLANS[0].calls + 1)))
+
+    def test_the_evidence_names_the_runs_of_a_whole_pass(self):
+        evidence = os.path.join(HERE, "..", "..", "..", "docs", "evidence.md")
+        with open(evidence, encoding="utf-8") as page:
+            text = page.read()
+        runs = len(all_units())
+        self.assertIn(f"failing_disk.py --count {runs}`", text)
+        self.assertIn(f" of the {runs:,} runs |", text)
 
     def test_a_few_units_sample_every_plan_from_start_to_end(self):
         for first in (0, 360):

@@ -190,7 +190,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   OwedAnswers<ShutdownCompleted> shutdown_answers_;
 };
 
-/// Has the cell answer. If the cell may be about to close, the request waits until that is decided.
+/// Lets the cell answer. If the cell may be about to close, the request waits until that is
+/// decided.
 template <class Answer, class Message>
 caf::result<Answer> CellDispatcherActor::pass_on(Entry& entry, Message message) {
   if (!entry.closing) return delegate(entry.cell, std::move(message));
@@ -215,7 +216,7 @@ void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed,
   });
 }
 
-/// Has the cell of the lease answer.
+/// Lets the cell of the lease answer.
 template <class Answer, class Message>
 caf::result<Answer> CellDispatcherActor::to_holder(Message message) {
   if (!message.job) return delegate(context_->desk, std::move(message));

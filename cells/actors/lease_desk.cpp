@@ -138,9 +138,9 @@ class LeaseDeskActor : public LeaseDesk::base {
               [this, service, ask, cell](const caf::error&) { lost(service, ask, cell); });
   }
 
-  /// The dispatcher died, perhaps after it had granted leases. Their permits, and the request, wait
-  /// until its successor answers, which is once it has reported the leases that it found, or until
-  /// the cell is gone.
+  /// The dispatcher died, perhaps after it had granted leases. At a service with limits, their
+  /// permits and the request wait until its successor has reported the leases that it found and
+  /// answers, or until the cell is gone.
   void lost(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell) {
     matchings_[service].lost(ask);
     const auto over = [this, service, ask] {
@@ -249,7 +249,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     for (const auto& lease : granted) found->second.guard.take(lease.job->lease, false, now());
   }
 
-  /// One timer for each service, for when time alone brings permits.
+  /// One timer per service, for the next moment at which its rate limit allows another lease.
   void arm(const std::string& service) {
     const auto found = limited_.find(service);
     if (found == limited_.end() || matchings_[service].waiting() == 0) return;

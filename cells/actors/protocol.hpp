@@ -662,9 +662,9 @@ using CellDispatcher = caf::typed_actor<
     caf::reacts_to<ReturnLeases>, caf::replies_to<ExtendLease>::with<LeaseExtended>,
     caf::replies_to<EndLease>::with<LeaseEnded>, caf::replies_to<FindLease>::with<LeaseFound>,
     caf::replies_to<ListLeases>::with<LeasesListed>,
-    /// From a cell: has the cell that the routing names take over the jobs.
+    /// From a cell: tells the cell that the routing names to take over the jobs.
     caf::reacts_to<JobsLeft>,
-    /// From a cell: after a reload, has every cell check its jobs against the routing again.
+    /// From a cell: after a reload, tells every cell to check its jobs against the routing again.
     caf::reacts_to<CellRestarted>,
     /// Stops every cell gracefully, hands back the jobs that still run after the grace period, and
     /// flushes the store. Waits for no call longer than the grace period and hand_back_patience.

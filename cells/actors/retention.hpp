@@ -12,7 +12,7 @@ struct RetentionOptions {
   JobStore store;
   std::function<WallTime()> wall_clock;
   milliseconds keep{};  ///< How long ended jobs are kept, until a KeepEnded changes it.
-  // Other requests wait for the commit that includes a step.
+  // Steps are small, because other requests wait for the commit that includes one.
   std::size_t step_jobs = 32;  ///< The most that one step removes, unless the pace grows.
   microseconds step_time_max = milliseconds{2};
 };

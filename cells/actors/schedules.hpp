@@ -86,22 +86,22 @@ CELLS_MESSAGE(StopFiring)
 
 namespace cells {
 
-/// Owns all schedules: submits their jobs when they are due. One per daemon; everything that it
-/// needs to go on after a restart is in the store.
+/// Owns all schedules: submits their jobs when they are due. One per daemon; the store has
+/// everything that it needs to continue after a restart.
 using ScheduleDesk = caf::typed_actor<
-    /// Changes one schedule after what is under way for it.
+    /// Changes one schedule, once any firing or change of it in progress has ended.
     caf::replies_to<PutSchedule>::with<ScheduleAnswered>,
-    /// Removes one schedule after what is under way for it.
+    /// Removes one schedule, once any firing or change of it in progress has ended.
     caf::replies_to<DeleteSchedule>::with<ScheduleAnswered>,
     /// Reports what is in memory, which is what is stored.
     caf::replies_to<DescribeSchedule>::with<ScheduleDescribed>,
     /// Reports what is in memory, which is what is stored.
     caf::replies_to<ListSchedules>::with<SchedulesListed>,
-    /// Changes each schedule after what is under way for it.
+    /// Changes each schedule, once any firing or change of it in progress has ended.
     caf::replies_to<ConfigureSchedules>::with<SchedulesConfigured>,
-    /// Goes on to answer requests.
+    /// Submits no more jobs, but keeps answering requests.
     caf::reacts_to<StopFiring>,
-    /// Settles what is due.
+    /// Fires, skips or misses the due times that have come.
     caf::reacts_to<Tick>>;
 
 }  // namespace cells

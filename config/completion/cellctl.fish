@@ -29,7 +29,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from submit' -l expires -x -d 'fa
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l key -x -d 'use this idempotency key (random)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l retries -x -d 'send the job again at most N times (3)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l wait -d 'wait until the job ends, or for this long; exit code is the outcome'
-complete -c cellctl -n '__fish_seen_subcommand_from submit' -l batch -d '--file has one job a line; implied by *.ndjson and *.jsonl'
+complete -c cellctl -n '__fish_seen_subcommand_from submit' -l batch -d 'read FILE as a batch, one job a line (implied by *.ndjson, *.jsonl)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -l from-line -x -d 'begin a batch at this line of the file (1)'
 complete -c cellctl -n '__fish_seen_subcommand_from submit' -s q -l quiet -d 'print only the id'
 complete -c cellctl -n '__fish_seen_subcommand_from job; and not __fish_seen_subcommand_from get list cancel retry wait events' -a get -d 'show jobs'

@@ -98,8 +98,9 @@ void add_cell_action(Commands& commands, const std::string& name, const std::str
 void add_cell_list(Commands& commands) {
   CLI::App& verb = commands.add("cell", "list",
                                 {"list cells",
-                                 "A * after the pool size marks an override. BORROWED jobs run on "
-                                 "what other cells\nhave LENT.",
+                                 "A * after the pool size marks an override. BORROWED: slots of "
+                                 "other cells that\nthe cell uses. LENT: slots of its own that "
+                                 "other cells use.",
                                  "cellctl cell list --watch 5s"},
                                 cell_list);
   add_page_flags(verb);

@@ -13,8 +13,9 @@ constexpr std::size_t verb_width = 20;
 
 constexpr const char* footer_of_all =
     "Exit codes: 0 success; 1 a job failed or was cancelled, or a worker ended its commands;\n"
-    "2 usage error; 3 refused by celld; 4 not found; 5 celld unreachable or unavailable, or\n"
-    "a backup is damaged; 6 timed out before a job ended; 7 output cannot be written.\n"
+    "2 usage error; 3 refused by celld; 4 not found; 5 celld unreachable or unavailable,\n"
+    "a backup is damaged, or a worker could not deliver its results; 6 timed out before a job\n"
+    "ended; 7 output cannot be written.\n"
     "\nThese are the flags of all commands; for those of one command, see cellctl COMMAND --help\n"
     "Example: cellctl job list --customer acme --state failed --since 2h\n";
 

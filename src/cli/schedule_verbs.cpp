@@ -146,7 +146,7 @@ void add_pause_resume_and_delete(Commands& commands) {
   add_words(pause, "NAME", "the schedules");
   CLI::App& resume = commands.add(
       "schedule", "resume",
-      {"let schedules submit jobs again", "Times that passed meanwhile are not made up for.",
+      {"let schedules submit jobs again", "Due times that passed during the pause submit no job.",
        "cellctl schedule resume nightly"},
       schedule_resume);
   add_words(resume, "NAME", "the schedules");

@@ -169,7 +169,8 @@ void add_submit(Commands& commands) {
   add_value(verb, "--retries", "N", "send the job again at most N times (3)")->check(integer_fault);
   add_optional_duration(verb, "--wait",
                         "wait until the job ends, or for this long; exit code is the outcome");
-  add_switch(verb, "--batch", "--file has one job a line; implied by *.ndjson and *.jsonl");
+  add_switch(verb, "--batch",
+             "read FILE as a batch, one job a line (implied by *.ndjson, *.jsonl)");
   add_value(verb, "--from-line", "N", "begin a batch at this line of the file (1)")
       ->check(integer_fault);
   add_switch(verb, "-q,--quiet", "print only the id");

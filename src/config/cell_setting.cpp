@@ -233,8 +233,8 @@ std::vector<CellSetting> make_table() {
                                                                                     : "continue";
           }),
       number("priority_step_ms", 0, cells::priority_step_max.count(),
-             "how much older a job counts for each step of its priority; with 0, a higher priority "
-             "always goes first",
+             "how many milliseconds older each step of priority makes a job; with 0, a higher "
+             "priority always goes first",
              [](auto& cell) -> auto& { return cell.priority_step; }),
       customer_weights(
           "the shares of customers in the cell's time, by name; `*` stands for all others"),

@@ -119,8 +119,8 @@ class Measurement {
   Figures& least_;
 };
 
-/// How far a request goes. What a stage costs more than the one before is the cost of: reading,
-/// checking and rendering a job; storing it; running it.
+/// How far a request goes. Each stage adds a cost to that of the stage before: reading, checking
+/// and rendering a job; then storing it; then running it.
 enum class Stage { live, refused, paused, running };
 
 const char* name_of(Stage stage) {

@@ -57,7 +57,7 @@ class JobRequests {
   std::mt19937_64 ids_;
 };
 
-/// Submits so many jobs in one request. Returns the seconds until its answer; throws unless celld
+/// Submits `count` jobs in one request. Returns the seconds until its answer; throws unless celld
 /// accepts all of them.
 double submit_batch(std::uint16_t port, JobRequests& jobs, std::size_t count);
 

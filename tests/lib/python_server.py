@@ -85,7 +85,7 @@ class Server:
                     continue  # It ended with the event before.
                 elif key.fd == run.ended:
                     self.report(run)
-                elif run.process is not None:  # Clients say nothing while a test runs: it is gone.
+                elif run.process is not None:  # A client sends nothing meanwhile: it has gone.
                     self.selector.unregister(run.connection)
                     os.kill(run.process, signal.SIGKILL)
                 elif not run.receive():

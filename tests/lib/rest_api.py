@@ -7,7 +7,7 @@ import threading
 
 class RestApi:
     """A REST API that records requests. `answer` is a function of (method, path, count of earlier
-    requests with both), and returns (status, body), and headers as pairs behind them."""
+    requests with both), and returns (status, body), followed by any headers as (name, value)."""
 
     def __init__(self):
         self.requests = []

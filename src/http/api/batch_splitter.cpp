@@ -126,7 +126,7 @@ class ArraySplitter final : public BatchSplitter {
     } else if (place_ == Place::before_first && c == ']') {
       place_ = Place::after_array;
     } else if (c == ',' || c == ']') {
-      return "The array lacks an element.";
+      return "A comma in the array has no element before or after it.";
     } else {
       place_ = Place::in_element;
       note(c);

@@ -42,8 +42,8 @@ class CelldWorkers : public Workers {
       : daemon_(daemon), provider_(provider) {}
 
   Clock::time_point await_taken(std::size_t nth) override { return provider_.await_call(nth); }
-  /// celld counts a job as ended before that is on disk, and keeps the order of what it writes:
-  /// when it acknowledges one more job, all ends are on disk.
+  /// celld counts a job as ended before the end is on disk, and writes in order: once it
+  /// acknowledges one more job, all ends are on disk.
   Clock::time_point await_ended(std::size_t /*count*/) override {
     daemon_.await_all_ended();
     CelldProducer{daemon_.port(), JobRequests{service_name}}.submit();

@@ -85,9 +85,9 @@ TEST_CASE("an array whose syntax is broken has a fault, at the element that it c
   CHECK(fault_of("").fault == "The body is not a JSON array.");
   CHECK(fault_of("{}").fault == "The body is not a JSON array.");
   CHECK(fault_of("[1,2").fault == "The array is not closed.");
-  CHECK(fault_of("[1,]").fault == "The array lacks an element.");
+  CHECK(fault_of("[1,]").fault == "A comma in the array has no element before or after it.");
   CHECK(fault_of("[1,]").line == 2);
-  CHECK(fault_of("[,1]").fault == "The array lacks an element.");
+  CHECK(fault_of("[,1]").fault == "A comma in the array has no element before or after it.");
   CHECK(fault_of("[1] 2").fault == "The body goes on after its array.");
   CHECK(fault_of("[1,2").line == 2);
 }

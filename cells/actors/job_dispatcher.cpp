@@ -221,8 +221,8 @@ void JobDispatcherActor::dispatch(const Now& at) {
     }
   }
   seek_wanted();
-  settle_lanes();
-  settle_slots();
+  report_lanes();
+  adjust_slots();
   fetch();
 }
 

@@ -155,7 +155,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void leave_desk(const std::string& name, Lane& lane);
   void change_desks();
   void empty_foreign_lanes();
-  void settle_lanes();
+  void report_lanes();
   static bool has_wanted_job(const Lane& lane);
   std::optional<std::string> candidate(Lane& lane) const;
   Lanes::value_type* first_wanting_lane();
@@ -174,7 +174,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   // Slots.
   void join_capacity();
-  void settle_slots();
+  void adjust_slots();
   std::size_t could_start() const;
 
   // Workers outside.

@@ -133,7 +133,7 @@ void JobDispatcherActor::seek_wanted() {
 }
 
 /// Tells the desks which lanes have work, and forgets lanes without any.
-void JobDispatcherActor::settle_lanes() {
+void JobDispatcherActor::report_lanes() {
   for (auto it = lanes_.begin(); it != lanes_.end();) {
     auto& [name, lane] = *it;
     if (!lane.reported && may_start() && !lane.queue.empty() && lane.kind != LaneKind::none) {
@@ -265,13 +265,13 @@ void JobDispatcherActor::end_lingering(const Now& at) {
 
 /// Reports to the capacity desk what it has to know, and to the cell how many workers the borrowed
 /// slots need.
-void JobDispatcherActor::settle_slots() {
+void JobDispatcherActor::adjust_slots() {
   const auto idle = static_cast<std::uint32_t>(
       slots_.held() - std::min<std::size_t>(slots_.held(), leases_.size() + reserved_));
   lingering_ = std::min(lingering_, idle);
-  if (slots_.is_settled()) return;
+  if (slots_.is_at_rest()) return;
   const auto used = static_cast<std::uint32_t>(leases_.size() + reserved_);
-  if (const auto report = slots_.settle(used, could_start(), lanes_.empty() ? 0 : lingering_)) {
+  if (const auto report = slots_.adjust(used, could_start(), lanes_.empty() ? 0 : lingering_)) {
     send(context_->capacity, SlotsReported{key_, slots_.terms(), report->need, report->returned});
   }
   const auto guarantee = slots_.terms().guarantee;

@@ -110,7 +110,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
                                   const Submitted& request_in) {
   auto promise = submitting_.extract(job->id).mapped();
   const auto& holder = stored.holder;
-  if (!holder.job && !stored.full && !stored.customer_full && !stored.is_settled) {
+  if (!holder.job && !stored.full && !stored.customer_full && !stored.is_stale) {
     submitted_rate_.count(now().steady);
     context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
@@ -123,7 +123,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
     close_gate(request_in.gate, request_in.has_key, refusal);
     if (!request_in.has_key) context_->options.probe->refused(refusal);
     promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
-  } else if (stored.is_settled) {
+  } else if (stored.is_stale) {
     promise.deliver(JobSubmitted{});
   } else if (holder.same_request) {
     promise.deliver(JobSubmitted{holder.job, std::nullopt, true});

@@ -41,7 +41,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
         [this](const Tick& tick) {
           if (tick.at != armed_) return;
           armed_.reset();
-          settle_due();
+          take_due_steps();
         },
     };
   }
@@ -131,7 +131,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const auto held = busy_.extract(name);
     if (const auto found = entries_.find(name); found != entries_.end()) put_in(found->second);
     for (const auto& work : held.mapped()) when_free(name, work);
-    settle_due();
+    take_due_steps();
   }
 
   /// Notes when to look at a schedule that nothing is under way for.
@@ -256,7 +256,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
       take_out(entry);
       put_in(entry);
     }
-    settle_due();
+    take_due_steps();
     return promise;
   }
 
@@ -300,18 +300,18 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
             [this](caf::error& error) { quit(std::move(error)); });
   }
 
-  // --- Settling due times ------------------------------------------------------------------------
+  // --- Due times ---------------------------------------------------------------------------------
 
   /// Takes the next step of each schedule whose time has come, and arms the timer. Before the
   /// first configuration, schedules that it removes may be among them.
-  void settle_due() {
+  void take_due_steps() {
     if (!watched_since_ || stopped_) return;
     const Now at = now();
     while (firings_ < firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
-        settle(due_.begin()->second, at);
+        take_step(due_.begin()->second, at);
       } else if (!resting_.empty() && resting_.begin()->first <= at.steady) {
-        settle(resting_.begin()->second, at);
+        take_step(resting_.begin()->second, at);
       } else {
         return arm(at);
       }
@@ -333,7 +333,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   /// Begins the next step of a schedule, or notes how long it waits for it.
-  void settle(const std::string& name_in, const Now& at) {
+  void take_step(const std::string& name_in, const Now& at) {
     const std::string name = name_in;
     Entry& entry = entries_.at(name);
     take_out(entry);
@@ -424,7 +424,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const auto step = std::exchange(entry.attempt, std::nullopt)->step;
     entry.schedule.progress = fired(entry.schedule.progress, step);
     entry.schedule.progress.last_job = answer.job->id;
-    settled(name, DueOutcome::fired, 1, step.times - 1);
+    passed(name, DueOutcome::fired, 1, step.times - 1);
   }
 
   /// Stores the progress of a step without a job.
@@ -438,19 +438,20 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
             [this, name, after, outcome, times, missed_too](const ScheduleAdvanced& answer) {
               if (!answer.applied) return reload(name);
               entries_.at(name).schedule.progress = after;
-              settled(name, outcome, times, missed_too);
+              passed(name, outcome, times, missed_too);
             },
             [this](caf::error& error) { quit(std::move(error)); });
   }
 
-  void settled(const std::string& name, DueOutcome outcome, std::uint64_t times,
-               std::uint64_t missed_too) {
+  void passed(const std::string& name, DueOutcome outcome, std::uint64_t times,
+              std::uint64_t missed_too) {
     options_.probe->due_times_passed(name, outcome, times);
     if (missed_too > 0) options_.probe->due_times_passed(name, DueOutcome::missed, missed_too);
     end_work(name);
   }
 
-  /// The engine could not tell what became of a firing, or it was settled before: the store knows.
+  /// The engine could not tell what became of a firing, or the schedule had passed that time
+  /// before: the store knows.
   void reload(const std::string& name) {
     request(options_.store, caf::infinite, LoadSchedules{name, false, 1})
         .then(

@@ -6,14 +6,14 @@ namespace cells {
 
 void CapacityBook::open() {
   is_open_ = true;
-  settle();
+  rebalance();
 }
 
 void CapacityBook::limit(std::optional<std::uint64_t> total) {
   for (auto& [id, entry] : cells_) erase_notes(id, entry);  // What counts may change.
   limit_ = total;
   for (auto& [id, entry] : cells_) note(id, entry);
-  settle();
+  rebalance();
 }
 
 void CapacityBook::join(const CellKey& cell, const SlotTerms& terms, std::uint32_t running) {
@@ -26,7 +26,7 @@ void CapacityBook::join(const CellKey& cell, const SlotTerms& terms, std::uint32
   held_ += running;
   change(id, terms, running);
   const std::size_t before = orders_.size();
-  settle();
+  rebalance();
   const bool granted =
       std::any_of(orders_.begin() + static_cast<std::ptrdiff_t>(before), orders_.end(),
                   [&](const Order& order) { return order.cell == cell && order.grant; });
@@ -50,13 +50,13 @@ bool CapacityBook::report(const CellKey& cell, const SlotTerms& terms, std::uint
   entry.has_answered = true;
   note(id, entry);
   change(id, terms, need);
-  settle();
+  rebalance();
   return true;
 }
 
 void CapacityBook::leave(const CellKey& cell) {
   drop(cell);
-  settle();
+  rebalance();
 }
 
 void CapacityBook::drop(const CellKey& cell) {
@@ -110,7 +110,7 @@ void CapacityBook::count_within(Entry& entry) {
   within_ += entry.within;
 }
 
-void CapacityBook::settle() {
+void CapacityBook::rebalance() {
   shares_.limit(total());
   for (const Id id : shares_.take_changed()) refresh(id);
   if (!is_open_) return;

@@ -22,16 +22,16 @@ struct SlotTerms {
   bool operator==(const SlotTerms&) const = default;
 };
 
-/// What the others have of a cell's guarantee, and what it has of theirs.
+/// The slots that a cell has borrowed from other cells, and those that it has lent to them.
 struct SlotLoans {
   std::uint32_t borrowed = 0;  ///< Slots that the cell has beyond its guarantee.
-  std::uint32_t lent = 0;      ///< Slots that it lacks.
+  std::uint32_t lent = 0;      ///< Slots of its guarantee that it lacks.
 };
 
 /// Keeps account of the slots that the cells hold. A cell starts a job only in a slot that it
-/// holds, so all cells together never start one beyond the total. Without a limit, jobs that
-/// outlive a cut of their cell's burst do not count: the guarantees of other cells do not wait for
-/// them.
+/// holds, so all cells together never start one beyond the total. Without a limit, jobs that still
+/// run beyond a burst that was lowered do not count, so that the guarantees of other cells do not
+/// wait for them.
 ///
 /// A cell that needs no more than its guarantee holds all of it and reports nothing. The book takes
 /// such a cell to be idle until it needs a slot for another cell: then it recalls one, and the cell
@@ -97,7 +97,7 @@ class CapacityBook {
 
   void drop(const CellKey& cell);
   void change(Id id, const SlotTerms& terms, std::uint32_t need);
-  void settle();
+  void rebalance();
   void refresh(Id id);
   void grant_wanted();
   void recall_missing();

@@ -86,7 +86,7 @@ void LeaseMatching::try_again(const Cell& cell) {
 }
 
 /// Puts the cell into the ring or takes it out, and forgets a cell without work and leases.
-void LeaseMatching::settle(Cell& cell) {
+void LeaseMatching::update_ring(Cell& cell) {
   if (!cell.has_work) {
     cell.available = 0;
     cell.wanted.clear();
@@ -103,14 +103,14 @@ void LeaseMatching::filled(const CellKey& key, std::size_t available) {
   filled.wanted.clear();  // The cell may have forgotten: its dispatcher may be another one.
   try_again(filled);
   filled.available = available - std::min(available, filled.asked);
-  settle(filled);
+  update_ring(filled);
 }
 
 void LeaseMatching::emptied(const CellKey& key) {
   const auto found = cells_.find(key);
   if (found == cells_.end()) return;
   found->second.has_work = false;
-  settle(found->second);
+  update_ring(found->second);
 }
 
 void LeaseMatching::note_lease(const CellKey& key) {
@@ -121,7 +121,7 @@ void LeaseMatching::ended(const CellKey& key, microseconds service_time) {
   const auto found = cells_.find(key);
   if (found == cells_.end()) return;
   turns_.ended(found->second, service_time);
-  settle(found->second);
+  update_ring(found->second);
 }
 
 // --- Matching ------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ std::optional<LeaseMatching::Ask> LeaseMatching::offered(const CellKey& key,
   offering.asks_overtaken = offering.asks;
   try_again(offering);
   offering.available = std::max<std::size_t>(offering.available, 1);
-  settle(offering);
+  update_ring(offering);
   return std::nullopt;
 }
 
@@ -181,7 +181,7 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
   cell.asked += made.count;
   cell.asks += 1;
   if (request.customer) cell.wanted.insert(*request.customer);  // Until it has answered.
-  settle(cell);
+  update_ring(cell);
   return made;
 }
 
@@ -208,7 +208,7 @@ void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane
     request.granted += granted;
     request.granted >= request.max ? finish(request) : ready(request);
   }
-  settle(from);
+  update_ring(from);
 }
 
 /// Notes whether the cell will offer a slot.
@@ -226,7 +226,7 @@ void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane
 void LeaseMatching::lost(const Ask& ask) {
   Cell& gone = take_back(ask, 0);
   gone.has_work = false;
-  settle(gone);
+  update_ring(gone);
 }
 
 void LeaseMatching::go_on(std::uint64_t request) {

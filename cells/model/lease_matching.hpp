@@ -98,7 +98,7 @@ class LeaseMatching {
   };
 
   Cell& cell(const CellKey& key);
-  void settle(Cell& cell);
+  void update_ring(Cell& cell);
   void try_again(const Cell& cell);
   Cell& take_back(const Ask& ask, std::size_t granted);
   void note_lane(Cell& cell, const Waiting& request, LaneState lane, bool is_overtaken);

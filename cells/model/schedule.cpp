@@ -16,8 +16,8 @@ WallTime missed_until(WallTime now, WallTime watched_since) {
   return std::max(watched_since, now - late_max) - tick;
 }
 
-ScheduleProgress settled(ScheduleProgress progress, const ScheduleStep& step,
-                         std::uint64_t missed) {
+ScheduleProgress advanced(ScheduleProgress progress, const ScheduleStep& step,
+                          std::uint64_t missed) {
   progress.missed += missed;
   progress.next = step.next;
   return progress;
@@ -162,16 +162,16 @@ ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, Wal
 
 ScheduleProgress fired(ScheduleProgress progress, const ScheduleStep& step) {
   progress.fired += 1;
-  return settled(progress, step, step.times - 1);
+  return advanced(progress, step, step.times - 1);
 }
 
 ScheduleProgress skipped(ScheduleProgress progress, const ScheduleStep& step) {
   progress.skipped += 1;
-  return settled(progress, step, step.times - 1);
+  return advanced(progress, step, step.times - 1);
 }
 
 ScheduleProgress missed(ScheduleProgress progress, const ScheduleStep& step) {
-  return settled(progress, step, step.times);
+  return advanced(progress, step, step.times);
 }
 
 Schedule respecified(const std::optional<Schedule>& before, std::string name, ScheduleSpec spec,

@@ -2,7 +2,7 @@
 
 namespace cells {
 
-std::optional<SlotAccount::Report> SlotAccount::settle(std::uint32_t used, std::uint64_t more,
+std::optional<SlotAccount::Report> SlotAccount::adjust(std::uint32_t used, std::uint64_t more,
                                                        std::uint32_t spare) {
   const auto could_use =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(terms_.burst, used + more));

@@ -55,14 +55,14 @@ class SlotAccount {
     return recall_to_ ? std::min(most, std::max(*recall_to_, terms_.guarantee)) : most;
   }
   /// The cell holds all that it may ever have, and has reported nothing: nothing is to be done.
-  bool is_settled() const {
+  bool is_at_rest() const {
     return reported_ == 0 && !must_report_ && held_ == terms_.guarantee && held_ == terms_.burst;
   }
 
   /// `used` slots are in use, and the cell has jobs that could start in `more` others. Returns what
   /// is to be reported. Idle slots beyond the guarantee are given back at once, except for `spare`
   /// of them; these, and those of the guarantee, stay until they are recalled.
-  std::optional<Report> settle(std::uint32_t used, std::uint64_t more, std::uint32_t spare = 0);
+  std::optional<Report> adjust(std::uint32_t used, std::uint64_t more, std::uint32_t spare = 0);
 
  private:
   std::uint32_t kept(std::uint32_t used, std::uint32_t need, std::uint32_t spare) const;

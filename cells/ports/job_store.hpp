@@ -176,7 +176,7 @@ struct JobInserted {
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
   KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
   std::optional<MemoryFull> full{};             ///< If set, the new job was not added.
-  bool is_settled = false;                      ///< The firing does not apply; the same.
+  bool is_stale = false;                        ///< The firing does not apply; the same.
   std::optional<CustomerFull> customer_full{};  ///< If set, the new job was not added.
 };
 

@@ -98,7 +98,7 @@ class MixedStoreActor final : public JobStore::base {
         [this](const LoadSchedules& request) { return delegate(other_, request); },
         [this](const SaveSchedule& request) { return delegate(other_, request); },
         [this](const RemoveSchedule& request) {
-          settled_without_job_.erase(request.name);
+          passed_without_job_.erase(request.name);
           return delegate(other_, request);
         },
         [this](const AdvanceSchedule& request) { return delegate(other_, request); },
@@ -216,8 +216,8 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
     if (auto refused = refuse(request)) return std::move(*refused);
     AdvanceSchedule order{*request.firing};
-    const auto settled = settled_without_job_.find(request.firing->schedule);
-    if (settled != settled_without_job_.end() && settled->second == time_of(*request.firing)) {
+    const auto passed = passed_without_job_.find(request.firing->schedule);
+    if (passed != passed_without_job_.end() && passed->second == time_of(*request.firing)) {
       if (auto inserted = add_fired(request)) return std::move(*inserted);
       return id_in_use();
     }
@@ -238,15 +238,15 @@ class MixedStoreActor final : public JobStore::base {
     return promise;
   }
 
-  /// Adds the job of a due time that the schedule has settled. If there is no room any more, the
+  /// Adds the job of a due time that the schedule has passed. If there is no room any more, the
   /// sender tries that time again. None if the id is in use.
   std::optional<JobInserted> add_fired(const InsertJob& request) {
     auto inserted = add(request);
     const auto& firing = *request.firing;
     if (inserted && (inserted->full || inserted->customer_full)) {
-      settled_without_job_[firing.schedule] = time_of(firing);
+      passed_without_job_[firing.schedule] = time_of(firing);
     } else {
-      settled_without_job_.erase(firing.schedule);
+      passed_without_job_.erase(firing.schedule);
     }
     return inserted;
   }
@@ -376,8 +376,8 @@ class MixedStoreActor final : public JobStore::base {
   MemoryJobs jobs_;
   /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
   std::map<KeyName, std::vector<Waiting>> claimed_keys_;
-  /// By schedule: the due time that is settled on disk, and whose job found no room.
-  std::map<std::string, DueTime> settled_without_job_;
+  /// By schedule: the due time that is passed on disk, and whose job found no room.
+  std::map<std::string, DueTime> passed_without_job_;
 };
 
 // --- Reading ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ struct ClientSubmit {
 struct ClientCancel {
   JobPtr job;
 };
-struct ClientRetry {
+struct ClientReopen {
   JobPtr job;
 };
 struct ClientResize {
@@ -123,7 +123,7 @@ struct ClientState {
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientSubmit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientCancel)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientRetry)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientReopen)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientResize)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeQuota)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(simulation::ClientChangeState)

@@ -478,7 +478,7 @@ BUGS = (
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
         "lost-checkpoint", ("checkpoint",),
-        "the retry of a cancelled job begins with its first step",
+        "a cancelled job that is reopened begins again with its first step",
         "cells/model/job_machine.cpp",
         (("  for (std::size_t i = next.step; i < next.steps.size(); ++i) {\n    Step fresh;\n",
           "  if (BUG && job.state == JobState::cancelled) next.step = 0;\n"
@@ -843,8 +843,8 @@ BUGS = (
           "                    std::move(firing), BUG ? CustomerRoom{} : room()})"),),
     ),
     Bug(
-        "one-place-less", ("refusal",),
-        "a customer has one place less than its quota says",
+        "one-job-less", ("refusal",),
+        "a customer has room for one job less than its quota says",
         "cells/model/quota.cpp",
         (("  if (room.jobs_max != 0 && jobs >= room.jobs_max) {\n",
           "  if (room.jobs_max != 0 && jobs + (BUG ? 1 : 0) >= room.jobs_max) {\n"),),
@@ -1051,7 +1051,7 @@ BUGS = (
     ),
     Bug(
         "hasty-store",
-        ("accepted-stored", "job-lost", "retry-stored", "cancel-stored", "override-stored"),
+        ("accepted-stored", "job-lost", "reopen-stored", "cancel-stored", "override-stored"),
         "the store answers before it commits",
         "src/store/memory_store.cpp",
         (("    const bool fails = is_asked(options_.fail_commit);\n",

@@ -13,7 +13,7 @@ struct Entry {
 constexpr std::array<Entry, check_count> entries = {{
     {"accepted-stored", "P1"},
     {"cancel-stored", "P1"},
-    {"retry-stored", "P1"},
+    {"reopen-stored", "P1"},
     {"override-stored", "P1"},
     {"job-lost", "P1"},
     {"ended-twice", "P2"},

@@ -12,7 +12,7 @@ namespace simulation {
 enum class Check : std::uint8_t {
   accepted_stored,
   cancel_stored,
-  retry_stored,
+  reopen_stored,
   override_stored,
   job_lost,
   ended_twice,

@@ -25,7 +25,7 @@ class Client : public caf::event_based_actor {
     return {
         [this](const ClientSubmit& message) { submit(message.request); },
         [this](const ClientCancel& message) { cancel(message.job); },
-        [this](const ClientRetry& message) { retry(message.job); },
+        [this](const ClientReopen& message) { reopen(message.job); },
         [this](const ClientResize& message) { resize(message); },
         [this](const ClientChangeState& message) { change_state(message); },
         [this](const ClientChangeQuota& message) { change_quota(message); },
@@ -74,10 +74,10 @@ class Client : public caf::event_based_actor {
     });
   }
 
-  void retry(const JobPtr& job) {
-    const auto number = world_->retry_asked(job);
+  void reopen(const JobPtr& job) {
+    const auto number = world_->reopen_asked(job);
     ask<ReopenAnswered>(number, ReopenJob{job}, [this, number](const ReopenAnswered& answer) {
-      world_->retry_answered(number, answer);
+      world_->reopen_answered(number, answer);
     });
   }
 

@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
   resize,            ///<
   reload,            ///< Cells and services are added, changed and removed.
   cancel,            ///<
-  retry,             ///< Of an ended job.
+  reopen,            ///< Of an ended job.
   provider_failure,  ///< It rejects, asks to retry, throttles, or breaks off.
   provider_garbage,  ///< Its answer is garbage.
   provider_hang,     ///< It never answers.

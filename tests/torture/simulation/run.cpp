@@ -134,7 +134,7 @@ class Driver {
   /// Now and then sends a client request or injects a fault.
   void interfere() {
     if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
-    if (workload_.one_in(100)) cancel_or_retry();
+    if (workload_.one_in(100)) cancel_or_reopen();
     if (workload_.one_in(300)) daemon_->audit();
     if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
   }
@@ -207,8 +207,8 @@ class Driver {
     daemon_->send_client(ClientSubmit{draw_request(plan_, workload_, world_->now_wall)});
   }
 
-  /// A client cancels or retries a random job.
-  void cancel_or_retry() {
+  /// A client cancels or reopens a random job.
+  void cancel_or_reopen() {
     const auto& jobs = world_->disk->jobs();
     if (jobs.empty()) return;
     const auto chosen =
@@ -216,11 +216,11 @@ class Driver {
     const JobPtr job = chosen->second.job;
     const bool odd = workload_.one_in(10);
     const bool cancel = is_ended(job->state) ? odd : !odd;
-    if (!world_->may(cancel ? Fault::cancel : Fault::retry)) return;
+    if (!world_->may(cancel ? Fault::cancel : Fault::reopen)) return;
     if (cancel) {
       daemon_->send_client(ClientCancel{job});
     } else {
-      daemon_->send_client(ClientRetry{job});
+      daemon_->send_client(ClientReopen{job});
     }
   }
 

@@ -486,8 +486,8 @@ void World::retention_changed(milliseconds keep) {
 }
 
 milliseconds World::shortest_keep() const {
-  const bool settled = now_steady > keep_changed_at_ + retention_allowance;
-  return settled ? keep_ : std::min(former_keep_, keep_);
+  const bool is_in_force = now_steady > keep_changed_at_ + retention_allowance;
+  return is_in_force ? keep_ : std::min(former_keep_, keep_);
 }
 
 /// Retention looks for ended jobs at least every tenth of the time that it keeps them, within 0.1 s

@@ -171,7 +171,7 @@ struct Submission {
 /// A request of a client that has not been answered.
 struct PendingRequest {
   SteadyTime asked{};
-  std::shared_ptr<const JobSpec> spec{};  ///< Of a submission or a retry; else null.
+  std::shared_ptr<const JobSpec> spec{};  ///< Of a submission or a reopening; else null.
   std::optional<Idempotency> idempotency{};
   JobPtr job{};               ///< As read by the client; null for a submission.
   Reasons possible = 0;       ///< Reasons to refuse it that may have been true since it was asked.
@@ -244,8 +244,8 @@ class World : public EngineProbe {
   void submission_answered(std::uint64_t number, const JobSubmitted& answer);
   std::uint64_t cancel_asked(const JobPtr& job);
   void cancel_answered(std::uint64_t number, const CancelAnswered& answer);
-  std::uint64_t retry_asked(const JobPtr& job);
-  void retry_answered(std::uint64_t number, const ReopenAnswered& answer);
+  std::uint64_t reopen_asked(const JobPtr& job);
+  void reopen_answered(std::uint64_t number, const ReopenAnswered& answer);
   std::uint64_t change_asked(const CellKey& cell);
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
@@ -455,7 +455,7 @@ class World : public EngineProbe {
   void cancel_accepted(const PendingRequest& request, const Job& job);
   bool could_not_cancel(const PendingRequest& request) const;
   bool could_not_reopen(const PendingRequest& request) const;
-  void retry_accepted(const Job& job);
+  void reopen_accepted(const Job& job);
   void reload_in_force(const Reconfigure& order, SteadyTime asked);
   std::uint64_t needs_at_most(const std::string& service, bool undo, SteadyTime asked) const;
   void judge_needs(const PendingRequest& request, const Reconfigured& answer);
@@ -473,7 +473,7 @@ class World : public EngineProbe {
                      AbortCause cause);
   bool answer_is_certain(const Job& before, AbortCause cause) const;
   void note_attempt_written(const Job& after);
-  void note_retry_written(const Job& before, const Job& after);
+  void note_reopening_written(const Job& before, const Job& after);
 
   void committed(const JobPtr& before, const Job& after);
   void check_checkpoints(const Job& before, const Job& after);
@@ -496,7 +496,7 @@ class World : public EngineProbe {
   void check_idle_lanes();
   bool is_pulled(const Job& job) const;
   void check_outside_times();
-  bool is_settled(const LeaseUse& use) const;
+  bool must_be_live(const LeaseUse& use) const;
   bool is_reported(const LeaseUse& use) const;
   LeaseUse finish_use(std::uint64_t number);
   void pruned(const Job& job);
@@ -561,7 +561,7 @@ class World : public EngineProbe {
   std::uint64_t requests_ = 0;
   std::uint64_t submissions_answered_ = 0;
   std::uint64_t submissions_refused_ = 0;
-  std::deque<SteadyTime> turned_away_;  ///< Submissions and retries; when, lately.
+  std::deque<SteadyTime> turned_away_;  ///< Submissions and reopenings; when, lately.
   std::map<std::string, WatchedCircuit> circuits_;
   CellCounts cell_counts_;
   CustomerCounts customer_counts_;
@@ -580,8 +580,8 @@ class World : public EngineProbe {
   std::pair<JobId, SteadyTime> overdue_{};          ///< Should be removed, since then; 0: none.
   std::set<JobId> cancels_asked_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted cancellations of jobs that have not ended.
-  std::map<JobId, std::uint32_t> retries_asked_;
-  std::map<JobId, std::uint32_t> retries_accepted_;
+  std::map<JobId, std::uint32_t> reopenings_asked_;
+  std::map<JobId, std::uint32_t> reopenings_accepted_;
   std::map<JobId, std::uint32_t> reopened_;  ///< An answer may be about a job's earlier life.
   std::map<JobId, std::uint32_t> ends_;      ///< Committed ends.
   std::map<JobId, std::uint32_t> ends_announced_;

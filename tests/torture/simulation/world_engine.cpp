@@ -396,7 +396,7 @@ void World::note_attempt_written(const Job& after) {
 
 /// A job that ends and is reopened within one commit shows it by a new place; no unfinished job
 /// changes its place.
-void World::note_retry_written(const Job& before, const Job& after) {
+void World::note_reopening_written(const Job& before, const Job& after) {
   const bool other_place = before.place != 0 && before.place != after.place;
   if (!is_ended(after.state) && (is_ended(before.state) || other_place)) made_.erase(after.id);
 }
@@ -437,7 +437,7 @@ void World::committed(const JobPtr& before, const Job& after) {
     return check_routing(after);
   }
   note_attempt_written(after);
-  note_retry_written(*before, after);
+  note_reopening_written(*before, after);
   note_steps_done(after);
   check_compensation(*before, after);
   note_followers(*before, after);
@@ -601,7 +601,7 @@ void World::pruned(const Job& job) {
 /// Only a failed or cancelled job may continue after its end, and only if a client has requested
 /// it.
 void World::reopened_or_violated(const Job& before, const Job& after) {
-  auto& asked = retries_asked_[after.id];
+  auto& asked = reopenings_asked_[after.id];
   if (asked == 0 || before.state == JobState::succeeded) {
     violated(Check::ended_twice, name(after) + " ended twice");
     return;

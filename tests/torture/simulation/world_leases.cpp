@@ -248,7 +248,7 @@ LeaseUse World::finish_use(std::uint64_t number) {
 
 /// Whether the lease was live outside from the request to its answer, and no actor on the way has
 /// died.
-bool World::is_settled(const LeaseUse& use) const {
+bool World::must_be_live(const LeaseUse& use) const {
   const auto found = handed_out_.find(use.lease);
   const bool is_live = found != handed_out_.end() && !found->second.worker.empty();
   const bool killed = latest_kill_ && *latest_kill_ + known_within >= use.at;
@@ -261,7 +261,7 @@ void World::extension_answered(std::uint64_t number, const LeaseExtended& answer
   note("heartbeat of " + to_string(use.lease) + (answer.lease ? "" : ": lost") +
        (answer.cancel ? ": cancel" : ""));
   if (!answer.lease) {
-    if (is_settled(use)) {
+    if (must_be_live(use)) {
       violated(Check::lease_kept, format_job_id(use.job) + " has a live lease without its worker");
     }
     return;
@@ -343,7 +343,7 @@ void World::report_answered(std::uint64_t number, bool accepted) {
   }
   if (known != reported_.end() && known->second == *use.outcome && is_latest) {
     violated(Check::repeat_refused, job + " refuses a report that it took before");
-  } else if (is_settled(use)) {
+  } else if (must_be_live(use)) {
     violated(Check::lease_kept, job + " has a live lease and refuses its report");
   }
 }

@@ -362,7 +362,7 @@ void World::check_share_accepted() {
                                       " submissions are refused although there is room");
 }
 
-// --- Cancellations and retries -------------------------------------------------------------------
+// --- Cancellations and reopenings ----------------------------------------------------------------
 
 std::uint64_t World::cancel_asked(const JobPtr& job) {
   cancels_asked_.insert(job->id);
@@ -403,20 +403,20 @@ void World::cancel_accepted(const PendingRequest& request, const Job& job) {
   }
 }
 
-std::uint64_t World::retry_asked(const JobPtr& job) {
-  retries_asked_[job->id] += 1;
+std::uint64_t World::reopen_asked(const JobPtr& job) {
+  reopenings_asked_[job->id] += 1;
   PendingRequest request;
   request.job = job;
   request.spec = job->spec;
   return add_request(std::move(request));
 }
 
-void World::retry_answered(std::uint64_t number, const ReopenAnswered& answer) {
+void World::reopen_answered(std::uint64_t number, const ReopenAnswered& answer) {
   const PendingRequest request = finish_request(number);
   const JobId id = request.job->id;
-  if (answer.accepted) return retry_accepted(*answer.job);
+  if (answer.accepted) return reopen_accepted(*answer.job);
   note_turned_away();
-  if (retries_asked_[id] > 0) retries_asked_[id] -= 1;
+  if (reopenings_asked_[id] > 0) reopenings_asked_[id] -= 1;
   if (answer.refusal) {
     judge_refusal(request, *answer.refusal);
   } else if ((request.possible & job_unsuited) == 0) {
@@ -431,10 +431,11 @@ bool World::could_not_reopen(const PendingRequest& request) const {
          !can_reopen(*stored->second.job) || happened_since(reopened_at_, id, request.asked);
 }
 
-void World::retry_accepted(const Job& job) {
-  note("retrying " + name(job));
-  if (++retries_accepted_[job.id] > reopened_[job.id]) {
-    violated(Check::retry_stored, name(job) + " has an acknowledged retry that is not on disk");
+void World::reopen_accepted(const Job& job) {
+  note("reopening " + name(job));
+  if (++reopenings_accepted_[job.id] > reopened_[job.id]) {
+    violated(Check::reopen_stored,
+             name(job) + " has an acknowledged reopening that is not on disk");
   }
 }
 

@@ -1,11 +1,11 @@
-// Schedules: each due time is settled once, and what is stored accounts for every one of them.
+// Schedules: each due time is passed once, and what is stored accounts for every one of them.
 #include "tests/torture/simulation/world.hpp"
 
 namespace simulation {
 namespace {
 
 /// For commits, for a reading of the wall clock, and for a rest after an error.
-constexpr milliseconds settle_allowance{10'000};
+constexpr milliseconds pass_allowance{10'000};
 
 /// The name of the schedule that submits such jobs; empty: none does.
 std::string schedule_of(const JobSpec& spec) {
@@ -26,7 +26,7 @@ void World::firing_answered(std::uint64_t number, const std::string& schedule,
   if (answer.refusal) watched_[schedule].is_excused = true;
   if (answer.job || answer.refusal) return submission_answered(number, answer);
   finish_request(number);
-  note("settled before");
+  note("passed before");
 }
 
 void World::firing_failed(std::uint64_t number, const std::string& schedule) {
@@ -88,10 +88,10 @@ void World::check_progress(const Schedule& schedule, const WatchedSchedule& watc
   const auto overdue = (latest_wall - *before.next) / schedule.spec.timing.every;
   const bool are_too_many = overdue >= static_cast<std::int64_t>(catch_up_max);
   const auto missed = after.missed - before.missed;
-  const bool settles_one = after.fired + after.skipped > before.fired + before.skipped;
+  const bool passes_one = after.fired + after.skipped > before.fired + before.skipped;
   const bool may_drop = schedule.spec.catch_up == CatchUp::none ||
                         (schedule.spec.catch_up == CatchUp::all && are_too_many) ||
-                        (schedule.spec.catch_up == CatchUp::one && settles_one);
+                        (schedule.spec.catch_up == CatchUp::one && passes_one);
   if (missed > 0 && !watched.is_excused && !may_drop) {
     violated(Check::time_kept, schedule.name + " misses a due time without reason");
   }
@@ -105,7 +105,7 @@ void World::check_lateness(const Schedule& schedule, WatchedSchedule& watched) {
     watched.due_since.reset();
   } else if (!watched.due_since) {
     watched.due_since = now_steady;
-  } else if (now_steady > *watched.due_since + settle_allowance) {
+  } else if (now_steady > *watched.due_since + pass_allowance) {
     violated(Check::time_kept, schedule.name + " does not pass a due time");
   }
 }

@@ -159,7 +159,7 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
   CHECK(lines[3]["service"] == "dns");
 }
 
-TEST_CASE("what schedules miss is logged as a warning, what they settle only in detail") {
+TEST_CASE("what schedules miss is logged as a warning, what they fire only in detail") {
   const auto lines = seen(Level::warning, [](EngineLog& probe) {
     probe.due_times_passed("nightly", cells::DueOutcome::fired, 1);
     probe.due_times_passed("nightly", cells::DueOutcome::missed, 5);

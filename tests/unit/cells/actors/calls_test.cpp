@@ -77,12 +77,12 @@ TEST_CASE("a call that arrives after its abort was confirmed is not made") {
   const auto failed = [](const caf::error&) { FAIL("no answer"); };
   const Lease late{1, 7};
   auto aborted = engine.self()->request(client, caf::infinite, AbortCall{late});
-  engine.settle();
+  engine.run_all();
   aborted.receive([&](const CallAborted& answer) { CHECK(answer.lease == late); }, failed);
   for (const Lease& lease : {late, Lease{1, 8}}) {
     auto ended = engine.self()->request(client, caf::infinite,
                                         StartCall{lease, nullptr, milliseconds{1000}});
-    engine.settle();
+    engine.run_all();
     ended.receive(
         [&](const CallEnded& answer) {
           CHECK((answer.outcome.kind == CallOutcome::Kind::aborted) == (lease == late));
@@ -91,7 +91,7 @@ TEST_CASE("a call that arrives after its abort was confirmed is not made") {
   }
   CHECK(calls == 1);
   caf::anon_send_exit(client, caf::exit_reason::user_shutdown);
-  engine.settle();
+  engine.run_all();
 }
 
 TEST_CASE("a repeated abort ends no other call of the same worker") {

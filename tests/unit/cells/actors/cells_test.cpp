@@ -31,7 +31,7 @@ TEST_CASE("an instance that gets no job while it is closing does close") {
     engine.wall += tick;
     engine.scheduler().advance_time(tick);
     caf::anon_send(engine.engine(), JobsLeft{"acme", "dns"});
-    engine.settle_in_any_order(seed);
+    engine.run_all_in_any_order(seed);
     for (int i = 0; i < 10; ++i) engine.pass(tick);
     CHECK(count_alive(engine.recorder->dispatchers) == 0);
   }
@@ -64,7 +64,7 @@ TEST_CASE("a page of cells leads to the next one, even if its cell closes meanwh
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     auto pending =
         engine.self()->request(engine.engine(), caf::infinite, ListCells{CellKey{"*", "*"}, 1});
-    engine.settle();
+    engine.run_all();
     pending.receive(
         [&](const CellsListed& page) {
           const bool shows_bolt = page.cells.size() == 1 && page.cells[0].key == bolt;
@@ -85,7 +85,7 @@ TEST_CASE("a change to an instance that closes meanwhile does not apply to the n
                                        ChangeCellState{acme, CellState::paused});
   auto resized =
       engine.self()->request(engine.engine(), caf::infinite, ResizePool{acme, std::uint32_t{7}});
-  engine.settle();
+  engine.run_all();
   const auto is_none = [](const CellDescribed& answer) { CHECK_FALSE(answer.status); };
   const auto failed = [](const caf::error&) { FAIL("the change failed"); };
   paused.receive(is_none, failed);
@@ -102,7 +102,7 @@ TEST_CASE("describing an instance while it closes is never an error") {
     caf::anon_send(engine.engine(), CellIdle{acme});
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     auto described = engine.self()->request(engine.engine(), caf::infinite, DescribeCell{acme});
-    engine.settle();
+    engine.run_all();
     described.receive([](const CellDescribed&) {},
                       [&](const caf::error&) { FAIL("failed after " << steps << " steps"); });
     CHECK_FALSE(engine.has_cell(acme));
@@ -134,11 +134,11 @@ TEST_CASE("a draining cell finishes its jobs and accepts no new ones") {
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->kind == Refusal::Kind::draining);
   engine.end_call(first, outcome(CallOutcome::Kind::rejected));
-  CHECK(engine.retry(first).refusal->kind == Refusal::Kind::draining);
+  CHECK(engine.reopen(first).refusal->kind == Refusal::Kind::draining);
   engine.succeed(second);
   CHECK(engine.cell().queue.counts.unfinished() == 0);
   engine.set_state(CellState::active);
-  CHECK(engine.retry(first).accepted);
+  CHECK(engine.reopen(first).accepted);
 }
 
 TEST_CASE("a change of a cell's state keeps its pool size, and the other way round") {
@@ -156,7 +156,7 @@ TEST_CASE("the successor of a paused dispatcher is paused") {
   engine.set_state(CellState::paused);
   const JobId job = engine.submit("a");
   caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   CHECK(engine.recorder->dispatchers.size() == 2);
   CHECK_FALSE(engine.call_of(job));
   engine.set_state(CellState::active);

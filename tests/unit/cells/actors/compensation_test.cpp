@@ -114,10 +114,10 @@ TEST_CASE("a compensation cannot be cancelled, and a job with an undone step not
   CHECK(is_compensating(*refused_while_it_runs.job));
   engine.end_call(id, outcome(Kind::retryable, "provider_error"));
   CHECK_FALSE(engine.cancel(id).accepted);
-  CHECK_FALSE(engine.retry(id).accepted);
+  CHECK_FALSE(engine.reopen(id).accepted);
   engine.pass(milliseconds{1000});
   engine.succeed(id);
-  const auto refused = engine.retry(id);
+  const auto refused = engine.reopen(id);
   CHECK_FALSE(refused.accepted);
   CHECK(refused.job->state == JobState::failed);
 }

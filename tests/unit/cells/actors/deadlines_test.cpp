@@ -50,7 +50,7 @@ TEST_CASE("a late report of a timed-out attempt does not end the next one") {
   const auto dispatcher = caf::actor_cast<JobDispatcher>(
       caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.at(0)));
   caf::anon_send(dispatcher, JobWorkCompleted{first, outcome(CallOutcome::Kind::succeeded)});
-  engine.settle();
+  engine.run_all();
   CHECK(engine.state(job) == JobState::running);
   CHECK(engine.recorder->stale == std::vector<Lease>{first});
   engine.succeed(job);

@@ -10,7 +10,7 @@ TEST_CASE("a request to a cell dispatcher that dies meanwhile is answered") {
     auto asked = engine.self()->request(engine.engine(), caf::infinite, std::move(question));
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     caf::anon_send_exit(engine.engine(), caf::exit_reason::kill);
-    engine.settle();
+    engine.run_all();
     if (!engine.self()->has_next_message()) return false;
     asked.receive([](const decltype(answer)&) {}, [](const caf::error&) {});
     return true;
@@ -31,7 +31,7 @@ TEST_CASE("a job whose worker dies three times fails as interrupted") {
   for (int crash = 0; crash < 3; ++crash) {
     REQUIRE(engine.call_of(job));
     caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
-    engine.settle();
+    engine.run_all();
   }
   CHECK(engine.state(job) == JobState::failed);
   CHECK(engine.stored(job)->error->code == "interrupted");
@@ -46,7 +46,7 @@ TEST_CASE("the successor of a dead dispatcher starts from the store") {
   const JobId other = engine.submit("b");
   const JobId waiting = engine.submit("c");
   caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   CHECK(engine.recorder->dispatchers.size() == 2);
   CHECK(engine.calls->pending.size() == 2);
   for (const JobId job : {running, other, waiting}) engine.succeed(job);
@@ -62,7 +62,7 @@ TEST_CASE("an end that a dying dispatcher stored but did not report is announced
     caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
     caf::anon_send_exit(engine.recorder->dispatchers.back(), caf::exit_reason::unhandled_exception);
-    engine.settle();
+    engine.run_all();
     if (!is_ended(engine.state(job)) || engine.reported_ended.contains(job)) continue;
     met = true;
     CHECK(engine.reported_lost);
@@ -105,7 +105,7 @@ TEST_CASE("an attempt without a worker ends soon after its provider dies") {
   const JobId job = engine.submit("a");
   const Lease lease = engine.call_of(job)->call.lease;
   caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   engine.end_call(job, std::nullopt);  // While it is being aborted.
   CHECK_FALSE(engine.call_of(job));
   engine.pass(milliseconds{10});
@@ -121,7 +121,7 @@ TEST_CASE("a provider that dies without a call is replaced, and the probe sees i
   for (const auto& provider : providers) {
     caf::anon_send_exit(provider, caf::exit_reason::unhandled_exception);
   }
-  engine.settle();
+  engine.run_all();
   CHECK(engine.recorder->restarts.size() == providers.size());
   CHECK(count_alive(engine.recorder->providers) == providers.size());
   const JobId job = engine.submit("b");
@@ -134,7 +134,7 @@ TEST_CASE("the death of a service client ends the engine") {
   engine.self()->monitor(engine.engine());
   REQUIRE(count_alive(engine.recorder->services) > 0);
   caf::anon_send_exit(engine.recorder->services.back(), caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   CHECK(engine.self()->has_next_message());
   CHECK(count_alive(engine.recorder->dispatchers) == 0);
 }

@@ -12,7 +12,7 @@ TEST_CASE("a job that arrives while there is no worker is kept for the first one
   const auto pool = engine.recorder->pools.at(0);
   caf::anon_send(caf::actor_cast<JobWorkerPool>(caf::actor_cast<caf::strong_actor_ptr>(pool)),
                  Resize{0});
-  engine.settle();
+  engine.run_all();
   REQUIRE(count_alive(engine.recorder->workers) == 0);
   const JobId job = engine.submit("a");
   CHECK(engine.recorder->hand_outs.empty());
@@ -56,10 +56,10 @@ TEST_CASE("a job in doubt after a store failure is not handed out") {
   const JobId job = engine.submit("a");
   engine.store_fails = true;
   caf::anon_send(engine.engine(), CancelJob{engine.stored(job)});
-  engine.settle();
+  engine.run_all();
   const auto dispatcher = caf::actor_cast<JobDispatcher>(engine.recorder->dispatchers.back());
   caf::anon_send(dispatcher, SetCellState{CellState::active});
-  engine.settle();
+  engine.run_all();
   CHECK_FALSE(engine.call_of(job));
 }
 

@@ -113,12 +113,12 @@ TEST_CASE("an ended job whose cell keeps jobs otherwise now is not reopened") {
   const JobId id = fixture.submit("a");
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
   fixture.reconfigure({rule("*", "*", memory)});
-  const auto answer = fixture.retry(id);
+  const auto answer = fixture.reopen(id);
   REQUIRE(answer.refusal);
   CHECK(answer.refusal->kind == Refusal::Kind::durability_differs);
   CHECK(fixture.state(id) == JobState::failed);
   fixture.reconfigure({rule("*", "*", disk)});
-  CHECK(fixture.retry(id).accepted);
+  CHECK(fixture.reopen(id).accepted);
 }
 
 TEST_CASE("a cell in memory takes no job of a batch") {
@@ -166,10 +166,10 @@ TEST_CASE("no line ever holds jobs on disk and in memory, whatever the order of 
     submit(milliseconds{0});
     caf::anon_send(fixture.engine(), ReopenJob{fixture.stored(failed)});
     submit(milliseconds{200});
-    fixture.settle_in_any_order(seed);
+    fixture.run_all_in_any_order(seed);
     reload(disk);
     submit(milliseconds{0});
-    fixture.settle_in_any_order(seed + 1000);
+    fixture.run_all_in_any_order(seed + 1000);
     std::map<std::string, std::set<Durability>> kept;
     std::size_t open = 0;
     for (const auto& [id, stored] : fixture.disk->jobs()) {

@@ -134,7 +134,7 @@ void Fixture::start() {
   options.probe = std::make_shared<ProbeList>(
       std::vector<std::shared_ptr<EngineProbe>>{recorder, std::make_shared<EngineProbe>()});
   daemon_->engine = spawn_cell_dispatcher(daemon_->system, std::move(options));
-  settle();
+  run_all();
 }
 
 ServiceEntry Fixture::service_entry(const std::string& name) const {
@@ -165,7 +165,7 @@ void Fixture::kill() {
   for (const auto* actors : {&recorder->workers, &recorder->pools, &recorder->dispatchers}) {
     for (const auto& actor : *actors) kill_first(actor);
   }
-  settle();
+  run_all();
   scheduler().clock().cancel_all();
   daemon_.reset();
 }
@@ -180,12 +180,12 @@ caf::scheduler::test_coordinator& Fixture::scheduler() {
   return dynamic_cast<caf::scheduler::test_coordinator&>(daemon_->system.scheduler());
 }
 
-void Fixture::settle() {
+void Fixture::run_all() {
   while (scheduler().try_run_once()) {
   }
 }
 
-void Fixture::settle_in_any_order(unsigned seed) {
+void Fixture::run_all_in_any_order(unsigned seed) {
   std::mt19937 random{seed};
   for (auto& ready = scheduler().jobs; !ready.empty();) {
     const auto chosen = static_cast<std::ptrdiff_t>(random() % ready.size());
@@ -195,10 +195,10 @@ void Fixture::settle_in_any_order(unsigned seed) {
 }
 
 void Fixture::pass(milliseconds time) {
-  settle();
+  run_all();
   wall += time;
   scheduler().advance_time(time);
-  settle();
+  run_all();
 }
 
 JobRequest Fixture::request(const std::string& entity, std::vector<std::string> services) {
@@ -215,7 +215,7 @@ template <class Answer, class Question>
 Answer Fixture::ask(Question question, const std::function<void()>& meanwhile) {
   auto pending = self()->request(engine(), caf::infinite, std::move(question));
   if (meanwhile) meanwhile();
-  settle();
+  run_all();
   Answer answer;
   pending.receive([&](Answer& received) { answer = std::move(received); },
                   [](const caf::error&) { throw std::runtime_error("the engine failed"); });
@@ -236,7 +236,7 @@ CancelAnswered Fixture::cancel(JobId id) {
   return ask<CancelAnswered>(CancelJob{stored(id)});
 }
 
-ReopenAnswered Fixture::retry(const JobPtr& job) {
+ReopenAnswered Fixture::reopen(const JobPtr& job) {
   return ask<ReopenAnswered>(ReopenJob{job});
 }
 
@@ -298,18 +298,18 @@ std::uint64_t Fixture::wait_for_lease(const std::string& worker, std::size_t max
                                       std::optional<std::string> customer) {
   self()->send(engine(),
                RequestLeases{++lease_requests_, "vm", worker, std::move(customer), max, true});
-  settle();
+  run_all();
   return lease_requests_;
 }
 
 void Fixture::withdraw(std::uint64_t request) {
   caf::anon_send(engine(), WithdrawRequests{{request}});
-  settle();
+  run_all();
 }
 
 void Fixture::give_back(Lease lease) {
   caf::anon_send(engine(), ReturnLeases{{lease}});
-  settle();
+  run_all();
 }
 
 std::vector<LeaseOut> Fixture::granted() {
@@ -345,12 +345,12 @@ void Fixture::end_call(JobId id, std::optional<CallOutcome> outcome) {
   const PendingCall* pending = call_of(id);
   if (!pending) throw std::runtime_error("no call is in flight for the job");
   caf::anon_send(pending->provider, EndCall{pending->call.lease, std::move(outcome)});
-  settle();
+  run_all();
 }
 
 void Fixture::kill_provider(JobId id, bool answers) {
   caf::anon_send(call_of(id)->provider, DieWithCall{call_of(id)->call.lease, answers});
-  settle();
+  run_all();
   if (PendingCall* left = call_of(id)) {
     left->provider = caf::actor_cast<caf::actor>(recorder->providers.back());
   }

@@ -115,21 +115,21 @@ class Fixture {
   Fixture& operator=(const Fixture&) = delete;
 
   /// Runs all actors until no message is left; no time passes.
-  void settle();
+  void run_all();
   /// The same, in a random order of the actors that have messages.
-  void settle_in_any_order(unsigned seed);
-  /// Advances both clocks, and settles.
+  void run_all_in_any_order(unsigned seed);
+  /// Advances both clocks, and runs all actors.
   void pass(milliseconds time);
 
   JobRequest request(const std::string& entity, std::vector<std::string> services = {"dns"});
-  /// Submits and settles; the job must be accepted.
+  /// Submits and runs all actors; the job must be accepted.
   JobId submit(JobRequest request);
   JobId submit(const std::string& entity) { return submit(request(entity)); }
-  // Each of these sends a request, settles, and returns the answer.
+  // Each of these sends a request, runs all actors, and returns the answer.
   JobSubmitted try_to_submit(JobRequest request, bool only_replay = false);
   CancelAnswered cancel(JobId id);
-  ReopenAnswered retry(JobId id) { return retry(stored(id)); }
-  ReopenAnswered retry(const JobPtr& job);
+  ReopenAnswered reopen(JobId id) { return reopen(stored(id)); }
+  ReopenAnswered reopen(const JobPtr& job);
   void resize(std::optional<std::uint32_t> size);
   CellDescribed change_pool(const ResizePool& change);
   /// All cells that are running, from one list.
@@ -172,10 +172,10 @@ class Fixture {
 
   /// The call in flight for a job; null if there is none.
   PendingCall* call_of(JobId id);
-  /// Ends the call of a job, and settles.
+  /// Ends the call of a job, and runs all actors.
   void end_call(JobId id, std::optional<CallOutcome> outcome);
   /// Kills the provider of a job's call, which stays in flight for the successor to end, and
-  /// settles.
+  /// runs all actors.
   void kill_provider(JobId id, bool answers = true);
   void succeed(JobId id);
 

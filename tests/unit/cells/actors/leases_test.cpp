@@ -322,7 +322,7 @@ TEST_CASE("a lease survives the death of its dispatcher") {
   const Lease lease = engine.lease("host-1")[0].job->lease;
   caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back()),
                       caf::exit_reason::kill);
-  engine.settle();
+  engine.run_all();
   CHECK(jobs_of(engine.leases_out()) == Ids{job});
   CHECK(engine.end_lease(lease, success));
   CHECK(engine.state(job) == JobState::succeeded);
@@ -353,7 +353,7 @@ TEST_CASE("a shutdown waits for no lease, and serves reports") {
   engine.wait_for_lease("host-2");
   bool stopped = false;
   engine.self()->send(engine.engine(), ShutDown{milliseconds{100}});
-  engine.settle();
+  engine.run_all();
   CHECK(engine.end_lease(leases[0].job->lease, success));
   CHECK(engine.state(a) == JobState::succeeded);
   CHECK(engine.extend(leases[1].job->lease).lease);
@@ -503,7 +503,7 @@ TEST_CASE("a cell grants no further lease once the jobs have as many bytes as it
   const auto dispatcher = caf::actor_cast<JobDispatcher>(engine.recorder->dispatchers.back());
   auto pending = engine.self()->request(dispatcher, caf::infinite,
                                         GrantLeases{"vm", "host-1", std::nullopt, 2, bytes});
-  engine.settle();
+  engine.run_all();
   pending.receive([&](const GrantAnswered& answer) { CHECK(jobs_of(answer.leases) == Ids{job}); },
                   [](const caf::error&) { FAIL("the dispatcher failed"); });
 }
@@ -550,7 +550,7 @@ TEST_CASE("a job that changes its lane during a fetch runs, whatever the order o
     rule.settings.pool_size = 4;
     caf::anon_send(engine.engine(), RequestLeases{1000, "vm", "host-1", std::nullopt, 3, false});
     engine.pull_services = {};
-    engine.reconfigure({rule}, {"vm"}, {}, [&] { engine.settle_in_any_order(seed); });
+    engine.reconfigure({rule}, {"vm"}, {}, [&] { engine.run_all_in_any_order(seed); });
     while (!engine.calls->pending.empty()) engine.succeed(engine.calls->pending[0].call.job->id);
     for (const auto& lease : engine.leases_out()) engine.end_lease(lease.job->lease, success);
     while (!engine.calls->pending.empty()) engine.succeed(engine.calls->pending[0].call.job->id);

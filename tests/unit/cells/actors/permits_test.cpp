@@ -42,7 +42,7 @@ struct Protected : Fixture {
   void kill_dispatcher() {
     const auto dispatcher = recorder->dispatchers.back();
     caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
-    settle();
+    run_all();
   }
 };
 
@@ -145,7 +145,7 @@ TEST_CASE("a permit comes back however its attempt ends") {
     for (const auto& worker : engine.recorder->workers) {
       caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(worker), caf::exit_reason::kill);
     }
-    engine.settle();
+    engine.run_all();
     if (engine.call_of(job)) engine.succeed(job);
   }
   SECTION("its dispatcher dies") {
@@ -216,7 +216,7 @@ TEST_CASE("permits that are taken while a reload removes the limit do not count 
     for (const auto* entity : {"a", "b", "c"}) {
       caf::anon_send(engine.engine(), SubmitJob{engine.request(entity)});
     }
-    engine.reconfigure({rule}, {"dns"}, {}, [&] { engine.settle_in_any_order(seed); });
+    engine.reconfigure({rule}, {"dns"}, {}, [&] { engine.run_all_in_any_order(seed); });
     while (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
     engine.protection = protection;
     engine.reconfigure({rule}, {"dns"});
@@ -297,7 +297,7 @@ TEST_CASE("a call counts for the circuit in whatever order its messages arrive")
   for (unsigned seed = 0; seed < 200; ++seed) {
     Protected engine{{{}, CircuitPolicy{1, milliseconds{1000}, milliseconds{1000}}}};
     caf::anon_send(engine.engine(), SubmitJob{engine.request("a")});
-    engine.settle_in_any_order(seed);
+    engine.run_all_in_any_order(seed);
     REQUIRE(engine.in_flight() == 1);
     engine.fail(engine.first_in_flight());
     INFO("seed " << seed);

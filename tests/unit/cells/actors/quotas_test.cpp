@@ -38,7 +38,7 @@ CellStatus change_quota(Fixture& engine, const QuotaOverride& quota) {
   std::optional<CellStatus> status;
   auto answer =
       engine.self()->request(engine.engine(), caf::infinite, ChangeQuota{{"*", "*"}, quota});
-  engine.settle();
+  engine.run_all();
   answer.receive([&](const CellDescribed& described) { status = described.status; },
                  [](const caf::error&) { FAIL("no answer"); });
   REQUIRE(status);
@@ -92,7 +92,7 @@ TEST_CASE("a retry needs room for its customer") {
   const JobId failed = engine.submit(request_of(engine, "acme", "a"));
   engine.end_call(failed, outcome(CallOutcome::Kind::rejected, "provider_rejected"));
   engine.submit(request_of(engine, "acme", "b"));
-  const auto answer = engine.retry(failed);
+  const auto answer = engine.reopen(failed);
   REQUIRE(answer.refusal);
   CHECK(answer.refusal->kind == Refusal::Kind::customer_jobs_full);
   CHECK(engine.cell().queue.counts.unfinished() == 1);
@@ -267,7 +267,7 @@ TEST_CASE("an administrator changes limits at once, for good, and back") {
   CHECK(running_of(engine, "acme") == 3);
   CHECK(engine.try_to_submit(engine.request("x")).refusal->kind == Refusal::Kind::queue_full);
   engine.crash_and_restart();
-  engine.settle();
+  engine.run_all();
   CHECK(engine.cell().changed.quota == lifted);
   CHECK(engine.cell().settings.customer.running_max == 1);
   CHECK(running_of(engine, "acme") == 3);

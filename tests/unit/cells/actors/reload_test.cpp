@@ -115,7 +115,7 @@ TEST_CASE("a follower in another cell starts even if the dispatcher of the head 
     caf::anon_send(call.provider, EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
     for (int i = 0; i < steps; ++i) fixture.scheduler().try_run_once();
     caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
-    fixture.settle();
+    fixture.run_all();
     if (fixture.state(head) == JobState::succeeded) CHECK(fixture.call_of(follower));
   }
 }
@@ -130,10 +130,10 @@ TEST_CASE("jobs that reach a cell while it closes are counted where they run") {
     waiting.state = JobState::queued;
     waiting.cell = between_cells;
     caf::anon_send(fixture.store(), InsertJob{std::make_shared<const Job>(waiting)});
-    fixture.settle();
+    fixture.run_all();
     caf::anon_send(fixture.engine(), CellIdle{acme});
     caf::anon_send(fixture.engine(), JobsLeft{"acme", "dns"});
-    fixture.settle_in_any_order(seed);
+    fixture.run_all_in_any_order(seed);
     REQUIRE(fixture.call_of(waiting.id));
     fixture.succeed(waiting.id);
     CHECK(fixture.cell(acme).queue.counts.unfinished() == 0);
@@ -179,7 +179,7 @@ TEST_CASE("a removed cell closes even if its last request had no effect") {
     } else {
       caf::anon_send(fixture.engine(), ReopenJob{job});
     }
-    fixture.reconfigure({rule("*", "*")}, {}, {}, [&] { fixture.settle_in_any_order(seed); });
+    fixture.reconfigure({rule("*", "*")}, {}, {}, [&] { fixture.run_all_in_any_order(seed); });
     for (int second = 0; second < 3; ++second) fixture.pass(milliseconds{1000});
     CHECK_FALSE(fixture.has_cell(acme));
   }
@@ -281,7 +281,7 @@ TEST_CASE("an instance keeps its size when its template's has changed and a disp
   REQUIRE(fixture.cell(acme).pool.target == 1);
   fixture.resize(5);
   caf::anon_send_exit(dispatcher, caf::exit_reason::unhandled_exception);
-  fixture.settle();
+  fixture.run_all();
   CHECK(fixture.cell(acme).pool.target == 1);
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("a reload that is refused because of a service refuses no job meanwhil
   begin_reload();
   CHECK(fixture.try_to_submit(fixture.request("c", {"billing"})).job);
   begin_reload();
-  CHECK(fixture.retry(again).accepted);
+  CHECK(fixture.reopen(again).accepted);
 }
 
 TEST_CASE("a job that cannot be reopened is reported as such, even if no cell matches it") {
@@ -319,7 +319,7 @@ TEST_CASE("a job that cannot be reopened is reported as such, even if no cell ma
   const JobId id = fixture.submit("a");
   fixture.succeed(id);
   fixture.reconfigure({rule("bolt", "*")});
-  const auto answer = fixture.retry(fixture.stored(id));
+  const auto answer = fixture.reopen(fixture.stored(id));
   CHECK_FALSE(answer.refusal);
   CHECK_FALSE(answer.accepted);
   CHECK(answer.job);
@@ -339,7 +339,7 @@ TEST_CASE("jobs that were held for a service continue when a reload adds it") {
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
   fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
-  fixture.retry(id);
+  fixture.reopen(id);
   CHECK(fixture.state(id) == JobState::queued);
   fixture.reconfigure({rule("*", "*")}, {"billing"}, {});
   CHECK(fixture.call_of(id));
@@ -351,7 +351,7 @@ TEST_CASE("a job that is held during the reload that adds its service continues"
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
   fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
   fixture.set_state(CellState::paused);
-  fixture.retry(id);
+  fixture.reopen(id);
   const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
   fixture.reconfigure({rule("*", "*")}, {"billing"}, {},
                       [&] { caf::anon_send(dispatcher, SetCellState{CellState::active}); });
@@ -368,7 +368,7 @@ TEST_CASE("no job is accepted or reopened while a service that it names is being
                  Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
   auto submitted = fixture.self()->request(fixture.engine(), caf::infinite,
                                            SubmitJob{fixture.request("b", {"billing"})});
-  const auto refused = fixture.retry(id);
+  const auto refused = fixture.reopen(id);
   REQUIRE(refused.refusal);
   CHECK(refused.refusal->kind == Refusal::Kind::service_removed);
   CHECK(fixture.state(id) == JobState::failed);
@@ -378,7 +378,7 @@ TEST_CASE("no job is accepted or reopened while a service that it names is being
         CHECK(answer.refusal->kind == Refusal::Kind::service_removed);
       },
       [](const caf::error&) { FAIL("the submission failed"); });
-  CHECK(fixture.retry(id).accepted);  // The job is held until a reload adds the service.
+  CHECK(fixture.reopen(id).accepted);  // The job is held until a reload adds the service.
   CHECK(fixture.state(id) == JobState::queued);
 }
 
@@ -411,7 +411,7 @@ TEST_CASE("a job that expires while it moves to another cell is counted once") {
   caf::anon_send(dispatcher, ReleaseJobs{spec.customer, spec.product});
   // The dispatcher now finds the job expired.
   caf::anon_send(dispatcher, SetCellState{CellState::active});
-  fixture.settle();
+  fixture.run_all();
   CHECK(fixture.state(id) == JobState::queued);
   CHECK(fixture.stored(id)->cell == between_cells);
   CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);

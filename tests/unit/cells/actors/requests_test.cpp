@@ -43,7 +43,7 @@ TEST_CASE("of several requests with one key at once, one creates the job") {
       engine.self()->request(engine.engine(), caf::infinite, SubmitJob{keyed(engine, "a")});
   auto second =
       engine.self()->request(engine.engine(), caf::infinite, SubmitJob{keyed(engine, "a")});
-  engine.settle();
+  engine.run_all();
   int replayed = 0;
   const auto count = [&](const JobSubmitted& submitted) {
     REQUIRE(submitted.job);
@@ -116,7 +116,7 @@ TEST_CASE("a batch that is sent again passes the jobs that it made before, and e
       caf::anon_send(call.provider,
                      EndCall{call.call.lease, outcome(CallOutcome::Kind::succeeded)});
     }
-    engine.settle_in_any_order(seed);
+    engine.run_all_in_any_order(seed);
     std::set<std::string> made;
     std::size_t replayed = 0;
     while (engine.self()->has_next_message()) {
@@ -265,7 +265,7 @@ TEST_CASE("a job that ends while it is being cancelled has ended") {
   // The provider, the service client and the worker run; the dispatcher is next.
   for (int step = 0; step < 3; ++step) REQUIRE(engine.scheduler().try_run_once());
   auto pending = engine.self()->request(engine.engine(), caf::infinite, CancelJob{recent});
-  engine.settle();
+  engine.run_all();
   CancelAnswered answer;
   pending.receive([&](const CancelAnswered& received) { answer = received; },
                   [](const caf::error&) { FAIL("no answer"); });
@@ -307,7 +307,7 @@ TEST_CASE("a reopened job resumes at its first unfinished step") {
   engine.succeed(job);
   reject(engine, job);
   REQUIRE(engine.state(job) == JobState::failed);
-  const auto answer = engine.retry(job);
+  const auto answer = engine.reopen(job);
   CHECK(answer.accepted);
   CHECK(answer.job->state == JobState::queued);
   CHECK_FALSE(answer.job->error);
@@ -324,7 +324,7 @@ TEST_CASE("a reopened job goes to the end of its entity's line") {
   const JobId second = engine.submit("a");
   const JobId third = engine.submit("a");
   reject(engine, failed);
-  engine.retry(failed);
+  engine.reopen(failed);
   engine.succeed(second);
   CHECK_FALSE(engine.call_of(failed));
   engine.succeed(third);
@@ -334,9 +334,9 @@ TEST_CASE("a reopened job goes to the end of its entity's line") {
 TEST_CASE("only failed and cancelled jobs are reopened") {
   Fixture engine;
   const JobId job = engine.submit("a");
-  CHECK_FALSE(engine.retry(job).accepted);
+  CHECK_FALSE(engine.reopen(job).accepted);
   engine.succeed(job);
-  const auto answer = engine.retry(job);
+  const auto answer = engine.reopen(job);
   CHECK_FALSE(answer.accepted);
   CHECK(answer.job->state == JobState::succeeded);
 }
@@ -348,7 +348,7 @@ TEST_CASE("of two requests to reopen a job at once, one succeeds") {
   const auto failed = engine.stored(job);
   auto first = engine.self()->request(engine.engine(), caf::infinite, ReopenJob{failed});
   auto second = engine.self()->request(engine.engine(), caf::infinite, ReopenJob{failed});
-  engine.settle();
+  engine.run_all();
   int accepted = 0;
   const auto count = [&](const ReopenAnswered& answer) { accepted += answer.accepted ? 1 : 0; };
   first.receive(count, [](const caf::error&) { FAIL("no answer"); });
@@ -366,7 +366,7 @@ TEST_CASE("a reopened job counts against the queue limit") {
   const JobId job = engine.submit("a");
   reject(engine, job);
   engine.submit("b");
-  CHECK(engine.retry(job).refusal->kind == Refusal::Kind::queue_full);
+  CHECK(engine.reopen(job).refusal->kind == Refusal::Kind::queue_full);
   CHECK(engine.state(job) == JobState::failed);
 }
 
@@ -377,7 +377,7 @@ TEST_CASE("a job cancelled after its last success has succeeded once it is reope
   engine.cancel(job);
   engine.succeed(job);
   REQUIRE(engine.state(job) == JobState::cancelled);
-  CHECK(engine.retry(job).job->state == JobState::succeeded);
+  CHECK(engine.reopen(job).job->state == JobState::succeeded);
   CHECK(engine.calls->pending.empty());
   CHECK(engine.cell().queue.counts.unfinished() == 0);
 }

@@ -86,7 +86,7 @@ TEST_CASE("a retiring worker runs the job that was already on its way to it") {
   worker = nullptr;
   REQUIRE(engine.recorder->hand_outs.size() == 1);
   REQUIRE(engine.calls->pending.empty());
-  engine.settle();
+  engine.run_all();
   REQUIRE(engine.recorder->hand_outs.size() == 1);
   const JobId job = engine.recorder->hand_outs[0].first;
   engine.succeed(job);
@@ -105,7 +105,7 @@ TEST_CASE("workers are distinguished by identity while some leave and others joi
   CHECK(engine.recorder->workers.size() == 3);
   const auto lost = engine.recorder->workers.at(0);  // Any of them: all have a job.
   caf::anon_send_exit(lost, caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   CHECK(count_alive(engine.recorder->workers) == 3);
   // Only the job of the dead worker was handed out again.
   std::vector<JobId> handed;
@@ -113,7 +113,7 @@ TEST_CASE("workers are distinguished by identity while some leave and others joi
   CHECK(handed.size() == 4);
   for (const JobId job : jobs) engine.succeed(job);
   for (const JobId job : jobs) CHECK(engine.state(job) == JobState::succeeded);
-  engine.settle();
+  engine.run_all();
   CHECK(count_alive(engine.recorder->workers) == 3);
   CHECK(engine.cell().pool.ready == 3);
 }

@@ -53,7 +53,7 @@ TEST_CASE("a new retention time takes effect at once, longer or shorter") {
   const auto first = submit_and_end(fixture, "first");
   fixture.pass(milliseconds{5000});
   caf::anon_send(keeping.retention, KeepEnded{milliseconds{4000}});
-  fixture.settle();
+  fixture.run_all();
   CHECK_FALSE(fixture.disk->jobs().contains(first));
   const auto second = submit_and_end(fixture, "second");
   caf::anon_send(keeping.retention, KeepEnded{std::chrono::hours{1}});
@@ -68,7 +68,7 @@ TEST_CASE("many jobs are removed in many steps, each in a commit of its own, wit
   fixture.pass(milliseconds{2000});
   const auto commits = fixture.disk->commits();
   const Keeping keeping{fixture, milliseconds{1000}, 3};
-  fixture.settle();
+  fixture.run_all();
   CHECK(fixture.disk->commits() == commits + 1);
   CHECK(fixture.disk->jobs().size() == jobs - 3);
   fixture.pass(milliseconds{128});
@@ -84,9 +84,9 @@ TEST_CASE("reopening a job that was pruned meanwhile finds nothing") {
   const auto job = fixture.stored(id);
   fixture.pass(milliseconds{2000});
   const Keeping keeping{fixture, milliseconds{1000}};
-  fixture.settle();
+  fixture.run_all();
   CHECK_FALSE(fixture.disk->jobs().contains(id));
-  const auto answer = fixture.retry(job);
+  const auto answer = fixture.reopen(job);
   CHECK_FALSE(answer.accepted);
   CHECK_FALSE(answer.job);
   CHECK_FALSE(answer.refusal);

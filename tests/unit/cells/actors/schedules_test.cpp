@@ -48,7 +48,7 @@ class Desk {
   template <class Answer, class Question>
   Answer ask(Question question) {
     auto pending = fixture_.self()->request(desk_, caf::infinite, std::move(question));
-    fixture_.settle();
+    fixture_.run_all();
     Answer answer;
     pending.receive([&](Answer& received) { answer = std::move(received); },
                     [](const caf::error&) { throw std::runtime_error("the desk failed"); });
@@ -87,7 +87,7 @@ class Desk {
     caf::anon_send_exit(reader_, caf::exit_reason::kill);
     desk_ = nullptr;
     reader_ = nullptr;
-    fixture_.settle();
+    fixture_.run_all();
   }
 
   Fixture& fixture_;
@@ -129,7 +129,7 @@ TEST_CASE("a schedule submits a job at each due time, for that time") {
   CHECK(desk.outcomes->counts[DueOutcome::fired] == 11);
 }
 
-TEST_CASE("a due time that was settled before a crash fires no second time") {
+TEST_CASE("a due time that had fired before a crash fires no second time") {
   Fixture fixture;
   Desk desk{fixture};
   desk.put("s", every(fixture, minute));
@@ -357,7 +357,7 @@ TEST_CASE("a stored schedule with an unknown time zone is shown, and does not fi
   stored.spec.timing = {milliseconds{0}, "* * * * *", "Mars/Base"};
   stored.progress.next = fixture.wall + minute;
   fixture.self()->send(fixture.store(), SaveSchedule{stored});
-  fixture.settle();
+  fixture.run_all();
   fixture.self()->receive([](const ScheduleSaved&) {});
   Desk desk{fixture};
   fixture.pass(10 * minute);
@@ -390,7 +390,7 @@ TEST_CASE("requests for one schedule are handled one after the other") {
   CHECK(jobs(fixture) == 0);
   fixture.commit_delay = milliseconds{0};
   auto removal = fixture.self()->request(desk.handle(), caf::infinite, DeleteSchedule{"s", {}});
-  fixture.settle();
+  fixture.run_all();
   fixture.pass(milliseconds{5000});
   removal.receive(
       [&](const ScheduleAnswered& answer) {

@@ -13,7 +13,7 @@ TEST_CASE("attempts that run when the engine shuts down are finished or handed b
   const JobId waits = engine.submit("c");
   auto stopped =
       engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
-  engine.settle();
+  engine.run_all();
   engine.succeed(finishes);
   CHECK(engine.state(finishes) == JobState::succeeded);
   CHECK_FALSE(engine.call_of(waits));
@@ -55,10 +55,10 @@ TEST_CASE("a shutdown waits for the attempts of a dispatcher that died meanwhile
       engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
   engine.pass(milliseconds{500});
   caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
-  engine.settle();
+  engine.run_all();
   CHECK_FALSE(engine.self()->has_next_message());
   engine.end_call(job, outcome(CallOutcome::Kind::aborted));
-  engine.settle();
+  engine.run_all();
   ShutdownCompleted answer;
   stopped.receive([&](const ShutdownCompleted& completed) { answer = completed; },
                   [](const caf::error&) { FAIL("the shutdown failed"); });
@@ -71,7 +71,7 @@ TEST_CASE("a shutdown is answered at once if the store fails to record a job tha
   engine.submit("a");
   auto stopped =
       engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
-  engine.settle();
+  engine.run_all();
   engine.store_fails = true;
   engine.pass(milliseconds{500});
   REQUIRE(engine.self()->has_next_message());

@@ -347,7 +347,7 @@ TEST_CASE("the successor of a dispatcher keeps the leases outside, and gives the
                                        engine.recorder->dispatchers.end(), is_alive);
   REQUIRE(dispatcher != engine.recorder->dispatchers.end());
   caf::anon_send_exit(caf::actor_cast<caf::actor>(*dispatcher), caf::exit_reason::kill);
-  engine.settle();
+  engine.run_all();
   CHECK(engine.running(acme) == 4);
   engine.check_sums();
   CHECK(engine.cells().at(acme).pool.borrowed == 3);
@@ -380,14 +380,14 @@ TEST_CASE("after a start, nothing is granted before every cell has told what run
   caf::anon_send(desk, LimitCapacity{4});
   caf::anon_send(desk, AwaitCells{{acme, bolt}});
   caf::anon_send(desk, CellJoined{bolt, holder_of_bolt, {3, 3, 1}, 0});
-  engine.settle();
+  engine.run_all();
   CHECK(of_bolt == 0);
   caf::anon_send(desk, CellJoined{acme, holder_of_acme, {1, 4, 1}, 3});
-  engine.settle();
+  engine.run_all();
   CHECK(of_bolt == 1);
   for (const auto& holder : {holder_of_bolt, holder_of_acme}) {
     caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
   }
   caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
-  engine.settle();
+  engine.run_all();
 }

@@ -206,14 +206,14 @@ TEST_CASE("a cell is silent until something is recalled") {
   SlotAccount account({4, 4, 1});
   account.begin(0);
   account.grant(4);
-  CHECK(account.is_settled());
-  for (const std::uint32_t used : {0U, 4U, 1U, 3U}) CHECK_FALSE(account.settle(used, 10));
+  CHECK(account.is_at_rest());
+  for (const std::uint32_t used : {0U, 4U, 1U, 3U}) CHECK_FALSE(account.adjust(used, 10));
   account.recall(2);
-  CHECK_FALSE(account.is_settled());
-  CHECK(account.settle(1, 0) == SlotAccount::Report{1, 2});
+  CHECK_FALSE(account.is_at_rest());
+  CHECK(account.adjust(1, 0) == SlotAccount::Report{1, 2});
   CHECK(account.limit() == 2);
-  CHECK_FALSE(account.settle(1, 1));
-  CHECK(account.settle(2, 1) == SlotAccount::Report{3, 0});
+  CHECK_FALSE(account.adjust(1, 1));
+  CHECK(account.adjust(2, 1) == SlotAccount::Report{3, 0});
 }
 
 TEST_CASE("a recall never takes a part of the guarantee that the cell needs") {
@@ -221,7 +221,7 @@ TEST_CASE("a recall never takes a part of the guarantee that the cell needs") {
   account.begin(0);
   account.grant(4);
   account.recall(0);
-  CHECK(account.settle(2, 1) == SlotAccount::Report{3, 1});
+  CHECK(account.adjust(2, 1) == SlotAccount::Report{3, 1});
   CHECK(account.limit() == 3);
 }
 
@@ -231,11 +231,11 @@ TEST_CASE("borrowed slots are given back as jobs end, and no job starts in them 
   account.grant(6);
   account.recall(3);
   CHECK(account.limit() == 3);
-  CHECK(account.settle(6, 9) == SlotAccount::Report{6, 0});
-  CHECK(account.settle(5, 9) == SlotAccount::Report{6, 1});
-  CHECK(account.settle(3, 9) == SlotAccount::Report{6, 2});
+  CHECK(account.adjust(6, 9) == SlotAccount::Report{6, 0});
+  CHECK(account.adjust(5, 9) == SlotAccount::Report{6, 1});
+  CHECK(account.adjust(3, 9) == SlotAccount::Report{6, 2});
   CHECK(account.held() == 3);
-  CHECK_FALSE(account.settle(3, 9));
+  CHECK_FALSE(account.adjust(3, 9));
 }
 
 TEST_CASE("a grant ends a recall") {
@@ -243,7 +243,7 @@ TEST_CASE("a grant ends a recall") {
   account.begin(0);
   account.grant(6);
   account.recall(3);
-  account.settle(6, 0);
+  account.adjust(6, 0);
   account.grant(0);
   CHECK(account.limit() == 6);
 }
@@ -252,17 +252,17 @@ TEST_CASE("idle slots beyond the guarantee are given back at once") {
   SlotAccount account({2, 6, 1});
   account.begin(0);
   account.grant(5);
-  CHECK(account.settle(3, 1) == SlotAccount::Report{4, 1});
-  CHECK(account.settle(0, 0) == SlotAccount::Report{0, 2});
+  CHECK(account.adjust(3, 1) == SlotAccount::Report{4, 1});
+  CHECK(account.adjust(0, 0) == SlotAccount::Report{0, 2});
   CHECK(account.held() == 2);
 }
 
 TEST_CASE("a cell that starts asks for more only when its start was answered") {
   SlotAccount account({2, 6, 1});
   account.begin(1);
-  CHECK_FALSE(account.settle(1, 3));
+  CHECK_FALSE(account.adjust(1, 3));
   account.grant(1);
-  CHECK(account.settle(2, 2) == SlotAccount::Report{4, 0});
+  CHECK(account.adjust(2, 2) == SlotAccount::Report{4, 0});
 }
 
 TEST_CASE("a lower burst holds at once") {
@@ -271,8 +271,8 @@ TEST_CASE("a lower burst holds at once") {
   account.grant(6);
   account.change({2, 3, 1});
   CHECK(account.limit() == 3);
-  CHECK(account.settle(5, 9) == SlotAccount::Report{5, 1});
-  CHECK(account.settle(4, 9) == SlotAccount::Report{4, 1});
+  CHECK(account.adjust(5, 9) == SlotAccount::Report{5, 1});
+  CHECK(account.adjust(4, 9) == SlotAccount::Report{4, 1});
 }
 
 // --- Book and accounts together ------------------------------------------------------------------
@@ -326,8 +326,8 @@ class Daemon {
       cell.running += 1;
       REQUIRE(cell.running <= cell.account.terms().burst);
     }
-    if (cell.account.is_settled()) return;
-    const auto report = cell.account.settle(cell.running, cell.waiting);
+    if (cell.account.is_at_rest()) return;
+    const auto report = cell.account.adjust(cell.running, cell.waiting);
     if (report) to_book.push_back({key, *report, cell.account.terms()});
   }
 
@@ -359,7 +359,7 @@ class Daemon {
   }
 
   /// Delivers everything, in any order. Returns how many messages that took.
-  std::size_t settle() {
+  std::size_t deliver_all() {
     for (std::size_t count = 0;; ++count) {
       REQUIRE(count < 10'000);
       std::vector<CellKey> ready;
@@ -388,7 +388,7 @@ CellKey nth(std::uint32_t n) {
 }
 
 /// What holds whenever no message is under way, unless a cell has left whose guarantee others use.
-void check_settled(const Daemon& daemon) {
+void check_at_rest(const Daemon& daemon) {
   std::uint64_t running = 0;
   std::uint64_t guarantees = 0;
   std::uint64_t borrowed = 0;
@@ -420,7 +420,7 @@ void check_fair(Daemon& daemon) {
       cell.running -= 1;  // A job ends, and another one like it is submitted.
       cell.waiting += 1;
       daemon.dispatch(key);
-      daemon.settle();
+      daemon.deliver_all();
     }
   }
   MaxMinShares ideal;
@@ -463,7 +463,7 @@ TEST_CASE("cells and book agree on fair shares, whatever happens in whatever ord
       const CellKey key = nth(below(4));
       const auto found = daemon.cells.find(key);
       if (found == daemon.cells.end()) {
-        daemon.settle();
+        daemon.deliver_all();
         daemon.start(key, some_terms());
       } else if (Daemon::Cell& cell = found->second; below(3) == 0) {
         cell.waiting += below(6);
@@ -488,11 +488,11 @@ TEST_CASE("cells and book agree on fair shares, whatever happens in whatever ord
         daemon.deliver_to_cell(key);
       }
       if (below(4) > 0) continue;
-      daemon.settle();
-      check_settled(daemon);
+      daemon.deliver_all();
+      check_at_rest(daemon);
     }
-    daemon.settle();
-    check_settled(daemon);
+    daemon.deliver_all();
+    check_at_rest(daemon);
     check_fair(daemon);
   }
 }
@@ -502,18 +502,18 @@ TEST_CASE("a guarantee that is asked for is back as soon as other jobs end") {
   daemon.start(a, {4, 4, 1});
   daemon.start(b, {2, 6, 1});
   daemon.cells.at(b).waiting = 100;
-  daemon.settle();
+  daemon.deliver_all();
   daemon.dispatch(b);
-  daemon.settle();
+  daemon.deliver_all();
   REQUIRE(daemon.cells.at(b).running == 6);
   daemon.cells.at(a).waiting = 3;
   daemon.dispatch(a);
-  daemon.settle();
+  daemon.deliver_all();
   CHECK(daemon.cells.at(a).running == 0);
   for (std::uint32_t ended = 1; ended <= 3; ++ended) {
     daemon.cells.at(b).running -= 1;
     daemon.dispatch(b);
-    daemon.settle();
+    daemon.deliver_all();
     CHECK(daemon.cells.at(a).running == ended);
   }
   CHECK(daemon.cells.at(b).running == 3);
@@ -522,7 +522,7 @@ TEST_CASE("a guarantee that is asked for is back as soon as other jobs end") {
 TEST_CASE("cells that stay within their guarantees exchange no messages") {
   Daemon daemon(2);
   for (std::uint32_t n = 0; n < 4; ++n) daemon.start(nth(n), {3, 3, 1});
-  daemon.settle();
+  daemon.deliver_all();
   for (int job = 0; job < 50; ++job) {
     for (std::uint32_t n = 0; n < 4; ++n) {
       Daemon::Cell& cell = daemon.cells.at(nth(n));
@@ -538,22 +538,22 @@ TEST_CASE("cells that stay within their guarantees exchange no messages") {
 TEST_CASE("resized cells give back what they no longer may run") {
   Daemon daemon(3);
   daemon.start(a, {4, 4, 1});
-  daemon.settle();
+  daemon.deliver_all();
   daemon.cells.at(a).waiting = 10;
   daemon.dispatch(a);
   REQUIRE(daemon.cells.at(a).running == 4);
   daemon.cells.at(a).account.change({1, 1, 1});
   daemon.dispatch(a);
-  daemon.settle();
+  daemon.deliver_all();
   CHECK(daemon.book.total() == 1);
   for (int ended = 0; ended < 3; ++ended) {
     daemon.cells.at(a).running -= 1;
     daemon.dispatch(a);
-    daemon.settle();
+    daemon.deliver_all();
   }
   CHECK(daemon.cells.at(a).running == 1);
   CHECK(daemon.book.held() == 1);
-  check_settled(daemon);
+  check_at_rest(daemon);
 }
 
 TEST_CASE("a cell that has jobs lacks a part of its guarantee for at most one attempt of another") {
@@ -565,13 +565,13 @@ TEST_CASE("a cell that has jobs lacks a part of its guarantee for at most one at
       const auto guarantee = 1 + below(4);
       daemon.start(nth(n), {guarantee, guarantee + below(10), 1 + below(3)});
     }
-    daemon.settle();
+    daemon.deliver_all();
     std::multimap<std::uint64_t, CellKey> ends;  // Of the jobs that run.
     std::map<CellKey, std::uint64_t> lacking_since;
     std::uint64_t now = 0;
     /// Starts what may start, and notes which cells lack a part of their guarantee.
     const auto carry_on = [&] {
-      daemon.settle();
+      daemon.deliver_all();
       for (const auto& [key, cell] : daemon.cells) {
         const auto is_of_cell = [&cell_key = key](const auto& end) {
           return end.second == cell_key;

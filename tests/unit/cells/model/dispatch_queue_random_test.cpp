@@ -86,7 +86,7 @@ class Cell {
   }
 
   /// Delivers every message; false if there is no end of them.
-  bool settle() {
+  bool deliver_all() {
     for (int i = 0; i < 100'000; ++i) {
       ask();
       if (!to_store_.empty()) {
@@ -102,7 +102,7 @@ class Cell {
 
   /// With every fetch answered, the queue hands out a runnable job if there is one.
   void check_not_idle() {
-    REQUIRE(settle());
+    REQUIRE(deliver_all());
     if (store_.empty()) {
       REQUIRE_FALSE(queue_.take());
       REQUIRE(queue_.empty());
@@ -114,9 +114,9 @@ class Cell {
   /// A customer that is sought has a job in the window if it has one at all.
   void check_found() {
     const auto customer = random_customer();
-    REQUIRE(settle());
+    REQUIRE(deliver_all());
     queue_.seek(customer);
-    REQUIRE(settle());
+    REQUIRE(deliver_all());
     REQUIRE(queue_.has(customer) == (store_.best_of(customer) != nullptr));
     queue_.seek(customer);
     REQUIRE_FALSE(queue_.next_fetch());
@@ -130,7 +130,7 @@ class Cell {
     }
     REQUIRE(store_.empty());
     while (!in_service_.empty()) end_one(true);
-    REQUIRE(settle());
+    REQUIRE(deliver_all());
   }
 
   void check_all_finished() {

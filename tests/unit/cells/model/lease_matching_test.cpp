@@ -280,7 +280,7 @@ class Market {
       for (const auto number : matching_.take_finished()) REQUIRE(open_.erase(number) == 1);
     }
     for (const auto number : std::set<std::uint64_t>{open_}) matching_.stop_waiting(number);
-    settle();
+    answer_all();
     for (const auto number : matching_.take_finished()) open_.erase(number);
     CHECK(open_.empty());
   }
@@ -319,7 +319,7 @@ class Market {
         if (!open_.empty()) matching_.stop_waiting(*open_.begin());
         break;
       default:
-        settle();
+        answer_all();
         check_idle();
         return;
     }
@@ -368,7 +368,7 @@ class Market {
     matching_.answered(ask, granted, state, std::min(cell.jobs, free(cell)));
   }
 
-  void settle() {
+  void answer_all() {
     for (bool again = true; again;) {
       again = false;
       for (auto& [key, cell] : cells_) dispatch(key, cell);

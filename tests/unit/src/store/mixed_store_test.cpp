@@ -310,7 +310,7 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
   auto again = request(InsertJob{bolt(3), {}, unbounded, due});
   CHECK(answer_to(again).runnable);
   auto once_more = request(InsertJob{bolt(4), {}, unbounded, due});
-  CHECK(answer_to(once_more).is_settled);
+  CHECK(answer_to(once_more).is_stale);
   caf::anon_send_exit(store, caf::exit_reason::kill);
   coordinator.run();
 }

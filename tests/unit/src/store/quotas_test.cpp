@@ -31,7 +31,7 @@ TEST_CASE("a customer has no more unfinished jobs in a cell than its room allows
     CHECK_FALSE(client.ask(other_product).customer_full);
     const auto refused = client.ask(insert_of(3, "acme", room));
     CHECK(refused.customer_full == CustomerFull{true, 2, 2, 2});
-    CHECK_FALSE((refused.runnable || refused.is_settled || refused.full || refused.holder.job));
+    CHECK_FALSE((refused.runnable || refused.is_stale || refused.full || refused.holder.job));
     CHECK(client.ask(FindJob{3}).job == nullptr);
     CHECK_FALSE(client.ask(insert_of(4, "bolt", room)).customer_full);
     CHECK_FALSE(client.ask(insert_of(5, "acme", room, {"acme", "*"})).customer_full);

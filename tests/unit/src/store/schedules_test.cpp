@@ -1,4 +1,4 @@
-// Schedules: each due time is settled once, together with the job that it submits.
+// Schedules: each due time is passed once, together with the job that it submits.
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -107,7 +107,7 @@ TEST_CASE("a firing adds its job and advances the schedule together") {
     const auto fired = insert(client, 1, advance("s", 100, 200));
     CHECK(fired.id == 1);
     CHECK(fired.runnable);
-    CHECK_FALSE(fired.is_settled);
+    CHECK_FALSE(fired.is_stale);
     CHECK(find(client, "s")->progress == ScheduleProgress{at_ms(200), 1, 1, 0, 0});
     store.reopen();
     CHECK(find(client, "s")->progress == ScheduleProgress{at_ms(200), 1, 1, 0, 0});
@@ -119,14 +119,14 @@ TEST_CASE("a due time fires no second job, not even after a crash") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     client.ask(SaveSchedule{plain("s", 100)});
     insert(client, 1, advance("s", 100, 200));
-    CHECK(insert(client, 2, advance("s", 100, 200)).is_settled);
+    CHECK(insert(client, 2, advance("s", 100, 200)).is_stale);
     store.reopen();
-    CHECK(insert(client, 3, advance("s", 100, 200)).is_settled);
+    CHECK(insert(client, 3, advance("s", 100, 200)).is_stale);
     CHECK_FALSE(client.ask(FindJob{2}).job);
     CHECK_FALSE(client.ask(FindJob{3}).job);
     CHECK(runnable_ids(client) == Ids{1});
     CHECK(find(client, "s")->progress.last_job == 1);
-    CHECK_FALSE(insert(client, 4, advance("s", 200, 300)).is_settled);
+    CHECK_FALSE(insert(client, 4, advance("s", 200, 300)).is_stale);
   });
 }
 
@@ -135,10 +135,10 @@ TEST_CASE("a firing of an earlier revision or of a removed schedule adds no job"
     client.ask(SaveSchedule{plain("s", 100)});
     auto stale = advance("s", 100, 200);
     stale.revision = 2;
-    CHECK(insert(client, 1, stale).is_settled);
-    CHECK(insert(client, 2, advance("other", 100, 200)).is_settled);
+    CHECK(insert(client, 1, stale).is_stale);
+    CHECK(insert(client, 2, advance("other", 100, 200)).is_stale);
     client.ask(RemoveSchedule{"s"});
-    CHECK(insert(client, 3, advance("s", 100, 200)).is_settled);
+    CHECK(insert(client, 3, advance("s", 100, 200)).is_stale);
     CHECK(runnable_ids(client).empty());
   });
 }

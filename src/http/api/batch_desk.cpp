@@ -38,9 +38,9 @@ struct Reading {
   bool has_ended = false;     ///< No more lines come.
   bool is_abandoned = false;  ///< Its client has gone.
   bool is_closing = false;
-  bool is_cancelled = false;      ///< Its jobs are to be cancelled once it is closed.
-  Time moved{};                   ///< When lines last came.
-  std::optional<Time> drained{};  ///< After an early end: when to answer at the latest.
+  bool is_cancelled = false;        ///< Its jobs are to be cancelled once it is closed.
+  Time moved{};                     ///< When lines last came.
+  std::optional<Time> answer_by{};  ///< After an early end: when to answer at the latest.
   BatchPacer pacer{};
 };
 
@@ -388,7 +388,7 @@ class BatchDeskActor final : public BatchDesk::base {
   void stopped(Reading& reading) {
     reading.post->gate->close();
     reading.post->drops_lines = true;
-    reading.drained = clock().now() + limits_.discard_max;
+    reading.answer_by = clock().now() + limits_.discard_max;
     refuse_delayed(reading);
     if (!reading.lines) return;
     reading.next_line = reading.lines->first_left();
@@ -402,8 +402,8 @@ class BatchDeskActor final : public BatchDesk::base {
     if (!reading.is_open || reading.is_closing || reading.tally.unanswered() > 0) return false;
     if (reading.is_abandoned) return true;
     if (reading.lines) return false;
-    const bool is_drained = reading.drained && clock().now() >= *reading.drained;
-    return reading.has_ended || is_drained;
+    const bool must_answer = reading.answer_by && clock().now() >= *reading.answer_by;
+    return reading.has_ended || must_answer;
   }
 
   /// Closes the batch in the store, then answers. Leaves the entry valid.
@@ -457,7 +457,7 @@ class BatchDeskActor final : public BatchDesk::base {
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
       if (!entry->second.has_ended || entry->second.pacer.is_delaying())
         stop(entry, shutdown_ends_batch());
-      if (entry->second.drained) entry->second.drained = clock().now();
+      if (entry->second.answer_by) entry->second.answer_by = clock().now();
       close_if_done(entry);
     }
   }
@@ -559,7 +559,7 @@ class BatchDeskActor final : public BatchDesk::base {
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
     if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
-    entry->second.drained = clock().now();
+    entry->second.answer_by = clock().now();
     close_if_done(entry);
   }
 

@@ -21,7 +21,7 @@ from leases import SERVICE
 from ledger import ENDED
 from recording_provider import Provider
 
-DRAIN_DEADLINE_S = 240.0 * SLOWDOWN
+ALL_ENDED_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
 LONG_LIFE = 25  # One life in this many is long, in which many results are seen.
 LONG_LIFE_S = 2.0
@@ -219,7 +219,7 @@ class Round:
         await self.audit_state()
         await self.clients.submit_open()
         worker = asyncio.create_task(self.clients.work(Connection(self.daemon)))
-        await self.drain()
+        await self.wait_until_all_ended()
         worker.cancel()
         jobs = await self.audit_state(whole=True)
         self.journal.note("signalled", how="stop")
@@ -235,11 +235,11 @@ class Round:
         self.faults.add(ledger.faults)
         self.figures.update(self.clients.figures, jobs=len(jobs), calls=len(calls))
 
-    async def drain(self):
-        give_up_at = time.monotonic() + DRAIN_DEADLINE_S
+    async def wait_until_all_ended(self):
+        give_up_at = time.monotonic() + ALL_ENDED_DEADLINE_S
         while await self.still_unfinished() > 0:
             if time.monotonic() > give_up_at:
-                raise AssertionError(f"not within {DRAIN_DEADLINE_S} s: every job has ended")
+                raise AssertionError(f"not within {ALL_ENDED_DEADLINE_S} s: every job has ended")
             await asyncio.sleep(0.02)
 
     async def still_unfinished(self):

@@ -38,7 +38,7 @@ POOL_SIZE = 3
 CLIENTS = 24
 RESIZES_PER_S = 10
 CELLS_PER_RESIZE = 10
-DRAIN_DEADLINE_S = 240.0
+DEADLINE_S = 240.0
 EXPECTED = {"ok": ("succeeded", None), "flaky": ("succeeded", None), "busy": ("succeeded", None),
             "reject": ("failed", "provider_rejected")}
 ENDED = ("succeeded", "failed", "cancelled")
@@ -118,7 +118,7 @@ class Run:
         submitting = asyncio.create_task(self.load.submit_all(CLIENTS))
         await self.interrupt()
         await submitting
-        await self.drain()
+        await self.wait_until_all_ended()
         self.load.done = True
         await resizing
         await self.check_descriptors()
@@ -142,7 +142,7 @@ class Run:
 
             async def reached(target=target):
                 return len(self.load.accepted) >= target
-            await until(reached, f"{target} jobs are accepted", DRAIN_DEADLINE_S)
+            await until(reached, f"{target} jobs are accepted", DEADLINE_S)
             await self.note_ended()
             if turn % 2 == 0:
                 signalled_at = time.monotonic()
@@ -161,13 +161,13 @@ class Run:
                 before = self.ended.setdefault(job_id, job)
                 self.faults.expect(before == job, "an ended job changed", before, job)
 
-    async def drain(self):
+    async def wait_until_all_ended(self):
         async def idle():
             try:
                 return await unfinished(self.daemon) == 0
             except BROKEN:
                 return False
-        await until(idle, "every job has ended", DRAIN_DEADLINE_S)
+        await until(idle, "every job has ended", DEADLINE_S)
 
     async def check_descriptors(self):
         """More of the same load must not make celld hold more descriptors."""
@@ -175,7 +175,7 @@ class Run:
         few = await self.fewest_descriptors()
         self.load.count += 1000
         await self.load.submit_all(CLIENTS)
-        await self.drain()
+        await self.wait_until_all_ended()
         await all_jobs(self.daemon, customer="c0")
         still_few = await self.fewest_descriptors()
         self.faults.expect(still_few <= few, "descriptors leaked", few, still_few)

@@ -36,7 +36,7 @@ ATTEMPTS_MAX = 10  # Fewer than would fit into the time that "flaky" is down.
 EVERY_MS = 1000   # The shortest interval of a schedule.
 LIFE_S = (0.1, 0.6)
 DOWN_S, UP_S = 0.5, 0.3
-DRAIN_DEADLINE_S = 120.0 * SLOWDOWN
+ALL_ENDED_DEADLINE_S = 120.0 * SLOWDOWN
 STEPS = ["one", "limited", "two"]
 SCHEDULES = {"all": "allow", "one-at-a-time": "skip"}  # By name: what happens at an overlap.
 
@@ -106,7 +106,7 @@ class Run:
         await asyncio.gather(*clients, outages)
         self.provider.is_down = False
         schedules = await self.pause_schedules()
-        await self.drain()
+        await self.wait_until_all_ended()
         jobs = await all_jobs(self.daemon)
         await asyncio.to_thread(self.daemon.stop)
         server.close()
@@ -188,11 +188,11 @@ class Run:
         connection.close()
         return schedules
 
-    async def drain(self):
-        give_up_at = time.monotonic() + DRAIN_DEADLINE_S
+    async def wait_until_all_ended(self):
+        give_up_at = time.monotonic() + ALL_ENDED_DEADLINE_S
         while await unfinished(self.daemon) > 0:
             if time.monotonic() > give_up_at:
-                raise AssertionError(f"not within {DRAIN_DEADLINE_S} s: every job has ended")
+                raise AssertionError(f"not within {ALL_ENDED_DEADLINE_S} s: every job has ended")
             await asyncio.sleep(0.05)
 
     # What must be true afterwards.
@@ -281,8 +281,8 @@ class Run:
             self.faults.expect(schedule["missed"] == 0, "a due time was missed", schedule)
             last = max((unix_time(job["run_at"]) for job in made), default=0)
             due = round((last - self.due_first[name]) * 1000 / EVERY_MS) + 1
-            settled = schedule["fired"] + schedule["skipped"]
-            self.faults.expect(abs(settled - due) <= schedule["skipped"], "a due time is not settled",
+            passed = schedule["fired"] + schedule["skipped"]
+            self.faults.expect(abs(passed - due) <= schedule["skipped"], "a due time is not passed",
                                schedule, due)
             self.faults.expect(schedule["skipped"] == 0 or SCHEDULES[name] == "skip",
                                "a due time was skipped without an overlap", schedule)

@@ -143,17 +143,17 @@ class Field:
             raise AssertionError(
                 f"celld left submissions unanswered for {DEADLINE_S} s") from None
         expected_s = self.unfinished() / CAPACITY_PER_S
-        await self.drain()
-        drained_s = time.monotonic() - began
+        await self.wait_until_all_ended()
+        took_s = time.monotonic() - began
         self.expect_measured(
-            drained_s <= expected_s + 1.5 * SLOWDOWN,
-            f"the queue emptied in {drained_s:.1f} s instead of {expected_s:.1f} s")
+            took_s <= expected_s + 1.5 * SLOWDOWN,
+            f"the queue emptied in {took_s:.1f} s instead of {expected_s:.1f} s")
         lone_s = min([await self.lone_job() for _ in range(2)])
         self.expect_measured(
             lone_s <= self.lone_s + 0.25 * SLOWDOWN,
             f"a lone job takes {lone_s:.2f} s; before the storm it took {self.lone_s:.2f} s")
 
-    async def drain(self):
+    async def wait_until_all_ended(self):
         """Waits until all jobs have ended, for as long as some do."""
         left, give_up_at = self.unfinished(), time.monotonic() + DEADLINE_S
         while left and time.monotonic() < give_up_at:

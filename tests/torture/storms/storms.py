@@ -228,7 +228,7 @@ class Overload(Storm):
 
     async def crowd(self):
         """Repeats the overload. Then only the clients that were refused last, as many as the queue
-        has places, retry when Retry-After says."""
+        has room for, retry when Retry-After says."""
         crowd = Patience(self.daemon, JOBS_MAX)
         await crowd.open()
         self.load.refused = crowd.refused
@@ -236,7 +236,7 @@ class Overload(Storm):
         await asyncio.sleep(CROWD_S)
         await self.load.quiet()
         await crowd.all_retried()
-        await self.drain()
+        await self.wait_until_all_ended()
         await self.leave(crowd)
         self.expect_measured(crowd.accepted_share >= ACCEPTED_MIN,
                              f"only {crowd} after a storm, each sent when Retry-After said")
@@ -248,10 +248,10 @@ class Overload(Storm):
         self.load.unexpected += patience.submitter.unexpected
 
     def audit(self, jobs):
-        drain_s = JOBS_MAX / max(1, self.stormy)
-        self.expect_measured(not too_long(self.waits, drain_s),
-                             f"the queue empties in {drain_s:.1f} s, but clients received these "
-                             f"values of Retry-After this often: {too_long(self.waits, drain_s)}")
+        takes_s = JOBS_MAX / max(1, self.stormy)
+        self.expect_measured(not too_long(self.waits, takes_s),
+                             f"the queue empties in {takes_s:.1f} s, but clients received these "
+                             f"values of Retry-After this often: {too_long(self.waits, takes_s)}")
 
 
 STORMS = (Resizes, Reloads, Overload)

@@ -72,6 +72,25 @@ missing_packages() {
   } | sed -n 's/^installed //p' | sort -u | comm -13 - <(printf '%s\n' "$@" | sort -u)
 }
 
+# Where systemd looks for presets that end with the next boot.
+presets=/run/systemd/system-preset
+
+# without_services COMMAND...: runs the command while systemd's presets disable the units of every
+# package that it installs, such as the man-db.timer of debhelper's dependency man-db. A unit that
+# was enabled before stays so. One that was not starts neither now nor after an upgrade, until an
+# administrator enables it. (Debian's deb-systemd-helper asks the presets when a package is first
+# installed. Without systemd, no unit starts.)
+without_services() {
+  (
+    if command -v systemctl >/dev/null; then
+      trap 'as_root rm -f "$presets/00-celld.preset"' EXIT
+      as_root mkdir -p "$presets" || exit
+      echo 'disable *' | as_root tee "$presets/00-celld.preset" >/dev/null || exit
+    fi
+    "$@"
+  )
+}
+
 # need_packages PACKAGE...: installs missing packages. If none is missing, uses neither apt nor the
 # network.
 need_packages() {
@@ -80,12 +99,12 @@ need_packages() {
   mapfile -t missing < <(missing_packages "$@")
   [ "${#missing[@]}" -gt 0 ] || return 0
   can_be_root || die "not root, and no sudo; ask an administrator to run: apt-get install ${missing[*]}"
-  printf '%s: about to install these Debian packages and their dependencies (no services): %s\n' \
+  printf '%s: about to install, with their dependencies and without their services: %s\n' \
     "$(basename "$0")" "${missing[*]}" >&2
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
     -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
   as_root "${apt[@]}" update >&2 || die "apt-get update failed"
-  as_root "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >&2 ||
+  without_services as_root "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >&2 ||
     die "these packages could not be installed: ${missing[*]}"
 }
 

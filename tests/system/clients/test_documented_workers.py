@@ -38,7 +38,7 @@ class DocumentedWorkers(EndToEnd):
         self.start(a_config(self.provider, services={"vm": {"type": "pull"}}))
         self.run_worker(language, file, command, [(address, large)])
         job = self.wait_for_end(self.submit(a_job(services=["vm"], retry={"max_attempts": 1})))
-        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "bad_report"), job)
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "create_failed"), job)
 
     PYTHON = ("python", "worker.py", "/usr/bin/python3", '"192.0.2.17"', '"x" * 300000')
     JAVASCRIPT = ("js", "worker.mjs", "node", '"192.0.2.17"', '"x".repeat(300000)')

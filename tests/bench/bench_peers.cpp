@@ -233,7 +233,7 @@ void run(const Plan& plan, std::vector<Row> rows) {
   std::vector<double> syncs_us;
   const double load_before = load_average();
   for (int round = 1; round <= plan.rounds; ++round) {
-    syncs_us.push_back(sync_p50_us(plan.setup.directory));
+    syncs_us.push_back(measure_sync(plan.setup.directory).p50_us);
     for (auto& row : rows) {
       std::fprintf(stderr, "round %d of %d: %s\n", round, plan.rounds, row.kind.title.c_str());
       measure(plan, row);

@@ -8,6 +8,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,13 @@ double median(const std::vector<double>& values) {
   return percentile(values, 0.5);
 }
 
+/// Of this thread, so far.
+long voluntary_switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
 }  // namespace
 
 double load_average() {
@@ -28,7 +36,7 @@ double load_average() {
   return ::getloadavg(&average, 1) == 1 ? average : 0;
 }
 
-double sync_p50_us(const std::filesystem::path& directory) {
+SyncCost measure_sync(const std::filesystem::path& directory) {
   constexpr int rounds = 50;
   constexpr std::size_t bytes = 16 << 10;
   auto path = (directory / "celld-bench-XXXXXX").string();
@@ -37,7 +45,9 @@ double sync_p50_us(const std::filesystem::path& directory) {
   ::unlink(path.c_str());
   const std::string content(bytes, 'x');
   std::vector<double> times_us;
+  long switches_before = 0;
   for (int round = -1; round < rounds; ++round) {
+    if (round == 0) switches_before = voluntary_switches();
     const auto begin = std::chrono::steady_clock::now();
     const bool written =
         ::pwrite(file.get(), content.data(), bytes, 0) == static_cast<ssize_t>(bytes);
@@ -45,7 +55,8 @@ double sync_p50_us(const std::filesystem::path& directory) {
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
     if (round >= 0) times_us.push_back(time.count());  // The first write allocates the blocks.
   }
-  return percentile(times_us, 0.5);
+  return {percentile(times_us, 0.5),
+          static_cast<double>(voluntary_switches() - switches_before) / rounds};
 }
 
 double percentile(std::vector<double> values, double part) {
@@ -119,7 +130,9 @@ int run_benchmark(int argc, char** argv, const std::string& title,
   try {
     Report report{title};
     for (int run = 0; run < arguments.runs; ++run) {
-      report.add("disk: write 16 KiB and fdatasync, p50", "us", sync_p50_us(arguments.directory));
+      const auto sync = measure_sync(arguments.directory);
+      report.add("disk: write 16 KiB and fdatasync, p50", "us", sync.p50_us);
+      report.add("disk: voluntary switches of that", "switches", sync.switches);
       measure(arguments, report);
     }
     report.print(arguments.json);

@@ -17,9 +17,15 @@ double percentile(std::vector<double> values, double part);
 /// Of the last minute. Other load on the machine distorts the figures.
 double load_average();
 
-/// The time to overwrite 16 KiB of a file in `directory` and sync it, which is what a commit waits
-/// for. Figures of a durable daemon are only comparable on disks for which this figure is similar.
-double sync_p50_us(const std::filesystem::path& directory);
+/// What it costs to overwrite 16 KiB of a file and sync it, which is what a commit waits for.
+struct SyncCost {
+  double p50_us = 0;
+  double switches = 0;  ///< Voluntary context switches of the thread, on average.
+};
+
+/// For a file in `directory`. Figures of a durable daemon are only comparable on disks for which
+/// this cost is similar.
+SyncCost measure_sync(const std::filesystem::path& directory);
 
 /// Figures by name, in the order in which they were first added. A figure that was added several
 /// times is reported as its median, with its minimum and maximum.

@@ -255,7 +255,7 @@ class RunningDaemon final : public Daemon {
         error);
     if (!commands_lock_) return StartFailure{3, error};
     transports_.emplace(providers::kinds(),
-                        providers::TransportContext{wall_now, commands_lock_.get()});
+                        providers::TransportContext{wall_now, commands_lock_.get(), lend_thread_});
     return std::nullopt;
   }
 

@@ -29,6 +29,7 @@ class HttpCall {
 
   const cells::Lease& lease() const { return lease_; }
   CURL* easy() const { return easy_; }
+  std::size_t answer_bytes() const { return result_.body.size(); }
   /// The call that an easy handle belongs to.
   static HttpCall* of(CURL* easy);
 

@@ -69,7 +69,8 @@ std::string read_undo(const json::Value& value, std::string pointer, const std::
 
 class HttpCalls final : public Transport {
  public:
-  explicit HttpCalls(WallClock wall_clock) : wall_clock_(std::move(wall_clock)) {}
+  explicit HttpCalls(const TransportContext& context)
+      : wall_clock_(context.wall_clock), transport_({}, context.lend_thread) {}
 
   cells::Provider spawn(caf::actor_system& system, const std::string& name,
                         const config::ServiceSettings& settings,
@@ -124,7 +125,7 @@ class HttpKind final : public KindOf<HttpService> {
   }
 
   std::unique_ptr<Transport> make_transport(const TransportContext& context) const override {
-    return std::make_unique<HttpCalls>(context.wall_clock);
+    return std::make_unique<HttpCalls>(context);
   }
 
  private:

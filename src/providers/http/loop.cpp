@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t events_at_first = 256;
 constexpr int wait_ms_max = 60'000;
 constexpr std::size_t calls_per_shard_max = 256;
+/// Reading a larger answer would keep this thread from other calls.
+constexpr std::size_t small_answer_bytes_max = 16 << 10;
 constexpr auto wake_data = std::numeric_limits<std::uint64_t>::max();
 
 /// A socket whose peer has closed, or -1.
@@ -33,9 +35,11 @@ int make_ended_socket() {
 
 }  // namespace
 
-HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations)
+HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations,
+                   std::function<void(const std::function<void()>&)> lend_thread)
     : limits_(limits),
       operations_(operations),
+      lend_thread_(std::move(lend_thread)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ended_fd_(make_ended_socket()),
       events_(events_at_first) {
@@ -158,7 +162,9 @@ void HttpLoop::fire_timers() {
 void HttpLoop::end_finished() {
   for (const auto& shard : shards_) {
     while (const auto finished = shard ? shard->next_finished() : std::nullopt) {
-      take_out(calls_.find(finished->call->lease()))->end(finished->code);
+      const auto call = take_out(calls_.find(finished->call->lease()));
+      const auto end = [&] { call->end(finished->code); };
+      lend_thread_ && call->answer_bytes() <= small_answer_bytes_max ? lend_thread_(end) : end();
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -21,7 +22,9 @@ namespace celld::providers {
 /// sockets and the time for which it waits.
 class HttpLoop {
  public:
-  HttpLoop(HttpLimits limits, HttpCallQueue& operations);
+  /// `lend_thread`: see HttpTransport.
+  HttpLoop(HttpLimits limits, HttpCallQueue& operations,
+           std::function<void(const std::function<void()>&)> lend_thread);
   ~HttpLoop();
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
@@ -52,6 +55,7 @@ class HttpLoop {
 
   HttpLimits limits_;
   HttpCallQueue& operations_;
+  std::function<void(const std::function<void()>&)> lend_thread_;
   int epoll_fd_;
   int ended_fd_;  ///< A socket whose peer has closed, made while descriptors are available.
   std::vector<epoll_event> events_;

@@ -17,9 +17,11 @@ void initialise_libcurl_once() {
 
 }  // namespace
 
-HttpTransport::HttpTransport(HttpLimits limits) : calls_(std::make_shared<HttpCallQueue>()) {
+HttpTransport::HttpTransport(HttpLimits limits,
+                             std::function<void(const std::function<void()>&)> lend_thread)
+    : calls_(std::make_shared<HttpCallQueue>()) {
   initialise_libcurl_once();
-  auto loop = std::make_shared<HttpLoop>(limits, *calls_);
+  auto loop = std::make_shared<HttpLoop>(limits, *calls_, std::move(lend_thread));
   thread_ = start_without_signals([loop, calls = calls_] { loop->run(); });
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -262,6 +263,35 @@ TEST_CASE("a transport that ends aborts its calls, and its queue answers later o
   queue->abort({1, 1}, [&] { confirmed = true; });
   CHECK(late == End::aborted);
   CHECK(confirmed);
+}
+
+TEST_CASE("the end of a call with a small answer is reported as the caller says") {
+  std::string body;
+  MisbehavingProvider provider([&](Connection& connection) {
+    while (connection.read_request()) connection.send(http_answer("200 OK", body));
+  });
+  std::atomic<bool> lent{false};
+  HttpTransport transport{{}, [&](const std::function<void()>& send) {
+                            lent = true;
+                            send();
+                            lent = false;
+                          }};
+  cells::LeaseSource leases{1};
+  const auto is_lent = [&](std::size_t bytes) {
+    body = std::string(bytes, 'x');
+    std::promise<std::pair<bool, std::size_t>> ended;
+    auto result = ended.get_future();
+    transport.calls()->start(
+        leases.next(), request_to(provider.url()),
+        [&](const HttpResult& answer) { ended.set_value({lent, answer.body.size()}); });
+    REQUIRE(result.wait_for(patience) == std::future_status::ready);
+    const auto [was_lent, received] = result.get();
+    CHECK(received == bytes);
+    return was_lent;
+  };
+  CHECK(is_lent(0));
+  CHECK(is_lent(16 << 10));
+  CHECK_FALSE(is_lent((16 << 10) + 1));
 }
 
 TEST_CASE("a thousand calls are in flight at once on one thread") {

@@ -178,6 +178,17 @@ class Batches(BatchClient):
         self.assertIn("queue.max_jobs", error["detail"])
         self.assertIn("retry-after", answer.headers)
 
+    def test_an_element_that_is_not_json_ends_an_array_after_all_before_it(self):
+        self.start()
+        for count in (2, 1000):
+            elements = ",".join(json.dumps(a_job(f"{count}.{n}")) for n in range(count))
+            answer = self.post(f'[{elements},{{"a" 1}},{elements}]'.encode(),
+                               {"Content-Type": "application/json"})
+            self.assertEqual((answer.json["accepted"], answer.json["rejected"]), (count, 0))
+            self.assertEqual(answer.json["stopped_at_line"], count + 1)
+            [error] = answer.json["errors"]
+            self.assertEqual((error["line"], error["status"]), (count + 1, 400))
+
     def test_a_cancelled_batch_ends_also_across_a_restart(self):
         self.start()
         answer = self.post(lines(keyed(n) for n in range(2000)))

@@ -34,8 +34,10 @@ struct Reading {
   BatchTally tally{};
   std::optional<BatchLines> lines{};  ///< Not all of them have been submitted.
   std::uint64_t next_line = 1;
-  bool is_open = false;       ///< The store has it.
-  bool has_ended = false;     ///< No more lines come.
+  bool is_open = false;    ///< The store has it.
+  bool has_ended = false;  ///< No more lines come.
+  /// Why the rest cannot be read. The lines before it are still submitted and answered.
+  std::shared_ptr<const Problem> fault{};
   bool is_abandoned = false;  ///< Its client has gone.
   bool is_closing = false;
   bool is_cancelled = false;        ///< Its jobs are to be cancelled once it is closed.
@@ -155,7 +157,7 @@ class BatchDeskActor final : public BatchDesk::base {
     Entry slowest = readings_.end();
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
       const auto& reading = entry->second;
-      if (reading.tally.is_stopped() || reading.has_ended) continue;
+      if (reading.tally.is_stopped() || !takes_lines(reading)) continue;
       ++active;
       const bool waits = reading.is_open && (!reading.lines || reading.pacer.is_delaying());
       if (waits && (slowest == readings_.end() || reading.moved < slowest->second.moved))
@@ -170,6 +172,8 @@ class BatchDeskActor final : public BatchDesk::base {
     return true;
   }
 
+  static bool takes_lines(const Reading& reading) { return !reading.has_ended && !reading.fault; }
+
   Entry find(const BatchPostPtr& post) {
     return std::find_if(readings_.begin(), readings_.end(),
                         [&](const auto& each) { return each.second.post == post; });
@@ -180,7 +184,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return;
     auto& reading = entry->second;
     reading.moved = clock().now();
-    if (reading.tally.is_stopped()) {
+    if (reading.tally.is_stopped() || reading.fault) {
       if (lines.is_last) reading.has_ended = true;
       if (!lines.is_last) lines.post->flow->resume();
       return close_if_done(entry);
@@ -371,7 +375,10 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.next_line = piece.next;
     if (piece.is_last) reading.has_ended = true;
     if (!piece.is_last) piece.post->flow->resume();
-    if (piece.fault) stop(entry, *piece.fault);
+    if (piece.fault && !reading.tally.is_stopped()) {
+      reading.fault = piece.fault;
+      drop_rest(reading);
+    }
   }
 
   // --- Ending ----------------------------------------------------------------------------------
@@ -384,11 +391,15 @@ class BatchDeskActor final : public BatchDesk::base {
     close_if_done(entry);
   }
 
+  void drop_rest(Reading& reading) const {
+    reading.post->drops_lines = true;
+    reading.answer_by = clock().now() + limits_.discard_max;
+  }
+
   /// No more lines are submitted. The rest of the body is dropped as it comes.
   void stopped(Reading& reading) {
     reading.post->gate->close();
-    reading.post->drops_lines = true;
-    reading.answer_by = clock().now() + limits_.discard_max;
+    drop_rest(reading);
     refuse_delayed(reading);
     if (!reading.lines) return;
     reading.next_line = reading.lines->first_left();
@@ -412,6 +423,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (!is_done(reading)) return;
     reading.is_closing = true;
     reading.post->drops_lines = true;
+    if (reading.fault) reading.tally.stop(*reading.fault);
     reading.tally.finish(reading.next_line);
     figures_->accepted += reading.tally.accepted();
     figures_->replayed += reading.tally.replayed();
@@ -455,7 +467,7 @@ class BatchDeskActor final : public BatchDesk::base {
   void end_reading() {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
-      if (!entry->second.has_ended || entry->second.pacer.is_delaying())
+      if (takes_lines(entry->second) || entry->second.pacer.is_delaying())
         stop(entry, shutdown_ends_batch());
       if (entry->second.answer_by) entry->second.answer_by = clock().now();
       close_if_done(entry);
@@ -558,7 +570,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
-    if (!reading.has_ended || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
+    if (takes_lines(reading) || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
     entry->second.answer_by = clock().now();
     close_if_done(entry);
   }

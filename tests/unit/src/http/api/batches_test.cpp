@@ -136,6 +136,51 @@ TEST_CASE("an array is a batch of its elements, up to the first that is not JSON
   CHECK(open.body["errors"][0]["detail"] == "The array is not closed.");
 }
 
+TEST_CASE("the elements before the one that is not JSON are accepted, however late the answers") {
+  BatchLimits limits;
+  limits.discard_max = std::chrono::hours{1};
+  limits.unanswered_max = 8;
+  Daemon daemon{true, limits};
+  auto submit = daemon.script->submit;
+  // The first elements come too fast: they are submitted again after the whole body has been read.
+  daemon.script->submit = [=, asked = 0](const cells::SubmitJob& message) mutable {
+    const auto& gate = *message.request.gate;
+    if (gate.is_closed()) return cells::JobSubmitted{};
+    if (++asked <= 3 || gate.is_paused()) return too_fast(message.request, milliseconds{1});
+    return submit(message);
+  };
+  std::string array = "[";
+  for (int i = 0; i < 3; ++i) array += good_job + ",";
+  SECTION("when its element is not JSON") {
+    array += R"({"a" 1},)" + good_job + "]";
+  }
+  SECTION("when an element is missing") {
+    array += ",]";
+  }
+  SECTION("when the array is not closed") {
+    array += good_job;
+  }
+  const auto answer = post_lines(daemon, array, {}, "application/json");
+  CHECK(answer.status == 202);
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["rejected"] == 0);
+  CHECK(answer.body["stopped_at_line"] == 4);
+  REQUIRE(answer.body["errors"].size() == 1);
+  CHECK(answer.body["errors"][0]["line"] == 4);
+  CHECK(answer.body["errors"][0]["status"] == 400);
+}
+
+TEST_CASE("a full queue before a broken element ends a batch at the line that found no room") {
+  Daemon daemon;
+  refuse_after(daemon, 2, cells::Refusal::Kind::queue_full);
+  const auto answer =
+      post_lines(daemon, "[" + good_job + "," + good_job + "," + good_job + ",{\"a\" 1}]", {},
+                 "application/json");
+  CHECK(answer.body["accepted"] == 2);
+  CHECK(answer.body["stopped_at_line"] == 3);
+  CHECK(answer.body["errors"][0]["status"] == 429);
+}
+
 TEST_CASE("a line of more than 1 MiB is rejected alone with 413") {
   Daemon daemon;
   const auto answer =

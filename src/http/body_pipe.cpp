@@ -41,6 +41,13 @@ bool BodyPipe::wants_more() {
 void BodyPipe::end() {
   end_with(Ending::complete);
 }
+void BodyPipe::time_out(std::string detail) {
+  {
+    const std::lock_guard lock(mutex_);
+    timeout_detail_ = std::move(detail);
+  }
+  end_with(Ending::timed_out);
+}
 void BodyPipe::abort() {
   end_with(Ending::aborted);
 }
@@ -51,6 +58,7 @@ void BodyPipe::detach() {
 void BodyPipe::end_with(Ending ending) {
   const std::lock_guard lock(mutex_);
   if (done_ || ending_ == Ending::aborted || ending_ == Ending::detached) return;
+  if (ending_ == Ending::timed_out && ending == Ending::complete) return;
   ending_ = ending;
   schedule();
 }
@@ -83,7 +91,7 @@ void BodyPipe::run() noexcept {
       queued_bytes_ -= piece.size();
       ask_for_more();
     }
-    done_ = done_ || step == Step::end || step == Step::abort || step == Step::detach;
+    done_ = done_ || (step != Step::open && step != Step::data);
     lock.unlock();
     perform(step, piece);
     lock.lock();
@@ -99,6 +107,7 @@ BodyPipe::Step BodyPipe::next_step() const {
   if (!opened_) return Step::open;
   if (pauses_ > 0) return Step::none;
   if (!pieces_.empty()) return Step::data;
+  if (ending_ == Ending::timed_out) return Step::time_out;
   return ending_ == Ending::complete ? Step::end : Step::none;
 }
 
@@ -110,6 +119,8 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
       call_handler();
     } else if (step == Step::data) {
       if (!sink_->on_data(piece)) stop_taking();
+    } else if (step == Step::time_out) {
+      call_on_timeout();
     } else {
       // Freed here, because the sink may hold this pipe.
       const auto sink = std::move(sink_);
@@ -130,6 +141,16 @@ void BodyPipe::call_handler() {
   sink_ = entry_.handler(request_, Responder(std::move(exchange)), shared_from_this());
   request_ = Request{};
   if (!sink_) stop_taking();
+}
+
+/// Nothing else touches the detail after `time_out`.
+void BodyPipe::call_on_timeout() {
+  const auto sink = std::move(sink_);
+  if (sink && sink->on_timeout()) return;
+  Responder::Exchange exchange(slot_, turn_);
+  exchange.serve(entry_.endpoint);
+  exchange.refuse(408, std::move(timeout_detail_));
+  if (sink) sink->on_abort();
 }
 
 void BodyPipe::stop_taking() {

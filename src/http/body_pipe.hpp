@@ -31,6 +31,9 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   bool wants_more();
   /// The body has ended; on_end is the sink's last call.
   void end();
+  /// The client has paused for too long; on_timeout is the sink's last call, or on_abort. `detail`
+  /// is that of the 408.
+  void time_out(std::string detail);
   /// The body stays incomplete; on_abort is the sink's last call.
   void abort();
   /// The request has been answered: the sink gets no further call.
@@ -46,12 +49,13 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   void run() noexcept override;
 
  private:
-  enum class Step { none, open, data, end, abort, detach };
-  enum class Ending { none, complete, aborted, detached };
+  enum class Step { none, open, data, end, time_out, abort, detach };
+  enum class Ending { none, complete, timed_out, aborted, detached };
 
   Step next_step() const;
   void perform(Step step, const std::string& piece) noexcept;
   void call_handler();
+  void call_on_timeout();
   void stop_taking();
   void schedule();
   void ask_for_more();
@@ -71,6 +75,7 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   std::size_t queued_bytes_ = 0;
   std::int64_t pauses_ = 0;
   Ending ending_ = Ending::none;
+  std::string timeout_detail_;
   bool opened_ = false;
   bool scheduled_ = false;  // Queued in the pool, or running.
   bool holding_ = false;    // The poller waits for a body_wanted.

@@ -108,7 +108,7 @@ void Connection::on_deadline() {
     if (waits_for_room_) {
       fail_body(503, "No memory is free for a body of this size; try again later.");
     } else {
-      fail_body(408, "The body took longer than " + to_text(limits.body_timeout) + ".");
+      time_out_body("The body took longer than " + to_text(limits.body_timeout) + ".");
     }
   } else {
     abandon();
@@ -365,11 +365,22 @@ BodyDecoder::Status Connection::pass_on(std::string_view& input) {
 /// is suspended while the client is held back.
 void Connection::hold_back() {
   body_held_back_ = body_unwanted_ ? discarded_bytes_ > discarded_bytes_max : !pipe_->wants_more();
-  if (body_held_back_) {
+  if (body_held_back_ || timed_out_) {
     disarm();
   } else {
     arm(DeadlineKind::body);
   }
+}
+
+/// The sink of a streamed body may have an answer of its own. Until then the body is discarded.
+void Connection::time_out_body(std::string detail) {
+  if (!pipe_ || body_unwanted_) return fail_body(408, std::move(detail));
+  // The sink may have begun to hold its client back after the last piece: then the pause is its
+  // own.
+  body_held_back_ = !pipe_->wants_more();
+  if (body_held_back_) return;
+  timed_out_ = body_unwanted_ = true;
+  pipe_->time_out(std::move(detail));
 }
 
 void Connection::offer_continue() {

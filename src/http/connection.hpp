@@ -106,6 +106,7 @@ class Connection : public DeadlineEntry {
   void fail_body(int status, std::string detail);
   void offer_continue();
   void hold_back();
+  void time_out_body(std::string detail);
   void queue_read();
 
   void release_room();
@@ -156,6 +157,7 @@ class Connection : public DeadlineEntry {
   bool waits_for_room_ = false;
   bool body_held_back_ = false;
   bool body_unwanted_ = false;
+  bool timed_out_ = false;  // Of a streamed request: its sink is asked for the answer.
   std::size_t discarded_bytes_ = 0;
 
   std::string output_;

@@ -170,7 +170,7 @@ void Connection::await_request() {
   form_ = {};
   scanner_.restart();
   blank_line_skipped_ = false;
-  body_held_back_ = body_unwanted_ = false;
+  body_held_back_ = body_unwanted_ = timed_out_ = false;
   discarded_bytes_ = 0;
   read_requests();
   if (state_ == State::reading_head && pending().empty()) {

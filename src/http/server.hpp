@@ -32,7 +32,8 @@ struct Limits {
   std::size_t unsent_bytes_max = 4 << 20;
   milliseconds head_timeout{5000};    ///< From the first byte of a request to its last header.
                                       ///< Also bounds a TLS handshake.
-  milliseconds body_timeout{15000};   ///< From the last header to the end of the body.
+  milliseconds body_timeout{15000};   ///< From the last header to the end of the body. In a
+                                      ///< streamed body, the longest pause.
   milliseconds idle_timeout{60000};   ///< Between requests of one connection.
   milliseconds write_timeout{10000};  ///< To send an answer; in a stream, without progress.
   std::size_t connections_max = 10'000;
@@ -141,6 +142,10 @@ class BodySink {
   virtual bool on_data(std::string_view piece) = 0;
   /// The body has ended as announced.
   virtual void on_end() = 0;
+  /// The client has sent nothing for `Limits::body_timeout`. True: the sink answers, no other call
+  /// follows, and the server discards what may still come, within bounds. False: the server answers
+  /// 408, and on_abort follows.
+  virtual bool on_timeout() { return false; }
   /// The client left, broke the framing or was too slow, or the server stopped. No other call
   /// follows.
   virtual void on_abort() = 0;

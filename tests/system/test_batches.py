@@ -189,6 +189,21 @@ class Batches(BatchClient):
             [error] = answer.json["errors"]
             self.assertEqual((error["line"], error["status"]), (count + 1, 400))
 
+    def test_a_pause_ends_a_batch_with_its_report(self):
+        self.start(limits={"body_timeout_ms": 300})
+        sender = self.sender()
+        sender.send(lines(keyed(n) for n in range(3)) + b'{}\n{"customer"')
+        status, report = sender.answer()
+        self.assertEqual((status, report["accepted"], report["rejected"]), (202, 3, 1))
+        self.assertEqual(report["stopped_at_line"], 5)
+        error = report["errors"][-1]
+        self.assertEqual((error["line"], error["status"], error["type"]),
+                         (5, 408, "/problems/request-timeout"))
+        self.assertIn("Send the rest, from this line on", error["detail"])
+        self.assertEqual([batch["id"] for batch in self.batches()], [report["id"]])
+        self.assertIsNone(self.batches()[0]["finished_at"])
+        self.assertEqual(self.sender().answer()[0], 408, "a body that never begins")
+
     def test_a_cancelled_batch_ends_also_across_a_restart(self):
         self.start()
         answer = self.post(lines(keyed(n) for n in range(2000)))

@@ -53,6 +53,14 @@ Problem sender_too_slow() {
               "as another batch."};
 }
 
+Problem sender_paused() {
+  return {
+      .kind = ProblemKind::request_timeout,
+      .detail =
+          "The sender paused for longer than `limits.body_timeout_ms`. Send the rest, from this "
+          "line on, as another batch."};
+}
+
 Problem batch_is_cancelled() {
   return {.kind = ProblemKind::batch_cancelled,
           .detail = "The batch was cancelled. Nothing from this line on was accepted."};

@@ -18,6 +18,8 @@ Problem too_many_batches(std::size_t limit);
 
 /// It sent no lines for too long while other batches waited to be read.
 Problem sender_too_slow();
+/// It sent nothing for as long as a pause within a body may last.
+Problem sender_paused();
 Problem batch_is_cancelled();
 /// celld is shutting down. Also refuses a batch that has not begun.
 Problem shutdown_ends_batch();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/http/api/batch_answers.hpp"
+
 namespace celld::api {
 namespace {
 
@@ -38,6 +40,7 @@ BatchSink::BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> setting
 }
 
 bool BatchSink::on_data(std::string_view piece) {
+  has_begun_ = true;
   if (is_broken_ || post_->drops_lines) return true;
   const auto settings = settings_->get();
   SubmitLines lines{post_, {}, {}};
@@ -68,6 +71,18 @@ void BatchSink::on_end() {
   }
   if (!lines.fault) lines.next = splitter_->line();
   caf::anon_send(desk_, std::move(lines));
+}
+
+/// A body that never began has nothing to report. A text that is not complete is dropped.
+bool BatchSink::on_timeout() {
+  if (!has_begun_) return false;
+  SubmitLines lines{post_, {}, {}};
+  lines.is_last = true;
+  lines.next = splitter_->line();
+  if (!is_broken_ && !post_->drops_lines)
+    lines.fault = std::make_shared<const Problem>(sender_paused());
+  caf::anon_send(desk_, std::move(lines));
+  return true;
 }
 
 void BatchSink::on_abort() {

@@ -29,6 +29,7 @@ class BatchSink final : public http::BodySink {
 
   bool on_data(std::string_view piece) override;
   void on_end() override;
+  bool on_timeout() override;
   void on_abort() override;
 
  private:
@@ -43,6 +44,7 @@ class BatchSink final : public http::BodySink {
   const std::string traceparent_;
   const std::unique_ptr<BatchSplitter> splitter_;
   std::size_t listed_ = 0;  ///< Lines that were rejected with a problem to list.
+  bool has_begun_ = false;  ///< Some of the body has come.
   bool is_broken_ = false;  ///< The rest cannot be read.
 };
 

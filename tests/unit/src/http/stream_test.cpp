@@ -24,6 +24,7 @@ struct Record {
   std::size_t enough_after = std::string::npos;
   bool pauses = false;
   bool throws = false;
+  bool answers_timeout = false;
   std::atomic<std::size_t> bytes{0};
   std::atomic<int> calls{0};
   std::atomic<bool> overlapped{false};
@@ -52,6 +53,12 @@ class RecordingSink : public BodySink {
   void on_end() override {
     record_.responder->answer(plain(200, std::to_string(record_.bytes.load())));
     record_.events.put("end");
+  }
+
+  bool on_timeout() override {
+    if (!record_.answers_timeout) return false;
+    record_.events.put("timeout");
+    return true;
   }
 
   void on_abort() override { record_.events.put("abort"); }
@@ -228,6 +235,42 @@ TEST_CASE("a client that leaves, stalls or breaks the framing aborts its stream"
   CHECK(server.record.events.take() == "abort");
   CHECK(server.record.events.take() == "freed");
   CHECK(eventually([&] { return !server.record.responder->connected(); }));
+}
+
+TEST_CASE("a sink may answer a client that paused for too long, in its own time") {
+  Limits limits;
+  limits.body_timeout = milliseconds(100);
+  StreamServer server(limits);
+  server.record.answers_timeout = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "timeout");
+  CHECK(server.record.events.take() == "freed");
+  REQUIRE(client.send(chunk("late")));
+  CHECK_FALSE(client.has_input_within(milliseconds(300)));  // No second timeout.
+  CHECK(server.record.body == "abc");
+  server.record.responder->answer(plain(202, "the report"));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 202);
+  CHECK(answer->body == "the report");
+  CHECK(answer->headers.at("connection") == "close");
+}
+
+TEST_CASE("a client that ends its body after the timeout gets the answer to the timeout") {
+  Limits limits;
+  limits.body_timeout = milliseconds(100);
+  StreamServer server(limits);
+  server.record.answers_timeout = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "timeout");
+  REQUIRE(client.send("0\r\n\r\n"));
+  server.record.responder->answer(plain(202, "the report"));
+  CHECK(client.receive()->body == "the report");
+  CHECK(server.record.events.take() == "freed");
 }
 
 TEST_CASE("a paused sink is notified when its client has gone") {

@@ -128,12 +128,12 @@ Report read_report(const json::Value& value, const std::string& pointer, Faults&
     faults.push_back({json::pointer_to(pointer, "lease"), "must be the name of a lease"});
     return report;
   }
-  const auto outcome = reader.string("outcome").value_or("");
+  const auto outcome = reader.string("outcome");  // If there is none, its fault is listed already.
   if (outcome == "complete") {
     report.outcome = read_completion(reader, of_lease);
   } else if (outcome == "fail") {
     report.outcome = read_failure(reader, of_lease);
-  } else {
+  } else if (outcome) {
     reader.fault("outcome", "must be `complete` or `fail`");
   }
   reader.finish();

@@ -303,7 +303,9 @@ TEST_CASE("many reports are answered one by one") {
                          {{"lease", lost}, {"outcome", "fail"}, {"code", "x"}},
                          {{"lease", "guessed"}, {"outcome", "complete"}},
                          {{"lease", good}, {"outcome", "fail"}},
-                         {{"lease", good}, {"outcome", "perhaps"}}};
+                         {{"lease", good}, {"outcome", "perhaps"}},
+                         {{"lease", good}},
+                         {{"lease", good}, {"outcome", 7}}};
   const auto answer = post_to(daemon, "/v1/leases/report", celld::json::dump(reports));
   CHECK(answer.status == 200);
   CHECK(answer.body ==
@@ -317,7 +319,13 @@ TEST_CASE("many reports are answered one by one") {
                 {{"lease", good},
                  {"status", 422},
                  {"errors",
-                  {{{"pointer", "/4/outcome"}, {"detail", "must be `complete` or `fail`"}}}}}}}});
+                  {{{"pointer", "/4/outcome"}, {"detail", "must be `complete` or `fail`"}}}}},
+                {{"lease", good},
+                 {"status", 422},
+                 {"errors", {{{"pointer", "/5/outcome"}, {"detail", "is required"}}}}},
+                {{"lease", good},
+                 {"status", 422},
+                 {"errors", {{{"pointer", "/6/outcome"}, {"detail", "must be a string"}}}}}}}});
 }
 
 TEST_CASE("leases are listed with their workers") {

@@ -1,20 +1,17 @@
 #include "src/cli/batch_submit.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "src/cli/batch_view.hpp"
+#include "src/cli/line_source.hpp"
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
 #include "src/cli/session.hpp"
@@ -25,7 +22,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t piece_bytes = 64 << 10;
 constexpr int retries_default = 3;
 constexpr std::int64_t retries_max = 100;
 constexpr milliseconds pause_first{500};
@@ -33,108 +29,6 @@ constexpr milliseconds pause_max{30'000};
 constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
 constexpr milliseconds drain_time{30'000};  // celld may read on for a while before it answers.
-constexpr std::string_view key_member = "\"idempotency_key\"";
-
-/// A file of lines, read in pieces.
-class LineFile {
- public:
-  explicit LineFile(std::string path)
-      : path_(std::move(path)),
-        file_(path_ == "-" ? stdin : std::fopen(path_.c_str(), "rb"),
-              path_ == "-" ? [](std::FILE*) { return 0; } : std::fclose) {
-    if (!file_) throw unreadable();
-    struct stat status{};
-    if (path_ != "-" && ::fstat(::fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode))
-      bytes_total_ = static_cast<std::uint64_t>(status.st_size);
-  }
-
-  std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
-  bool can_rewind() const { return bytes_total_.has_value(); }
-
-  /// Begins at this line.
-  void go_to(std::uint64_t line) {
-    if (bytes_ > 0 && std::fseek(file_.get(), 0, SEEK_SET) != 0) throw unreadable();
-    bytes_ = lines_ = lines_without_key_ = 0;
-    std::clearerr(file_.get());
-    rest_.clear();
-    while (lines_ + 1 < line) {
-      const std::string piece = read();
-      if (piece.empty()) throw usage_failure(name() + " has no line " + std::to_string(line));
-      skip(piece, line);
-    }
-    lines_ = lines_without_key_ = 0;
-  }
-
-  /// The next piece; empty at the end.
-  std::string next() {
-    std::string piece = rest_.empty() ? read() : std::exchange(rest_, "");
-    is_at_end_ = piece.empty();
-    note(piece);
-    return piece;
-  }
-
-  std::uint64_t bytes() const { return bytes_; }
-  std::uint64_t lines() const { return lines_; }  ///< Since go_to.
-  /// Whether each whole line that was read has an idempotency key. celld accepts no part of a line.
-  bool has_keys() const {
-    return lines_without_key_ == 0 && !(is_at_end_ && open_line_lacks_key());
-  }
-
- private:
-  std::string name() const { return path_ == "-" ? "standard input" : cleaned(path_); }
-  Failure unreadable() const {
-    return usage_failure(name() + " cannot be read: " + std::generic_category().message(errno));
-  }
-
-  std::string read() {
-    std::string piece(piece_bytes, '\0');
-    piece.resize(std::fread(piece.data(), 1, piece.size(), file_.get()));
-    if (std::ferror(file_.get()) != 0) throw unreadable();
-    bytes_ += piece.size();
-    return piece;
-  }
-
-  /// Counts the lines of a piece, and keeps what follows the line before `line`.
-  void skip(const std::string& piece, std::uint64_t line) {
-    std::size_t at = 0;
-    while (lines_ + 1 < line) {
-      const auto end = piece.find('\n', at);
-      if (end == std::string::npos) return;
-      at = end + 1;
-      ++lines_;
-    }
-    rest_ = piece.substr(at);
-  }
-
-  /// Counts lines, and those that have no idempotency key. A line that spans pieces is joined as
-  /// far as needed.
-  void note(const std::string& piece) {
-    std::size_t at = 0;
-    for (auto end = piece.find('\n'); end != std::string::npos; end = piece.find('\n', at)) {
-      open_line_.append(piece, at, end - at);
-      if (open_line_lacks_key()) ++lines_without_key_;
-      open_line_.clear();
-      at = end + 1;
-      ++lines_;
-    }
-    open_line_.append(piece, at);
-  }
-
-  bool open_line_lacks_key() const {
-    return open_line_.find_first_not_of(" \t\r") != std::string::npos &&
-           open_line_.find(key_member) == std::string::npos;
-  }
-
-  const std::string path_;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::optional<std::uint64_t> bytes_total_;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t lines_ = 0;
-  std::uint64_t lines_without_key_ = 0;
-  std::string rest_;
-  std::string open_line_;
-  bool is_at_end_ = false;
-};
 
 /// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
 class ProgressBar {
@@ -142,13 +36,13 @@ class ProgressBar {
   explicit ProgressBar(bool is_quiet)
       : is_terminal_(::isatty(STDERR_FILENO) == 1), is_quiet_(is_quiet) {}
 
-  void show(const LineFile& file) {
+  void show(const LineSource& file) {
     const auto now = steady_clock::now();
     if (is_quiet_ || now < shown_ + (is_terminal_ ? paint_interval : plain_interval)) return;
     shown_ = now;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - begun_);
     const auto text =
-        progress_line({file.lines(), file.bytes(), file.bytes_total(), elapsed}, is_terminal_);
+        progress_line({file.line() - 1, file.bytes(), file.bytes_total(), elapsed}, is_terminal_);
     is_painted_ = is_terminal_;
     std::fprintf(stderr, is_terminal_ ? "\r\033[K%s" : "%s\n", text.c_str());
   }
@@ -187,6 +81,7 @@ class BatchSubmission {
       if (line > 1) failures_ = 0;
       first_line_ += static_cast<std::uint64_t>(line) - 1;
       if (!wait_for_room(*report)) return ExitCode::refused;
+      if (line > 1 && !has_rest()) return code_of(report->document);
     }
   }
 
@@ -197,6 +92,12 @@ class BatchSubmission {
     std::optional<std::chrono::seconds> retry_after;
   };
 
+  /// Whether there is anything left to send. Waits for it, if the input is a pipe.
+  bool has_rest() {
+    file_.go_to(first_line_);
+    return file_.has_more();
+  }
+
   /// Nothing: the connection broke, and the file is to be sent again.
   std::optional<Report> send() {
     file_.go_to(first_line_);
@@ -206,10 +107,7 @@ class BatchSubmission {
                           .headers = {{"Content-Type", "application/x-ndjson"}},
                           .extra_time = drain_time};
     try {
-      const Answer answer = session_.client().upload(request, [this] {
-        bar_.show(file_);
-        return file_.next();
-      });
+      const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });
       bar_.clear();
       if (!answer.succeeded()) throw failure_of(answer);
       return Report{document_of(answer), answer.body, answer.retry_after};
@@ -232,7 +130,7 @@ class BatchSubmission {
               "batch (cellctl batch list): it has a job for each accepted line. Find out which "
               "lines these are, and send the others.");
     }
-    if (!failure.may_pass() || !file_.can_rewind() || failures_ >= retries_) {
+    if (!failure.may_pass() || !file_.has_kept(first_line_) || failures_ >= retries_) {
       throw Failure(ExitCode::unavailable,
                     std::string{failure.what()} +
                         "\n  Every line that was sent has an `idempotency_key`: sending them "
@@ -247,15 +145,18 @@ class BatchSubmission {
     const auto& errors = elements_at(report.document, {"errors"});
     const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
     const milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
-    const bool passes = (status == 429 || status == 503) && wait <= pause_max;
-    const std::string rest = "--from-line " + std::to_string(first_line_);
-    if (passes && failures_ < retries_ && file_.can_rewind()) {
-      const std::string line = std::to_string(first_line_);
-      pause(status == 503 ? "celld did not take line " + line : "line " + line + " found no room",
+    const bool passes = (status == 408 || status == 429 || status == 503) && wait <= pause_max;
+    const std::string line = std::to_string(first_line_);
+    const bool is_kept = file_.has_kept(first_line_);
+    if (passes && failures_ < retries_ && is_kept) {
+      pause(status == 429 ? "line " + line + " found no room" : "celld did not take line " + line,
             wait);
       return true;
     }
-    print_message("Send the rest of the file with " + rest + ".");
+    print_message((is_kept ? ""
+                           : "cellctl keeps only the last lines of a pipe, and line " + line +
+                                 " is no longer among them.\n  ") +
+                  "Send the rest of the file with --from-line " + line + ".");
     return false;
   }
 
@@ -284,7 +185,7 @@ class BatchSubmission {
   }
 
   Session& session_;
-  LineFile file_;
+  LineSource file_;
   ProgressBar bar_;
   const bool is_quiet_;
   std::uint64_t first_line_;  ///< Of the file, in the next request.

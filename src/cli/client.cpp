@@ -1,12 +1,17 @@
 #include "src/cli/client.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <condition_variable>
 #include <cstdint>
@@ -37,6 +42,9 @@ constexpr milliseconds read_timeout_max = std::chrono::days(20);
 /// After this time the server may have closed the connection. With TLS, cpp-httplib would not see
 /// that before the next request fails.
 constexpr std::chrono::seconds idle_max{5};
+/// In a pause of an upload, something is sent this often: celld ends a batch whose sender pauses
+/// for 15 s.
+constexpr milliseconds filler_interval{3000};
 
 /// Shuts the connection when the time of a request is over. cpp-httplib's own timeouts begin anew
 /// with every byte.
@@ -125,6 +133,23 @@ std::unique_ptr<httplib::ClientImpl> tls_client(const Url& url, const Connection
   return client;
 }
 
+/// Whether something has arrived on the connection, or it has ended. Never blocks.
+bool has_input(int descriptor, SSL* tls) {
+  char byte = 0;
+  if (tls == nullptr) {
+    const auto count = ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+  }
+  // A TLS record need not be data: celld sends session tickets.
+  ERR_clear_error();
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+  const int count = SSL_peek(tls, &byte, 1);
+  const int error = SSL_get_error(tls, count);
+  ::fcntl(descriptor, F_SETFL, flags);
+  return count > 0 || (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE);
+}
+
 /// cpp-httplib does not tell an unknown host from a host that does not accept the connection.
 std::string connection_fault(const std::string& host, int port) {
   addrinfo* addresses = nullptr;
@@ -147,7 +172,10 @@ class Client::Transfer {
     deadline_ = deadline;
   }
 
-  void upload_from(const NextPiece& next) { next_ = &next; }
+  void upload_from(UploadBody& body, const std::function<void()>& on_turn) {
+    body_ = &body;
+    on_turn_ = &on_turn;
+  }
 
   Answer perform(const Request& request) {
     httplib::ClientImpl& http = *client_.http_;
@@ -160,6 +188,7 @@ class Client::Transfer {
     const std::stop_callback on_stop(request.stop, [&watch] { watch.end_now(); });
     const httplib::Result result = http.send(outgoing(request));
     client_.used_at_ = steady_clock::now();
+    if (is_cut_short_) http.stop();
     if (thrown_) std::rethrow_exception(thrown_);
     if (result) note_head(*result);
     // A body without a length ends in the same way when the watch shuts the connection.
@@ -199,7 +228,7 @@ class Client::Transfer {
         throw usage_failure("the value of " + name + " has characters that a header cannot have");
       out.headers.emplace(name, value);
     }
-    if (next_ != nullptr) {
+    if (body_ != nullptr) {
       out.is_chunked_content_provider_ = true;
       out.headers.emplace("Transfer-Encoding", "chunked");
       out.content_provider_ = [this](std::size_t /*offset*/, std::size_t /*length*/,
@@ -225,17 +254,50 @@ class Client::Transfer {
   bool give_piece(httplib::DataSink& sink) {
     watch_->extend(end_from(steady_clock::now()));
     try {
-      const std::string piece = (*next_)();
-      if (piece.empty()) {
+      (*on_turn_)();
+      if (is_answered_early()) return cut_short(sink);
+      std::string piece = body_->next();
+      if (piece.empty() && body_->has_ended()) {
         sink.done();
         return true;
       }
-      upload_broke_ = !sink.write(piece.data(), piece.size());
+      if (piece.empty()) piece = pause();
+      upload_broke_ = !piece.empty() && !sink.write(piece.data(), piece.size());
       return !upload_broke_;
     } catch (...) {
       thrown_ = std::current_exception();
       return false;
     }
+  }
+
+  /// Waits until the connection takes another piece, which it does not while celld holds the sender
+  /// back. True: celld has answered, or the connection has ended.
+  bool is_answered_early() const {
+    const auto& wire = client_.wire_;
+    pollfd connection{wire.descriptor, POLLIN | POLLOUT, 0};
+    for (;;) {
+      ::poll(&connection, 1, -1);
+      if ((connection.revents & ~POLLOUT) != 0 && has_input(wire.descriptor, wire.tls)) return true;
+      if ((connection.revents & POLLOUT) != 0) return false;
+    }
+  }
+
+  /// Makes cpp-httplib read the answer. celld may no longer read: the end of the body is not sent,
+  /// and the connection is of no further use.
+  bool cut_short(httplib::DataSink& sink) {
+    is_cut_short_ = true;
+    return sink.write("", 0);
+  }
+
+  /// Waits for more of the body, or for the answer. Returns what keeps celld waiting, if need be.
+  std::string pause() {
+    constexpr short any = POLLIN | POLLHUP | POLLERR;
+    std::array<pollfd, 2> inputs{
+        {{body_->descriptor(), POLLIN, 0}, {client_.wire_.descriptor, POLLIN, 0}}};
+    const int ready =
+        ::poll(inputs.data(), inputs.size(), static_cast<int>(filler_interval.count()));
+    if (ready > 0 && (inputs[0].revents & any) != 0) body_->read();
+    return ready == 0 ? body_->filler() : "";
   }
 
   /// Keeps an exception for `perform`: none may propagate through cpp-httplib.
@@ -306,13 +368,15 @@ class Client::Transfer {
 
   Client& client_;
   const milliseconds patience_;
-  const NextPiece* next_ = nullptr;  ///< Makes the body, if set.
+  UploadBody* body_ = nullptr;  ///< Makes the body, if set.
+  const std::function<void()>* on_turn_ = nullptr;
   const OnData* on_data_ = nullptr;  ///< Receives the body of a 200, if set.
   std::optional<steady_clock::time_point> deadline_;
   Watch* watch_ = nullptr;
   Answer answer_;
   bool too_long_ = false;
   bool upload_broke_ = false;
+  bool is_cut_short_ = false;
   bool enough_ = false;
   std::exception_ptr thrown_;
 };
@@ -325,6 +389,15 @@ Client::Client(Connection connection)
     throw usage_failure("the token contains characters that a token cannot have");
   http_ = url_.tls ? tls_client(url_, connection_)
                    : std::make_unique<httplib::ClientImpl>(url_.host, url_.port);
+  http_->set_socket_options([this](int descriptor) { wire_ = {descriptor, nullptr}; });
+  if (url_.tls) {
+    SSL_CTX* context = static_cast<httplib::SSLClient&>(*http_).ssl_context();
+    SSL_CTX_set_app_data(context, &wire_.tls);
+    SSL_CTX_set_info_callback(context, [](const SSL* tls, int where, int /*result*/) {
+      if ((where & SSL_CB_HANDSHAKE_DONE) == 0) return;
+      *static_cast<SSL**>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(tls))) = const_cast<SSL*>(tls);
+    });
+  }
   if (proxy_) {
     http_->set_proxy(proxy_->host, proxy_->port);
     http_->set_proxy_basic_auth(proxy_->user, proxy_->password);
@@ -341,9 +414,10 @@ Answer Client::send(const Request& request) {
   return Transfer(*this, connection_.timeout + request.extra_time).perform(request);
 }
 
-Answer Client::upload(const Request& request, const NextPiece& next) {
+Answer Client::upload(const Request& request, UploadBody& body,
+                      const std::function<void()>& on_turn) {
   Transfer transfer(*this, connection_.timeout + request.extra_time);
-  transfer.upload_from(next);
+  transfer.upload_from(body, on_turn);
   return transfer.perform(request);
 }
 

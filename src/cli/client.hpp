@@ -13,11 +13,13 @@
 
 #include "src/cli/failure.hpp"
 #include "src/cli/time_words.hpp"
+#include "src/cli/upload_body.hpp"
 #include "src/cli/url.hpp"
 
 namespace httplib {
 class ClientImpl;
 }
+struct ssl_st;
 
 namespace celld::cli {
 
@@ -39,9 +41,6 @@ struct Request {
   milliseconds extra_time{0};  ///< How long celld may hold the response; extends the timeout.
   std::stop_token stop{};      ///< A stop ends the request as its timeout does.
 };
-
-/// Makes the next piece of a body; empty: the body has ended.
-using NextPiece = std::function<std::string()>;
 
 struct Answer {
   int status = 0;
@@ -82,9 +81,11 @@ class Client {
   /// Throws NoAnswer.
   Answer send(const Request& request);
 
-  /// Sends a body of any length in pieces, in place of `request.body`. The timeout begins anew with
-  /// each piece that celld takes. Throws NoAnswer, and what `next` throws.
-  Answer upload(const Request& request, const NextPiece& next);
+  /// Sends a body of any length as it comes, in place of `request.body`. If celld answers before
+  /// the end of the body, the rest is not sent. The timeout begins anew with each piece that celld
+  /// takes, and in each pause of the body. `on_turn` is called before each piece and during pauses.
+  /// Throws NoAnswer, and what `body` throws.
+  Answer upload(const Request& request, UploadBody& body, const std::function<void()>& on_turn);
 
   /// Passes the body of a 200 to `on_data` as it arrives, until the body ends, `deadline` passes,
   /// or `on_data` returns false. Returns any other response whole. Throws NoAnswer, also when celld
@@ -96,9 +97,16 @@ class Client {
  private:
   class Transfer;
 
+  /// What the connection is made of, which cpp-httplib does not show.
+  struct Wire {
+    int descriptor = -1;
+    ssl_st* tls = nullptr;  ///< Null: it is not encrypted.
+  };
+
   const Connection connection_;
   const Url url_;
   const std::optional<Proxy> proxy_;
+  Wire wire_;  ///< Of the newest connection.
   /// Keeps its connection open for the next request.
   std::unique_ptr<httplib::ClientImpl> http_;
   std::chrono::steady_clock::time_point used_at_;

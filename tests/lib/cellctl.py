@@ -75,16 +75,18 @@ class CellctlTest(EndToEnd):
     def cellctl_json(self, *arguments, **options):
         return json.loads(self.cellctl(*arguments, "--json", **options))
 
-    def begin(self, *arguments, **environment):
+    def begin(self, *arguments, stdin=None, **environment):
         """A cellctl that runs in the background."""
         process = subprocess.Popen([binary(), *arguments], env=self.environment(**environment),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+                                   stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=self.directory, bufsize=0)
 
         def end():
             process.kill()
             process.wait(DEADLINE_S)
-            process.stdout.close()
-            process.stderr.close()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
         self.addCleanup(end)
         return process
 

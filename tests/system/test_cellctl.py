@@ -9,7 +9,9 @@ import json
 import os
 import re
 import select
+import signal
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -813,6 +815,36 @@ class ResettingServer:
                             f"{body}").encode())
 
 
+class EarlyServer:
+    """Answers a batch after its first bytes, and reads no further."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.has_ended = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.has_ended.set()
+        self.listener.close()
+        self.thread.join()
+
+    def serve(self):
+        connection, _ = self.listener.accept()
+        with connection:
+            connection.recv(1 << 12)
+            time.sleep(0.5)  # Until the buffers of both sides are full.
+            body = json.dumps({"id": "0000000000001", "accepted": 10, "replayed": 0, "rejected": 0,
+                               "stopped_at_line": 11, "errors": [
+                                   {"line": 11, "status": 429, "detail": "full"}]})
+            connection.sendall((f"HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\n"
+                                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+                                f"{body}").encode())
+            self.has_ended.wait(DEADLINE_S)
+
+
 class Batches(CellctlTest):
     def write(self, jobs, name="jobs.ndjson"):
         with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
@@ -902,6 +934,125 @@ class Batches(CellctlTest):
                                 **environment)
         self.assertIn("could repeat jobs", told.stderr)
         self.assertEqual(server.requests, 3)
+
+    def test_an_answer_that_comes_before_the_end_is_reported_although_celld_reads_no_more(self):
+        server = EarlyServer()
+        self.addCleanup(server.close)
+        name = self.write([a_job("e", parameters={"text": "x" * 1000})] * 10_000)
+        done = self.run_cellctl("submit", "-f", name, "--retries", "0", "--url", server.url,
+                                code=REFUSED)
+        self.assertIn("10 accepted", done.stdout)
+        self.assertIn("line 11: 429 full", done.stdout)
+        self.assertIn("--from-line 11", done.stderr)
+
+
+class PipedBatches(CellctlTest):
+    """Batches whose lines come slowly, through a pipe."""
+
+    def pipe(self, *more, **environment):
+        return self.begin("submit", "--batch", "--file", "-", *more, stdin=subprocess.PIPE,
+                          **environment)
+
+    def send(self, process, numbers, **members):
+        for n in numbers:
+            process.stdin.write(json.dumps(a_job(f"e{n}", **members)).encode() + b"\n")
+
+    def ended(self, process, code):
+        """What it printed on standard output and standard error."""
+        self.assertEqual(process.wait(DEADLINE_S), code)
+        return process.stdout.read().decode(), process.stderr.read().decode()
+
+    def total(self):
+        return sum(batch["total"] for batch in self.client.get("/v1/batches").json["items"])
+
+    def test_lines_are_sent_as_they_come(self):
+        self.start()
+        process = self.pipe()
+        for n in range(3):
+            self.send(process, [n])
+            wait_until(lambda n=n: self.total() == n + 1, "the line is accepted")
+        process.stdin.close()
+        self.assertIn("3 accepted", self.ended(process, OK)[0])
+
+    def test_a_pause_between_lines_or_within_one_does_not_end_a_batch(self):
+        self.start(limits={"body_timeout_ms": 7000})
+        process = self.pipe()
+        line = json.dumps(a_job("e1")).encode() + b"\n"
+        for n, text in enumerate((line + line[:20], line[20:] + b"\n{}\n")):
+            process.stdin.write(text)
+            wait_until(lambda n=n: self.total() == n + 1, "the line is accepted")
+            time.sleep(9)
+        process.stdin.close()
+        out, err = self.ended(process, REFUSED)
+        self.assertIn("2 accepted, 0 submitted before, 1 rejected", out)
+        self.assertIn("line 4: 422", out)
+        self.assertNotIn("ended early", out + err)
+        [batch] = self.client.get("/v1/batches").json["items"]
+        self.assertEqual(batch["total"], 2)
+
+    def test_a_full_queue_is_reported_while_the_sender_still_sends(self):
+        self.start(cells=[{"queue": {"max_jobs": 10}}])
+        process = self.pipe("--retries", "0")
+        self.send(process, range(12), delay_ms=3600000)
+        out, err = self.ended(process, REFUSED)
+        self.assertIn("10 accepted", out)
+        self.assertIn("line 11: 429", out)
+        self.assertIn("queue.max_jobs", out)
+        self.assertIn("--from-line 11", err)
+
+    def test_cellctl_goes_on_with_the_lines_of_a_pipe_that_were_not_accepted(self):
+        for status, reason in ((408, "did not take"), (429, "found no room"), (503, "did not take")):
+            with self.subTest(status=status):
+                first = {"id": "0000000000001", "accepted": 2, "replayed": 0, "rejected": 0,
+                         "stopped_at_line": 3, "errors": [{"line": 3, "status": status}]}
+                second = first | {"accepted": 1, "stopped_at_line": None, "errors": []}
+                url, requests = self.canned((202, {"Retry-After": "0"}, json.dumps(first).encode()),
+                                            (202, {}, json.dumps(second).encode()))
+                lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "abc"]
+                done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
+                                        stdin=b"".join(lines))
+                self.assertIn(reason, done.stderr)
+                self.assertIn("Going on with line 3 in 0ms", done.stderr)
+                self.assertEqual([body for _, _, body in requests], [b"".join(lines), lines[2]])
+
+    def test_a_batch_that_ended_behind_the_last_line_of_a_pipe_is_complete(self):
+        report = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                  "stopped_at_line": 2, "errors": [{"line": 2, "status": 408}]}
+        url, requests = self.canned((202, {"Retry-After": "0"}, json.dumps(report).encode()))
+        self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
+                         stdin=json.dumps(a_job()).encode() + b"\n")
+        self.assertEqual(len(requests), 1)
+
+    def test_a_shutdown_is_reported_while_the_sender_still_sends(self):
+        self.start()
+        self.check_that_a_shutdown_is_reported(self.daemon)
+        self.restart()
+
+    def test_a_shutdown_is_reported_over_tls_while_the_sender_still_sends(self):
+        authority = Authority(self.directory, "authority")
+        certificate, key = authority.issue("server")
+        self.daemon = SecureDaemon(
+            a_config(self.provider, listen={"tls": {"certificate": certificate, "key": key}}),
+            self.directory)
+        SecureDaemon.context = ssl.create_default_context(cafile=authority.certificate)
+        self.daemon.start()
+        self.addCleanup(self.daemon.stop)
+        self.client = self.daemon.client()
+        self.addCleanup(self.client.close)
+        self.check_that_a_shutdown_is_reported(
+            self.daemon, "--cacert", authority.certificate, "--url",
+            f"https://127.0.0.1:{self.daemon.port}")
+
+    def check_that_a_shutdown_is_reported(self, daemon, *more):
+        process = self.pipe("--retries", "0", *more)
+        self.send(process, range(3))
+        wait_until(lambda: self.total() == 3, "the lines are accepted")
+        daemon.signal(signal.SIGTERM)
+        out, err = self.ended(process, REFUSED)
+        self.assertIn("3 accepted", out)
+        self.assertIn("line 4: 503", out)
+        self.assertIn("--from-line 4", err)
+        self.assertEqual(daemon.wait(), 0)
 
 
 if __name__ == "__main__":

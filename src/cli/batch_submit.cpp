@@ -36,13 +36,25 @@ class ProgressBar {
   explicit ProgressBar(bool is_quiet)
       : is_terminal_(::isatty(STDERR_FILENO) == 1), is_quiet_(is_quiet) {}
 
+  /// A request begins at this place of the file. The pause before it does not count.
+  void begin(const LineSource& file) {
+    begun_ = steady_clock::now();
+    line_before_ = file.line();
+    bytes_before_ = file.bytes();
+  }
+
   void show(const LineSource& file) {
     const auto now = steady_clock::now();
     if (is_quiet_ || now < shown_ + (is_terminal_ ? paint_interval : plain_interval)) return;
     shown_ = now;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - begun_);
-    const auto text =
-        progress_line({file.line() - 1, file.bytes(), file.bytes_total(), elapsed}, is_terminal_);
+    const auto text = progress_line({.lines = file.line() - 1,
+                                     .bytes = file.bytes(),
+                                     .bytes_total = file.bytes_total(),
+                                     .elapsed = elapsed,
+                                     .lines_before = line_before_ - 1,
+                                     .bytes_before = bytes_before_},
+                                    is_terminal_);
     is_painted_ = is_terminal_;
     std::fprintf(stderr, is_terminal_ ? "\r\033[K%s" : "%s\n", text.c_str());
   }
@@ -54,8 +66,10 @@ class ProgressBar {
  private:
   const bool is_terminal_;
   const bool is_quiet_;
-  const steady_clock::time_point begun_ = steady_clock::now();
+  steady_clock::time_point begun_ = steady_clock::now();
   steady_clock::time_point shown_ = begun_;
+  std::uint64_t line_before_ = 1;
+  std::uint64_t bytes_before_ = 0;
   bool is_painted_ = false;
 };
 
@@ -106,6 +120,7 @@ class BatchSubmission {
                           .body = {},
                           .headers = {{"Content-Type", "application/x-ndjson"}},
                           .extra_time = drain_time};
+    bar_.begin(file_);
     try {
       const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });
       bar_.clear();

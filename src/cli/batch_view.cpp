@@ -92,13 +92,16 @@ std::string batch_report(const json::Value& report, std::uint64_t first_line) {
 std::string progress_line(const UploadProgress& progress, bool with_bar) {
   const auto seconds =
       static_cast<double>(std::max<std::int64_t>(progress.elapsed.count(), 1)) / 1000;
-  const auto rate = static_cast<std::uint64_t>(static_cast<double>(progress.lines) / seconds);
+  const auto rate = static_cast<std::uint64_t>(
+      static_cast<double>(progress.lines - progress.lines_before) / seconds);
   std::string text = std::to_string(progress.lines) + " lines, " + std::to_string(rate) + "/s";
   if (!progress.bytes_total || *progress.bytes_total == 0) return text;
   const double share = std::min(
       1.0, static_cast<double>(progress.bytes) / static_cast<double>(*progress.bytes_total));
-  if (share > 0) {
-    const auto left = static_cast<std::int64_t>(seconds * 1000 * (1 - share) / share);
+  const auto sent = static_cast<double>(progress.bytes - progress.bytes_before);
+  if (sent > 0) {
+    const double rest = (1 - share) * static_cast<double>(*progress.bytes_total);
+    const auto left = static_cast<std::int64_t>(seconds * 1000 * rest / sent);
     text += ", " + duration_text(milliseconds(left)) + " left";
   }
   if (!with_bar) return percent(share) + ", " + text;

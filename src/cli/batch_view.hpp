@@ -34,10 +34,13 @@ std::string batch_report(const json::Value& report, std::uint64_t first_line);
 
 /// One line about a running submission. With `bytes_total`, it has a bar and the remaining time.
 struct UploadProgress {
-  std::uint64_t lines = 0;
+  std::uint64_t lines = 0;  ///< Of the file, like the bytes.
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> bytes_total{};
   milliseconds elapsed{0};
+  /// Where the present request began. The rate and the remaining time are of it alone.
+  std::uint64_t lines_before = 0;
+  std::uint64_t bytes_before = 0;
 };
 std::string progress_line(const UploadProgress& progress, bool with_bar);
 

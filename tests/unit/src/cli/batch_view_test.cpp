@@ -58,3 +58,10 @@ TEST_CASE("progress shows the rate, and the remaining time if the length is know
   CHECK(progress_line({5000, 50, std::nullopt, milliseconds{2000}}, true) == "5000 lines, 2500/s");
   CHECK(progress_line({0, 0, 100, milliseconds{0}}, false) == "0%, 0 lines, 0/s");
 }
+
+TEST_CASE("after a resume, the rate and the remaining time are those of the present request") {
+  const UploadProgress resumed{9000, 60, 100, milliseconds{2000}, 8000, 50};
+  CHECK(progress_line(resumed, false) == "60%, 9000 lines, 500/s, 8.0s left");
+  const UploadProgress begun{8000, 50, 100, milliseconds{100}, 8000, 50};
+  CHECK(progress_line(begun, false) == "50%, 8000 lines, 0/s");
+}

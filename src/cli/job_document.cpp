@@ -1,6 +1,7 @@
 #include "src/cli/job_document.hpp"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -27,8 +28,13 @@ File read_file(const std::string& path) {
   File file{.text = read_input(path, file_bytes_max)};
   const std::string name = path == "-" ? "standard input" : cleaned(path);
   auto parsed = json::parse(file.text, {.depth_max = 128, .nodes_max = 20'000'000});
-  if (const auto* error = std::get_if<json::SyntaxError>(&parsed))
-    throw usage_failure(name + ": " + error->detail);
+  if (const auto* error = std::get_if<json::SyntaxError>(&parsed)) {
+    // A first line that is a document of its own is the mark of a file with one job a line.
+    const auto first = json::parse(std::string_view(file.text).substr(0, file.text.find('\n')));
+    const bool has_lines = !std::holds_alternative<json::SyntaxError>(first);
+    throw usage_failure(name + ": " + error->detail +
+                        (has_lines ? "\n  If it has one job a line, add --batch." : ""));
+  }
   auto& document = std::get<json::Document>(parsed);
   if (!document.value.is_object()) throw usage_failure(name + " is not a JSON object");
   file.has_number_faults = !document.number_faults.empty();

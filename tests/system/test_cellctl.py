@@ -876,6 +876,8 @@ class Batches(CellctlTest):
         self.run_cellctl("submit", "--batch", "-f", "-", "--from-line", "0", code=USAGE)
         self.run_cellctl("submit", "--batch", code=USAGE)
         self.run_cellctl("submit", "-f", "absent.ndjson", code=USAGE)
+        told = self.run_cellctl("submit", "-f", "-", stdin=text, code=USAGE)
+        self.assertIn("If it has one job a line, add --batch.", told.stderr)
 
     def test_cellctl_goes_on_where_a_batch_ended_or_says_what_to_do(self):
         self.start(cells=[{"queue": {"max_jobs": 10}}])

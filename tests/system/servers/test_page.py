@@ -102,5 +102,5 @@ class Page(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(len(re.findall(r"^state +succeeded$", output, re.MULTILINE)), 2, output)
         self.assertIn('"name": "example.com."', output)
-        self.assertRegex(output, r"(?m)^ example\.com +\| celld ")
+        self.assertRegex(output, r"(?m)^ acme/example\.com +\| celld ")
         self.assertEqual((self.dns.zones(), self.postgresql.databases()), ({}, set()))

@@ -191,7 +191,9 @@ class CommandKind final : public KindOf<CommandService> {
     if (const json::Value* undo = reader.any("undo"))
       command.undo_arguments =
           read_undo(*undo, reader.pointer_of("undo"), command.arguments, faults);
-    reader.refuse_reserved({"mapping", "mappings"});
+    if (reader.any("mapping") != nullptr)
+      reader.fault("mapping", "belongs to a service of type http: a command has no requests");
+    reader.refuse_reserved({"mappings"});
     return command;
   }
 

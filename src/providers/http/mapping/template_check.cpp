@@ -132,9 +132,24 @@ std::vector<Template> TemplateReader::read_path(const std::string& text,
   if (fault.empty()) {
     segments = split(std::move(*path));
     fault = segments_fault(segments);
+    if (fault.empty()) fault = defaults_fault(segments);
   }
   if (!fault.empty()) refuse(pointer, std::move(fault));
   return segments;
+}
+
+/// A segment that has a text without a job can stand in the path only if that text can.
+std::string TemplateReader::defaults_fault(const std::vector<Template>& segments) const {
+  for (const auto& segment : segments) {
+    if (literal_of(segment)) continue;
+    const auto rendered = render_text(segment, Place::path, scope_);
+    const auto* text = std::get_if<std::optional<std::string>>(&rendered);
+    if (text == nullptr || !*text || !(text->value().empty() || has_dot_part(text->value())))
+      continue;
+    const std::string what = text->value().empty() ? "an empty segment" : "the segment `.` or `..`";
+    return "would have " + what + " where values are missing";
+  }
+  return "";
 }
 
 Body TemplateReader::read_body(const json::Value& value, const std::string& pointer) {

@@ -33,6 +33,7 @@ class TemplateReader {
   bool check(const Expression& expression, bool is_whole, const std::string& pointer, Place place);
   bool check_without_job(const Expression& expression, bool keeps_json, const std::string& pointer,
                          Place place);
+  std::string defaults_fault(const std::vector<Template>& segments) const;
   void derive(const std::string& escaped, Place place);
   bool refuse(const std::string& pointer, std::string detail);
 

@@ -364,6 +364,9 @@ TEST_CASE("each fault of a command has its pointer") {
         Faults{{"/services/s/argv", "must be an array"}});
   CHECK(bad_service(R"({"type":"command","argv":[]})") ==
         Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
+  CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"mapping":{}})") ==
+        Faults{{"/services/s/mapping",
+                "belongs to a service of type http: a command has no requests"}});
   CHECK(
       bad_service(R"({"type":"command","argv":["bin/x",7,")" + std::string(4097, 'x') +
                   R"("],"url":"http://h","settle_ms":-1})") ==

@@ -147,6 +147,24 @@ TEST_CASE("a constant or a default is refused where it cannot stand") {
           .empty());
 }
 
+TEST_CASE("a default that would spoil its segment of a path is refused") {
+  const std::string empty = "/path: would have an empty segment where values are missing";
+  CHECK(path_fault("/a/{{parameters.a | default ''}}") == empty);
+  CHECK(path_fault("/{{parameters.a | default '' | lower}}/b") == empty);
+  CHECK(path_fault("/{{parameters.a | default ''}}{{parameters.b | default ''}}") == empty);
+  CHECK(path_fault("/{{''}}") == empty);
+  CHECK(path_fault("/{{parameters.a | default '' | join ','}}") != "");
+  CHECK(path_fault("/.{{parameters.a | default ''}}") ==
+        "/path: would have the segment `.` or `..` where values are missing");
+  CHECK(mapping_faults(creating({{"method", "POST"},
+                                 {"path",
+                                  "/a-{{parameters.a | default ''}}/"
+                                  "{{parameters.a | default ''}}{{entity.id}}/"
+                                  "{{parameters.a | default 0}}"},
+                                 {"query", {{"q", "{{parameters.a | default ''}}"}}}}))
+            .empty());
+}
+
 TEST_CASE("only a whole value can be left out") {
   CHECK(request_fault({{"path", "/{{entity.subtype | optional}}"}}) ==
         "/path: cannot leave out a part of a path: `optional` cannot stand here");

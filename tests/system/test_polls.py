@@ -131,6 +131,36 @@ class Polls(EndToEnd):
         self.assertEqual(self.end_of(job_id)[0], "succeeded")
         self.assertEqual(self.count("POST"), 1)
 
+    def test_a_poll_that_comes_after_the_timeout_is_the_last(self):
+        self.start(self.config())
+        job_id = self.begin(timeout_ms=1500, retry={"max_attempts": 1})
+        self.client.post("/v1/admin/cells/*/*/pause", {})
+        time.sleep(2)
+        polls = self.count("GET")
+        self.client.post("/v1/admin/cells/*/*/resume", {})
+        self.assertEqual(self.end_of(job_id), ("failed", "timeout", 1))
+        self.assertEqual(self.count("GET"), polls + 1)
+
+    def test_a_poll_that_comes_after_the_timeout_may_find_that_the_operation_has_ended(self):
+        self.start(self.config())
+        job_id = self.begin(timeout_ms=1500, retry={"max_attempts": 1})
+        self.client.post("/v1/admin/cells/*/*/pause", {})
+        time.sleep(2)
+        self.status = "ready"
+        self.client.post("/v1/admin/cells/*/*/resume", {})
+        self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
+
+    def test_time_during_which_celld_is_down_does_not_count_towards_the_timeout(self):
+        self.start(self.config())
+        job_id = self.begin(timeout_ms=4000, retry={"max_attempts": 1})
+        self.daemon.kill()
+        time.sleep(4)
+        polls = self.count("GET")
+        self.restart()
+        self.wait_for_polls(polls + 5)
+        self.status = "ready"
+        self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
+
     def test_a_poll_that_fails_uses_up_an_attempt_and_the_next_one_polls(self):
         self.start(self.config())
         job_id = self.begin(retry={"max_attempts": 100})

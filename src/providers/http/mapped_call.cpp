@@ -42,7 +42,7 @@ std::string unknown_action(const std::string& service, const mappings::Mapping& 
          quoted_actions(mapping) + ".";
 }
 
-/// Polls come no closer to the end of the step's timeout than this, so that the last one has time.
+/// The last poll of an operation has this much of the step's timeout, or its interval.
 constexpr milliseconds last_poll_reserve{1000};
 
 std::string capitalized(std::string text) {
@@ -105,7 +105,10 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
       const bool goes_on = operation && operation->has_begun;
       return end(ended, goes_on ? undecided(std::move(outcome)) : std::move(outcome));
     }
-    if (operation && operation->has_begun) return poll(ended);
+    if (operation && operation->has_begun) {
+      deadline_ = steady_now() + time_for(*operation);
+      return poll(ended);
+    }
     if (index_ == requests_->size()) return end(ended, success());
     make_request(ended);
   }
@@ -128,25 +131,41 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   void take_up(const Operation& operation) {
     has_operation_ = true;
     index_ = operation.request;
-    if (operation.has_begun) deadline_ = steady_now() + std::min(operation.left, timeout_);
     take({.properties = operation.properties, .messages = {}});
   }
 
   /// Whether the mapping still has what the operation needs.
   bool can_go_on(const Operation& operation) const {
-    if (operation.has_begun) return index_ < requests_->size() && (*requests_)[index_].poll;
-    return index_ <= requests_->size();
+    if (!operation.has_begun) return index_ <= requests_->size();
+    return index_ < requests_->size() && (*requests_)[index_].poll;
   }
 
-  std::string operation_text(bool has_begun, milliseconds left) const {
-    return to_text({index_, has_begun, left, properties_});
+  /// Polls come no closer to the end of the step's timeout than this.
+  milliseconds reserve() const {
+    return std::min((*requests_)[index_].poll->interval, last_poll_reserve);
+  }
+
+  /// What is left for the operation. The time that this poll has waited for its turn counts, as far
+  /// as celld could call the service. However late it comes, it has time for an answer.
+  milliseconds time_for(const Operation& operation) const {
+    const auto late = operation.due ? service_->outages->callable_within(
+                                          cells::SteadyTime{*operation.due}, steady_now())
+                                    : milliseconds{0};
+    return std::min(std::max(operation.left - late, reserve()), timeout_);
+  }
+
+  std::string operation_text(bool has_begun, milliseconds left,
+                             std::optional<milliseconds> due = std::nullopt) const {
+    return to_text({index_, has_begun, left, properties_, due});
   }
 
   CallOutcome pending(milliseconds wait, milliseconds left) {
     CallOutcome outcome;
     outcome.kind = CallOutcome::Kind::pending;
     outcome.retry_after = wait;
-    outcome.operation = operation_text(true, left - wait);
+    outcome.operation =
+        operation_text(true, left - wait,
+                       std::chrono::floor<milliseconds>(steady_now().time_since_epoch()) + wait);
     outcome.messages = std::move(messages_);
     return outcome;
   }
@@ -173,10 +192,9 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     has_operation_ = true;
     const milliseconds interval = (*requests_)[index_].poll->interval;
     const auto left = time_left();
-    const auto reserve = std::min(interval, last_poll_reserve);
-    if (left <= reserve) return failed(late_operation(service_->name), true);
+    if (left <= reserve()) return failed(late_operation(service_->name), true);
     const auto wait = std::max(interval, retry_after.value_or(milliseconds{0}));
-    return pending(std::min(wait, left - reserve), left);
+    return pending(std::min(wait, left - reserve()), left);
   }
 
   void poll(const ServiceCalls::Ended& ended) {
@@ -208,17 +226,26 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
       return end(ended, is_poll ? undecided(std::move(outcome)) : std::move(outcome));
     }
     const auto index = is_poll ? std::nullopt : std::optional(index_);
-    service_->calls->start(
-        lease_,
+    auto call =
         mapped_request(service_->settings, *job_, std::get<mappings::Rendered>(std::move(rendered)),
-                       index, time_left()),
-        [self = shared_from_this(), ended, reader](HttpResult result) {
-          ended([self, reader, result = std::move(result)] {
-            Result read = (*self.*reader)(result);
-            auto* outcome = std::get_if<CallOutcome>(&read);
-            return outcome ? self->in_part(std::move(*outcome)) : std::move(read);
-          });
-        });
+                       index, time_left());
+    service_->calls->start(lease_, std::move(call),
+                           [self = shared_from_this(), ended, reader](HttpResult result) {
+                             ended([self, reader, result = std::move(result)] {
+                               return self->noted((*self.*reader)(result));
+                             });
+                           });
+  }
+
+  /// The result of an exchange, which is also a sign of whether the service can be called.
+  Result noted(Result result) const {
+    auto* outcome = std::get_if<CallOutcome>(&result);
+    if (outcome == nullptr) {
+      service_->outages->call_succeeded(steady_now());
+      return result;
+    }
+    service_->outages->call_ended(*outcome, steady_now());
+    return in_part(std::move(*outcome));
   }
 
   Result read(const HttpResult& result) {

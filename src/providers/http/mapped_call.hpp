@@ -9,6 +9,7 @@
 #include "src/providers/call_provider.hpp"
 #include "src/providers/http/call_queue.hpp"
 #include "src/providers/http/mapping/value.hpp"
+#include "src/providers/http/outage.hpp"
 #include "src/providers/http/settings.hpp"
 
 namespace celld::providers {
@@ -20,6 +21,7 @@ struct HttpServiceContext {
   std::vector<std::string> secrets;  ///< To be blanked in texts.
   std::shared_ptr<HttpCallQueue> calls;
   WallClock wall_clock;
+  std::shared_ptr<Outages> outages;
 };
 
 /// Makes the requests of the job's action, or those that undo it. All of them share the timeout of

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t request_max = 15;
 constexpr std::int64_t left_max_ms = 604'800'000;
+constexpr std::int64_t due_max_ms = 1'000'000'000'000'000;
 /// Properties that passed the limits of answers, one level deeper.
 constexpr json::ParseLimits operation_limits{.depth_max = 80, .nodes_max = 5'000'000};
 
@@ -24,7 +25,9 @@ std::string to_text(const Operation& operation) {
   for (const auto& [name, value] : operation.properties) {
     text += std::exchange(separator, ",") + json::quote(name) + ":" + value;
   }
-  return text + "}}";
+  text += "}";
+  if (operation.due) text += ",\"due_ms\":" + std::to_string(operation.due->count());
+  return text + "}";
 }
 
 std::optional<Operation> parse_operation(std::string_view text) {
@@ -39,6 +42,7 @@ std::optional<Operation> parse_operation(std::string_view text) {
       static_cast<std::size_t>(reader.integer("request", 0, request_max).value_or(0));
   operation.has_begun = reader.boolean("has_begun").value_or(false);
   operation.left = cells::milliseconds{reader.integer("left_ms", 0, left_max_ms).value_or(0)};
+  if (const auto due = reader.integer("due_ms", 0, due_max_ms)) operation.due.emplace(*due);
   if (const json::Value* properties = reader.object("properties")) {
     for (const auto& [name, value] : properties->items())
       operation.properties.emplace(name, json::dump(value));

@@ -14,8 +14,10 @@ namespace celld::providers {
 struct Operation {
   std::size_t request = 0;       ///< Where to go on: a request of the action, from 0.
   bool has_begun = false;        ///< That request has begun an operation, which is to be polled.
-  cells::milliseconds left{};    ///< What is left of the step's timeout.
+  cells::milliseconds left{};    ///< What is left of the step's timeout, when the poll is due.
   cells::Properties properties;  ///< Of the answers so far.
+  /// When the next poll is due, by the steady clock of the machine; none: at once.
+  std::optional<cells::milliseconds> due{};
 
   bool operator==(const Operation&) const = default;
 };

@@ -7,6 +7,7 @@
 #include "src/providers/http/mapped_call.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "src/providers/secrets.hpp"
+#include "src/providers/steady_now.hpp"
 
 namespace celld::providers {
 namespace {
@@ -47,7 +48,7 @@ cells::Provider spawn_http_provider(caf::actor_system& system, std::string name,
   auto secrets = all_secrets_of(service);
   auto shared = std::make_shared<const HttpServiceContext>(
       HttpServiceContext{std::move(name), std::move(service), std::move(secrets), std::move(calls),
-                         std::move(wall_clock)});
+                         std::move(wall_clock), std::make_shared<Outages>(steady_now())});
   return spawn_call_provider(system, std::make_shared<HttpServiceCalls>(std::move(shared)),
                              std::move(abort_by_lease));
 }

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "src/providers/http/mapped_call.hpp"
 #include "src/providers/http/operation.hpp"
 #include "src/providers/http/provider.hpp"
 #include "src/providers/http/transport.hpp"
+#include "src/providers/steady_now.hpp"
 #include "src/providers/transports.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/providers/call_fixture.hpp"
@@ -100,6 +102,42 @@ class Fixture {
   caf::actor_system system_;
   HttpTransport transport_;
   cells::Provider provider_;
+};
+
+/// The calls of one mapped service, without the actor that makes them.
+class Direct {
+ public:
+  /// `since`: when celld has started.
+  Direct(MisbehavingProvider::Script script, const json::Value& mapping, cells::SteadyTime since)
+      : server_(std::move(script)),
+        service_(std::make_shared<const HttpServiceContext>(
+            HttpServiceContext{"dns",
+                               {server_.url(), {}, a_mapping(mapping)},
+                               {},
+                               transport_.calls(),
+                               [] { return cells::WallTime{}; },
+                               std::make_shared<Outages>(since)})) {}
+
+  CallOutcome call(const cells::StartCall& call) {
+    std::promise<CallOutcome> outcome;
+    const ServiceCalls::Ended ended = [&](const ServiceCalls::Outcome& result) {
+      auto read = result();
+      if (const auto* next = std::get_if<ServiceCalls::Next>(&read)) return next->start(again_);
+      outcome.set_value(std::get<CallOutcome>(std::move(read)));
+    };
+    again_ = ended;
+    start_mapped_call(service_, call, ended);
+    auto future = outcome.get_future();
+    REQUIRE(future.wait_for(patience) == std::future_status::ready);
+    return future.get();
+  }
+  CallOutcome call() { return call(make_call({1, 1}, make_job(1, {"dns"}))); }
+
+ private:
+  MisbehavingProvider server_;
+  HttpTransport transport_;
+  std::shared_ptr<const HttpServiceContext> service_;
+  ServiceCalls::Ended again_;
 };
 
 const json::Value two_requests = json::Value::parse(R"({
@@ -401,6 +439,55 @@ TEST_CASE("an operation ends within the timeout of its step") {
   CHECK(outcome.code == "timeout");
   CHECK(outcome.message == "The operation at dns did not end in time.");
   CHECK(parse_operation(outcome.operation.value())->left == 900ms);
+}
+
+TEST_CASE("the time that a poll waits for its turn counts towards the timeout") {
+  const Answer begun{"202 Accepted", R"({"id": 1})"};
+  const Answer busy{"200 OK", R"({"status": "busy"})"};
+  const auto left = [](const CallOutcome& outcome) {
+    return parse_operation(outcome.operation.value())->left;
+  };
+  /// The outcome of a poll that comes so much too late.
+  const auto poll = [](Direct& direct, milliseconds late) {
+    auto operation = parse_operation(direct.call().operation.value()).value();
+    operation.due = operation.due.value() - 250ms - late;  // It is polled at once.
+    CallOutcome outcome;
+    outcome.operation = to_text(operation);
+    return direct.call(next_call(outcome));
+  };
+  SECTION("as far as celld has run") {
+    Scripted server({begun, busy});
+    Direct direct(server.script(), polled, steady_now() - 1h);
+    const auto outcome = poll(direct, 4s);
+    CHECK(outcome.kind == Kind::pending);
+    CHECK(left(outcome) <= 5'500ms);
+    CHECK(parse_operation(*outcome.operation)->due);
+  }
+  SECTION("which it has not before a start") {
+    Scripted server({begun, busy});
+    Direct direct(server.script(), polled, steady_now());
+    CHECK(left(poll(direct, 1h)) > 5'500ms);
+  }
+  SECTION("and if the machine has started anew, its clock says nothing") {
+    Scripted server({begun, busy});
+    Direct direct(server.script(), polled, steady_now() - 1h);
+    CHECK(left(poll(direct, -1h)) > 5'500ms);
+  }
+  SECTION("and if nothing is left, there is one more poll") {
+    Scripted server({begun, busy});
+    Direct direct(server.script(), polled, steady_now() - 2h);
+    const auto outcome = poll(direct, 1h);
+    CHECK(outcome.kind == Kind::unknown);
+    CHECK(outcome.code == "timeout");
+    CHECK(server.requests().size() == 2);
+    CHECK(left(outcome) == 10s);
+    CHECK_FALSE(parse_operation(*outcome.operation)->due);
+  }
+  SECTION("and that poll may find that the operation has ended") {
+    Scripted server({begun, {"200 OK", R"({"status": "ready", "zone": 7})"}, {"200 OK", ""}});
+    Direct direct(server.script(), polled, steady_now() - 2h);
+    CHECK(poll(direct, 1h).kind == Kind::succeeded);
+  }
 }
 
 TEST_CASE("what was done already is polled at once, if its answer says where") {

@@ -18,6 +18,17 @@ TEST_CASE("an operation is read as it was written") {
   CHECK(again->left == operation.left);
   CHECK(again->properties.at("quote\"") == "1.5");
   CHECK(parse_operation(to_text(Operation{})) == Operation{});
+  operation.properties = {{"id", "7"}};
+  operation.due = cells::milliseconds{86'400'000};
+  CHECK(parse_operation(to_text(operation)) == operation);
+}
+
+TEST_CASE("an operation of an earlier version is polled at once") {
+  const auto operation =
+      parse_operation(R"({"request":1,"has_begun":true,"left_ms":5,"properties":{"a":1}})");
+  REQUIRE(operation);
+  CHECK(operation->left == cells::milliseconds{5});
+  CHECK_FALSE(operation->due);
 }
 
 TEST_CASE("no other text is an operation") {
@@ -25,7 +36,9 @@ TEST_CASE("no other text is an operation") {
                            R"({"request":16,"has_begun":true,"left_ms":1,"properties":{}})",
                            R"({"request":0,"has_begun":true,"left_ms":-1,"properties":{}})",
                            R"({"request":0,"has_begun":true,"left_ms":1,"properties":[]})",
-                           R"({"request":0,"has_begun":1,"left_ms":1,"properties":{}})"}) {
+                           R"({"request":0,"has_begun":1,"left_ms":1,"properties":{}})",
+                           R"({"request":0,"has_begun":true,"left_ms":1,"properties":{},)"
+                           R"("due_ms":-1})"}) {
     INFO(text);
     CHECK_FALSE(parse_operation(text));
   }

@@ -138,6 +138,22 @@ Content-Type: application/json
 """)
         self.assertEqual(self.api.requests, [])
 
+    def test_explain_says_where_the_url_of_a_poll_comes_from(self):
+        for url, where in ((("/links/self"), "at `/links/self`"),
+                           ({"header": "Location"}, "in its header Location")):
+            config = self.config({"create": {
+                "method": "POST", "path": "/zones",
+                "poll": {"url": url, "answer": {"pending": [202]}}}})
+            done = self.explain(config, a_job())
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+            self.assertIn(f"""
+# URL-FROM-ANSWER-1 stands for the URL that the answer to request 1 has {where}.
+
+# Then every 1000 ms, until the operation has ended:
+GET URL-FROM-ANSWER-1
+Accept: application/json
+""", done.stdout)
+
     def test_explain_shows_the_document_of_a_service_without_a_mapping(self):
         config = self.config({"create": []})
         del config["services"]["dns"]["mapping"]

@@ -14,6 +14,13 @@ OPERATION = {
              "answer": {"properties": {"ip": "/ip"}, "error": {"message": "/why"}}}}
 
 
+AT_A_URL = {
+    "method": "POST", "path": "/zones", "body": {"name": "{{entity.id}}"},
+    "answer": {"done": [202]},
+    "poll": {"url": {"header": "Location"}, "interval_ms": 100,
+             "until": {"value": "/status", "done": ["ready"]}}}
+
+
 class Polls(EndToEnd):
     def setUp(self):
         super().setUp()
@@ -84,6 +91,34 @@ class Polls(EndToEnd):
         self.status = "ready"
         self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
         self.assertEqual(self.count("POST"), 1)
+
+    def test_a_killed_celld_polls_on_at_the_url_that_the_api_gave(self):
+        self.api.answer = lambda method, path, _: (
+            (202, b"", ("Location", "../ops/7?full=yes#now")) if method == "POST"
+            else self.answer(method, path, 0))
+        self.start(self.config(requests=AT_A_URL))
+        job_id = self.begin()
+        self.daemon.kill()
+        polls = self.count("GET")
+        self.restart()
+        self.wait_for_polls(polls + 2)
+        self.status = "ready"
+        self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
+        self.assertEqual(set(self.api.lines()), {"POST /api/zones", "GET /ops/7?full=yes"})
+        self.assertEqual(self.count("POST"), 1)
+
+    def test_celld_sends_its_credentials_to_no_other_server(self):
+        other = RestApi()
+        self.addCleanup(other.close)
+        self.api.answer = lambda *_: (202, b"", ("Location", other.url + "/ops/7"))
+        config = self.config(requests=AT_A_URL)
+        config["services"]["dns"]["headers"] = {"Authorization": "sesame"}
+        self.start(config)
+        job = self.wait_for_end(self.submit(a_job(retry={"max_attempts": 2})))
+        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "invalid_response"), job)
+        self.assertIn(f"a URL of its operation at {other.url[:-len('/api')]} instead of "
+                      f"{self.api.url[:-len('/api')]}", job["error"]["message"])
+        self.assertEqual(other.requests, [])
 
     def test_a_celld_that_stops_leaves_the_operation_to_the_next_one(self):
         self.start(self.config())

@@ -109,6 +109,7 @@ void HttpCall::end(CURLcode code) {
   } else {
     result_.body.clear();
     result_.retry_after.reset();
+    result_.kept_header.reset();
     if (code != CURLE_OK) result_.reason = reason_of(easy_, code);
   }
   ended_(std::move(result_));
@@ -238,6 +239,7 @@ bool HttpCall::read_header(std::string_view line) {
   if (line.find_first_of(forbidden) != std::string_view::npos) return false;
   if (status_line_next_) {  // A new head: forget the previous one.
     result_.retry_after.reset();
+    result_.kept_header.reset();
     length_.clear();
     head_complete_ = false;
     status_line_next_ = false;
@@ -254,6 +256,8 @@ bool HttpCall::read_header(std::string_view line) {
   if (colon == std::string_view::npos) return true;
   const auto name = content.substr(0, colon);
   const auto value = trim(content.substr(colon + 1));
+  const bool is_trailer = head_complete_;
+  if (!is_trailer && equal_ignoring_case(name, request_.kept_header)) keep(value);
   if (equal_ignoring_case(name, "retry-after")) {
     result_.retry_after = value.substr(0, retry_after_bytes_max);
   } else if (equal_ignoring_case(name, "content-length")) {
@@ -262,6 +266,11 @@ bool HttpCall::read_header(std::string_view line) {
     return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
   }
   return true;
+}
+
+void HttpCall::keep(std::string_view value) {
+  auto& kept = result_.kept_header;
+  kept = kept ? *kept + ", " + std::string(value) : std::string(value);
 }
 
 HttpResult::End HttpCall::classify(CURLcode code) const {

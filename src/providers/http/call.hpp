@@ -49,6 +49,7 @@ class HttpCall {
   bool set_policy();
   bool set_callbacks();
   bool read_header(std::string_view line);
+  void keep(std::string_view value);
   HttpResult::End classify(CURLcode code) const;
 
   cells::Lease lease_;

@@ -27,6 +27,7 @@ struct HttpRequest {
   milliseconds timeout{};  ///< For the whole call, from the moment it is queued.
   /// GET, POST, PUT, PATCH or DELETE. A GET has no body; an empty body of a DELETE is none.
   std::string method = "POST";
+  std::string kept_header{};  ///< The name of a header of the answer to keep; empty: none.
 };
 
 struct HttpResult {
@@ -45,6 +46,8 @@ struct HttpResult {
   std::string body;
   std::optional<std::string> retry_after;  ///< The value of the header, if sent.
   std::string reason;  ///< For not_sent, broken and garbled: a generic phrase without secrets.
+  /// The value of the header to keep, if sent; with commas between them if there are several.
+  std::optional<std::string> kept_header{};
 };
 
 }  // namespace celld::providers

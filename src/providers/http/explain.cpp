@@ -35,6 +35,18 @@ std::string show(const HttpRequest& request) {
   return text;
 }
 
+std::string url_stand_in(std::size_t index) {
+  return "URL-FROM-ANSWER-" + std::to_string(index + 1);
+}
+
+/// What the URL of a poll stands for.
+std::string explain_url(const mappings::UrlSource& source, std::size_t index) {
+  const auto where = source.header.empty() ? "at `" + mappings::pointer_of(source.pointer) + "`"
+                                           : "in its header " + source.header;
+  return "# " + url_stand_in(index) + " stands for the URL that the answer to request " +
+         std::to_string(index + 1) + " has " + where + ".\n";
+}
+
 std::string stand_ins_of(const mappings::AnswerRules& answer, std::size_t index,
                          const mappings::Scope& scope) {
   std::string text;
@@ -64,8 +76,10 @@ std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& n
     if (const auto* refusal = std::get_if<mappings::Refusal>(&rendered))
       return ExplainedRefusal{refusal->text};
     const auto index = is_poll ? std::nullopt : std::optional(i);
-    text += show(mapped_request(masked, job, std::get<mappings::Rendered>(std::move(rendered)),
-                                index, milliseconds{0}));
+    auto made = mapped_request(masked, job, std::get<mappings::Rendered>(std::move(rendered)),
+                               index, milliseconds{0});
+    if (is_poll && requests[i].poll->url) made.url = url_stand_in(i);
+    text += show(made);
     mappings::expect_properties(request.answer, i, scope);
     const bool is_last = i + 1 == requests.size() && !request.poll;
     if (!is_last) text += stand_ins_of(request.answer, i, scope);
@@ -77,6 +91,7 @@ std::variant<Explanation, ExplainedRefusal> explain_mapping(const std::string& n
     if (requests.size() > 1) text += "# Request " + std::to_string(i + 1) + "\n";
     if (auto refusal = add(requests[i], i, false)) return std::move(*refusal);
     if (!poll) continue;
+    if (poll->url) text += explain_url(*poll->url, i);
     text += "\n# Then every " + std::to_string(poll->interval.count()) +
             " ms, until the operation has ended:\n";
     if (auto refusal = add(poll->request, i, true)) return std::move(*refusal);

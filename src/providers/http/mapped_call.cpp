@@ -11,6 +11,7 @@
 #include "src/providers/http/mapping/answer.hpp"
 #include "src/providers/http/mapping/request.hpp"
 #include "src/providers/http/operation.hpp"
+#include "src/providers/http/operation_url.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "src/providers/steady_now.hpp"
 
@@ -100,6 +101,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (!refusal && !operation) refusal = refusal_of_undo(service_->name, mapping_, *job_);
     requests_ = find_requests(mapping_, *job_);
     if (!refusal && operation && !can_go_on(*operation)) refusal = lost_operation(service_->name);
+    if (!refusal && operation && operation->has_begun && polls_url()) refusal = moved_operation();
     if (refusal) {
       auto outcome = cleaned(rejection(std::move(*refusal)));
       const bool goes_on = operation && operation->has_begun;
@@ -131,13 +133,26 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   void take_up(const Operation& operation) {
     has_operation_ = true;
     index_ = operation.request;
+    url_ = operation.url;
     take({.properties = operation.properties, .messages = {}});
   }
 
   /// Whether the mapping still has what the operation needs.
   bool can_go_on(const Operation& operation) const {
     if (!operation.has_begun) return index_ <= requests_->size();
-    return index_ < requests_->size() && (*requests_)[index_].poll;
+    return index_ < requests_->size() && (*requests_)[index_].poll &&
+           (!polls_url() || !url_.empty());
+  }
+
+  /// Whether the operation is polled at a URL that an answer has said.
+  bool polls_url() const { return (*requests_)[index_].poll->url.has_value(); }
+
+  /// A reload may have moved the service. Its credentials must not be sent to where it was.
+  std::optional<std::string> moved_operation() const {
+    const auto fault = origin_fault(url_, service_->settings.url);
+    if (fault.empty()) return std::nullopt;
+    return "celld cannot go on with the operation that " + service_->name +
+           " has begun: its URL is " + fault + ".";
   }
 
   /// Polls come no closer to the end of the step's timeout than this.
@@ -156,7 +171,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
 
   std::string operation_text(bool has_begun, milliseconds left,
                              std::optional<milliseconds> due = std::nullopt) const {
-    return to_text({index_, has_begun, left, properties_, due});
+    return to_text({index_, has_begun, left, properties_, due, has_begun ? url_ : ""});
   }
 
   CallOutcome pending(milliseconds wait, milliseconds left) {
@@ -229,6 +244,9 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     auto call =
         mapped_request(service_->settings, *job_, std::get<mappings::Rendered>(std::move(rendered)),
                        index, time_left());
+    if (is_poll && polls_url()) call.url = url_;
+    if (!is_poll && request.poll && polls_url()) call.kept_header = request.poll->url->header;
+    request_url_ = call.url;
     service_->calls->start(lease_, std::move(call),
                            [self = shared_from_this(), ended, reader](HttpResult result) {
                              ended([self, reader, result = std::move(result)] {
@@ -258,6 +276,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (!request.poll) return finish_request(std::move(done), false);
     const bool already = done.already;
     if (!take(std::move(done))) return too_many_properties(false);
+    if (auto failure = take_url(result, already)) return failed(of_request(*failure), false);
     if (!already) return wait_for_operation(std::nullopt);
     // What was done already may have been begun by an attempt that was cut short.
     if (!can_poll())
@@ -274,7 +293,22 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return failure;
   }
 
+  /// The failure if the answer does not say where to poll the operation that the request has begun.
+  std::optional<CallOutcome> take_url(const HttpResult& result, bool already) {
+    if (!polls_url()) return std::nullopt;
+    auto read = read_operation_url(*(*requests_)[index_].poll->url, result, request_url_,
+                                   service_->settings.url);
+    if (auto* url = std::get_if<std::string>(&read)) {
+      url_ = std::move(*url);
+      return std::nullopt;
+    }
+    const auto& none = std::get<NoOperationUrl>(read);
+    if (already && none.is_missing) return std::nullopt;
+    return cleaned(invalid_answer(service_->name, none.text));
+  }
+
   bool can_poll() const {
+    if (polls_url() && url_.empty()) return false;
     const auto rendered = mappings::render((*requests_)[index_].poll->request, scope_);
     return std::holds_alternative<mappings::Rendered>(rendered);
   }
@@ -282,6 +316,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   Result finish_request(mappings::Done done, bool of_poll) {
     if (!done.already && (*requests_)[index_].method != "GET") has_changed_ = true;
     if (!take(std::move(done))) return too_many_properties(of_poll);
+    url_.clear();
     if (++index_ == requests_->size()) return success();
     return next(&MappedCall::make_request);
   }
@@ -341,6 +376,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   mappings::Scope scope_;
   const Requests* requests_ = nullptr;
   std::size_t index_ = 0;       ///< Of the request that is being made or polled.
+  std::string request_url_;     ///< Of the last one that was made.
+  std::string url_;             ///< Of the poll, if an answer has said it.
   bool has_operation_ = false;  ///< A request of this attempt, or of an earlier one, began one.
   bool has_changed_ = false;    ///< A request of this attempt is done that was no mere question.
   cells::Properties properties_;

@@ -1,5 +1,6 @@
 #include "src/providers/http/operation.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::int64_t request_max = 15;
 constexpr std::int64_t left_max_ms = 604'800'000;
 constexpr std::int64_t due_max_ms = 1'000'000'000'000'000;
+constexpr std::size_t url_bytes_max = 8192;
 /// Properties that passed the limits of answers, one level deeper.
 constexpr json::ParseLimits operation_limits{.depth_max = 80, .nodes_max = 5'000'000};
 
@@ -27,6 +29,7 @@ std::string to_text(const Operation& operation) {
   }
   text += "}";
   if (operation.due) text += ",\"due_ms\":" + std::to_string(operation.due->count());
+  if (!operation.url.empty()) text += ",\"url\":" + json::quote(operation.url);
   return text + "}";
 }
 
@@ -43,6 +46,7 @@ std::optional<Operation> parse_operation(std::string_view text) {
   operation.has_begun = reader.boolean("has_begun").value_or(false);
   operation.left = cells::milliseconds{reader.integer("left_ms", 0, left_max_ms).value_or(0)};
   if (const auto due = reader.integer("due_ms", 0, due_max_ms)) operation.due.emplace(*due);
+  operation.url = reader.string("url", 1, url_bytes_max).value_or("");
   if (const json::Value* properties = reader.object("properties")) {
     for (const auto& [name, value] : properties->items())
       operation.properties.emplace(name, json::dump(value));

@@ -18,6 +18,7 @@ struct Operation {
   cells::Properties properties;  ///< Of the answers so far.
   /// When the next poll is due, by the steady clock of the machine; none: at once.
   std::optional<cells::milliseconds> due{};
+  std::string url{};  ///< Of the poll, if an answer has said it.
 
   bool operator==(const Operation&) const = default;
 };

@@ -45,6 +45,8 @@ void check_poll(const providers::mappings::Poll& poll) {
   must(in(poll.interval.count(), 100, 3'600'000), "polls have an interval");
   must(!poll.request.body && poll.request.form.empty() && !poll.request.poll,
        "a poll is a GET without a content");
+  must(!poll.url || (poll.request.path.empty() && poll.request.query.empty()),
+       "a poll has one place for its URL");
   if (!poll.until) return;
   must(in(static_cast<std::int64_t>(poll.until->done.size()), 1, 64), "an operation has an end");
 }

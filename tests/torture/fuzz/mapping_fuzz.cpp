@@ -5,11 +5,13 @@
 #include <string>
 #include <variant>
 
+#include "src/config/checks.hpp"
 #include "src/json/json.hpp"
 #include "src/providers/http/mapping/answer.hpp"
 #include "src/providers/http/mapping/read.hpp"
 #include "src/providers/http/mapping/request.hpp"
 #include "src/providers/http/operation.hpp"
+#include "src/providers/http/operation_url.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "tests/torture/fuzz/fuzzing.hpp"
 
@@ -217,6 +219,22 @@ void check_poll(const std::string& answer) {
   must(id == 1 || id == "ready", "an operation is done when its value says so");
 }
 
+/// The value of a header, as the URL of an operation.
+void check_operation_url(const std::string& value) {
+  static const std::string service = "https://cloud.example:8443/v1";
+  HttpResult result;
+  result.kept_header = value;
+  const auto read =
+      providers::read_operation_url({{}, "Location"}, result, service + "/x", service);
+  if (const auto* url = std::get_if<std::string>(&read)) {
+    must(config::lower_case(*url).starts_with("https://cloud.example:8443/"),
+         "polls go to no other server");
+    must(url->find('#') == std::string::npos && url->size() <= 8192, "a URL can be requested");
+  } else {
+    must(!std::get<providers::NoOperationUrl>(read).text.empty(), "it is said what is wrong");
+  }
+}
+
 void check_operation(const std::string& text) {
   const auto operation = providers::parse_operation(text);
   if (!operation) return;
@@ -241,5 +259,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_answer(input);
   check_poll(input.answer);
   check_operation(input.value);
+  check_operation_url(input.value);
   return 0;
 }

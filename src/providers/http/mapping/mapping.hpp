@@ -80,9 +80,16 @@ struct Until {
   std::vector<json::Value> failed;
 };
 
+/// Where the answer to a request says at which URL its operation is polled.
+struct UrlSource {
+  Path pointer;
+  std::string header;  ///< Instead of `pointer`, unless it is empty.
+};
+
 /// A GET that is repeated until the operation has ended.
 struct Poll {
   Request request;
+  std::optional<UrlSource> url;  ///< Instead of the path and the query of `request`.
   cells::milliseconds interval{};
   std::optional<Until> until;  ///< Without it, the status alone decides.
 };

@@ -173,9 +173,11 @@ class MappingReader {
     auto poll = std::make_shared<Poll>();
     Request& request = poll->request;
     json::ObjectReader reader(value, std::move(pointer), faults_);
-    reader.require({"path"});
     request.method = "GET";
     read_target(reader, request);
+    if (const json::Value* url = reader.any("url"))
+      poll->url = read_url_source(*url, reader.pointer_of("url"));
+    check_target(reader);
     if (const json::Value* headers = reader.object("headers"))
       request.headers = read_headers(*headers, reader.pointer_of("headers"), false);
     const auto interval = reader.integer("interval_ms", interval_min_ms, interval_max_ms);
@@ -189,6 +191,42 @@ class MappingReader {
       reader.fault("until", "is required, unless `answer` says which statuses are `pending`");
     reader.finish();
     return poll;
+  }
+
+  static void check_target(json::ObjectReader& reader) {
+    if (!reader.is_object()) return;
+    if (!reader.has("url")) {
+      if (!reader.has("path"))
+        reader.fault("path", "is required, unless `url` says where the answer has the URL");
+      return;
+    }
+    for (const char* part : {"path", "query"}) {
+      if (reader.has(part)) reader.fault(part, "must not be combined with `url`");
+    }
+  }
+
+  UrlSource read_url_source(const json::Value& value, const std::string& pointer) {
+    UrlSource source;
+    if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      auto path = text.size() <= value_bytes_max ? parse_pointer(text) : std::nullopt;
+      if (!path) faults_.push_back({pointer, "must be a JSON Pointer, such as /id"});
+      source.pointer = std::move(path).value_or(Path{});
+      return source;
+    }
+    if (!value.is_object()) {
+      faults_.push_back({pointer, "must be a JSON Pointer or {\"header\": NAME}"});
+      return source;
+    }
+    json::ObjectReader reader(value, pointer, faults_);
+    reader.require({"header"});
+    if (auto name = reader.string("header")) {
+      if (std::string fault = config::header_name_fault(*name); !fault.empty())
+        reader.fault("header", std::move(fault));
+      source.header = std::move(*name);
+    }
+    reader.finish();
+    return source;
   }
 
   static bool has_pending(const AnswerRules& rules) {

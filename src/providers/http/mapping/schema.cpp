@@ -112,11 +112,25 @@ constexpr const char* answer_schema = R"json({
 constexpr const char* poll_schema = R"json({
   "description": "A GET that is repeated until the operation that the request begins has ended.",
   "type": "object",
-  "required": ["path"],
+  "oneOf": [{"required": ["path"]}, {"required": ["url"], "not": {"required": ["query"]}}],
   "additionalProperties": false,
   "properties": {
     "path": TARGET,
     "query": QUERY,
+    "url": {
+      "description": "Where the answer to the request has the URL of the poll.",
+      "oneOf": [
+        POINTER,
+        {
+          "type": "object",
+          "required": ["header"],
+          "additionalProperties": false,
+          "properties": {
+            "header": {"type": "string", "pattern": "^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,128}$"}
+          }
+        }
+      ]
+    },
     "headers": HEADERS,
     "interval_ms": {"type": "integer", "minimum": 100, "maximum": 3600000, "default": 1000},
     "until": {

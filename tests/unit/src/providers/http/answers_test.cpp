@@ -58,6 +58,25 @@ TEST_CASE("a call returns status, body and Retry-After") {
   CHECK(result.retry_after == "7");
 }
 
+TEST_CASE("a call returns the header that it is to keep") {
+  const auto kept = [](const std::string& answer) {
+    MisbehavingProvider provider(answering(answer));
+    test::Calls calls;
+    auto request = request_to(provider.url());
+    request.kept_header = "Location";
+    return calls.make(request).kept_header;
+  };
+  CHECK(kept(http_answer("202 Accepted", "", "locatioN:  /ops/7 \r\n")) == "/ops/7");
+  CHECK(kept(http_answer("202 Accepted", "", "Location: a\r\nLocation: b\r\n")) == "a, b");
+  CHECK(kept(http_answer("202 Accepted", "", "Content-Location: /x\r\n")) == std::nullopt);
+  CHECK(kept("HTTP/1.1 103 Early Hints\r\nLocation: /x\r\n\r\n" +
+             http_answer("202 Accepted", "")) == std::nullopt);
+  CHECK(kept("HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n"
+             "2\r\n{}\r\n0\r\nLocation: /x\r\n\r\n") == std::nullopt);
+  CHECK(result_of(answering(http_answer("202 Accepted", "", "Location: /x\r\n"))).kept_header ==
+        std::nullopt);
+}
+
 TEST_CASE("a chunked answer is assembled") {
   const auto result = result_of(answering(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n1\r\n \r\n0\r\n\r\n"));

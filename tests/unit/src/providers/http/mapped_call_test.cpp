@@ -508,6 +508,85 @@ TEST_CASE("what was done already is polled at once, if its answer says where") {
   }
 }
 
+TEST_CASE("an operation is polled at the URL that its answer says") {
+  const auto mapping = [](const char* url) {
+    return json::Value::parse(R"({"actions": {"create": [
+      {"method": "POST", "path": "/zones", "answer": {"done": [202], "already_done": [409]},
+       "poll": {"url": )" + std::string(url) +
+                              R"(, "interval_ms": 100,
+                "until": {"value": "/status", "done": ["ready"]}}},
+      {"method": "PUT", "path": "/rest"}]}})");
+  };
+  const Answer busy{"200 OK", R"({"status": "busy"})"};
+  const Answer ready{"200 OK", R"({"status": "ready"})"};
+  SECTION("in its body") {
+    Scripted server(
+        {{"202 Accepted", R"({"href": "ops/7?full=1#x"})"}, busy, ready, {"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"("/href")"));
+    const auto done = fixture.call(next_call(fixture.call(next_call(fixture.call()))));
+    CHECK(done.kind == Kind::succeeded);
+    const auto sent = server.requests();
+    REQUIRE(sent.size() == 4);
+    CHECK(first_line(sent[1]) == "GET /call/ops/7?full=1 HTTP/1.1");
+    CHECK(sent[1].header("X-Key") == "s3cret/key+1");
+    CHECK(first_line(sent[2]) == first_line(sent[1]));
+    CHECK(first_line(sent[3]) == "PUT /call/rest HTTP/1.1");
+  }
+  SECTION("in a header") {
+    Scripted server({{"202 Accepted\r\noperation-location: /ops/7", ""}, ready, {"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"({"header": "Operation-Location"})"));
+    CHECK(fixture.call(next_call(fixture.call())).kind == Kind::succeeded);
+    CHECK(first_line(server.requests().at(1)) == "GET /ops/7 HTTP/1.1");
+  }
+  SECTION("also if it was begun already") {
+    Scripted server({{"409 Conflict\r\nLocation: /ops/7", ""}, ready, {"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"({"header": "Location"})"));
+    CHECK(fixture.call().kind == Kind::succeeded);
+    CHECK(server.requests().size() == 3);
+  }
+  SECTION("and not polled if it was done already and the answer says nothing") {
+    Scripted server({{"409 Conflict", ""}, {"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"({"header": "Location"})"));
+    CHECK(fixture.call().kind == Kind::succeeded);
+    CHECK(first_line(server.requests().at(1)) == "PUT /call/rest HTTP/1.1");
+  }
+  SECTION("but never at another server") {
+    Scripted server({{"202 Accepted\r\nLocation: http://127.0.0.2:1/s3cret%2Fkey", ""}});
+    Fixture fixture(server.script(), mapping(R"({"header": "Location"})"));
+    const auto outcome = fixture.call();
+    CHECK(outcome.kind == Kind::retryable);
+    CHECK(outcome.code == "invalid_response");
+    CHECK(outcome.message.starts_with(
+        "Request 1 of the action \"create\": dns answered with a URL of its operation at "
+        "http://127.0.0.2:1 instead of http://127.0.0.1:"));
+    CHECK_FALSE(outcome.operation);
+    CHECK(server.requests().size() == 1);
+  }
+  SECTION("nor where the service no longer is") {
+    Scripted server({{"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"("/href")"));
+    CallOutcome begun;
+    begun.operation = to_text({0, true, 1s, {}, {}, "http://127.0.0.2:1/ops/7"});
+    const auto outcome = fixture.call(next_call(begun));
+    CHECK(outcome.kind == Kind::rejected);
+    CHECK(outcome.in_doubt);
+    CHECK(outcome.message.starts_with(
+        "celld cannot go on with the operation that dns has begun: its URL is at "
+        "http://127.0.0.2:1 instead of "));
+    CHECK(server.requests().empty());
+  }
+  SECTION("nor if none was kept") {
+    Scripted server({{"200 OK", ""}});
+    Fixture fixture(server.script(), mapping(R"("/href")"));
+    CallOutcome begun;
+    begun.operation = to_text({0, true, 1s, {}});
+    CHECK(fixture.call(next_call(begun)).message ==
+          "celld cannot go on with the operation that dns has begun: the mapping has changed, and "
+          "has no such request.");
+    CHECK(server.requests().empty());
+  }
+}
+
 TEST_CASE("an operation that the mapping no longer has is rejected") {
   Scripted server{{"200 OK", ""}};
   Fixture fixture(server.script(), two_requests);

@@ -20,6 +20,7 @@ TEST_CASE("an operation is read as it was written") {
   CHECK(parse_operation(to_text(Operation{})) == Operation{});
   operation.properties = {{"id", "7"}};
   operation.due = cells::milliseconds{86'400'000};
+  operation.url = "https://cloud.example/ops/7?a=\"b\"";
   CHECK(parse_operation(to_text(operation)) == operation);
 }
 

@@ -271,7 +271,8 @@ TEST_CASE("a poll has a path, an interval and an end") {
   CHECK(poll->request.answer.verdicts.at(202) == Verdict::pending);
 
   CHECK(poll_fault(1) == "/poll: must be an object");
-  CHECK(poll_fault({{"until", until}}) == "/poll/path: is required");
+  CHECK(poll_fault({{"until", until}}) ==
+        "/poll/path: is required, unless `url` says where the answer has the URL");
   CHECK(poll_fault({{"path", "/x"}}) ==
         "/poll/until: is required, unless `answer` says which statuses are `pending`");
   CHECK(poll_fault({{"path", "/x"}, {"until", until}, {"interval_ms", 99}})
@@ -290,6 +291,35 @@ TEST_CASE("a poll has a path, an interval and an end") {
   CHECK(poll_fault({{"path", "/{{nothing}}"}, {"until", until}})
             .starts_with("/poll/path: has the unknown name `nothing`"));
   CHECK(request_fault({{"answer", {{"pending", {202}}}}}) == "/answer/pending: is unknown");
+}
+
+TEST_CASE("instead of a path, a poll may have the place of its URL in the answer") {
+  const auto source_of = [](const json::Value& url) {
+    const auto mapping = a_mapping(creating(
+        {{"method", "POST"},
+         {"path", "/x"},
+         {"poll", {{"url", url}, {"headers", {{"A", "b"}}}, {"answer", {{"pending", {202}}}}}}}));
+    return mapping.actions.at("create")[0].poll->url.value();
+  };
+  CHECK(source_of("/links/0/href").pointer == Path{"links", "0", "href"});
+  CHECK(source_of("").pointer.empty());
+  CHECK(source_of({{"header", "Operation-Location"}}).header == "Operation-Location");
+
+  const auto url_fault = [](const json::Value& url, const json::Value& more = {}) {
+    json::Value poll = {{"url", url}, {"answer", {{"pending", {202}}}}};
+    if (more.is_object()) poll.update(more);
+    return request_fault({{"poll", poll}});
+  };
+  CHECK(url_fault("href") == "/poll/url: must be a JSON Pointer, such as /id");
+  CHECK(url_fault("/" + std::string(8192, 'a')) ==
+        "/poll/url: must be a JSON Pointer, such as /id");
+  CHECK(url_fault(1) == R"(/poll/url: must be a JSON Pointer or {"header": NAME})");
+  CHECK(url_fault(json::Value::object()) == "/poll/url/header: is required");
+  CHECK(url_fault({{"header", "a b"}}) == "/poll/url/header: is not a header name");
+  CHECK(url_fault({{"header", "Location"}, {"x", 1}}) == "/poll/url/x: is unknown");
+  CHECK(url_fault("/href", {{"path", "/x"}}) == "/poll/path: must not be combined with `url`");
+  CHECK(url_fault("/href", {{"query", {{"a", 1}}}}) ==
+        "/poll/query: must not be combined with `url`");
 }
 
 TEST_CASE("an error of the mapping is that of each request without its own") {

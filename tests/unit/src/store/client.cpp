@@ -16,12 +16,15 @@ Request adapted(Request request, std::optional<cells::Durability> durability) {
   return request;
 }
 
+/// Ends a test that would hang. A busy machine takes minutes for some.
+constexpr std::chrono::minutes patience{10};
+
 template <class Answer, class Handle, class Request>
 Answer ask_actor(StoreUnderTest& under_test, const Handle& to, const Request& unadapted) {
   const auto request = adapted(unadapted, under_test.durability());
   Answer answer;
   caf::scoped_actor self{under_test.system()};
-  self->request(to, std::chrono::seconds{60}, request)
+  self->request(to, patience, request)
       .receive([&](Answer& value) { answer = std::move(value); },
                [&](const caf::error& error) { FAIL(under_test.system().render(error)); });
   return answer;

@@ -35,6 +35,7 @@ CONCURRENCY = 2   # Of the service "limited".
 ATTEMPTS_MAX = 10  # Fewer than would fit into the time that "flaky" is down.
 EVERY_MS = 1000   # The shortest interval of a schedule.
 LIFE_S = (0.1, 0.6)
+INTERRUPTIONS_MAX = 3  # By a crash, in a row; then a job fails.
 DOWN_S, UP_S = 0.5, 0.3
 ALL_ENDED_DEADLINE_S = 120.0 * SLOWDOWN
 STEPS = ["one", "limited", "two"]
@@ -212,31 +213,39 @@ class Run:
 
     def check_compensation(self, job, calls):
         fails_at = job["parameters"]["fails_at"]
+        code = (job["error"] or {}).get("code")
+        interrupted = code == "interrupted" and self.deaths_during(job) >= INTERRUPTIONS_MAX
+        if interrupted:
+            fails_at = job["error"]["service"]
         if fails_at is None:
             self.faults.expect(job["state"] == "succeeded", "a job failed", job, calls)
             self.faults.expect(not any(call.undo for call in calls), "a needless undo", job, calls)
             return
-        code = (job["error"] or {}).get("code")
-        self.faults.expect((job["state"], code) == ("failed", "provider_rejected"),
+        self.faults.expect(job["state"] == "failed" and (interrupted or code == "provider_rejected"),
                            "a job ended otherwise than its provider answered", job)
         failed = STEPS.index(fails_at)
         states = [step["state"] for step in job["steps"]]
         # An attempt that a kill cut short may have had an effect, so the failed step is undone, too.
-        expected = {"failed", "undone"} if self.dies_during(job) else {"failed"}
+        expected = {"failed", "undone"} if self.deaths_during(job) else {"failed"}
         self.faults.expect(states[:failed] == ["undone"] * failed and states[failed] in expected and
                            set(states[failed + 1:]) <= {"skipped"},
                            "a job has not undone what it had done", job, calls)
         self.check_undos([step["service"] for step in job["steps"] if step["state"] == "undone"],
-                         fails_at, calls)
+                         calls)
+        refused = [call.ended_at for call in calls
+                   if call.service == fails_at and not call.undo and not call.broken]
+        begun = [call.began_at for call in calls if call.undo]
+        self.faults.expect(interrupted or refused and all(min(refused) <= at for at in begun),
+                           "an undo before the failure", calls)
 
-    def check_undos(self, undone, fails_at, calls):
+    def check_undos(self, undone, calls):
         undos = {service: [call for call in calls if call.undo and call.service == service]
                  for service in STEPS}
         for service, made in undos.items():
             done = [call for call in made if call.succeeded]
             self.faults.expect(bool(done) == (service in undone), "a wrong undo", service, calls)
             for first, second in zip(done, done[1:]):
-                self.faults.expect(self.dies_between(first.began_at, second.began_at),
+                self.faults.expect(self.deaths_between(first.began_at, second.began_at),
                                    "a step was undone twice", service, calls)
         # Newest first: what was done last is undone first.
         for later, earlier in zip(undone[::-1], undone[-2::-1]):
@@ -244,18 +253,13 @@ class Run:
             self.faults.expect(over and undos[earlier] and
                                min(over) <= undos[earlier][0].began_at,
                                "undone in a wrong order", later, earlier, calls)
-        refused = [call.ended_at for call in calls
-                   if call.service == fails_at and not call.undo and not call.broken]
-        begun = [call.began_at for call in calls if call.undo]
-        self.faults.expect(refused and all(min(refused) <= at for at in begun),
-                           "an undo before the failure", calls)
 
-    def dies_during(self, job):
-        return self.dies_between(unix_time(job["created_at"]) - self.wall_ahead_s,
-                                 unix_time(job["finished_at"]) - self.wall_ahead_s)
+    def deaths_during(self, job):
+        return self.deaths_between(unix_time(job["created_at"]) - self.wall_ahead_s,
+                                   unix_time(job["finished_at"]) - self.wall_ahead_s)
 
-    def dies_between(self, begin, end):
-        return any(begin <= died_at and signalled_at <= end for signalled_at, died_at in self.deaths)
+    def deaths_between(self, begin, end):
+        return sum(begin <= died_at and signalled_at <= end for signalled_at, died_at in self.deaths)
 
     def end_of(self, call):
         """At the latest with its celld, although the provider may notice later."""

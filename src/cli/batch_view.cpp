@@ -15,7 +15,7 @@ TableCell count(const json::Value& batch, Path path) {
 }
 
 std::string percent(double share) {
-  return std::to_string(static_cast<int>(share * 100)) + "%";
+  return std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 100)) + "%";
 }
 
 /// The line of the file that stands for a line of the batch.
@@ -49,9 +49,10 @@ BatchTable::BatchTable()
               {"DONE", true}}) {}
 
 void BatchTable::add(const json::Value& batch) {
-  const auto waiting = integer_at(batch, {"states", "queued"}) +
-                       integer_at(batch, {"states", "scheduled"}) +
-                       integer_at(batch, {"states", "compensating"});
+  // The sum of untrusted numbers may overflow.
+  std::uint64_t waiting = 0;
+  for (const char* state : {"queued", "scheduled", "compensating"})
+    waiting += static_cast<std::uint64_t>(integer_at(batch, {"states", state}));
   const bool finished = is_finished(batch);
   table_.add({{cleaned(text_at(batch, {"id"}))},
               count(batch, {"total"}),

@@ -36,7 +36,9 @@ std::string text_at(const json::Value& value, Path path) {
 
 std::int64_t integer_at(const json::Value& value, Path path) {
   const json::Value& number = member_at(value, path);
-  return number.is_number_integer() ? number.get<std::int64_t>() : 0;
+  const bool beyond = number.is_number_unsigned() &&
+                      number.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+  return number.is_number_integer() && !beyond ? number.get<std::int64_t>() : 0;
 }
 
 double number_at(const json::Value& value, Path path) {

@@ -1,5 +1,6 @@
 #include "src/cli/worker/granted_lease.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/cli/members.hpp"
@@ -9,6 +10,14 @@ namespace {
 
 std::string member(const char* name, const std::string& value) {
   return ",\"" + std::string(name) + "\":" + value;
+}
+
+/// A timeout is at most a week. The bound keeps sums with times from overflowing.
+constexpr milliseconds term_max = std::chrono::days(365);
+
+milliseconds term_in(const json::Value& answer) {
+  const milliseconds term{integer_at(answer, {"expires_in_ms"})};
+  return std::clamp(term, milliseconds(0), term_max);
 }
 
 /// The members have the order in which a `command` provider receives them.
@@ -38,11 +47,15 @@ std::vector<GrantedLease> read_leases(const json::Value& elements) {
     lease.attempt = integer_at(element, {"attempt"});
     lease.idempotency_key = text_at(element, {"idempotency_key"});
     lease.traceparent = text_at(element, {"traceparent"});
-    lease.expires_in = milliseconds(integer_at(element, {"expires_in_ms"}));
+    lease.expires_in = term_in(element);
     lease.document = document_for(element);
     leases.push_back(std::move(lease));
   }
   return leases;
+}
+
+LeaseTerm read_term(const json::Value& answer) {
+  return {term_in(answer), truth_at(answer, {"cancel"})};
 }
 
 }  // namespace celld::cli

@@ -73,8 +73,7 @@ std::variant<LeaseTerm, Setback> LeaseClient::heartbeat(const std::string& lease
   auto answer = ask(
       {.method = "POST", .path = "/v1/leases/" + url_encoded(lease) + "/heartbeat", .body = body});
   if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
-  const auto& term = std::get<json::Value>(answer);
-  return LeaseTerm{milliseconds(integer_at(term, {"expires_in_ms"})), truth_at(term, {"cancel"})};
+  return read_term(std::get<json::Value>(answer));
 }
 
 std::variant<std::vector<int>, Setback> LeaseClient::report(

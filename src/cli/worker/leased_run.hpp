@@ -18,12 +18,6 @@ namespace celld::cli {
 
 using cells::SteadyTime;
 
-/// celld's answer to a heartbeat.
-struct LeaseTerm {
-  milliseconds expires_in{};
-  bool cancel = false;
-};
-
 /// Not thread-safe. A lease is `running` until its command has ended and nothing of its process
 /// group is left, `reporting` until celld has the report, and then `done`. A lost lease is `done`
 /// when its command has ended.

@@ -1,5 +1,6 @@
 #include "src/cli/batch_view.hpp"
 
+#include <cstdint>
 #include <string>
 
 #include "tests/unit/catch.hpp"
@@ -24,6 +25,16 @@ TEST_CASE("a batch is one line with its jobs by state") {
   CHECK(table.text({}) ==
         "BATCH          TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  DONE\n"
         "06f3k9v2m8qzr      7       3        1         0          2       1          0   42%\n");
+}
+
+TEST_CASE("numbers of a batch that cannot be are shown without harm") {
+  auto batch = a_batch();
+  batch["states"]["queued"] = INT64_MAX;
+  batch["progress"] = 1e300;
+  BatchTable table;
+  table.add(batch);
+  CHECK(table.text({}).find("9223372036854775808") != std::string::npos);
+  CHECK(table.text({}).find(" 100%\n") != std::string::npos);
 }
 
 TEST_CASE("the outcome of a batch is that of its worst job") {

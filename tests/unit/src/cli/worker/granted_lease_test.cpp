@@ -1,5 +1,6 @@
 #include "src/cli/worker/granted_lease.hpp"
 
+#include <cstdint>
 #include <string>
 
 #include "tests/unit/catch.hpp"
@@ -51,4 +52,25 @@ TEST_CASE("an element that is no lease is skipped") {
   jobless["job"] = 7;
   CHECK(read_leases(json::Value::array({nameless, jobless, 1, nullptr})).empty());
   CHECK(read_leases(json::Value()).empty());
+}
+
+TEST_CASE("a term is at most a year, and an answer says whether the job was cancelled") {
+  const auto term_of = [](const json::Value& answer) { return read_term(answer).expires_in; };
+  CHECK(term_of({{"expires_in_ms", 30'000}}) == milliseconds(30'000));
+  CHECK(term_of({{"expires_in_ms", INT64_MAX}}) == std::chrono::days(365));
+  for (const json::Value& none : {json::Value(-1), json::Value(INT64_MIN), json::Value(UINT64_MAX),
+                                  json::Value(1.5), json::Value("1"), json::Value()})
+    CHECK(term_of({{"expires_in_ms", none}}) == milliseconds(0));
+  auto lease = a_lease();
+  lease["expires_in_ms"] = INT64_MAX;
+  CHECK(read_leases(json::Value::array({lease})).front().expires_in == std::chrono::days(365));
+  CHECK(read_term({{"cancel", true}}).cancel);
+  CHECK_FALSE(read_term({{"cancel", 1}}).cancel);
+  CHECK_FALSE(read_term({}).cancel);
+}
+
+TEST_CASE("a number beyond 64 bits with a sign is no attempt") {
+  auto lease = a_lease();
+  lease["attempt"] = UINT64_MAX;
+  CHECK(read_leases(json::Value::array({lease})).front().attempt == 0);
 }

@@ -166,6 +166,19 @@ class Worker(CellctlTest):
             self.assertEqual((ended["state"], ended["attempt"], ended["error"]["code"]),
                              ("failed", 3, "invalid_response"), ended)
 
+    def test_a_report_that_celld_cannot_read_holds_back_no_other(self):
+        self.start()
+        large, small = self.submit_vm("large"), self.submit_vm("small")
+        # As a report, 50,000 values are more than a request may have.
+        self.work(f"case $(cat) in *{large}*) values=49995;; *) values=1;; esac; echo >>started; "
+                  "until [ $(wc -l <started) -ge 2 ]; do sleep 0.02; done; "
+                  "printf '{\"properties\":{\"x\":[0'; yes ,0 | head -n $values; printf ']}}'",
+                  "--concurrency", "2")
+        self.assertEqual(self.wait_for_end(small)["state"], "succeeded")
+        ended = self.wait_for_end(large)
+        self.assertEqual((ended["state"], ended["attempt"], ended["error"]["code"]),
+                         ("failed", 3, "invalid_response"), ended)
+
     def test_a_command_that_cannot_be_found_is_retried_and_slows_the_worker_down(self):
         self.start()
         jobs = [self.submit_vm(f"e{number}") for number in range(3)]

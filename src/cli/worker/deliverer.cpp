@@ -34,6 +34,7 @@ void Deliverer::deliver(const Runs::Heartbeat& heartbeat) {
 void Deliverer::deliver(const Runs::Reports& reports) {
   const auto answer = client_.report(reports.reports);
   if (const auto* setback = std::get_if<Setback>(&answer)) {
+    if (setback->kind == Setback::Kind::invalid) return deliver_apart(reports);
     note_setback(*setback);
     for (const auto& lease : reports.leases) runs_.on_no_answer(lease);
     return;
@@ -50,6 +51,21 @@ void Deliverer::deliver(const Runs::Reports& reports) {
       runs_.on_lost(reports.leases[i]);
     }
   }
+}
+
+void Deliverer::deliver_apart(const Runs::Reports& reports) {
+  note_answer();
+  const std::size_t half = reports.leases.size() / 2;
+  if (half == 0) return runs_.on_report_refused(reports.leases.front());
+  Runs::Reports first;
+  Runs::Reports second;
+  for (std::size_t i = 0; i < reports.leases.size(); ++i) {
+    Runs::Reports& part = i < half ? first : second;
+    part.leases.push_back(reports.leases[i]);
+    part.reports.push_back(reports.reports[i]);
+  }
+  deliver(first);
+  deliver(second);
 }
 
 /// Says once that celld is away, and once that it is back.

@@ -6,8 +6,11 @@
 namespace celld::cli {
 namespace {
 
+constexpr int status_bad_request = 400;
 constexpr int status_not_found = 404;
 constexpr int status_conflict = 409;
+constexpr int status_too_large = 413;
+constexpr int status_invalid = 422;
 constexpr int status_too_many = 429;
 constexpr int status_server_error = 500;
 
@@ -16,6 +19,9 @@ Setback setback_of(const Answer& answer) {
   Setback setback{Setback::Kind::refused, failure.what(), answer.retry_after, failure.code()};
   if (answer.status == status_not_found || answer.status == status_conflict) {
     setback.kind = Setback::Kind::lost;
+  } else if (answer.status == status_bad_request || answer.status == status_too_large ||
+             answer.status == status_invalid) {
+    setback.kind = Setback::Kind::invalid;
   } else if (answer.status == status_too_many || answer.status >= status_server_error) {
     setback.kind = Setback::Kind::away;
   }

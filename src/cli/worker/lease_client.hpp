@@ -20,6 +20,7 @@ struct Setback {
   enum class Kind {
     away,     ///< No answer, 429 or 5xx: the same request may succeed later.
     lost,     ///< The lease is not live, or not this worker's (404, 409).
+    invalid,  ///< The request itself: celld would refuse it again (400, 413, 422).
     refused,  ///< Any other answer.
   };
   Kind kind = Kind::away;

@@ -22,6 +22,8 @@ constexpr std::size_t code_bytes_max = 64;
 constexpr std::int64_t retry_after_ms_max = 86'400'000;
 constexpr std::size_t report_faults_max = 10;
 constexpr std::size_t reports_max = 1000;
+/// A report may have what a completion may have, one level deeper.
+constexpr json::ParseLimits reports_limits{.depth_max = json::ParseLimits{}.depth_max + 1};
 
 bool is_plain(const std::string& text) {
   return std::none_of(text.begin(), text.end(),
@@ -31,12 +33,13 @@ bool is_plain(const std::string& text) {
 /// Parses the body, which may be missing unless it is `required`, and passes it and the faults to
 /// `read`.
 template <class Result, class Read>
-std::variant<Result, Problem> parse_body(const http::Request& request, bool required, Read read) {
+std::variant<Result, Problem> parse_body(const http::Request& request, bool required, Read read,
+                                         const json::ParseLimits& limits = {}) {
   Faults faults = refuse_query(request.query);
   json::Document document{json::Value::object(), {}};
   if (required || !request.body.empty()) {
     if (!is_json(request)) return not_json();
-    auto parsed = json::parse(request.body);
+    auto parsed = json::parse(request.body, limits);
     if (auto* error = std::get_if<json::SyntaxError>(&parsed)) {
       return unreadable_body(std::move(*error));
     }
@@ -191,7 +194,7 @@ std::variant<CallOutcome, Problem> parse_failure(const http::Request& request) {
 
 std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& request) {
   using Reports = std::vector<Report>;
-  return parse_body<Reports>(request, true, [](const json::Value& body, Faults& faults) {
+  const auto read = [](const json::Value& body, Faults& faults) {
     Reports reports;
     if (!body.is_array() || body.empty() || body.size() > reports_max) {
       faults.push_back({"", "must be an array of 1 to 1000 reports"});
@@ -201,7 +204,8 @@ std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& re
       reports.push_back(read_report(body[i], json::pointer_to("", i), faults));
     }
     return reports;
-  });
+  };
+  return parse_body<Reports>(request, true, read, reports_limits);
 }
 
 }  // namespace celld::api

@@ -328,6 +328,22 @@ TEST_CASE("many reports are answered one by one") {
                  {"errors", {{{"pointer", "/6/outcome"}, {"detail", "must be a string"}}}}}}}});
 }
 
+TEST_CASE("a report may be nested as deep as the completion that it stands for") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{leased_job()}; };
+  const auto body_of = [](std::size_t depth) {  // `depth` levels as a completion.
+    return R"("properties":{"x":)" + std::string(depth - 2, '[') + std::string(depth - 2, ']') +
+           "}}";
+  };
+  const std::string report =
+      R"([{"lease":")" + lease_names.name({42, a_lease}) + R"(","outcome":"complete",)";
+  CHECK(post_to(daemon, path("/complete"), "{" + body_of(64)).status == 200);
+  CHECK(post_to(daemon, path("/complete"), "{" + body_of(65)).status == 400);
+  CHECK(post_to(daemon, "/v1/leases/report", report + body_of(64) + "]").status == 200);
+  CHECK(post_to(daemon, "/v1/leases/report", report + body_of(65) + "]").status == 400);
+}
+
 TEST_CASE("leases are listed with their workers") {
   Daemon daemon;
   daemon.script->list_leases = [](const cells::ListLeases& list) {

@@ -17,6 +17,7 @@ constexpr int header_bytes = 100;
 constexpr int page_bytes_at = 16;
 constexpr int reserved_bytes_at = 20;
 constexpr int page_bytes_min = 512;
+constexpr int page_bytes_max = 65536;
 
 constexpr int page_checksum_bytes = 8;
 
@@ -59,11 +60,14 @@ struct Layer {
   const sqlite3_io_methods* below = nullptr;
   sqlite3_file* log = nullptr;  ///< The open write-ahead log of a connection that writes.
   bool has_checksums = false;
-  int page_bytes = 0;
+  int page_bytes = 0;  ///< 0: SQLite has no pages of the size in the header, and refuses it.
 
   void note_header(const unsigned char* header) {
     has_checksums = header[reserved_bytes_at] == page_checksum_bytes;
-    page_bytes = header[page_bytes_at] << 8 | header[page_bytes_at + 1] << 16;
+    const auto bytes = header[page_bytes_at] << 8 | header[page_bytes_at + 1] << 16;
+    const bool is_valid =
+        bytes >= page_bytes_min && bytes <= page_bytes_max && (bytes & (bytes - 1)) == 0;
+    page_bytes = is_valid ? bytes : 0;
   }
 };
 

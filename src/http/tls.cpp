@@ -36,8 +36,12 @@ struct CloseFile {
 /// Checks that `path` can be read and contains a PEM block of this kind.
 Fault fault_of_file(const std::string& path, std::string_view kind) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "re"));
-  std::string text(file ? file_bytes_max : 0, '\0');
-  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  std::string text;
+  std::array<char, 16 << 10> piece{};
+  for (std::size_t size = 1; file && size > 0 && text.size() < file_bytes_max;) {
+    size = std::fread(piece.data(), 1, piece.size(), file.get());
+    text.append(piece.data(), size);
+  }
   if (!file || std::ferror(file.get()) != 0) {
     return path + ": " + std::generic_category().message(errno);
   }

@@ -50,6 +50,12 @@ Request upper(const Request& request) {
   });
 }
 
+Request with(Request request, const std::string& name, const std::string& value) {
+  std::erase_if(request.headers, [&](const auto& header) { return header.first == name; });
+  request.headers.emplace_back(name, value);
+  return request;
+}
+
 bool is_plain(const std::optional<std::string>& value) {
   return value && value->find_first_of("\"\\") == std::string::npos;
 }
@@ -65,8 +71,8 @@ std::string_view cut(std::string_view& rest, char separator) {
 // -----------------------------------------------------------------------
 
 /// Without quotes.
-bool is_plain_json(std::string_view value) {
-  if (http::lower_case(cut(value, ';')) != "application/json") return false;
+bool is_plain(std::string_view value, std::string_view type) {
+  if (http::lower_case(cut(value, ';')) != type) return false;
   while (!value.empty()) {
     std::string_view parameter = cut(value, ';');
     const std::string name = http::lower_case(cut(parameter, '='));
@@ -80,8 +86,24 @@ void check_content_type(const Request& request) {
   const bool json = api::is_json(request);
   must(!json || (value && http::lower_case(*value).starts_with("application/json")),
        "only application/json is JSON");
-  must(json == api::is_json(upper(request)), "a content type has no case");
-  if (is_plain(value)) must(json == is_plain_json(*value), "a plain content type has one meaning");
+  const bool lines = api::is_ndjson(request);
+  must(!lines || (value && http::lower_case(*value).starts_with("application/x-ndjson")),
+       "only application/x-ndjson is lines of JSON");
+  must(json == api::is_json(upper(request)) && lines == api::is_ndjson(upper(request)),
+       "a content type has no case");
+  if (!is_plain(value)) return;
+  must(json == is_plain(*value, "application/json") &&
+           lines == is_plain(*value, "application/x-ndjson"),
+       "a plain content type has one meaning");
+}
+
+/// The parameters of both types have the same rules.
+void check_types(const Request& request) {
+  const std::string value = request.header("content-type").value_or("");
+  const std::string parameters = value.substr(std::min(value.find(';'), value.size()));
+  must(api::is_json(with(request, "content-type", "application/json" + parameters)) ==
+           api::is_ndjson(with(request, "content-type", "application/x-ndjson" + parameters)),
+       "a charset has one meaning");
 }
 
 /// Without quotes.
@@ -112,12 +134,6 @@ void check_prefer(const Request& request) {
 
 // --- Browsers
 // --------------------------------------------------------------------------------------
-
-Request with(Request request, const std::string& name, const std::string& value) {
-  std::erase_if(request.headers, [&](const auto& header) { return header.first == name; });
-  request.headers.emplace_back(name, value);
-  return request;
-}
 
 void check_browser(const Request& request) {
   must(api::is_foreign(request) == api::is_foreign(upper(request)), "an origin has no case");
@@ -246,6 +262,7 @@ void check_trace(const Request& request) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Request request = request_of(fuzz::text_of(data, size));
   check_content_type(request);
+  check_types(request);
   check_prefer(request);
   check_browser(request);
   check_token(request);

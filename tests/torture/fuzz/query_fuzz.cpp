@@ -63,6 +63,39 @@ void check_cells(const cells::ListCells& list) {
        "a cursor survives formatting and parsing");
 }
 
+bool is_number(std::string_view text) {
+  static constexpr std::string_view greatest = "18446744073709551615";
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  return text.size() < greatest.size() || (text.size() == greatest.size() && text <= greatest);
+}
+
+/// Two numbers of 64 bits.
+bool is_lease_cursor(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) &&
+         is_number(text.substr(dash + 1));
+}
+
+void check_leases(const cells::ListLeases& list, const api::Query& query) {
+  must(list.limit >= 1 && list.limit <= 1000, "a page has 1 to 1000 leases");
+  check_text(list.worker);
+  check_name(list.service);
+  must(!list.services && !list.customer, "a query narrows nothing that a token narrows");
+  const auto again = api::parse_lease_query({{"cursor", api::lease_cursor(list.after)}});
+  must(std::get<cells::ListLeases>(again).after == list.after,
+       "a cursor survives formatting and parsing");
+  for (const auto& [name, value] : query)
+    must(name != "cursor" || is_lease_cursor(value), "a cursor of leases is two numbers");
+}
+
+/// A text as a cursor, without a query around it.
+void check_lease_cursor(const std::string& text) {
+  const auto parsed = api::parse_lease_query({{"cursor", text}});
+  must(std::holds_alternative<cells::ListLeases>(parsed) == is_lease_cursor(text),
+       "a cursor of leases is two numbers");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -99,6 +132,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     check_faults(std::get<api::Faults>(schedules), query);
   }
+  const auto leases = api::parse_lease_query(query);
+  if (const auto* list = std::get_if<cells::ListLeases>(&leases)) {
+    check_leases(*list, query);
+  } else {
+    check_faults(std::get<api::Faults>(leases), query);
+  }
+  for (const auto& [name, value] : query) check_lease_cursor(value);
   const auto events = api::parse_event_query(query);
   if (const auto* filter = std::get_if<api::EventFilter>(&events)) {
     check_name(filter->customer);

@@ -909,6 +909,14 @@ BUGS = (
           "            pool.weight};"),),
     ),
     Bug(
+        "lowered-for-nothing", ("capacity",),
+        "the capacity desk does not hear of a reload that lowers the capacity",
+        "cells/model/capacity_book.cpp",
+        (("  limit_ = total;\n",
+          "  if (!BUG || !limit_ || !total || *total > *limit_) limit_ = total;\n"),),
+        first_seed=2890,
+    ),
+    Bug(
         "forgotten-lease", ("capacity",),
         "a cell that starts holds no slot for one of the jobs that run outside",
         "cells/model/capacity_book.cpp",

@@ -374,6 +374,7 @@ class World : public EngineProbe {
   std::uint32_t burst_of(const CellKey& cell) const;
   std::uint64_t capacity_at_least() const;
   std::size_t live_everywhere() const;
+  std::size_t begun_before_lowering() const;
   void check_sharing(const Job& job, std::size_t live);
   void check_guarantees();
   CellSettings settings_of(const CellRule& rule, const CellKey& cell) const;
@@ -527,7 +528,8 @@ class World : public EngineProbe {
   std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;
   std::optional<std::uint64_t> running_max_;
-  std::optional<SteadyTime> capacity_lowered_at_;  ///< By a reload since the start.
+  /// By a reload, or by a start to which more leases were live outside.
+  std::optional<SteadyTime> capacity_lowered_at_;
   /// Cells that run less than their guarantee although a job waits, and since when.
   std::map<CellKey, SteadyTime> lacking_since_;
   std::shared_ptr<const Routing> routing_;

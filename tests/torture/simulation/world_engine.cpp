@@ -199,22 +199,27 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
 
 /// Of cells that borrow from each other, none exceeds its burst, and all together do not exceed
 /// the capacity. A change of the capacity takes a moment to reach every cell. When it is lowered,
-/// cells still start jobs within their guarantees while borrowers finish theirs; workers outside
-/// may extend an attempt without end.
+/// cells still start jobs within their guarantees while borrowers finish theirs, so that what
+/// began before does not count.
 void World::check_sharing(const Job& job, std::size_t live) {
   if (size_of(job.cell) && live > burst_of(job.cell)) {
     violated(Check::burst, to_string(job.cell) + " starts its " + std::to_string(live) +
                                "th job with a burst of " + std::to_string(burst_of(job.cell)));
   }
   if (!running_max_ || now_steady <= rerouted_at_ + touched_within) return;
-  const bool may_extend = !pulled_.empty();
-  if (capacity_lowered_at_ && (may_extend || now_steady <= *capacity_lowered_at_ + attempt_max)) {
-    return;
-  }
-  const std::size_t all = live_everywhere();
+  const std::size_t all = live_everywhere() - begun_before_lowering();
   if (all <= *running_max_) return;
   violated(Check::capacity, name(job) + " is one of " + std::to_string(all) +
                                 " that run with a capacity of " + std::to_string(*running_max_));
+}
+
+/// Those of the live leases that are older than the lowered capacity.
+std::size_t World::begun_before_lowering() const {
+  if (!capacity_lowered_at_) return 0;
+  return static_cast<std::size_t>(
+      std::count_if(handed_out_.begin(), handed_out_.end(), [this](const auto& item) {
+        return item.second.at <= *capacity_lowered_at_ + touched_within;
+      }));
 }
 
 // --- An attempt is over --------------------------------------------------------------------------

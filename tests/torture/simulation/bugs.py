@@ -254,7 +254,7 @@ BUGS = (
         "again",
         "cells/model/lease_matching.cpp",
         (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
-        first_seed=370,
+        first_seed=760,
     ),
     Bug(
         "unseen-change", ("idle-worker",),
@@ -804,12 +804,19 @@ BUGS = (
         first_seed=280,
     ),
     Bug(
+        "circuit-unarmed", ("idle-worker",),
+        "nothing happens when the time of an open circuit is over",
+        "cells/model/service_guard.cpp",
+        (("  if (circuit(now) == CircuitState::open) consider",
+          "  if (!BUG && circuit(now) == CircuitState::open) consider"),),
+    ),
+    Bug(
         "probe-counted", ("uncounted-attempt",),
         "a probe that fails uses up an attempt",
         "cells/model/job_machine.cpp",
         (("  if (end.is_probe && (end.kind",
           "  if (!BUG && end.is_probe && (end.kind"),),
-        first_seed=720,
+        first_seed=2140,
     ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(
@@ -1177,7 +1184,7 @@ BUGS = (
           "  caf::anon_send(options_.store, ReleaseHolds{});\n",
           "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
           "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
-        first_seed=930,
+        first_seed=3750,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),

@@ -302,9 +302,12 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   without_undo_ = without_undo;
   pulled_ = pulled;
   protection_.clear();
-  had_circuit_.clear();
+  circuit_until_.clear();
+  last_end_at_.clear();
   circuits_.clear();
-  for (const auto& [name, each] : protection) protect(name, each);
+  for (const auto& [name, each] : protection) {
+    protect(name, pulled.contains(name) ? Protection{each.limits, std::nullopt} : each);
+  }
   keep_ = former_keep_ = keep;
   running_max_ = running_max;
   capacity_lowered_at_.reset();

@@ -309,7 +309,8 @@ class World : public EngineProbe {
   std::optional<SteadyTime> orphaned_until(Lease lease) const;
   void orphan_ended(Lease lease) { in_flight_.erase(lease); }
 
-  bool has_circuit(const std::string& service) const { return had_circuit_.contains(service); }
+  /// Whether the service has a circuit, or had one a moment ago.
+  bool has_circuit(const std::string& service) const;
 
   // --- Reports of the driver -------------------------------------------------------------------
   void daemon_started(std::shared_ptr<const Routing> routing, const std::set<std::string>& services,
@@ -415,8 +416,12 @@ class World : public EngineProbe {
   void note_circuit(const Job& before, AbortCause cause);
   void check_circuit(const Job& job);
   bool is_probe(const Job& before);
+  bool may_be_probe(const Job& before) const;
+  std::size_t running_at(const std::string& service) const;
+  bool may_be_held_back(const std::string& service) const;
   bool may_have_permit(const std::string& service) const;
   void protect(const std::string& service, const Protection& protection);
+  void end_circuit(const std::string& service);
   void check_routing(const Job& job);
   void note_count(const Job* before, const Job& after);
   void check_queue_bound(const Job& job);
@@ -539,8 +544,10 @@ class World : public EngineProbe {
   std::set<std::string> services_;
   std::set<std::string> without_undo_;  ///< Services that cannot undo what they do.
   std::map<std::string, ProtectionInForce> protection_;  ///< Of the services that have some.
-  std::set<std::string> had_circuit_;                    ///< Since the daemon started.
-  std::set<std::string> pulled_;  ///< Of these, those that workers outside serve.
+  /// Of services that have had a circuit since the daemon started: until when.
+  std::map<std::string, SteadyTime> circuit_until_;
+  std::map<std::string, SteadyTime> last_end_at_;  ///< Of an attempt, by service.
+  std::set<std::string> pulled_;                   ///< Of these, those that workers outside serve.
   /// Cells in which a job could start but does not, and since when.
   std::map<CellKey, SteadyTime> idle_since_;
   std::map<CellKey, SteadyTime> disturbed_at_;            ///< By an actor of the cell that died.

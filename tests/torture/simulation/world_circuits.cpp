@@ -7,6 +7,10 @@
 namespace simulation {
 namespace {
 
+/// The longest time for which an open circuit, or a pause that a provider has asked for, lets no
+/// attempt begin.
+constexpr milliseconds held_back_max{3000};
+
 enum class Sign : std::uint8_t { alive, failing, unclear };
 
 Sign sign_of(const CallAnswer* answer, AbortCause cause) {
@@ -55,6 +59,23 @@ World::WatchedCircuit* World::watched_circuit(const std::string& service) {
     circuit.unclear_until = now_steady + protection.circuit->window + protection.circuit->open;
   }
   return &circuit;
+}
+
+bool World::has_circuit(const std::string& service) const {
+  const auto until = circuit_until_.find(service);
+  return until != circuit_until_.end() && now_steady - in_transit <= until->second;
+}
+
+/// Whether its circuit may keep an attempt at the service from beginning: while a probe is under
+/// way, and for a while after the last attempt has ended, even if the circuit has been removed
+/// meanwhile.
+bool World::may_be_held_back(const std::string& service) const {
+  const auto until = circuit_until_.find(service);
+  if (until == circuit_until_.end()) return false;
+  if (has_circuit(service) && running_at(service) > 0) return true;
+  const auto ended = last_end_at_.find(service);
+  return now_steady - in_transit - held_back_max <= until->second && ended != last_end_at_.end() &&
+         now_steady <= ended->second + held_back_max;
 }
 
 /// Whether the attempt certainly began as a probe, or should not have begun.
@@ -111,6 +132,13 @@ bool World::is_probe(const Job& before) {
   const auto given = handed_out_.find(before.lease);
   const auto* circuit = watched_circuit(before.spec->services[before.step]);
   return circuit && given != handed_out_.end() && began_behind(*circuit, given->second.at);
+}
+
+bool World::may_be_probe(const Job& before) const {
+  const auto until = circuit_until_.find(before.spec->services[before.step]);
+  const auto given = handed_out_.find(before.lease);
+  return until != circuit_until_.end() &&
+         (given == handed_out_.end() || given->second.at - in_transit <= until->second);
 }
 
 }  // namespace simulation

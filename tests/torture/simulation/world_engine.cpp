@@ -150,7 +150,12 @@ void World::protect(const std::string& service, const Protection& protection) {
   } else {
     protection_.erase(service);
   }
-  if (protection.circuit) had_circuit_.insert(service);
+  protection.circuit ? void(circuit_until_[service] = SteadyTime::max()) : end_circuit(service);
+}
+
+void World::end_circuit(const std::string& service) {
+  const auto found = circuit_until_.find(service);
+  if (found != circuit_until_.end()) found->second = std::min(found->second, now_steady);
 }
 
 /// Attempts that began before the limit was in force do not count.
@@ -170,15 +175,18 @@ void World::check_limit(const Job& job) {
                                      std::to_string(most));
 }
 
+std::size_t World::running_at(const std::string& service) const {
+  return static_cast<std::size_t>(
+      std::count_if(handed_out_.begin(), handed_out_.end(),
+                    [&](const auto& item) { return item.second.service == service; }));
+}
+
 /// Whether another attempt at the service may begin, as far as the world knows.
 bool World::may_have_permit(const std::string& service) const {
-  if (has_circuit(service)) return false;  // It may be open.
+  if (may_be_held_back(service)) return false;
   const auto found = protection_.find(service);
   if (found == protection_.end() || !found->second.protection.limits.concurrency) return true;
-  const auto running = std::count_if(handed_out_.begin(), handed_out_.end(), [&](const auto& item) {
-    return item.second.service == service;
-  });
-  return static_cast<std::uint32_t>(running) < *found->second.protection.limits.concurrency;
+  return running_at(service) < *found->second.protection.limits.concurrency;
 }
 
 void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
@@ -236,6 +244,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   end.is_last = is_ended(after.state);
   check_verdict(end, before, after, cause);
   note_circuit(before, cause);
+  last_end_at_[before.spec->services[before.step]] = now_steady;
   ended_[before.id] = end;
   if (!before.steps[before.step].worker.empty()) over_at_[before.lease] = now_steady;
   handed_out_.erase(before.lease);
@@ -307,8 +316,8 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) {
   end.counts = !cut && !uncounted;
   end.may_count = answered && (cut || (uncounted && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
-  if (end.counts && has_circuit(before.spec->services[before.step])) {
-    end.counts = false;  // It may have been a probe.
+  if (end.counts && may_be_probe(before)) {
+    end.counts = false;
     end.may_count = !is_probe(before);
   }
   const auto called = last_call_.find(before.id);

@@ -533,7 +533,7 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
     services_.erase(name);
     without_undo_.erase(name);
     pulled_.erase(name);
-    protection_.erase(name);
+    protect(name, {});
   }
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;

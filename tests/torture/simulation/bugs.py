@@ -1320,6 +1320,15 @@ BUGS = (
           "  if (policy == CatchUp::one && stretch.is_complete && !BUG)\n"),),
     ),
     Bug(
+        "refused-for-good", ("time-kept",),
+        "a schedule whose submission is refused never tries again",
+        "cells/actors/schedule_desk.cpp",
+        (("    } else if (entry.attempt) {\n",
+          "    } else if (entry.attempt && BUG) {\n      return;\n"
+          "    } else if (entry.attempt) {\n"),),
+        first_seed=70,
+    ),
+    Bug(
         "overlap-ignored", ("overlap",),
         "a schedule does not look whether its last job has ended",
         "cells/actors/schedule_desk.cpp",

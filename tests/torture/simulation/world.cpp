@@ -314,6 +314,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   former_routing_ = nullptr;
   reload_.reset();
   overdue_ = {};
+  watch_schedules_afresh();
   set_routing(std::move(routing));
   instance_sizes_.clear();
   submissions_asked_.clear();

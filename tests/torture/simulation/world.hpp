@@ -171,6 +171,7 @@ struct Submission {
 /// A request of a client that has not been answered.
 struct PendingRequest {
   SteadyTime asked{};
+  WallTime asked_wall{};
   std::shared_ptr<const JobSpec> spec{};  ///< Of a submission or a reopening; else null.
   std::optional<Idempotency> idempotency{};
   JobPtr job{};               ///< As read by the client; null for a submission.
@@ -188,8 +189,9 @@ struct WatchedSchedule {
   Schedule seen;
   std::set<WallTime> times;  ///< For which jobs were submitted.
   std::uint64_t jobs = 0;    ///< That were submitted.
-  /// A submission was refused since, or the world does not know what became of it.
-  bool is_excused = false;
+  bool was_refused = false;  ///< A submission, since then.
+  /// By when the engine has given up the due time that was refused.
+  std::optional<WallTime> given_up_at{};
   std::optional<SteadyTime> due_since{};
 };
 
@@ -447,6 +449,9 @@ class World : public EngineProbe {
   static void add_reasons(PendingRequest& batch, const PendingRequest& line);
   void line_stored(const Job& job);
   void firing_stored(const Job& job);
+  void note_refused_firing(const std::string& schedule, const PendingRequest& request);
+  static void begin_afresh(WatchedSchedule& watched);
+  void watch_schedules_afresh();
   void check_schedules();
   void check_progress(const Schedule& schedule, const WatchedSchedule& watched);
   void check_lateness(const Schedule& schedule, WatchedSchedule& watched);

@@ -41,6 +41,7 @@ bool happened_since(const std::map<JobId, SteadyTime>& times, JobId id, SteadyTi
 
 std::uint64_t World::add_request(PendingRequest request) {
   request.asked = now_steady;
+  request.asked_wall = now_wall;
   note_reasons(request);
   pending_.emplace(++requests_, std::move(request));
   return requests_;

@@ -23,15 +23,35 @@ std::uint64_t times_of(const ScheduleProgress& progress) {
 
 void World::firing_answered(std::uint64_t number, const std::string& schedule,
                             const JobSubmitted& answer) {
-  if (answer.refusal) watched_[schedule].is_excused = true;
+  if (answer.refusal) note_refused_firing(schedule, pending_.at(number));
   if (answer.job || answer.refusal) return submission_answered(number, answer);
   finish_request(number);
   note("passed before");
 }
 
 void World::firing_failed(std::uint64_t number, const std::string& schedule) {
-  watched_[schedule].is_excused = true;
+  begin_afresh(watched_[schedule]);
   request_failed(number);
+}
+
+/// It tries again until the next due time after the first refusal has come.
+void World::note_refused_firing(const std::string& schedule, const PendingRequest& request) {
+  auto& watched = watched_[schedule];
+  watched.was_refused = true;
+  const auto found = disk->content().schedules.find(schedule);
+  if (found == disk->content().schedules.end() || watched.given_up_at) return;
+  watched.given_up_at = std::max(request.asked_wall, now_wall) + found->second.spec.timing.every;
+}
+
+/// The engine has lost what it knew of the schedule and begins with what is on disk.
+void World::begin_afresh(WatchedSchedule& watched) {
+  watched.was_refused = false;
+  watched.given_up_at.reset();
+  watched.due_since.reset();
+}
+
+void World::watch_schedules_afresh() {
+  for (auto& [name, watched] : watched_) begin_afresh(watched);
 }
 
 /// A job is committed for the first time.
@@ -65,8 +85,7 @@ void World::check_schedules() {
     if (schedule.progress != watched.seen.progress) {
       check_progress(schedule, watched);
       watched.seen = schedule;
-      watched.is_excused = false;
-      watched.due_since.reset();
+      begin_afresh(watched);
     }
     check_lateness(schedule, watched);
   }
@@ -92,7 +111,7 @@ void World::check_progress(const Schedule& schedule, const WatchedSchedule& watc
   const bool may_drop = schedule.spec.catch_up == CatchUp::none ||
                         (schedule.spec.catch_up == CatchUp::all && are_too_many) ||
                         (schedule.spec.catch_up == CatchUp::one && passes_one);
-  if (missed > 0 && !watched.is_excused && !may_drop) {
+  if (missed > 0 && !watched.was_refused && !may_drop) {
     violated(Check::time_kept, schedule.name + " misses a due time without reason");
   }
   if (*before.next > latest_wall) violated(Check::time_kept, schedule.name + " fires too early");
@@ -100,8 +119,9 @@ void World::check_progress(const Schedule& schedule, const WatchedSchedule& watc
 
 void World::check_lateness(const Schedule& schedule, WatchedSchedule& watched) {
   const auto& next = schedule.progress.next;
-  const bool waits = dying_ || is_shutting_down() || reload_ || watched.is_excused;
-  if (!next || *next > now_wall || waits) {
+  const bool waits = dying_ || is_shutting_down() || reload_;
+  const bool tries = watched.given_up_at && now_wall < *watched.given_up_at;
+  if (!next || *next > now_wall || waits || tries) {
     watched.due_since.reset();
   } else if (!watched.due_since) {
     watched.due_since = now_steady;

@@ -341,6 +341,8 @@ void World::daemon_crashed() {
   changed_at_.clear();
   pending_.clear();
   batch_requests_.clear();
+  cancels_asked_.clear();
+  reopenings_asked_.clear();
   disturbed_at_.clear();
   provider_killed_at_.clear();
   idle_since_.clear();

@@ -184,6 +184,18 @@ struct PendingRequest {
   BatchId batch = 0;
 };
 
+/// What clients have asked for one job. A request that was answered with an error may still have
+/// its effect for a while.
+struct CancelsAsked {
+  std::uint32_t unanswered = 0;
+  SteadyTime until{};  ///< After the last error.
+};
+struct ReopeningAsked {
+  std::uint64_t number = 0;
+  bool is_done = false;  ///< The disk shows a reopening that may be this one.
+  std::optional<SteadyTime> until{};
+};
+
 /// A schedule as the disk last showed it.
 struct WatchedSchedule {
   Schedule seen;
@@ -463,6 +475,10 @@ class World : public EngineProbe {
   void check_retry_after(const PendingRequest& request, const Refusal& refusal);
   void accepted(const PendingRequest& request, const Job& job, bool replayed);
   void accepted_under(const Idempotency& idempotency, const Job& job);
+  bool is_cancel_asked(JobId id) const;
+  bool is_to_be_cancelled(JobId id) const;
+  void reopening_over(JobId id, std::uint64_t number, bool is_done);
+  bool may_be_reopened(JobId id);
   void cancel_accepted(const PendingRequest& request, const Job& job);
   bool could_not_cancel(const PendingRequest& request) const;
   bool could_not_reopen(const PendingRequest& request) const;
@@ -592,9 +608,9 @@ class World : public EngineProbe {
   SteadyTime keep_changed_at_{};
   std::set<std::pair<WallTime, JobId>> removable_;  ///< Ended, and no longer in a line.
   std::pair<JobId, SteadyTime> overdue_{};          ///< Should be removed, since then; 0: none.
-  std::set<JobId> cancels_asked_;
+  std::map<JobId, CancelsAsked> cancels_asked_;
   std::set<JobId> to_be_cancelled_;  ///< Accepted cancellations of jobs that have not ended.
-  std::map<JobId, std::uint32_t> reopenings_asked_;
+  std::map<JobId, std::vector<ReopeningAsked>> reopenings_asked_;
   std::map<JobId, std::uint32_t> reopenings_accepted_;
   std::map<JobId, std::uint32_t> reopened_;  ///< An answer may be about a job's earlier life.
   std::map<JobId, std::uint32_t> ends_;      ///< Committed ends.

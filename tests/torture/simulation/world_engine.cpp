@@ -464,7 +464,9 @@ void World::committed(const JobPtr& before, const Job& after) {
              name(after) + " was cancelled but is " + std::string(to_string(after.state)));
   }
   const bool falls = after.error && after.error->code == "predecessor_failed";
-  if (after.state == JobState::cancelled && !falls && !cancels_asked_.contains(after.id)) {
+  const bool is_new = after.cancel_requested && !before->cancel_requested;
+  const bool is_unasked = !falls && after.state == JobState::cancelled && !after.cancel_requested;
+  if (is_unasked || (is_new && !is_cancel_asked(after.id))) {
     violated(Check::cancel_unasked, name(after) + " is cancelled without a request");
   }
   if (after.settle_until && after.settle_until != before->settle_until) {
@@ -615,12 +617,10 @@ void World::pruned(const Job& job) {
 /// Only a failed or cancelled job may continue after its end, and only if a client has requested
 /// it.
 void World::reopened_or_violated(const Job& before, const Job& after) {
-  auto& asked = reopenings_asked_[after.id];
-  if (asked == 0 || before.state == JobState::succeeded) {
+  if (!may_be_reopened(after.id) || before.state == JobState::succeeded) {
     violated(Check::ended_twice, name(after) + " ended twice");
     return;
   }
-  asked -= 1;
   reopened_[after.id] += 1;
   reopened_at_[after.id] = now_steady;
   if (is_ended(after.state)) ends_[after.id] += 1;  // It had no step left.

@@ -78,6 +78,11 @@ void World::note_outside_answer(const Job& before) {
   answers_[before.lease] = answer;
 }
 
+bool World::is_to_be_cancelled(JobId id) const {
+  const auto stored = disk->jobs().find(id);
+  return stored != disk->jobs().end() && stored->second.job->cancel_requested;
+}
+
 /// A lease outside ends by a report, at its deadline, when its job expires, and when its worker has
 /// hung up. One that its worker does not know of yet also ends when its job is cancelled.
 void World::check_outside_end(const Job& before, AbortCause cause) {
@@ -95,7 +100,8 @@ void World::check_outside_end(const Job& before, AbortCause cause) {
       right = expired;
       break;
     case AbortCause::cancel:
-      right = cancels_asked_.contains(before.id) && (overdue || expired || !given.is_received);
+      right = (is_cancel_asked(before.id) || is_to_be_cancelled(before.id)) &&
+              (overdue || expired || !given.is_received);
       break;
     case AbortCause::hand_back:
       right = returned_.contains(before.lease);

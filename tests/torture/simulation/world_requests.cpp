@@ -221,6 +221,15 @@ std::size_t World::jobs_at_least(const CellKey& cell, SteadyTime since) const {
 void World::request_failed(std::uint64_t number) {
   const PendingRequest request = finish_request(number);
   if (request.spec) note_turned_away();
+  if (request.job && !request.spec) {
+    auto& asked = cancels_asked_[request.job->id];
+    asked.unanswered -= 1;
+    asked.until = now_steady + written_within;
+  } else if (request.job) {
+    for (auto& asked : reopenings_asked_[request.job->id]) {
+      if (asked.number == number) asked.until = now_steady + written_within;
+    }
+  }
   const bool about_job = request.spec || request.job;
   const bool killed = latest_kill_ && *latest_kill_ >= request.asked - in_transit;
   if (dying_ || is_shutting_down() || (about_job && killed)) return;
@@ -366,7 +375,7 @@ void World::check_share_accepted() {
 // --- Cancellations and reopenings ----------------------------------------------------------------
 
 std::uint64_t World::cancel_asked(const JobPtr& job) {
-  cancels_asked_.insert(job->id);
+  cancels_asked_[job->id].unanswered += 1;
   PendingRequest request;
   request.job = job;
   return add_request(std::move(request));
@@ -374,11 +383,19 @@ std::uint64_t World::cancel_asked(const JobPtr& job) {
 
 void World::cancel_answered(std::uint64_t number, const CancelAnswered& answer) {
   const PendingRequest request = finish_request(number);
+  cancels_asked_[request.job->id].unanswered -= 1;
   if (answer.accepted) {
     cancel_accepted(request, *answer.job);
   } else if ((request.possible & job_unsuited) == 0) {
     violated(Check::refusal, name(*request.job) + " is not cancelled although it could be");
   }
+}
+
+/// Whether a request may have its effect now. Once it has, the job on disk says so.
+bool World::is_cancel_asked(JobId id) const {
+  const auto asked = cancels_asked_.find(id);
+  return asked != cancels_asked_.end() &&
+         (asked->second.unanswered > 0 || now_steady <= asked->second.until);
 }
 
 /// Whether the job is, or has meanwhile been, in a state in which it cannot be cancelled.
@@ -405,24 +422,50 @@ void World::cancel_accepted(const PendingRequest& request, const Job& job) {
 }
 
 std::uint64_t World::reopen_asked(const JobPtr& job) {
-  reopenings_asked_[job->id] += 1;
   PendingRequest request;
   request.job = job;
   request.spec = job->spec;
-  return add_request(std::move(request));
+  const auto number = add_request(std::move(request));
+  reopenings_asked_[job->id].push_back({number});
+  return number;
 }
 
 void World::reopen_answered(std::uint64_t number, const ReopenAnswered& answer) {
   const PendingRequest request = finish_request(number);
   const JobId id = request.job->id;
+  reopening_over(id, number, answer.accepted);
   if (answer.accepted) return reopen_accepted(*answer.job);
   note_turned_away();
-  if (reopenings_asked_[id] > 0) reopenings_asked_[id] -= 1;
   if (answer.refusal) {
     judge_refusal(request, *answer.refusal);
   } else if ((request.possible & job_unsuited) == 0) {
     violated(Check::refusal, name(*request.job) + " is not reopened although it could be");
   }
+}
+
+/// Of several requests at once, the world knows only now which one was the one that it saw done.
+void World::reopening_over(JobId id, std::uint64_t number, bool is_done) {
+  auto& all = reopenings_asked_[id];
+  const auto own = std::find_if(all.begin(), all.end(),
+                                [&](const auto& asked) { return asked.number == number; });
+  if (own->is_done != is_done) {
+    const auto other = std::find_if(all.begin(), all.end(),
+                                    [&](const auto& asked) { return asked.is_done == is_done; });
+    if (other != all.end()) other->is_done = !is_done;
+  }
+  all.erase(own);
+}
+
+/// Called when the disk shows that the job is reopened.
+bool World::may_be_reopened(JobId id) {
+  auto& all = reopenings_asked_[id];
+  std::erase_if(all,
+                [this](const auto& asked) { return asked.until && *asked.until < now_steady; });
+  const auto asked =
+      std::find_if(all.begin(), all.end(), [](const auto& each) { return !each.is_done; });
+  if (asked == all.end()) return false;
+  asked->is_done = true;
+  return true;
 }
 
 bool World::could_not_reopen(const PendingRequest& request) const {

@@ -82,32 +82,30 @@ class Client : public caf::event_based_actor {
   }
 
   void resize(const ClientResize& asked) {
-    change(asked.cell, ResizePool{asked.cell, asked.size}, [this, asked](std::uint64_t number) {
-      world_->resize_answered(asked.cell, number, asked.size);
-    });
+    const auto number = world_->resize_asked(asked.cell, asked.size);
+    change(number, asked.cell, ResizePool{asked.cell, asked.size},
+           [this, asked, number] { world_->resize_answered(asked.cell, number, asked.size); });
   }
 
   void change_state(const ClientChangeState& asked) {
-    change(asked.cell, ChangeCellState{asked.cell, asked.state},
-           [this, asked](std::uint64_t number) {
-             world_->state_answered(asked.cell, number, asked.state);
-           });
+    const auto number = world_->change_asked(asked.cell);
+    change(number, asked.cell, ChangeCellState{asked.cell, asked.state},
+           [this, asked, number] { world_->state_answered(asked.cell, number, asked.state); });
   }
 
   void change_quota(const ClientChangeQuota& asked) {
-    change(asked.cell, ChangeQuota{asked.cell, asked.quota}, [this, asked](std::uint64_t number) {
-      world_->quota_answered(asked.cell, number, asked.quota);
-    });
+    const auto number = world_->change_asked(asked.cell);
+    change(number, asked.cell, ChangeQuota{asked.cell, asked.quota},
+           [this, asked, number] { world_->quota_answered(asked.cell, number, asked.quota); });
   }
 
   template <class Question, class Then>
-  void change(const CellKey& cell, Question question, const Then& then) {
-    const auto number = world_->change_asked(cell);
+  void change(std::uint64_t number, const CellKey& cell, Question question, const Then& then) {
     ask<CellDescribed>(number, std::move(question),
                        [this, cell, number, then](const CellDescribed& answer) {
                          if (answer.refused) return world_->change_denied(cell, number);
                          if (!answer.status) return world_->change_refused(cell, number);
-                         then(number);
+                         then();
                        });
   }
 

@@ -57,7 +57,8 @@ void World::violated(Check check, const std::string& what) {
 void World::set_routing(std::shared_ptr<const Routing> routing) {
   if (routing_) {
     for (const auto& [cell, rule] : routing_->rules()) {
-      if (!rule.is_template()) last_size_[cell] = rule.settings.pool_size;
+      const auto size = rule.settings.pool_size;
+      if (!rule.is_template()) last_size_[cell] = {size, size};
     }
     for (const auto& [id, stored] : disk->jobs()) {
       const CellKey& cell = stored.job->cell;
@@ -69,25 +70,37 @@ void World::set_routing(std::shared_ptr<const Routing> routing) {
   routing_ = std::move(routing);
 }
 
-std::optional<std::uint32_t> World::configured_size(const CellKey& cell) const {
+std::optional<SizeRange> World::configured_size(const CellKey& cell) const {
   const CellRule* rule = rule_of_cell(*routing_, cell);
   if (!rule) return std::nullopt;
-  if (!rule->is_template()) return rule->settings.pool_size;
+  const auto size = rule->settings.pool_size;
+  if (!rule->is_template()) return SizeRange{size, size};
   const auto instance = instance_sizes_.find(cell);
-  return instance == instance_sizes_.end() ? std::nullopt : instance->second;
+  return instance == instance_sizes_.end() ? std::nullopt : std::optional{instance->second};
 }
 
 /// An instance takes the size of its template when it starts and at each reload, not when the
-/// template is resized.
+/// template is resized. What is asked meanwhile may come before or after.
 void World::note_instance_size(const CellKey& cell, SteadyTime decided_after) {
   const CellRule* rule = rule_of_cell(*routing_, cell);
   if (!rule || !rule->is_template()) return;
   const CellKey key{rule->customer, rule->product};
-  const auto changed = changed_at_.find(key);
-  const bool certain = changes_pending_[key] == 0 &&
-                       (changed == changed_at_.end() || changed->second < decided_after);
-  const auto size = override_of(key).pool_size.value_or(rule->settings.pool_size);
-  instance_sizes_[cell] = certain ? std::optional{size} : std::nullopt;
+  instance_sizes_[cell] = sizes_since(key, rule->settings.pool_size, decided_after);
+}
+
+/// The sizes that the cell or the template may have had at any moment since then.
+SizeRange World::sizes_since(const CellKey& cell, std::uint32_t configured,
+                             SteadyTime since) const {
+  const auto now = override_of(cell).pool_size.value_or(configured);
+  SizeRange sizes{now, now};
+  for (const auto& [number, asked] : resizes_) {
+    if (asked.cell != cell || (asked.over_at && *asked.over_at < since)) continue;
+    for (const auto& size : {asked.before, asked.size}) {
+      sizes.least = std::min(sizes.least, size.value_or(configured));
+      sizes.most = std::max(sizes.most, size.value_or(configured));
+    }
+  }
+  return sizes;
 }
 
 CellOverride World::override_of(const CellKey& cell) const {
@@ -96,8 +109,8 @@ CellOverride World::override_of(const CellKey& cell) const {
 }
 
 /// The size that the cell should have, if the world knows it.
-std::optional<std::uint32_t> World::size_of(const CellKey& cell) const {
-  if (const auto size = override_of(cell).pool_size) return size;
+std::optional<SizeRange> World::size_of(const CellKey& cell) const {
+  if (const auto size = override_of(cell).pool_size) return SizeRange{*size, *size};
   if (rule_of_cell(*routing_, cell)) return configured_size(cell);
   const auto found = last_size_.find(cell);
   return found == last_size_.end() ? std::nullopt : std::optional{found->second};
@@ -317,6 +330,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   watch_schedules_afresh();
   set_routing(std::move(routing));
   instance_sizes_.clear();
+  resizes_.clear();
   submissions_asked_.clear();
   accepted_.clear();
   for (const auto& [id, call] : std::exchange(begun_, {})) {
@@ -411,12 +425,12 @@ bool World::is_runnable(const Job& job) const {
 bool World::may_start_one(const CellKey& cell) {
   if (changes_pending_[cell] > 0 || override_of(cell).state == CellState::paused) return false;
   const auto size = size_of(cell);
-  if (!size || !shares) return size && live_[cell].size() < *size;
-  return live_[cell].size() < burst_of(cell) && live_everywhere() < capacity_at_least();
+  if (!size || !shares) return size && live_[cell].size() < size->least;
+  return live_[cell].size() < burst_of(cell, size->least) &&
+         live_everywhere() < capacity_at_least();
 }
 
-std::uint32_t World::burst_of(const CellKey& cell) const {
-  const auto size = size_of(cell).value_or(0);
+std::uint32_t World::burst_of(const CellKey& cell, std::uint32_t size) const {
   const CellRule* rule = rule_of_cell(*routing_, cell);
   return rule ? std::max(size, rule->settings.pool_burst.value_or(size)) : size;
 }
@@ -426,7 +440,7 @@ std::uint64_t World::capacity_at_least() const {
   if (running_max_) return *running_max_;
   std::uint64_t sizes = 0;
   for (const auto& [key, rule] : routing_->rules()) {
-    if (!rule.is_template()) sizes += size_of(key).value_or(0);
+    if (!rule.is_template()) sizes += size_of(key).value_or(SizeRange{}).least;
   }
   return sizes;
 }
@@ -450,7 +464,8 @@ void World::check_guarantees() {
       if (changes_pending_[job.cell] > 0 || override_of(job.cell).state == CellState::paused) {
         continue;
       }
-      const auto size = std::min(size_of(job.cell).value_or(0), rule->settings.pool_size);
+      const auto size =
+          std::min(size_of(job.cell).value_or(SizeRange{}).least, rule->settings.pool_size);
       if (live_[job.cell].size() >= size) continue;
       lacking.insert(job.cell);
       const auto since = lacking_since_.try_emplace(job.cell, now_steady).first->second;
@@ -576,8 +591,11 @@ std::string World::problem_in(const std::vector<CellStatus>& cells) const {
              std::to_string(pool.target);
     }
     const auto size = size_of(cell.key);
-    if (running_max_ && pool.target + pool.short_by == size) continue;
-    if (size && pool.target != *size) return to_string(cell.key) + " has the wrong pool size";
+    if (!size) continue;
+    const auto wanted = pool.target + (running_max_ ? pool.short_by : 0);
+    if (wanted < size->least || wanted > size->most) {
+      return to_string(cell.key) + " has the wrong pool size";
+    }
   }
   if (!unannounced_.empty())
     return "no event announced the end of " + format_job_id(*unannounced_.begin());

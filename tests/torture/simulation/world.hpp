@@ -184,6 +184,20 @@ struct PendingRequest {
   BatchId batch = 0;
 };
 
+/// What the size of a pool may be, as far as the world knows.
+struct SizeRange {
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+};
+
+/// A request to resize a cell or a template.
+struct ResizeAsked {
+  CellKey cell;
+  std::optional<std::uint32_t> before;  ///< On disk when it was asked.
+  std::optional<std::uint32_t> size;
+  std::optional<SteadyTime> over_at{};
+};
+
 /// What clients have asked for one job. A request that was answered with an error may still have
 /// its effect for a while.
 struct CancelsAsked {
@@ -261,6 +275,7 @@ class World : public EngineProbe {
   std::uint64_t reopen_asked(const JobPtr& job);
   void reopen_answered(std::uint64_t number, const ReopenAnswered& answer);
   std::uint64_t change_asked(const CellKey& cell);
+  std::uint64_t resize_asked(const CellKey& cell, const std::optional<std::uint32_t>& size);
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
   void state_answered(const CellKey& cell, std::uint64_t number, CellState state);
@@ -377,16 +392,17 @@ class World : public EngineProbe {
 
  private:
   void set_routing(std::shared_ptr<const Routing> routing);
-  std::optional<std::uint32_t> configured_size(const CellKey& cell) const;
+  std::optional<SizeRange> configured_size(const CellKey& cell) const;
   void note_instance_size(const CellKey& cell, SteadyTime decided_after);
+  SizeRange sizes_since(const CellKey& cell, std::uint32_t configured, SteadyTime since) const;
   std::size_t instances_at_most(const Routing& routing, const CellRule& rule) const;
-  std::optional<std::uint32_t> size_of(const CellKey& cell) const;
+  std::optional<SizeRange> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
   void orphan(CallInFlight& call);
   void check_expiry(CallInFlight& call);
   bool is_runnable(const Job& job) const;
   bool may_start_one(const CellKey& cell);
-  std::uint32_t burst_of(const CellKey& cell) const;
+  std::uint32_t burst_of(const CellKey& cell, std::uint32_t size) const;
   std::uint64_t capacity_at_least() const;
   std::size_t live_everywhere() const;
   std::size_t begun_before_lowering() const;
@@ -410,6 +426,7 @@ class World : public EngineProbe {
                        SteadyTime asked) const;
   void note_accepted(const PendingRequest& request, const Job& job);
   std::string when(const Job& job) const;
+  PendingRequest change_over(const CellKey& cell, std::uint64_t number);
   bool change_stands(const CellKey& cell, std::uint64_t number);
   bool is_touched(const std::optional<SteadyTime>& fault, Lease lease) const;
   bool is_disturbed(const CellKey& cell, Lease lease) const;
@@ -547,9 +564,10 @@ class World : public EngineProbe {
   SteadyTime started_at_{};
   AttemptEnd::Kind last_end_{};
 
-  std::map<CellKey, std::uint32_t> last_size_;  ///< Of cells that were ever configured.
-  /// What each instance of a template started with; none: the template was changed meanwhile.
-  std::map<CellKey, std::optional<std::uint32_t>> instance_sizes_;
+  std::map<CellKey, SizeRange> last_size_;  ///< Of cells that were ever configured.
+  /// What each instance of a template started with.
+  std::map<CellKey, SizeRange> instance_sizes_;
+  std::map<std::uint64_t, ResizeAsked> resizes_;  ///< Of this daemon, by number.
   std::map<CellKey, std::uint32_t> changes_pending_;
   std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;

@@ -199,9 +199,9 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
   const auto target = size_of(job.cell);
   const std::size_t live = live_[job.cell].size();
   if (shares) return check_sharing(job, live);
-  if (target && live > *target) {
+  if (target && live > target->most) {
     violated(Check::pool_size, to_string(job.cell) + " starts its " + std::to_string(live) +
-                                   "th job with a target of " + std::to_string(*target));
+                                   "th job with a target of " + std::to_string(target->most));
   }
 }
 
@@ -210,9 +210,11 @@ void World::check_bounds(const Job& job, std::size_t running, std::size_t max) {
 /// cells still start jobs within their guarantees while borrowers finish theirs, so that what
 /// began before does not count.
 void World::check_sharing(const Job& job, std::size_t live) {
-  if (size_of(job.cell) && live > burst_of(job.cell)) {
+  const auto size = size_of(job.cell);
+  if (size && live > burst_of(job.cell, size->most)) {
     violated(Check::burst, to_string(job.cell) + " starts its " + std::to_string(live) +
-                               "th job with a burst of " + std::to_string(burst_of(job.cell)));
+                               "th job with a burst of " +
+                               std::to_string(burst_of(job.cell, size->most)));
   }
   if (!running_max_ || now_steady <= rerouted_at_ + touched_within) return;
   const std::size_t all = live_everywhere() - begun_before_lowering();

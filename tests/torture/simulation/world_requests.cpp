@@ -491,18 +491,29 @@ std::uint64_t World::change_asked(const CellKey& cell) {
   return changes_asked_[cell] = add_request({});
 }
 
+std::uint64_t World::resize_asked(const CellKey& cell, const std::optional<std::uint32_t>& size) {
+  const auto number = change_asked(cell);
+  resizes_[number] = {cell, override_of(cell).pool_size, size};
+  return number;
+}
+
+PendingRequest World::change_over(const CellKey& cell, std::uint64_t number) {
+  changes_pending_[cell] -= 1;
+  const auto resize = resizes_.find(number);
+  if (resize != resizes_.end()) resize->second.over_at = now_steady;
+  return finish_request(number);
+}
+
 void World::change_denied(const CellKey& cell, std::uint64_t number) {
   note("denied: " + to_string(cell));
-  finish_request(number);
-  changes_pending_[cell] -= 1;
+  change_over(cell, number);
   if (!shares) violated(Check::refusal, to_string(cell) + " is not resized although it has room");
 }
 
 /// Refused only if there may be no such cell.
 void World::change_refused(const CellKey& cell, std::uint64_t number) {
   note("not changed: " + to_string(cell));
-  finish_request(number);
-  changes_pending_[cell] -= 1;
+  change_over(cell, number);
   const auto routings = possible_routings();
   if (std::all_of(routings.begin(), routings.end(),
                   [&](const Routing* routing) { return routing->rules().contains(cell); })) {
@@ -514,8 +525,7 @@ void World::change_refused(const CellKey& cell, std::uint64_t number) {
 bool World::change_stands(const CellKey& cell, std::uint64_t number) {
   note("changed " + to_string(cell));
   changed_at_[cell] = now_steady;
-  finish_request(number);
-  changes_pending_[cell] -= 1;
+  change_over(cell, number);
   return changes_pending_[cell] == 0 && changes_asked_[cell] == number;
 }
 

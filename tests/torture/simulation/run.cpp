@@ -287,6 +287,7 @@ class Driver {
       world_->provider_killed(chosen.address.id(), chosen.cell.customer);
     } else {
       world_->disturbed(chosen.cell);
+      if (role == "dispatcher") world_->dispatcher_killed(chosen.cell);
     }
     caf::anon_send_exit(chosen.address, caf::exit_reason::unhandled_exception);
     return true;

@@ -280,7 +280,7 @@ std::optional<SteadyTime> World::orphaned_until(Lease lease) const {
 // --- Reports of the driver -----------------------------------------------------------------------
 
 void World::disturbed(const CellKey& cell) {
-  latest_kill_ = disturbed_at_[cell] = now_steady;
+  disturbed_at_[cell] = now_steady;
   idle_since_.erase(cell);
   std::erase_if(leasable_since_, [&](const auto& item) { return std::get<0>(item.first) == cell; });
 }
@@ -301,6 +301,25 @@ bool World::is_disturbed(const CellKey& cell, Lease lease) const {
   const auto found = disturbed_at_.find(cell);
   return is_touched(found == disturbed_at_.end() ? std::nullopt : std::optional{found->second},
                     lease);
+}
+
+bool World::lost_dispatcher(const CellKey& cell, SteadyTime since) const {
+  const auto killed = dispatcher_killed_at_.find(cell);
+  return killed != dispatcher_killed_at_.end() && killed->second >= since;
+}
+
+/// A job that is gone has no dispatcher.
+bool World::lost_dispatcher_of(JobId job, SteadyTime since) const {
+  const auto stored = disk->jobs().find(job);
+  return stored != disk->jobs().end() && lost_dispatcher(stored->second.job->cell, since);
+}
+
+/// Any of the cells that the request, or one of its batch, may have reached.
+bool World::lost_dispatcher_of(const PendingRequest& request, SteadyTime since) const {
+  const bool of_job = request.job && (lost_dispatcher(request.job->cell, since) ||
+                                      lost_dispatcher_of(request.job->id, since));
+  return of_job || std::any_of(request.cells.begin(), request.cells.end(),
+                               [&](const auto& cell) { return lost_dispatcher(cell, since); });
 }
 
 void World::daemon_started(std::shared_ptr<const Routing> routing,
@@ -358,6 +377,7 @@ void World::daemon_crashed() {
   cancels_asked_.clear();
   reopenings_asked_.clear();
   disturbed_at_.clear();
+  dispatcher_killed_at_.clear();
   provider_killed_at_.clear();
   idle_since_.clear();
   lacking_since_.clear();

@@ -350,6 +350,8 @@ class World : public EngineProbe {
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
+  /// It was its dispatcher, through which all requests about its jobs go.
+  void dispatcher_killed(const CellKey& cell) { dispatcher_killed_at_[cell] = now_steady; }
   void provider_killed(caf::actor_id provider, const std::string& service);
   /// The daemon is ending because its store failed, an essential actor died, or the power is cut.
   void dying() { dying_ = true; }
@@ -430,6 +432,9 @@ class World : public EngineProbe {
   bool change_stands(const CellKey& cell, std::uint64_t number);
   bool is_touched(const std::optional<SteadyTime>& fault, Lease lease) const;
   bool is_disturbed(const CellKey& cell, Lease lease) const;
+  bool lost_dispatcher(const CellKey& cell, SteadyTime since) const;
+  bool lost_dispatcher_of(JobId job, SteadyTime since) const;
+  bool lost_dispatcher_of(const PendingRequest& request, SteadyTime since) const;
   std::set<std::string> waiting_customers(const CellKey& cell) const;
   void check_turns(const Job& before);
   void check_limit(const Job& job);
@@ -592,7 +597,7 @@ class World : public EngineProbe {
   std::map<CellKey, SteadyTime> disturbed_at_;            ///< By an actor of the cell that died.
   std::map<std::string, SteadyTime> provider_killed_at_;  ///< By service.
   std::set<caf::actor_id> killed_providers_;
-  std::optional<SteadyTime> latest_kill_;
+  std::map<CellKey, SteadyTime> dispatcher_killed_at_;
   std::map<CellKey, SteadyTime> dispatcher_since_;  ///< When its current dispatcher began.
   bool dying_ = false;
   std::optional<SteadyTime> shutdown_asked_at_;

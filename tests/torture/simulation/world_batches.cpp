@@ -69,7 +69,7 @@ bool World::is_in_batch(const std::string& line, BatchId batch) const {
 void World::batch_answered(const BatchReport& report) {
   const std::string name = "batch " + format_job_id(report.id);
   const std::size_t end = report.stopped_at.value_or(report.lines.size() + 1);
-  const bool killed = latest_kill_ && *latest_kill_ >= report.asked;
+  const bool killed = lost_dispatcher_of(batch_requests_[report.id], report.asked);
   const bool is_certain = !killed && !dying_;
   std::uint64_t acknowledged = 0;
   for (std::size_t i = 1; i <= report.lines.size(); ++i) {

@@ -257,7 +257,7 @@ LeaseUse World::finish_use(std::uint64_t number) {
 bool World::must_be_live(const LeaseUse& use) const {
   const auto found = handed_out_.find(use.lease);
   const bool is_live = found != handed_out_.end() && !found->second.worker.empty();
-  const bool killed = latest_kill_ && *latest_kill_ + known_within >= use.at;
+  const bool killed = lost_dispatcher_of(use.job, use.at - known_within);
   return use.was_live && is_live && !killed && !dying_ && !is_shutting_down() &&
          use.at > started_at_ + known_within;
 }
@@ -387,7 +387,7 @@ void World::list_answered(std::uint64_t number, const LeasesListed& answer) {
     const bool known = given.at + known_within < list.at && given.is_received;
     if (!known || !list.live.contains(lease) || listed.contains(lease)) continue;
     if (started_at_ + known_within >= list.at) continue;
-    if (latest_kill_ && *latest_kill_ + known_within >= list.at) continue;
+    if (lost_dispatcher_of(given.job, list.at - known_within)) continue;
     violated(Check::lease_listed, to_string(lease) + " is live and not listed");
   }
 }

@@ -216,11 +216,12 @@ std::size_t World::jobs_at_least(const CellKey& cell, SteadyTime since) const {
   return jobs - std::min(jobs, gone);
 }
 
-/// A request about a job fails if an actor on its way dies; a change to a cell or a reload outlives
-/// everything but the daemon.
+/// A request about a job fails if the dispatcher of its cell dies; a change to a cell or a reload
+/// outlives everything but the daemon.
 void World::request_failed(std::uint64_t number) {
   const PendingRequest request = finish_request(number);
   if (request.spec) note_turned_away();
+  if (request.batch != 0) add_reasons(batch_requests_[request.batch], request);
   if (request.job && !request.spec) {
     auto& asked = cancels_asked_[request.job->id];
     asked.unanswered -= 1;
@@ -230,9 +231,8 @@ void World::request_failed(std::uint64_t number) {
       if (asked.number == number) asked.until = now_steady + written_within;
     }
   }
-  const bool about_job = request.spec || request.job;
-  const bool killed = latest_kill_ && *latest_kill_ >= request.asked - in_transit;
-  if (dying_ || is_shutting_down() || (about_job && killed)) return;
+  if (dying_ || is_shutting_down()) return;
+  if (lost_dispatcher_of(request, request.asked - in_transit)) return;
   violated(Check::failed_request, "a request fails although nothing has died");
 }
 

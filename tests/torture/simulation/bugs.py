@@ -901,6 +901,13 @@ BUGS = (
           "  return (BUG ? 1 : 0) + static_cast<std::int64_t>(total()) -"),),
     ),
     Bug(
+        "resize-counted-twice", ("refusal",),
+        "a cell that is resized needs room for its whole new size, as if it had none",
+        "cells/model/guarantees.cpp",
+        (("static_cast<std::int64_t>(demand.wanted) - of(cell) <=",
+          "static_cast<std::int64_t>(demand.wanted) - (BUG ? 0 : of(cell)) <="),),
+    ),
+    Bug(
         "kept-loan", ("final-state",),
         "slots that no cell needs do not return to the guarantees that they came from",
         "cells/model/capacity_book.cpp",

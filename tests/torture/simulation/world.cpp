@@ -282,7 +282,7 @@ std::optional<SteadyTime> World::orphaned_until(Lease lease) const {
 void World::disturbed(const CellKey& cell) {
   disturbed_at_[cell] = now_steady;
   idle_since_.erase(cell);
-  std::erase_if(leasable_since_, [&](const auto& item) { return std::get<0>(item.first) == cell; });
+  std::erase_if(leasable_, [&](const auto& item) { return std::get<0>(item.first) == cell; });
 }
 
 void World::provider_killed(caf::actor_id provider, const std::string& service) {
@@ -344,6 +344,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   running_max_ = running_max;
   capacity_lowered_at_.reset();
   former_routing_ = nullptr;
+  former_running_max_.reset();
   reload_.reset();
   overdue_ = {};
   watch_schedules_afresh();
@@ -381,7 +382,7 @@ void World::daemon_crashed() {
   provider_killed_at_.clear();
   idle_since_.clear();
   lacking_since_.clear();
-  leasable_since_.clear();
+  leasable_.clear();
   wanted_.clear();
   uses_.clear();
   lists_.clear();

@@ -66,6 +66,13 @@ struct ProtectionInForce {
   SteadyTime since{};
 };
 
+/// Jobs that could be leased but are not.
+struct Leasable {
+  SteadyTime since{};
+  /// When a request that did not wait was sent away, since there have been slots for all.
+  std::optional<SteadyTime> sent_away_at{};
+};
+
 /// A request for leases that has not been answered.
 struct LeasesWanted {
   RequestLeases asked;
@@ -182,6 +189,7 @@ struct PendingRequest {
   bool limits_change = false;             ///< These cells may have had other limits meanwhile.
   bool is_repeated = false;               ///< A job held the idempotency key of the same request.
   BatchId batch = 0;
+  std::optional<std::pair<CellKey, std::uint32_t>> enlarged{};  ///< Of a resize: the new size.
 };
 
 /// What the size of a pool may be, as far as the world knows.
@@ -274,7 +282,7 @@ class World : public EngineProbe {
   void cancel_answered(std::uint64_t number, const CancelAnswered& answer);
   std::uint64_t reopen_asked(const JobPtr& job);
   void reopen_answered(std::uint64_t number, const ReopenAnswered& answer);
-  std::uint64_t change_asked(const CellKey& cell);
+  std::uint64_t change_asked(const CellKey& cell, PendingRequest request = {});
   std::uint64_t resize_asked(const CellKey& cell, const std::optional<std::uint32_t>& size);
   void resize_answered(const CellKey& cell, std::uint64_t number,
                        const std::optional<std::uint32_t>& size);
@@ -397,7 +405,11 @@ class World : public EngineProbe {
   std::optional<SizeRange> configured_size(const CellKey& cell) const;
   void note_instance_size(const CellKey& cell, SteadyTime decided_after);
   SizeRange sizes_since(const CellKey& cell, std::uint32_t configured, SteadyTime since) const;
+  std::set<CellKey> cells_at_most(const Routing& routing) const;
   std::size_t instances_at_most(const Routing& routing, const CellRule& rule) const;
+  std::uint32_t size_at_most(const Routing& routing, const CellKey& cell) const;
+  bool may_lack_room(const CellKey& cell, std::uint32_t size) const;
+  bool may_lack_room(const Routing& routing, const CellKey& cell, std::uint32_t size) const;
   std::optional<SizeRange> size_of(const CellKey& cell) const;
   CellOverride override_of(const CellKey& cell) const;
   void orphan(CallInFlight& call);
@@ -543,6 +555,8 @@ class World : public EngineProbe {
   void note_outside_answer(const Job& before);
   void check_outside_end(const Job& before, AbortCause cause);
   void check_idle_lanes();
+  bool have_slots_for_all() const;
+  void sent_away(const RequestLeases& asked, SteadyTime at);
   bool is_pulled(const Job& job) const;
   void check_outside_times();
   bool must_be_live(const LeaseUse& use) const;
@@ -563,8 +577,8 @@ class World : public EngineProbe {
   std::set<Lease> returned_;
   std::map<Lease, std::set<bool>> reports_;  ///< Outcomes that were reported, in time or not.
   std::map<Lease, bool> reported_;           ///< Outcomes that were accepted.
-  /// (Cell, service, customer) of pulled jobs that could be leased but are not, and since when.
-  std::map<std::tuple<CellKey, std::string, std::string>, SteadyTime> leasable_since_;
+  /// (Cell, service, customer) of pulled jobs that could be leased but are not.
+  std::map<std::tuple<CellKey, std::string, std::string>, Leasable> leasable_;
   SteadyTime jumped_at_{};
   SteadyTime started_at_{};
   AttemptEnd::Kind last_end_{};
@@ -583,6 +597,7 @@ class World : public EngineProbe {
   std::map<CellKey, SteadyTime> lacking_since_;
   std::shared_ptr<const Routing> routing_;
   std::shared_ptr<const Routing> former_routing_;  ///< Before the last reload of this daemon.
+  std::optional<std::uint64_t> former_running_max_;
   SteadyTime rerouted_at_{};
   std::optional<Reconfigure> reload_;  ///< Not answered, so that it may be in force.
   std::set<std::string> services_;

@@ -58,8 +58,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   if (!is_changing(job.cell) && !reload_) check_running_quota(job);
   live_[job.cell].insert(job.lease);
   idle_since_.erase(job.cell);
-  std::erase_if(leasable_since_,
-                [&](const auto& item) { return std::get<0>(item.first) == job.cell; });
+  std::erase_if(leasable_, [&](const auto& item) { return std::get<0>(item.first) == job.cell; });
   const auto& worker = job.steps[job.step].worker;
   const SteadyTime deadline = now_steady + job.spec->timeout;
   const SteadyTime latest = worker.empty() ? deadline : deadline + granted_within;

@@ -13,6 +13,10 @@ constexpr milliseconds expiry_allowance{1200};
 constexpr milliseconds started_within{2000};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
+/// Enough for the messages between two cells and the capacity desk.
+constexpr milliseconds borrowed_within{400};
+/// How long a cell keeps a slot that it borrowed for a worker outside, at least.
+constexpr milliseconds slots_linger{9000};
 /// Between a commit and the moment at which every actor knows of it.
 constexpr milliseconds known_within{1000};
 /// The wall clock counts milliseconds.
@@ -169,12 +173,22 @@ void World::check_granted(const LeasesWanted& wanted, const LeasesGranted& answe
   if (asked.wait && !wanted.is_withdrawn) {
     violated(Check::idle_lease, asked.worker + " waits for a lease and is sent away");
   }
-  // A cell that has to borrow for the lease has the slot when the next request comes.
-  if (asked.wait || shares) return;
-  for (const auto& [which, since] : leasable_since_) {
+  if (!asked.wait) sent_away(asked, wanted.at);
+}
+
+/// A cell that has to borrow for the lease has the slot when the next request comes, and keeps it
+/// for a while.
+void World::sent_away(const RequestLeases& asked, SteadyTime at) {
+  for (auto& [which, leasable] : leasable_) {
     const auto& [cell, service, customer] = which;
     if (service != asked.service || (asked.customer && *asked.customer != customer)) continue;
-    if (since + idle_max >= wanted.at) continue;
+    if (leasable.since + idle_max >= at) continue;
+    if (shares) {
+      const auto before = leasable.sent_away_at;
+      const bool keeps = before && at <= *before + slots_linger;
+      if (!keeps) leasable.sent_away_at = now_steady;
+      if (!keeps || at <= *before + borrowed_within) continue;
+    }
     violated(Check::idle_lease, asked.worker + " gets no lease although " + to_string(cell) +
                                     " has had jobs of " + service + " for long");
   }
@@ -414,9 +428,27 @@ bool World::is_pulled(const Job& job) const {
   return job.step < job.spec->services.size() && pulled_.contains(job.spec->services[job.step]);
 }
 
+/// Whether each cell could lease a job of each service at once: no slot has to wait for another.
+bool World::have_slots_for_all() const {
+  std::map<CellKey, std::set<std::string>> services;
+  for (const auto& [which, each] : leasable_) {
+    services[std::get<0>(which)].insert(std::get<1>(which));
+  }
+  std::size_t wanted = idle_since_.size();
+  for (const auto& [cell, of_cell] : services) {
+    wanted += of_cell.size();
+    const auto live = live_.find(cell);
+    const std::size_t taken = live == live_.end() ? 0 : live->second.size();
+    const auto size = size_of(cell).value_or(SizeRange{}).least;
+    const std::size_t idle = idle_since_.contains(cell) ? 1 : 0;
+    if (taken + of_cell.size() + idle > burst_of(cell, size)) return false;
+  }
+  return live_everywhere() + wanted <= capacity_at_least();
+}
+
 /// A request that waits gets a job as soon as there is one that it may have.
 void World::check_idle_lanes() {
-  if (pulled_.empty() || dying_ || is_shutting_down() || reload_) return leasable_since_.clear();
+  if (pulled_.empty() || dying_ || is_shutting_down() || reload_) return leasable_.clear();
   std::set<std::tuple<CellKey, std::string, std::string>> leasable;
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
@@ -425,15 +457,18 @@ void World::check_idle_lanes() {
     if (!may_have_permit(job.spec->services[job.step])) continue;
     leasable.emplace(job.cell, job.spec->services[job.step], job.spec->customer);
   }
-  std::erase_if(leasable_since_, [&](const auto& item) { return !leasable.contains(item.first); });
-  for (const auto& which : leasable) leasable_since_.try_emplace(which, now_steady);
+  std::erase_if(leasable_, [&](const auto& item) { return !leasable.contains(item.first); });
+  for (const auto& which : leasable) leasable_.try_emplace(which, Leasable{now_steady});
+  if (shares && !have_slots_for_all()) {
+    for (auto& [which, each] : leasable_) each.sent_away_at.reset();
+  }
   for (const auto& [number, wanted] : wanted_) {
     const RequestLeases& asked = wanted.asked;
     if (wanted.is_withdrawn) continue;
-    for (const auto& [which, since] : leasable_since_) {
+    for (const auto& [which, each] : leasable_) {
       const auto& [cell, service, customer] = which;
       if (service != asked.service || (asked.customer && *asked.customer != customer)) continue;
-      if (now_steady <= std::max(since, wanted.at) + idle_max) continue;
+      if (now_steady <= std::max(each.since, wanted.at) + idle_max) continue;
       violated(Check::idle_lease, asked.worker + " waits although " + to_string(cell) +
                                       " could lease a job of " + service);
     }

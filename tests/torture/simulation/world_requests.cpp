@@ -9,6 +9,8 @@ namespace {
 
 /// The job was not in a state in which the request can be granted.
 constexpr Reasons job_unsuited = 1U << 31U;
+/// The capacity or the burst did not allow the size.
+constexpr Reasons no_room = 1U << 30U;
 
 std::string name(const Job& job) {
   return format_job_id(job.id);
@@ -70,6 +72,9 @@ void World::note_reasons(PendingRequest& request) const {
   if (request.job && (request.spec ? could_not_reopen(request) : could_not_cancel(request))) {
     request.possible |= job_unsuited;
   }
+  if (request.enlarged && may_lack_room(request.enlarged->first, request.enlarged->second)) {
+    request.possible |= no_room;
+  }
   if (!request.spec) return;
   for (const Routing* routing : possible_routings()) {
     request.possible |= possible_reasons(*routing, request);
@@ -104,9 +109,9 @@ Reasons World::possible_reasons(const Routing& routing, PendingRequest& request)
   return reasons;
 }
 
-/// The cells of the template that have begun, and those that may be about to begin: because a
-/// request was sent to them, or because of what is on disk.
-std::size_t World::instances_at_most(const Routing& routing, const CellRule& rule) const {
+/// The cells that have begun, and those that may be about to begin: because a request was sent to
+/// them, or because of what is on disk.
+std::set<CellKey> World::cells_at_most(const Routing& routing) const {
   std::set<CellKey> cells;
   if (const auto begun = actors.find("cell"); begun != actors.end()) {
     for (const auto& actor : begun->second) {
@@ -124,9 +129,57 @@ std::size_t World::instances_at_most(const Routing& routing, const CellRule& rul
     const auto target = cell_for(routing, job.spec->customer, job.spec->product);
     if (target) cells.insert(*target);
   }
+  return cells;
+}
+
+std::size_t World::instances_at_most(const Routing& routing, const CellRule& rule) const {
+  const auto cells = cells_at_most(routing);
   return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [&](const auto& cell) {
     return rule_of_cell(routing, cell) == &rule;
   }));
+}
+
+/// What the cell may demand of the capacity: nothing if it is not configured.
+std::uint32_t World::size_at_most(const Routing& routing, const CellKey& cell) const {
+  const CellRule* rule = rule_of_cell(routing, cell);
+  const CellKey key = rule ? CellKey{rule->customer, rule->product} : cell;
+  if (!rule || (rule->is_template() && key == cell)) return 0;
+  const auto since = now_steady - in_transit;
+  std::uint32_t configured = rule->settings.pool_size;
+  if (rule->is_template()) {
+    configured = std::max(configured, sizes_since(key, configured, since).most);
+    const auto began = instance_sizes_.find(cell);
+    if (began != instance_sizes_.end()) configured = std::max(configured, began->second.most);
+  }
+  return sizes_since(cell, configured, since).most;
+}
+
+bool World::may_lack_room(const CellKey& cell, std::uint32_t size) const {
+  const auto routings = possible_routings();
+  return std::any_of(routings.begin(), routings.end(),
+                     [&](const Routing* routing) { return may_lack_room(*routing, cell, size); });
+}
+
+/// Whether the cell may be denied the size: because of its burst, or because all cells that there
+/// may be take the capacity, each with the most that it may demand.
+bool World::may_lack_room(const Routing& routing, const CellKey& cell, std::uint32_t size) const {
+  const CellRule* rule = rule_of_cell(routing, cell);
+  if (!rule) return true;  // Its burst is that of an earlier configuration.
+  if (rule->settings.pool_burst && *rule->settings.pool_burst < size) return true;
+  if (rule->is_template() && routing.rules().contains(cell)) return false;
+  std::set<CellKey> others = cells_at_most(routing);
+  for (const auto& [key, each] : routing.rules()) others.insert(key);
+  for (const auto& [key, changes] : changes_pending_) {
+    if (changes > 0) others.insert(key);  // A change starts the instance that it is for.
+  }
+  others.erase(cell);
+  std::uint64_t sizes = size;
+  for (const auto& other : others) sizes += size_at_most(routing, other);
+  std::vector<std::optional<std::uint64_t>> totals = {running_max_};
+  if (reload_) totals.push_back(reload_->running_max);
+  if (now_steady <= rerouted_at_ + in_transit) totals.push_back(former_running_max_);
+  return std::any_of(totals.begin(), totals.end(),
+                     [&](const auto& total) { return total && *total < sizes; });
 }
 
 /// Without the reasons that depend on what other requests do meanwhile.
@@ -485,15 +538,18 @@ void World::reopen_accepted(const Job& job) {
 
 // --- Changes to cells ----------------------------------------------------------------------------
 
-std::uint64_t World::change_asked(const CellKey& cell) {
+std::uint64_t World::change_asked(const CellKey& cell, PendingRequest request) {
   changes_pending_[cell] += 1;
   note_reasons();
-  return changes_asked_[cell] = add_request({});
+  return changes_asked_[cell] = add_request(std::move(request));
 }
 
 std::uint64_t World::resize_asked(const CellKey& cell, const std::optional<std::uint32_t>& size) {
-  const auto number = change_asked(cell);
+  PendingRequest request;
+  if (size) request.enlarged.emplace(cell, *size);
+  const auto number = change_asked(cell, std::move(request));
   resizes_[number] = {cell, override_of(cell).pool_size, size};
+  note_reasons();
   return number;
 }
 
@@ -506,8 +562,9 @@ PendingRequest World::change_over(const CellKey& cell, std::uint64_t number) {
 
 void World::change_denied(const CellKey& cell, std::uint64_t number) {
   note("denied: " + to_string(cell));
-  change_over(cell, number);
-  if (!shares) violated(Check::refusal, to_string(cell) + " is not resized although it has room");
+  if ((change_over(cell, number).possible & no_room) == 0) {
+    violated(Check::refusal, to_string(cell) + " is not resized although it has room");
+  }
 }
 
 /// Refused only if there may be no such cell.
@@ -566,6 +623,7 @@ void World::reload_answered(std::uint64_t number, const Reconfigured& answer) {
 /// A job that is reopened meanwhile may need a service that is being removed: it is then held.
 void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   former_routing_ = routing_;
+  former_running_max_ = running_max_;
   rerouted_at_ = now_steady;
   if (order.running_max && (!running_max_ || *order.running_max < *running_max_)) {
     capacity_lowered_at_ = now_steady;

@@ -330,11 +330,13 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) {
                       (answer->second.kind == Kind::rejected ||
                        answer->second.kind == Kind::retryable || throttled);
   end.had_no_effect = begun && failed && answer_is_certain(before, cause);
-  using End = AttemptEnd::Kind;
-  end.must_undo = begun && (last_end_ == End::unknown || last_end_ == End::interrupted ||
-                            last_end_ == End::expired || last_end_ == End::handed_back);
   // A worker that hangs up and lists its leases may find one that is on its way back.
-  if (unknown && services_.contains(service) && !returned_.contains(before.lease)) {
+  const bool returned = returned_.contains(before.lease);
+  using End = AttemptEnd::Kind;
+  end.must_undo = begun && !returned &&
+                  (last_end_ == End::unknown || last_end_ == End::interrupted ||
+                   last_end_ == End::expired || last_end_ == End::handed_back);
+  if (unknown && services_.contains(service) && !returned) {
     end.doubt = Doubt{service, now_steady + settle, now_wall};
   }
   return end;

@@ -616,7 +616,7 @@ BUGS = (
         "cells/actors/job_dispatcher_time.cpp",
         (("AdvanceDue{key_, at.wall, place, ",
           "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, "),),
-        first_seed=200,
+        first_seed=1130,
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -793,7 +793,7 @@ BUGS = (
         "cells/model/circuit_breaker.cpp",
         (("  if (failures_.size() < policy_.failures || !within) return;\n",
           "  if (BUG || failures_.size() < policy_.failures || !within) return;\n"),),
-        first_seed=150,
+        first_seed=760,
     ),
     Bug(
         "two-probes", ("circuit",),

@@ -114,7 +114,8 @@ void ReadyActors::wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_o
   if (asleep_ == 0 || ready_.empty()) return;
   // A lent thread runs what its own work leads to; what others add may take longer.
   const bool only_lent = is_lent_ && awake_ == 1;
-  if (ready_.size() > waiting_max * awake_ || (only_lent && from_outside)) {
+  const auto most = only_lent ? waiting_max_lent : waiting_max * awake_;
+  if (ready_.size() > most || (only_lent && from_outside)) {
     wake_one(lock);
   } else if (from_outside && !armed_) {
     arm_timer();

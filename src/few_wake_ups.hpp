@@ -31,7 +31,9 @@ namespace celld {
 class ReadyActors {
  public:
   /// How many ready actors may wait for each thread that is awake.
-  static constexpr std::size_t waiting_max = 4;
+  static constexpr std::size_t waiting_max = 2;
+  /// And for a lent thread: a job makes up to four ready at a time.
+  static constexpr std::size_t waiting_max_lent = 4;
   /// If actors wait while no thread has taken one for this long, another thread is woken, because
   /// the threads that are awake run slow handlers.
   static constexpr std::chrono::milliseconds patience{2};

@@ -109,9 +109,9 @@ TEST_CASE("an actor that becomes ready wakes no thread while another is awake") 
   }
 }
 
-TEST_CASE("another thread is woken when more than four actors wait for each that is awake") {
+TEST_CASE("another thread is woken when more than two actors wait for each that is awake") {
   TwoThreads threads;
-  for (int i = 0; i < 4; ++i) threads.ready.add(&threads.actor, false);
+  for (int i = 0; i < 2; ++i) threads.ready.add(&threads.actor, false);
   CHECK(threads.ready.asleep() == 1);
   threads.ready.add(&threads.actor, false);
   CHECK(threads.ready.asleep() == 0);

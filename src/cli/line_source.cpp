@@ -133,7 +133,8 @@ void LineSource::forget_old() {
     const auto last = text_.rfind('\n', given_ - kept_max_ / 2);
     if (last == std::string::npos) return;
     end = last + 1;
-    kept_line_ += static_cast<std::uint64_t>(std::ranges::count(text_.substr(0, end), '\n'));
+    kept_line_ += static_cast<std::uint64_t>(
+        std::ranges::count(std::string_view(text_).substr(0, end), '\n'));
   }
   text_.erase(0, end);
   given_ -= end;

@@ -80,14 +80,17 @@ class Polls(EndToEnd):
         self.status = "ready"
         self.assertEqual(self.end_of(job_id)[0], "succeeded")
 
+    def kill_and_poll_on(self):
+        self.daemon.kill()
+        polls = self.count("GET")
+        self.restart()
+        self.wait_for_polls(polls + 2)
+
     def test_a_killed_celld_polls_on_instead_of_acting_again(self):
         self.start(self.config())
         job_id = self.begin()
         for _ in range(4):
-            self.daemon.kill()
-            polls = self.count("GET")
-            self.restart()
-            self.wait_for_polls(polls + 2)
+            self.kill_and_poll_on()
         self.status = "ready"
         self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
         self.assertEqual(self.count("POST"), 1)
@@ -98,10 +101,7 @@ class Polls(EndToEnd):
             else self.answer(method, path, 0))
         self.start(self.config(requests=AT_A_URL))
         job_id = self.begin()
-        self.daemon.kill()
-        polls = self.count("GET")
-        self.restart()
-        self.wait_for_polls(polls + 2)
+        self.kill_and_poll_on()
         self.status = "ready"
         self.assertEqual(self.end_of(job_id), ("succeeded", None, 1))
         self.assertEqual(set(self.api.lines()), {"POST /api/zones", "GET /ops/7?full=yes"})

@@ -1,5 +1,5 @@
-// The names of leases, and base64url. No text is a name but those that celld made with its secret,
-// and the bytes of an input are a lease whose name nobody can change.
+// The names of leases, and base64url. celld accepts only names that it has made with its secret.
+// The bytes of the input also make a lease: a change to any character of its name must be noticed.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -167,7 +167,7 @@ class RunningDaemon final : public Daemon {
     store_events.on_commit = [metrics = metrics_](const auto& report) {
       metrics->committed(report);
     };
-    store_events.send_answers = lend_thread_;
+    store_events.help_actors = help_actors_;
     auto opened =
         store::open_store(config_.store, data_directory, std::move(store_events), memory_);
     if (auto* error = std::get_if<std::string>(&opened)) return StartFailure{3, *error};
@@ -255,7 +255,7 @@ class RunningDaemon final : public Daemon {
         error);
     if (!commands_lock_) return StartFailure{3, error};
     transports_.emplace(providers::kinds(),
-                        providers::TransportContext{wall_now, commands_lock_.get(), lend_thread_});
+                        providers::TransportContext{wall_now, commands_lock_.get(), help_actors_});
     return std::nullopt;
   }
 
@@ -456,7 +456,7 @@ class RunningDaemon final : public Daemon {
     };
     const auto reload = [this](api::ReloadAnswer answer) { events_.ask_reload(std::move(answer)); };
     api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
-                                 audit_to(log_), desk, time_zone_fault, lend_thread_});
+                                 audit_to(log_), desk, time_zone_fault, help_actors_});
     server_.observe({metrics_, &metrics_->http()});
     return_free_memory();  // What reading and showing the configuration took.
     server_.start();
@@ -553,8 +553,9 @@ class RunningDaemon final : public Daemon {
           {metrics_, &metrics_->engine()}, std::make_shared<EngineLog>(log_)});
   caf::actor_system_config system_config_;
   caf::actor_system system_;
-  const std::function<void(const std::function<void()>&)> lend_thread_ =
-      [this](const std::function<void()>& send) { lend_thread_to(system_, send); };
+  const HelpActors help_actors_ = [this](const std::function<void()>& send) {
+    help_actors(system_, send);
+  };
   // Destroyed bottom-up: first the server and the transports, whose callbacks hold actors, then the
   // actor system, which waits for its actors to end.
   caf::actor store_;

@@ -5,28 +5,28 @@
 namespace celld {
 namespace {
 
-/// Whether the calling thread is lent.
-thread_local bool is_lent_thread = false;
+/// Whether the calling thread helps: it runs actors, but is none of the scheduler's.
+thread_local bool is_helper = false;
 
-/// A lent thread, as the actors see it.
-class LentThread : public caf::execution_unit {
+/// A thread that helps, as the actors see it.
+class Helper : public caf::execution_unit {
  public:
-  LentThread(caf::actor_system& system, ReadyActors& ready)
+  Helper(caf::actor_system& system, ReadyActors& ready)
       : caf::execution_unit(&system), ready_(ready) {
-    is_lent_thread = true;
+    is_helper = true;
   }
-  ~LentThread() override {
-    is_lent_thread = false;
-    ready_.take_back();
+  ~Helper() override {
+    is_helper = false;
+    ready_.stop_helping();
   }
-  LentThread(const LentThread&) = delete;
-  LentThread& operator=(const LentThread&) = delete;
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
 
   void exec_later(caf::resumable* actor) override { ready_.add(actor, false); }
 
   void run_actors() {
     const auto messages_max = system().scheduler().max_throughput();
-    for (int run = 0; run < lent_runs_max; ++run) {
+    for (int run = 0; run < helper_runs_max; ++run) {
       auto* actor = ready_.take_if_alone();
       if (actor == nullptr) return;
       if (actor->resume(this, messages_max) == caf::resumable::resume_later) {
@@ -46,7 +46,7 @@ class LentThread : public caf::execution_unit {
 void ReadyActors::add(caf::resumable* actor, bool from_outside) {
   std::unique_lock lock{mutex_};
   ready_.push_back(actor);
-  wake_if_needed(lock, from_outside && !is_lent_thread);
+  wake_if_needed(lock, from_outside && !is_helper);
 }
 
 void ReadyActors::join() {
@@ -72,11 +72,11 @@ void ReadyActors::leave() {
   wake_if_needed(lock, true);
 }
 
-bool ReadyActors::lend() {
+bool ReadyActors::help() {
   const std::lock_guard lock{mutex_};
   if (awake_ > 0) return false;
   ++awake_;
-  is_lent_ = true;
+  has_helper_ = true;
   return true;
 }
 
@@ -85,10 +85,10 @@ caf::resumable* ReadyActors::take_if_alone() {
   return awake_ > 1 || ready_.empty() ? nullptr : take_first();
 }
 
-void ReadyActors::take_back() {
+void ReadyActors::stop_helping() {
   {
     const std::lock_guard lock{mutex_};
-    is_lent_ = false;
+    has_helper_ = false;
   }
   leave();
 }
@@ -112,10 +112,10 @@ std::size_t ReadyActors::asleep() {
 
 void ReadyActors::wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_outside) {
   if (asleep_ == 0 || ready_.empty()) return;
-  // A lent thread runs what its own work leads to; what others add may take longer.
-  const bool only_lent = is_lent_ && awake_ == 1;
-  const auto most = only_lent ? waiting_max_lent : waiting_max * awake_;
-  if (ready_.size() > most || (only_lent && from_outside)) {
+  // A helper runs what its own work leads to; what others add may take longer.
+  const bool only_helper = has_helper_ && awake_ == 1;
+  const auto most = only_helper ? waiting_max_helper : waiting_max * awake_;
+  if (ready_.size() > most || (only_helper && from_outside)) {
     wake_one(lock);
   } else if (from_outside && !armed_) {
     arm_timer();
@@ -145,11 +145,11 @@ void ReadyActors::look_after() {
   if (stuck) wake_one(lock);
 }
 
-void lend_thread_to(caf::actor_system& system, const std::function<void()>& send) {
+void help_actors(caf::actor_system& system, const std::function<void()>& send) {
   using Coordinator = caf::scheduler::coordinator<FewWakeUps>;
   auto* coordinator = dynamic_cast<Coordinator*>(&system.scheduler());
-  if (!coordinator || is_lent_thread || !coordinator->data().ready.lend()) return send();
-  LentThread thread{system, coordinator->data().ready};
+  if (!coordinator || is_helper || !coordinator->data().ready.help()) return send();
+  Helper thread{system, coordinator->data().ready};
   send();
   thread.run_actors();
 }

@@ -32,8 +32,8 @@ class ReadyActors {
  public:
   /// How many ready actors may wait for each thread that is awake.
   static constexpr std::size_t waiting_max = 2;
-  /// And for a lent thread: a job makes up to four ready at a time.
-  static constexpr std::size_t waiting_max_lent = 4;
+  /// And for a helper: a job makes up to four ready at a time.
+  static constexpr std::size_t waiting_max_helper = 4;
   /// If actors wait while no thread has taken one for this long, another thread is woken, because
   /// the threads that are awake run slow handlers.
   static constexpr std::chrono::milliseconds patience{2};
@@ -47,13 +47,13 @@ class ReadyActors {
   caf::resumable* take();
   /// The calling thread runs no more actors.
   void leave();
-  /// Lends the calling thread to the actors, unless a thread that runs actors is awake.
-  bool lend();
-  /// For a lent thread: as take(), but returns null instead of waiting, and when another thread is
+  /// Makes the calling thread a helper, unless a thread that runs actors is awake.
+  bool help();
+  /// For a helper: as take(), but returns null instead of waiting, and when another thread is
   /// awake by now, which then runs what is ready.
   caf::resumable* take_if_alone();
-  /// The calling thread, which was lent, runs no more actors.
-  void take_back();
+  /// The calling thread, which was a helper, runs no more actors.
+  void stop_helping();
   /// Takes all.
   std::deque<caf::resumable*> take_all();
   /// Threads that wait and have not been woken.
@@ -75,20 +75,20 @@ class ReadyActors {
   std::size_t wake_ups_ = 0;  ///< Of which no thread has taken notice yet.
   std::uint64_t taken_ = 0;   ///< Actors, so far.
   std::uint64_t taken_when_armed_ = 0;
-  bool is_lent_ = false;                   ///< Whether one of the threads that are awake is lent.
+  bool has_helper_ = false;                ///< One of the threads that are awake is a helper.
   bool armed_ = false;                     ///< The timer.
   Alarm timer_{[this] { look_after(); }};  ///< Ends before what its function uses.
 };
 
-/// How often a lent thread resumes an actor. A job passes through about ten.
-constexpr int lent_runs_max = 64;
+/// How often a helper resumes an actor. A job passes through about ten.
+constexpr int helper_runs_max = 64;
 
 /// Calls `send`, which makes actors ready. If no thread of the scheduler is awake, the calling
 /// thread, which is none of these, then runs those actors, and the ones that these make ready; what
-/// is left after `lent_runs_max` runs on the scheduler's threads. The handlers should be brief,
+/// is left after `helper_runs_max` runs on the scheduler's threads. The handlers should be brief,
 /// since the thread has other work. With a scheduler other than FewWakeUps, this only calls `send`.
 /// Must return before `system` is destroyed.
-void lend_thread_to(caf::actor_system& system, const std::function<void()>& send);
+void help_actors(caf::actor_system& system, const std::function<void()>& send);
 
 /// For caf::scheduler::coordinator, which documents what it calls and from which thread.
 class FewWakeUps : public caf::policy::unprofiled {

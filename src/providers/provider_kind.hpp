@@ -10,6 +10,7 @@
 
 #include "cells/ports/provider.hpp"
 #include "src/config/service_kind.hpp"
+#include "src/help_actors.hpp"
 #include "src/providers/call_provider.hpp"
 #include "src/providers/open_aborts.hpp"
 
@@ -21,8 +22,7 @@ struct TransportContext {
   /// A file that celld has locked. The next celld starts once all copies of this descriptor are
   /// closed, so a process that outlives celld must hold one while it makes calls. -1: none.
   int lock = -1;
-  /// As HttpTransport's: runs actors on the calling thread for a moment. May be null.
-  std::function<void(const std::function<void()>& send)> lend_thread{};
+  HelpActors help_actors{};  ///< May be null.
 };
 
 /// Makes the calls of all services of one kind. The providers that it starts may outlive it; their

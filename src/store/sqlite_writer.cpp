@@ -40,8 +40,8 @@ class SqliteBackend {
   void commit(std::size_t operations) { database_->commit(operations); }
   void tidy() { database_->checkpoint_when_long(); }
   void send(const std::function<void()>& answers) const {
-    const auto& send_answers = database_->options().events.send_answers;
-    send_answers ? send_answers(answers) : answers();
+    const auto& help_actors = database_->options().events.help_actors;
+    help_actors ? help_actors(answers) : answers();
   }
 
   /// The alarm takes the place of a delayed message, since almost every claim is committed before.

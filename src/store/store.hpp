@@ -15,6 +15,7 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/config/config.hpp"
+#include "src/help_actors.hpp"
 #include "src/store/backup.hpp"
 
 namespace celld::store {
@@ -31,9 +32,7 @@ struct StoreEvents {
   std::function<void(std::string)> on_fatal;
   /// Called after each commit, before its answers.
   std::function<void(const CommitReport&)> on_commit;
-  /// Called with what sends the answers of a commit of few operations. Calls its argument once, and
-  /// may use the writer's thread for a moment more. Null: the answers are just sent.
-  std::function<void(const std::function<void()>& send)> send_answers{};
+  HelpActors help_actors{};  ///< Called with what sends the answers of a commit of few operations.
 };
 
 /// The state of a store, for the metrics.

@@ -38,7 +38,7 @@ struct Call {
 
   /// For messages that only lead to brief work.
   void send_brief(const std::function<void()>& send) const {
-    api.lend_thread ? api.lend_thread(send) : send();
+    api.help_actors ? api.help_actors(send) : send();
   }
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "src/help_actors.hpp"
 #include "src/http/api/admin_call.hpp"
 #include "src/http/api/backup_sender.hpp"
 #include "src/http/api/batch_desk.hpp"
@@ -31,9 +32,7 @@ struct Api {
   BatchDesk batch_desk{};
   /// What is wrong with a time zone on this machine, if anything.
   config::TimeZoneFault zone_fault{};
-  /// Calls its argument, which makes actors ready, and may run them on the calling thread, since
-  /// their handlers are brief. Null: they run elsewhere.
-  std::function<void(const std::function<void()>& send)> lend_thread{};
+  HelpActors help_actors{};  ///< May be null.
 };
 
 /// Adds all endpoints. Call before the server starts.

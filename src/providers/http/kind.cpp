@@ -70,7 +70,7 @@ std::string read_undo(const json::Value& value, std::string pointer, const std::
 class HttpCalls final : public Transport {
  public:
   explicit HttpCalls(const TransportContext& context)
-      : wall_clock_(context.wall_clock), transport_({}, context.lend_thread) {}
+      : wall_clock_(context.wall_clock), transport_({}, context.help_actors) {}
 
   cells::Provider spawn(caf::actor_system& system, const std::string& name,
                         const config::ServiceSettings& settings,

@@ -35,11 +35,10 @@ int make_ended_socket() {
 
 }  // namespace
 
-HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations,
-                   std::function<void(const std::function<void()>&)> lend_thread)
+HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations, HelpActors help_actors)
     : limits_(limits),
       operations_(operations),
-      lend_thread_(std::move(lend_thread)),
+      help_actors_(std::move(help_actors)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ended_fd_(make_ended_socket()),
       events_(events_at_first) {
@@ -164,7 +163,7 @@ void HttpLoop::end_finished() {
     while (const auto finished = shard ? shard->next_finished() : std::nullopt) {
       const auto call = take_out(calls_.find(finished->call->lease()));
       const auto end = [&] { call->end(finished->code); };
-      lend_thread_ && call->answer_bytes() <= small_answer_bytes_max ? lend_thread_(end) : end();
+      help_actors_ && call->answer_bytes() <= small_answer_bytes_max ? help_actors_(end) : end();
     }
   }
 }

@@ -3,7 +3,6 @@
 
 #include <sys/epoll.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -11,6 +10,7 @@
 
 #include "cells/model/ids.hpp"
 #include "cells/model/time.hpp"
+#include "src/help_actors.hpp"
 #include "src/providers/http/call.hpp"
 #include "src/providers/http/call_queue.hpp"
 #include "src/providers/http/exchange.hpp"
@@ -22,9 +22,8 @@ namespace celld::providers {
 /// sockets and the time for which it waits.
 class HttpLoop {
  public:
-  /// `lend_thread`: see HttpTransport.
-  HttpLoop(HttpLimits limits, HttpCallQueue& operations,
-           std::function<void(const std::function<void()>&)> lend_thread);
+  /// `help_actors`: see HttpTransport.
+  HttpLoop(HttpLimits limits, HttpCallQueue& operations, HelpActors help_actors);
   ~HttpLoop();
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
@@ -55,7 +54,7 @@ class HttpLoop {
 
   HttpLimits limits_;
   HttpCallQueue& operations_;
-  std::function<void(const std::function<void()>&)> lend_thread_;
+  HelpActors help_actors_;
   int epoll_fd_;
   int ended_fd_;  ///< A socket whose peer has closed, made while descriptors are available.
   std::vector<epoll_event> events_;

@@ -17,11 +17,10 @@ void initialise_libcurl_once() {
 
 }  // namespace
 
-HttpTransport::HttpTransport(HttpLimits limits,
-                             std::function<void(const std::function<void()>&)> lend_thread)
+HttpTransport::HttpTransport(HttpLimits limits, HelpActors help_actors)
     : calls_(std::make_shared<HttpCallQueue>()) {
   initialise_libcurl_once();
-  auto loop = std::make_shared<HttpLoop>(limits, *calls_, std::move(lend_thread));
+  auto loop = std::make_shared<HttpLoop>(limits, *calls_, std::move(help_actors));
   thread_ = start_without_signals([loop, calls = calls_] { loop->run(); });
 }
 

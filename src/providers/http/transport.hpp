@@ -1,10 +1,10 @@
 // Makes the HTTP calls of all services on one thread, with libcurl's multi interface.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <thread>
 
+#include "src/help_actors.hpp"
 #include "src/providers/http/call_queue.hpp"
 #include "src/providers/http/exchange.hpp"
 
@@ -14,11 +14,9 @@ namespace celld::providers {
 /// memory than the limits allow, follows no redirect, and is never sent twice.
 class HttpTransport {
  public:
-  /// `lend_thread` is called with what reports the end of a call with a small answer. It calls its
-  /// argument once, and may use the transport's thread for a moment more. Null: the end is just
-  /// reported.
-  explicit HttpTransport(HttpLimits limits = {},
-                         std::function<void(const std::function<void()>&)> lend_thread = nullptr);
+  /// `help_actors` may be null. It is called with what reports the end of a call with a small
+  /// answer.
+  explicit HttpTransport(HttpLimits limits = {}, HelpActors help_actors = nullptr);
   /// Ends all calls `aborted`, and joins the thread.
   ~HttpTransport();
   HttpTransport(const HttpTransport&) = delete;

@@ -154,30 +154,29 @@ TEST_CASE("a ready actor does not wait for a slow handler while another thread s
   other_ran->wait();
 }
 
-TEST_CASE(
-    "while no thread is awake, a lent one runs the actors that are sent to, and their chain") {
+TEST_CASE("while no thread is awake, a helper runs the actors that are sent to, and their chain") {
   System under_test{2};
   int rounds_here = 0;
   for (int round = 0; round < 100; ++round) {
     under_test.sleep();
     const Chain chain;
-    celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 20); });
+    celld::help_actors(under_test.system, [&] { chain.start(under_test.system, 20); });
     chain.ended->wait();
     if (chain.runs_here() == 20) ++rounds_here;
   }
   CHECK(rounds_here > 90);  // A timer from the start of the system may wake a thread.
 }
 
-TEST_CASE("a lent thread leaves the rest of a long chain to the others") {
+TEST_CASE("a helper leaves the rest of a long chain to the others") {
   System under_test{2};
   under_test.sleep();
   const Chain chain;
-  celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 1000); });
+  celld::help_actors(under_test.system, [&] { chain.start(under_test.system, 1000); });
   chain.ended->wait();
-  CHECK(chain.runs_here() <= celld::lent_runs_max);
+  CHECK(chain.runs_here() <= celld::helper_runs_max);
 }
 
-TEST_CASE("a thread is not lent while another runs actors") {
+TEST_CASE("a thread does not help while another runs actors") {
   System under_test{2};
   under_test.sleep();
   const auto runs = std::make_shared<std::latch>(1);
@@ -188,18 +187,18 @@ TEST_CASE("a thread is not lent while another runs actors") {
   });
   runs->wait();
   const Chain chain;
-  celld::lend_thread_to(under_test.system, [&] { chain.start(under_test.system, 1); });
+  celld::help_actors(under_test.system, [&] { chain.start(under_test.system, 1); });
   chain.ended->wait();
   CHECK(chain.runs_here() == 0);
   ends->count_down();
 }
 
-TEST_CASE("what others make ready while a thread is lent runs elsewhere, and ends the lending") {
+TEST_CASE("what others make ready while a thread helps runs elsewhere, and ends the help") {
   System under_test{2};
   under_test.sleep();
   const auto ran = std::make_shared<std::latch>(1);
   const Chain chain;
-  celld::lend_thread_to(under_test.system, [&] {
+  celld::help_actors(under_test.system, [&] {
     std::thread{[&] {
       under_test.system.spawn([=](caf::event_based_actor*) { ran->count_down(); });
     }}.join();

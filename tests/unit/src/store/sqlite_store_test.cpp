@@ -319,7 +319,7 @@ TEST_CASE("the answers of a commit of few operations, and no others, are sent as
   options.events.on_commit = [&](const CommitReport& report) {
     ++(report.operations <= 4 ? small_commits : large_commits);
   };
-  options.events.send_answers = [&](const std::function<void()>& send) {
+  options.events.help_actors = [&](const std::function<void()>& send) {
     ++sent;
     send();
   };

@@ -270,28 +270,28 @@ TEST_CASE("the end of a call with a small answer is reported as the caller says"
   MisbehavingProvider provider([&](Connection& connection) {
     while (connection.read_request()) connection.send(http_answer("200 OK", body));
   });
-  std::atomic<bool> lent{false};
+  std::atomic<bool> helping{false};
   HttpTransport transport{{}, [&](const std::function<void()>& send) {
-                            lent = true;
+                            helping = true;
                             send();
-                            lent = false;
+                            helping = false;
                           }};
   cells::LeaseSource leases{1};
-  const auto is_lent = [&](std::size_t bytes) {
+  const auto is_helping = [&](std::size_t bytes) {
     body = std::string(bytes, 'x');
     std::promise<std::pair<bool, std::size_t>> ended;
     auto result = ended.get_future();
     transport.calls()->start(
         leases.next(), request_to(provider.url()),
-        [&](const HttpResult& answer) { ended.set_value({lent, answer.body.size()}); });
+        [&](const HttpResult& answer) { ended.set_value({helping, answer.body.size()}); });
     REQUIRE(result.wait_for(patience) == std::future_status::ready);
-    const auto [was_lent, received] = result.get();
+    const auto [was_helping, received] = result.get();
     CHECK(received == bytes);
-    return was_lent;
+    return was_helping;
   };
-  CHECK(is_lent(0));
-  CHECK(is_lent(16 << 10));
-  CHECK_FALSE(is_lent((16 << 10) + 1));
+  CHECK(is_helping(0));
+  CHECK(is_helping(16 << 10));
+  CHECK_FALSE(is_helping((16 << 10) + 1));
 }
 
 TEST_CASE("a thousand calls are in flight at once on one thread") {

@@ -39,7 +39,7 @@ namespace cells {
 using SlotHolder = caf::typed_actor<caf::reacts_to<GrantSlots>, caf::reacts_to<RecallSlots>>;
 
 /// The dispatcher of this cell has started, with `running` jobs that already run; it holds their
-/// slots and no others. Answered with GrantSlots.
+/// slots and no others. Answered with GrantSlots, once all cells of the start have joined.
 struct CellJoined {
   CellKey key;
   SlotHolder holder;

@@ -6,6 +6,7 @@ namespace cells {
 
 void CapacityBook::open() {
   is_open_ = true;
+  for (const auto& [id, entry] : cells_) orders_.push_back({entry.key, 0});
   rebalance();
 }
 
@@ -27,6 +28,7 @@ void CapacityBook::join(const CellKey& cell, const SlotTerms& terms, std::uint32
   change(id, terms, running);
   const std::size_t before = orders_.size();
   rebalance();
+  if (!is_open_) return;
   const bool granted =
       std::any_of(orders_.begin() + static_cast<std::ptrdiff_t>(before), orders_.end(),
                   [&](const Order& order) { return order.cell == cell && order.grant; });

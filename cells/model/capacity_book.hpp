@@ -53,13 +53,13 @@ class CapacityBook {
     bool operator==(const Order&) const = default;
   };
 
-  /// From now on grants slots. Before, cells only join: the jobs of one that has not joined yet may
-  /// be running.
+  /// From now on grants slots, and answers each cell that has joined. Before, cells only join: the
+  /// jobs of one that has not joined yet may be running.
   void open();
   /// How many jobs all cells together may run; none: the sum of their guarantees.
   void limit(std::optional<std::uint64_t> total);
   /// The cell starts, or starts again after it died, with `running` jobs that already run: it holds
-  /// their slots and no others. It is granted some, possibly none.
+  /// their slots and no others. Once the book is open, it is granted some, possibly none.
   void join(const CellKey& cell, const SlotTerms& terms, std::uint32_t running);
   /// The cell gives back slots, and could use `need` in all. False: there is no such cell.
   bool report(const CellKey& cell, const SlotTerms& terms, std::uint32_t need,

@@ -12,7 +12,7 @@ std::optional<SlotAccount::Report> SlotAccount::adjust(std::uint32_t used, std::
   held_ = keep;
   // A recall of the guarantee takes what is idle now, and nothing later.
   if (recall_to_ && (*recall_to_ < terms_.guarantee || held_ <= *recall_to_)) recall_to_.reset();
-  const bool lacks = granted_ && need > held_ && need > reported_;
+  const bool lacks = is_answered_ && need > held_ && need > reported_;
   if (!must_report_ && returned == 0 && !lacks && need >= reported_) return std::nullopt;
   must_report_ = false;
   reported_ = need;
@@ -21,6 +21,7 @@ std::optional<SlotAccount::Report> SlotAccount::adjust(std::uint32_t used, std::
 
 /// How many of its slots the cell keeps: at least those that are in use.
 std::uint32_t SlotAccount::kept(std::uint32_t used, std::uint32_t need, std::uint32_t spare) const {
+  if (!is_answered_) return std::min(held_, used);
   std::uint32_t keep = std::min(held_, std::max({need, terms_.guarantee, used + spare}));
   if (recall_to_) keep = std::min(keep, std::max(*recall_to_, std::min(need, terms_.guarantee)));
   return std::min(held_, std::max(used, std::min(keep, terms_.burst)));

@@ -22,7 +22,8 @@ class SlotAccount {
 
   explicit SlotAccount(const SlotTerms& terms) : terms_(terms) {}
 
-  /// The cell starts with `running` jobs that already run.
+  /// The cell starts with `running` jobs that already run. Until the book answers, it gives each of
+  /// their slots back when the job ends: they may be more than the total.
   void begin(std::uint32_t running) {
     held_ = running;
     reported_ = running;
@@ -32,7 +33,7 @@ class SlotAccount {
     terms_ = terms;
   }
   void grant(std::uint32_t count) {
-    granted_ = true;
+    is_answered_ = true;
     held_ += count;
     recall_to_.reset();
   }
@@ -47,7 +48,7 @@ class SlotAccount {
   SlotLoans loans() const {
     const std::uint32_t most = std::min(held_, terms_.burst);
     if (most > terms_.guarantee) return {most - terms_.guarantee, 0};
-    return {0, granted_ ? terms_.guarantee - most : 0};
+    return {0, is_answered_ ? terms_.guarantee - most : 0};
   }
   /// The most jobs that may run; no job starts while this many do.
   std::uint32_t limit() const {
@@ -71,7 +72,7 @@ class SlotAccount {
   std::uint32_t held_ = 0;
   std::optional<std::uint32_t> recall_to_;
   std::uint32_t reported_ = 0;  ///< What the book takes the cell to need.
-  bool granted_ = false;        ///< The book has answered the start of the cell.
+  bool is_answered_ = false;    ///< The book has answered the start of the cell.
   bool must_report_ = false;
 };
 

@@ -42,7 +42,7 @@ void JobDispatcherActor::grant_now(const GrantLeases& message, std::uint64_t owe
         .then(
             [this, leases, message, owed](const StoreFlushed&) { granted(leases, message, owed); },
             [this, owed](caf::error& error) { granting_.deliver(owed, std::move(error)); });
-  } else if (is_fetching_for(lane, message)) {
+  } else if (is_fetching_for(message, lane)) {
     sought_.emplace_back(message, owed);
   } else {
     granting_.deliver(owed, GrantAnswered{{}, lane_state(lane, message.customer), 0});
@@ -53,8 +53,11 @@ void JobDispatcherActor::grant_now(const GrantLeases& message, std::uint64_t owe
 
 /// Whether the lane could grant a lease if the fetch that is under way brings a job. A worker that
 /// does not wait must get a job that only the store has.
-bool JobDispatcherActor::is_fetching_for(const Lane& lane, const GrantLeases& message) const {
-  return message.customer && may_start() && has_free_slot() && lane.queue.seeks(*message.customer);
+bool JobDispatcherActor::is_fetching_for(const GrantLeases& message, Lane& lane) {
+  if (!may_start() || !has_free_slot()) return false;
+  if (message.customer) return lane.queue.seeks(*message.customer);
+  fetch_for(message.service, lane.queue);
+  return lane.queue.empty() && lane.queue.is_fetching();
 }
 
 /// The store has answered a fetch for the lane.

@@ -128,6 +128,9 @@ class DispatchQueue {
                const std::function<bool(JobId)>& in_hand);
   void fetch_failed();
 
+  /// Whether a fetch is unanswered.
+  bool is_fetching() const { return fetch_.has_value(); }
+
   bool empty() const { return jobs_ == 0; }
   /// Whether there is no job in the window, and for certain none in the store.
   bool is_done() const { return customers_.empty() && !sweeping_ && !fetch_; }

@@ -891,7 +891,8 @@ BUGS = (
         "silent-need", ("idle-worker",),
         "a cell that could use more slots than it holds does not report it",
         "cells/model/slot_account.cpp",
-        (("  const bool lacks = granted_ &&", "  const bool lacks = !BUG && granted_ &&"),),
+        (("  const bool lacks = is_answered_ &&",
+          "  const bool lacks = !BUG && is_answered_ &&"),),
     ),
     Bug(
         "one-slot-too-many", ("capacity",),
@@ -938,12 +939,27 @@ BUGS = (
           "  entry.held = running - (BUG && running > 0 ? 1 : 0);\n  held_ += entry.held;"),),
     ),
     Bug(
+        "slot-before-answer", ("capacity",),
+        "a cell that starts keeps the slot of an interrupted job before the capacity desk answers",
+        "cells/model/slot_account.cpp",
+        (("  if (!is_answered_) return", "  if (!BUG && !is_answered_) return"),),
+        first_seed=14080,
+    ),
+    Bug(
         "last-of-page", ("final-state",),
         "a page of the list of cells lacks its last cell",
         "cells/actors/cell_dispatcher_cells.cpp",
         (("  if (more && !keys.empty()) gathering->more_after = *keys.rbegin();\n",
           "  if (more && !keys.empty()) gathering->more_after = *keys.rbegin();\n"
           "  if (BUG && gathering->more_after) keys.erase(*gathering->more_after);\n"),),
+    ),
+    Bug(
+        "lane-in-flight", ("idle-lease",),
+        "a worker that does not wait gets no lease while the lane's jobs are on their way",
+        "cells/actors/job_dispatcher_leases.cpp",
+        (("  return lane.queue.empty() && lane.queue.is_fetching();",
+          "  return !BUG && lane.queue.empty() && lane.queue.is_fetching();"),),
+        first_seed=12920,
     ),
     # --- Admission -------------------------------------------------------------------------------
     Bug(

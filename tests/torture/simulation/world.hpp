@@ -438,6 +438,7 @@ class World : public EngineProbe {
   void note_submission(const PendingRequest& request);
   bool may_be_too_fast(const RateQuota& quota, const CellKey& cell, const std::string* customer,
                        SteadyTime asked) const;
+  void watch_rates_afresh(const CellKey& cell);
   void note_accepted(const PendingRequest& request, const Job& job);
   std::string when(const Job& job) const;
   PendingRequest change_over(const CellKey& cell, std::uint64_t number);
@@ -636,7 +637,11 @@ class World : public EngineProbe {
   std::uint64_t job_bytes_most_ = 0;  ///< What a quota of bytes counts for the largest job.
   std::map<CellKey, std::deque<Submission>> submissions_asked_;
   /// Since the cell's dispatcher started, and its limits last changed.
-  std::map<CellKey, std::deque<Submission>> accepted_;
+  struct Accepted {
+    SteadyTime since;  ///< What was asked for before it does not count.
+    std::deque<Submission> submissions;
+  };
+  std::map<CellKey, Accepted> accepted_;
   Turns turns_;
   std::map<JobId, SteadyTime> ended_at_;  ///< On disk; the latest time.
   std::map<JobId, SteadyTime> moved_at_;  ///< To another cell.

@@ -36,7 +36,7 @@ void World::spawned(std::string_view role, const CellKey& cell, const caf::actor
   actors[std::string(role)].push_back({cell, actor.address()});
   if (role == "dispatcher") {
     dispatcher_since_[cell] = now_steady;
-    accepted_[cell].clear();
+    watch_rates_afresh(cell);
     expect_fresh_deadlines(cell);
   }
   if (role == "cell") {
@@ -48,7 +48,8 @@ void World::spawned(std::string_view role, const CellKey& cell, const caf::actor
 // --- A job is handed out -------------------------------------------------------------------------
 
 void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
-  note("handed out " + name(job) + " in " + to_string(job.cell) + " lease " + to_string(job.lease));
+  note("handed out " + name(job) + " for " + job.spec->services[job.step] + " in " +
+       to_string(job.cell) + " lease " + to_string(job.lease));
   check_lease(job);
   check_line_and_times(job);
   // The engine cannot tell whether a call that was cut short at its beginning had begun.

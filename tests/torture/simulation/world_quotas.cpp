@@ -173,12 +173,17 @@ bool World::may_be_too_fast(const RateQuota& quota, const CellKey& cell,
   });
 }
 
-/// What was accepted between two moments is at most what the quotas allow. A dispatcher that starts
-/// or gets other limits begins anew.
+/// A dispatcher that starts or gets other limits begins anew, with what clients ask for from now
+/// on.
+void World::watch_rates_afresh(const CellKey& cell) {
+  accepted_[cell] = {now_steady, {}};
+}
+
+/// What was accepted between two moments is at most what the quotas allow.
 void World::note_accepted(const PendingRequest& request, const Job& job) {
-  auto& accepted = accepted_[job.cell];
-  if (has_changed_lately(job.cell, microseconds{0})) return accepted.clear();
-  if (request.asked < dispatcher_since_[job.cell]) return;
+  if (has_changed_lately(job.cell, microseconds{0})) return watch_rates_afresh(job.cell);
+  auto& [since, accepted] = accepted_[job.cell];
+  if (request.asked <= since) return;
   accepted.push_back({request.asked, job.spec->customer});
   const CellRule* rule = rule_of_cell(*routing_, job.cell);
   if (!rule) return;
@@ -197,7 +202,7 @@ void World::note_accepted(const PendingRequest& request, const Job& job) {
 }
 
 void World::quota_answered(const CellKey& cell, std::uint64_t number, const QuotaOverride& quota) {
-  accepted_[cell].clear();
+  watch_rates_afresh(cell);
   if (change_stands(cell, number) && override_of(cell).quota != quota) {
     violated(Check::override_stored, to_string(cell) + " has a quota that is not on disk");
   }

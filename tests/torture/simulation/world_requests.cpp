@@ -278,7 +278,8 @@ void World::request_failed(std::uint64_t number) {
   if (request.job && !request.spec) {
     auto& asked = cancels_asked_[request.job->id];
     asked.unanswered -= 1;
-    asked.until = now_steady + written_within;
+    // A store that has failed never writes it, and the daemon knows of it until it ends.
+    asked.until = dying_ ? SteadyTime::max() : now_steady + written_within;
   } else if (request.job) {
     for (auto& asked : reopenings_asked_[request.job->id]) {
       if (asked.number == number) asked.until = now_steady + written_within;
@@ -604,6 +605,7 @@ void World::state_answered(const CellKey& cell, std::uint64_t number, CellState 
 std::uint64_t World::reload_asked(const Reconfigure& order) {
   note("reload");
   reload_ = order;
+  leasable_.clear();
   note_reasons();
   return add_request({});
 }

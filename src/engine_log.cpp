@@ -65,8 +65,6 @@ std::string_view reason_of(cells::Refusal::Kind kind) {
       return "memory-full";
     case Kind::durability_differs:
       return "durability-differs";
-    case Kind::not_in_batches:
-      return "not-in-batches";
     case Kind::queue_rate:
       return "queue-rate";
     case Kind::customer_jobs_full:

@@ -59,7 +59,6 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
   if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, config_.settings.timeout_max)) {
     return refusal;
   }
-  if (auto refusal = refuse_in_batch(key_, request_in.batch, durability())) return refusal;
   if (durability() == Durability::disk) {
     auto refusal = refuse_too_large(key_, queued_bytes(request_in.spec), config_.settings);
     if (refusal) return refusal;

@@ -115,14 +115,6 @@ Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, st
   return {kind, cell, limit, depth, wait_for(static_cast<double>(ahead + 1), finished_per_s)};
 }
 
-std::optional<Refusal> refuse_in_batch(const CellKey& cell, BatchId batch, Durability durability) {
-  if (batch == 0 || durability == Durability::disk) return std::nullopt;
-  Refusal refusal;
-  refusal.kind = Refusal::Kind::not_in_batches;
-  refusal.cell = cell;
-  return refusal;
-}
-
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max) {
   if (asked <= timeout_max) return std::nullopt;

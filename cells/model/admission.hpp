@@ -86,9 +86,6 @@ class CustomerEndRates {
 Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
                       std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away);
 
-/// Refuses a job of a batch in a cell that keeps its jobs in memory.
-std::optional<Refusal> refuse_in_batch(const CellKey& cell, BatchId batch, Durability durability);
-
 /// Refuses a timeout above the cell's maximum.
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,
                                       milliseconds timeout_max);

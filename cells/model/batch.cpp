@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace cells {
 namespace {
@@ -14,7 +15,7 @@ void note_end(Batch& batch, WallTime at) {
 
 std::uint64_t total_of(const Batch& batch) {
   const auto& counts = batch.counts.by_state;
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  return std::accumulate(counts.begin(), counts.end(), batch.forgotten);
 }
 
 double progress_of(const Batch& batch) {
@@ -52,6 +53,29 @@ void remove_job(Batch& batch) {
 void close(Batch& batch, WallTime now) {
   batch.is_open = false;
   note_end(batch, now);
+}
+
+void count_in_memory(Batch& batch, const BatchInMemory& jobs) {
+  batch.counts += jobs.counts;
+  batch.counts -= batch.in_memory.counts;
+  batch.stored += jobs.stored;
+  batch.stored -= batch.in_memory.stored;
+  batch.in_memory = jobs;
+  if (jobs.last_end) note_end(batch, *jobs.last_end);
+}
+
+void forget_memory(Batch& batch, const BatchInMemory& kept, WallTime now) {
+  const BatchInMemory former = std::exchange(batch.in_memory, {});
+  batch.stored -= former.stored;
+  for (std::size_t i = 0; i < job_state_count; ++i) {
+    const auto state = static_cast<JobState>(i);
+    if (!is_ended(state)) batch.counts[state] -= former.counts[state];
+  }
+  const auto unfinished = former.counts.unfinished();
+  const auto lost = unfinished - std::min(unfinished, kept.counts.unfinished());
+  batch.forgotten += lost;
+  if (lost > 0) note_end(batch, now);
+  count_in_memory(batch, kept);
 }
 
 }  // namespace cells

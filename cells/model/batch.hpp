@@ -20,7 +20,19 @@ struct BatchOwner {
   auto operator<=>(const BatchOwner&) const = default;
 };
 
-/// A batch as the store keeps it. Its counts change in the same commit as its jobs.
+/// The jobs of a batch that are in memory, and those that were. The disk hears of them now and
+/// then.
+struct BatchInMemory {
+  JobCounts counts;
+  std::uint64_t stored = 0;  ///< Jobs that have not been removed.
+  /// The latest time at which one of them ended.
+  std::optional<WallTime> last_end{};
+
+  bool operator==(const BatchInMemory&) const = default;
+};
+
+/// A batch as the store keeps it. Its counts change in the same commit as its jobs, apart from
+/// those of jobs in memory.
 struct Batch {
   BatchId id = 0;
   BatchOwner owner;
@@ -33,6 +45,9 @@ struct Batch {
   bool is_cancelled = false;  ///< Its jobs are being cancelled.
   /// The latest time at which a job ended or the batch was closed.
   std::optional<WallTime> last_end;
+  /// What of `counts` and `stored` are jobs in memory.
+  BatchInMemory in_memory;
+  std::uint64_t forgotten = 0;  ///< Jobs in memory that had not ended when the daemon did.
 
   bool operator==(const Batch&) const = default;
 };
@@ -57,5 +72,10 @@ void add_job(Batch& batch, const Job& job);
 void change_job(Batch& batch, JobState before, JobState after, std::optional<WallTime> ended_at);
 void remove_job(Batch& batch);
 void close(Batch& batch, WallTime now);
+/// Counts the jobs in memory as they are now.
+void count_in_memory(Batch& batch, const BatchInMemory& jobs);
+/// The daemon has started anew, with `kept` of the jobs in memory: the others are forgotten unless
+/// they had ended.
+void forget_memory(Batch& batch, const BatchInMemory& kept, WallTime now);
 
 }  // namespace cells

@@ -57,7 +57,6 @@ struct Refusal {
     cell_bytes_full,      ///< The cell's jobs take `depth` bytes of `limit`.
     memory_full,          ///< All jobs in memory take `depth` bytes of `limit`.
     durability_differs,   ///< The ended job is not kept as its cell now keeps jobs.
-    not_in_batches,       ///< The cell keeps its jobs in memory; batches take only jobs on disk.
     queue_rate,           ///< More submissions than `per_s`.
     customer_jobs_full,   ///< The customer has `depth` unfinished jobs in the cell, of `limit`.
     customer_bytes_full,  ///< Those jobs take `depth` bytes of `limit`.

@@ -58,9 +58,11 @@ namespace cells {
 // --- Starting --------------------------------------------------------------------------------
 
 /// Begins a new epoch (promise P3), releases every held job of the cells that the sender owns, and
-/// closes every open batch: the requests that filled them ended with the daemon.
+/// closes every open batch: the requests that filled them ended with the daemon. Jobs in memory
+/// that a batch counts are forgotten, except for those in `kept`.
 struct StartEpoch {
   WallTime now{};
+  std::map<BatchId, BatchInMemory> kept{};
 };
 struct EpochStarted {
   /// Greater than any earlier epoch of this store, and at least the seconds from 1970 to `now`, so
@@ -320,8 +322,8 @@ struct EndedPruned {
 
 // --- Batches ---------------------------------------------------------------------------------
 
-// The counts of a batch (cells/model/batch.hpp) change with each change of its jobs, in the same
-// commit.
+// The counts of a batch (cells/model/batch.hpp) change with each change of its jobs on disk, in the
+// same commit.
 
 /// Adds an open batch without jobs. Adds nothing if the id is in use. No job may have named the id
 /// before.
@@ -352,6 +354,14 @@ struct MarkCancelled {
 struct CancelledMarked {
   bool found = false;  ///< False: there is no such batch.
 };
+
+/// Notes how many jobs of a batch are in memory, and in which states, in place of what was noted
+/// before. A closed batch goes with its last job.
+struct NoteInMemory {
+  BatchId id = 0;
+  BatchInMemory jobs{};
+};
+struct InMemoryNoted {};
 
 // --- Schedules -------------------------------------------------------------------------------
 
@@ -505,6 +515,8 @@ CELLS_MESSAGE(BatchOpened)
 CELLS_MESSAGE(CloseBatch)
 CELLS_MESSAGE(BatchClosed)
 CELLS_MESSAGE(MarkCancelled)
+CELLS_MESSAGE(NoteInMemory)
+CELLS_MESSAGE(InMemoryNoted)
 CELLS_MESSAGE(CancelledMarked)
 CELLS_MESSAGE(FindBatch)
 CELLS_MESSAGE(BatchFound)
@@ -545,6 +557,7 @@ using JobStore = caf::typed_actor<
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<OpenBatch>::with<BatchOpened>, caf::replies_to<CloseBatch>::with<BatchClosed>,
     caf::replies_to<MarkCancelled>::with<CancelledMarked>,
+    caf::replies_to<NoteInMemory>::with<InMemoryNoted>,
     caf::replies_to<LoadSchedules>::with<SchedulesLoaded>,
     caf::replies_to<SaveSchedule>::with<ScheduleSaved>,
     caf::replies_to<RemoveSchedule>::with<ScheduleRemoved>,

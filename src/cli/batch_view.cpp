@@ -46,6 +46,7 @@ BatchTable::BatchTable()
               {"SUCCEEDED", true},
               {"FAILED", true},
               {"CANCELLED", true},
+              {"FORGOTTEN", true},
               {"DONE", true}}) {}
 
 void BatchTable::add(const json::Value& batch) {
@@ -62,6 +63,7 @@ void BatchTable::add(const json::Value& batch) {
               count(batch, {"states", "succeeded"}),
               count(batch, {"states", "failed"}),
               count(batch, {"states", "cancelled"}),
+              count(batch, {"states", "forgotten"}),
               {percent(number_at(batch, {"progress"})), finished ? Tone::good : Tone::waiting}});
 }
 

@@ -24,7 +24,6 @@ constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_co
     {Refusal::Kind::cell_bytes_full, "cell_memory_full"},
     {Refusal::Kind::memory_full, "memory_full"},
     {Refusal::Kind::durability_differs, "durability_differs"},
-    {Refusal::Kind::not_in_batches, "not_in_batches"},
     {Refusal::Kind::queue_rate, "queue_rate"},
     {Refusal::Kind::customer_jobs_full, "customer_jobs"},
     {Refusal::Kind::customer_bytes_full, "customer_bytes"},

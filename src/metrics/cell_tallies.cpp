@@ -17,7 +17,6 @@ bool is_of_a_cell(Refusal::Kind kind) {
     case Refusal::Kind::key_reused:
     case Refusal::Kind::cell_bytes_full:
     case Refusal::Kind::memory_full:
-    case Refusal::Kind::not_in_batches:
     case Refusal::Kind::queue_rate:
     case Refusal::Kind::customer_jobs_full:
     case Refusal::Kind::customer_bytes_full:

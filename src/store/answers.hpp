@@ -43,9 +43,9 @@ class Answers {
                    cells::NeedsCounted, cells::CellLoaded, cells::JobInserted, cells::JobRecorded,
                    cells::RunnableFetched, cells::DueAdvanced, cells::EndedPruned, cells::KeyHolder,
                    cells::WaitingCancelled, cells::EndedReopened, cells::BatchOpened,
-                   cells::BatchClosed, cells::CancelledMarked, cells::SchedulesLoaded,
-                   cells::ScheduleSaved, cells::ScheduleRemoved, cells::ScheduleAdvanced,
-                   cells::CellOverrideSet, cells::StoreFlushed>;
+                   cells::BatchClosed, cells::CancelledMarked, cells::InMemoryNoted,
+                   cells::SchedulesLoaded, cells::ScheduleSaved, cells::ScheduleRemoved,
+                   cells::ScheduleAdvanced, cells::CellOverrideSet, cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;
     Answer answer;

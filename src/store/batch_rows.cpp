@@ -1,12 +1,17 @@
 #include "src/store/batch_rows.hpp"
 
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
+
+#include "src/json/json.hpp"
 
 namespace celld::store {
 
 using cells::Batch;
 using cells::BatchId;
+using cells::BatchInMemory;
 using cells::WallTime;
 
 namespace {
@@ -16,21 +21,61 @@ constexpr std::size_t entries_kept_max = 256;
 
 constexpr std::int64_t open_mark = 1;
 constexpr std::int64_t cancelled_mark = 2;
+constexpr std::int64_t in_memory_mark = 4;
 
 constexpr int first_count = 7;  // The column of the first state.
+constexpr int in_memory_column = first_count + static_cast<int>(cells::job_state_count);
 
 std::int64_t to_ms(WallTime time) {
   return time.time_since_epoch().count();
 }
 
 std::int64_t marks_of(const Batch& batch) {
-  return (batch.is_open ? open_mark : 0) | (batch.is_cancelled ? cancelled_mark : 0);
+  return (batch.is_open ? open_mark : 0) | (batch.is_cancelled ? cancelled_mark : 0) |
+         (batch.in_memory == cells::BatchInMemory{} ? 0 : in_memory_mark);
+}
+
+[[noreturn]] void unreadable() {
+  throw SqliteFailure("a count of a stored batch cannot be read");
 }
 
 std::uint64_t read_count(const Statement& row, int column) {
   const auto count = row.integer(column);
-  if (count < 0) throw SqliteFailure("a count of a stored batch cannot be read");
+  if (count < 0) unreadable();
   return static_cast<std::uint64_t>(count);
+}
+
+/// The column `in_memory`; empty stands for NULL.
+std::string in_memory_text(const BatchInMemory& jobs) {
+  if (jobs == BatchInMemory{}) return "";
+  auto text = "[" + std::to_string(jobs.stored) + ',';
+  text += jobs.last_end ? std::to_string(to_ms(*jobs.last_end)) : "null";
+  for (const auto count : jobs.counts.by_state) text += ',' + std::to_string(count);
+  return text + ']';
+}
+
+/// Throws SqliteFailure for text that `in_memory_text` cannot have written.
+BatchInMemory read_in_memory(std::string_view text) {
+  const auto parsed = json::parse(text);
+  const auto* document = std::get_if<json::Document>(&parsed);
+  BatchInMemory jobs;
+  if (document == nullptr || !document->value.is_array() ||
+      document->value.size() != 2 + jobs.counts.by_state.size()) {
+    unreadable();
+  }
+  const auto& numbers = document->value;
+  const auto number = [&](std::size_t i) {
+    if (!numbers[i].is_number_unsigned()) unreadable();
+    return numbers[i].get<std::uint64_t>();
+  };
+  jobs.stored = number(0);
+  if (!numbers[1].is_null()) {
+    jobs.last_end = WallTime{cells::milliseconds{static_cast<std::int64_t>(number(1))}};
+  }
+  for (std::size_t i = 0; i < jobs.counts.by_state.size(); ++i) {
+    jobs.counts.by_state[i] = number(2 + i);
+  }
+  return jobs;
 }
 
 }  // namespace
@@ -38,7 +83,8 @@ std::uint64_t read_count(const Statement& row, int column) {
 std::string select_batches(const char* where) {
   return std::string{
              "SELECT id, token, customer, created_at, last_end, marks, stored, scheduled, queued,"
-             " running, retrying, compensating, succeeded, failed, cancelled FROM batches "} +
+             " running, retrying, compensating, succeeded, failed, cancelled, in_memory, forgotten"
+             " FROM batches "} +
          where;
 }
 
@@ -53,21 +99,26 @@ Batch read_batch(const Statement& row) {
   batch.stored = read_count(row, 6);
   int column = first_count;
   for (auto& count : batch.counts.by_state) count = read_count(row, column++);
+  if ((row.integer(5) & in_memory_mark) != 0) {
+    batch.in_memory = read_in_memory(row.text(in_memory_column));
+  }
+  batch.forgotten = read_count(row, in_memory_column + 1);
   return batch;
 }
 
 BatchRows::BatchRows(Connection& connection)
     : insert_(connection,
-              "INSERT INTO batches VALUES (?1, ?2, ?3, ?4, NULL, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)"),
+              "INSERT INTO batches VALUES (?1, ?2, ?3, ?4, NULL, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+              "NULL, 0)"),
       select_(connection, select_batches("WHERE id = ?1")),
       update_(connection,
               "UPDATE batches SET last_end = ?2, marks = ?3, stored = ?4, scheduled = ?5,"
               " queued = ?6, running = ?7, retrying = ?8, compensating = ?9, succeeded = ?10,"
-              " failed = ?11, cancelled = ?12 WHERE id = ?1"),
+              " failed = ?11, cancelled = ?12, in_memory = ?13, forgotten = ?14 WHERE id = ?1"),
       delete_(connection, "DELETE FROM batches WHERE id = ?1"),
-      select_open_(connection,
-                   "SELECT id FROM batches INDEXED BY batches_marked"
-                   " WHERE marks <> 0 AND marks & 1"),
+      select_unsettled_(connection,
+                        "SELECT id FROM batches INDEXED BY batches_marked"
+                        " WHERE marks <> 0 AND marks & 5"),
       select_deserted_(connection,
                        "SELECT id FROM batches INDEXED BY batches_deserted WHERE stored = 0"
                        " AND last_end < ?1 AND NOT marks & 1 ORDER BY last_end, id LIMIT ?2") {}
@@ -86,13 +137,28 @@ std::optional<Batch> BatchRows::close(BatchId id, WallTime now) {
   return entry->batch;
 }
 
-void BatchRows::close_all(WallTime now) {
-  std::vector<BatchId> open;
+void BatchRows::start(const std::map<BatchId, BatchInMemory>& kept, WallTime now) {
+  std::set<BatchId> unsettled;
   {
-    const ResetAtEnd reset{select_open_};
-    while (select_open_.step()) open.push_back(to_id(select_open_.integer(0)));
+    const ResetAtEnd reset{select_unsettled_};
+    while (select_unsettled_.step()) unsettled.insert(to_id(select_unsettled_.integer(0)));
   }
-  for (const auto id : open) close(id, now);
+  for (const auto& [id, jobs] : kept) unsettled.insert(id);
+  for (const auto id : unsettled) {
+    auto* entry = touch(id);
+    if (entry == nullptr) continue;
+    if (entry->batch.is_open) cells::close(entry->batch, now);
+    const auto found = kept.find(id);
+    forget_memory(entry->batch, found == kept.end() ? BatchInMemory{} : found->second, now);
+  }
+}
+
+void BatchRows::count_in_memory(BatchId id, const BatchInMemory& jobs) {
+  auto* entry = touch(id);
+  if (entry == nullptr) return;
+  const bool had_jobs = entry->batch.stored > 0;
+  cells::count_in_memory(entry->batch, jobs);
+  if (had_jobs && is_deserted(entry->batch)) drop(id);
 }
 
 bool BatchRows::mark_cancelled(BatchId id, bool is_cancelled) {
@@ -144,6 +210,9 @@ void BatchRows::save() {
     for (const auto count : batch.counts.by_state) {
       update_.bind(at++, static_cast<std::int64_t>(count));
     }
+    const auto in_memory = in_memory_text(batch.in_memory);
+    in_memory.empty() ? update_.bind_null(at) : update_.bind(at, std::string_view{in_memory});
+    update_.bind(at + 1, static_cast<std::int64_t>(batch.forgotten));
     update_.run();
   }
   if (entries_.size() > entries_kept_max) entries_.clear();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,9 @@ class BatchRows {
   bool open(cells::BatchId id, const cells::BatchOwner& owner, cells::WallTime now);
   /// None: there is no such batch.
   std::optional<cells::Batch> close(cells::BatchId id, cells::WallTime now);
-  void close_all(cells::WallTime now);
+  /// The daemon has started anew, with these jobs in memory.
+  void start(const std::map<cells::BatchId, cells::BatchInMemory>& kept, cells::WallTime now);
+  void count_in_memory(cells::BatchId id, const cells::BatchInMemory& jobs);
   bool mark_cancelled(cells::BatchId id, bool is_cancelled);
 
   // A job of the batch; nothing happens if there is no such batch, as for jobs without one.
@@ -59,7 +62,7 @@ class BatchRows {
   Statement select_;
   Statement update_;
   Statement delete_;
-  Statement select_open_;
+  Statement select_unsettled_;
   Statement select_deserted_;
   std::unordered_map<cells::BatchId, Entry> entries_;  ///< Rows that were needed lately.
   std::vector<cells::BatchId> dirty_;

@@ -293,6 +293,9 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       [&store](const MarkCancelled& request) {
         return store.template perform<CancelledMarked>(request);
       },
+      [&store](const NoteInMemory& request) {
+        return store.template perform<InMemoryNoted>(request);
+      },
       [&store](const LoadSchedules& request) {
         return store.template perform<SchedulesLoaded>(request);
       },

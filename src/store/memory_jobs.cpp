@@ -73,7 +73,13 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
 EpochStarted MemoryJobs::apply(const StartEpoch& request) {
   apply(ReleaseHolds{});
   for (const auto& [id, batch] : batches_) {
-    if (batch.is_open) close(*touch_batch(id), request.now);
+    const auto kept = request.kept.find(id);
+    if (kept == request.kept.end() && !batch.is_open && batch.in_memory == BatchInMemory{})
+      continue;
+    Batch& started = *touch_batch(id);
+    if (started.is_open) close(started, request.now);
+    forget_memory(started, kept == request.kept.end() ? BatchInMemory{} : kept->second,
+                  request.now);
   }
   changed_ = true;
   epoch_ = next_epoch(epoch_, request.now);
@@ -456,6 +462,16 @@ CancelledMarked MemoryJobs::apply(const MarkCancelled& request) {
   auto* batch = touch_batch(request.id);
   if (batch != nullptr) batch->is_cancelled = request.is_cancelled;
   return {batch != nullptr};
+}
+
+InMemoryNoted MemoryJobs::apply(const NoteInMemory& request) {
+  changed_ = true;
+  auto* batch = touch_batch(request.id);
+  if (batch == nullptr) return {};
+  const bool had_jobs = batch->stored > 0;
+  count_in_memory(*batch, request.jobs);
+  if (had_jobs && is_deserted(*batch)) drop_batch(request.id);
+  return {};
 }
 
 /// A batch that is about to change; null: there is no such batch, as for jobs without one.

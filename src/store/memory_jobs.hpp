@@ -71,6 +71,7 @@ class MemoryJobs {
   cells::BatchOpened apply(const cells::OpenBatch& request);
   cells::BatchClosed apply(const cells::CloseBatch& request);
   cells::CancelledMarked apply(const cells::MarkCancelled& request);
+  cells::InMemoryNoted apply(const cells::NoteInMemory& request);
   cells::SchedulesLoaded apply(const cells::LoadSchedules& request) const;
   cells::ScheduleSaved apply(const cells::SaveSchedule& request);
   cells::ScheduleRemoved apply(const cells::RemoveSchedule& request);

@@ -36,6 +36,11 @@ BacklogsListed merge_backlogs(const BacklogsListed& one, const BacklogsListed& o
   return merged;
 }
 
+/// Counts the jobs in memory as they are now; the batch may know an earlier state of them.
+void count_in_memory(const BatchesInMemory& batches, Batch& batch) {
+  if (const auto jobs = batches.find(batch.id)) cells::count_in_memory(batch, *jobs);
+}
+
 /// Of two steps that were cut short, the one that is further behind says how far pruning is.
 void add_step(EndedPruned& all, const EndedPruned& step) {
   all.pruned += step.pruned;
@@ -93,8 +98,9 @@ class MixedStoreActor final : public JobStore::base {
         },
         [this](const PruneEnded& request) { return prune(request); },
         [this](const OpenBatch& request) { return delegate(other_, request); },
-        [this](const CloseBatch& request) { return delegate(other_, request); },
+        [this](const CloseBatch& request) { return close_batch(request); },
         [this](const MarkCancelled& request) { return delegate(other_, request); },
+        [this](const NoteInMemory& request) { return delegate(other_, request); },
         [this](const LoadSchedules& request) { return delegate(other_, request); },
         [this](const SaveSchedule& request) { return delegate(other_, request); },
         [this](const RemoveSchedule& request) {
@@ -104,6 +110,7 @@ class MixedStoreActor final : public JobStore::base {
         [this](const AdvanceSchedule& request) { return delegate(other_, request); },
         [this](const SetCellOverride& request) { return delegate(other_, request); },
         [this](const FlushStore& request) {
+          if (!request.durability) note_batches(memory_->batches.take_unnoted());
           return by_kind<StoreFlushed>(request.durability.value_or(Durability::disk), request);
         },
     };
@@ -145,6 +152,24 @@ class MixedStoreActor final : public JobStore::base {
   /// Shows the readers what has changed.
   void publish() {
     if (jobs_.changed() || jobs_.claims() != 0) memory_->content.commit(jobs_);
+    note_batches(memory_->batches.take_due());
+  }
+
+  void note_batches(const std::vector<BatchesInMemory::Noted>& batches) {
+    for (const auto& noted : batches) {
+      this->request(other_, caf::infinite, NoteInMemory{noted.first, noted.second})
+          .then([this, noted](const InMemoryNoted&) { memory_->batches.noted(noted); },
+                [](const caf::error&) {});  // The other store has failed, and ends this one.
+    }
+  }
+
+  caf::result<BatchClosed> close_batch(const CloseBatch& request) {
+    if (!memory_->batches.close(request.id)) return delegate(other_, request);
+    note_batches(memory_->batches.take_due());
+    return ask_other<BatchClosed>(request, [this](BatchClosed& closed) {
+      if (closed.batch) count_in_memory(memory_->batches, *closed.batch);
+      return std::move(closed);
+    });
   }
 
   void remove(const std::vector<JobId>& ended) {
@@ -330,8 +355,11 @@ class MixedStoreActor final : public JobStore::base {
   }
 
   caf::result<EpochStarted> start_epoch(const StartEpoch& request) {
+    StartEpoch order = request;
+    order.kept.merge(memory_->batches.all());
+    memory_->batches.take_unnoted();  // The order says it.
     const auto last_id = apply(request).last_id;
-    return ask_other<EpochStarted>(request, [last_id](const EpochStarted& started) {
+    return ask_other<EpochStarted>(order, [last_id](const EpochStarted& started) {
       return EpochStarted{started.epoch, std::max(started.last_id, last_id)};
     });
   }
@@ -418,8 +446,18 @@ JobReader::behavior_type mixed_reader(JobReader::pointer self,
                                        return merge_pages(ours, theirs, request);
                                      });
       },
-      [=](const FindBatch& request) { return self->delegate(other, request); },
-      [=](const ListBatches& request) { return self->delegate(other, request); },
+      [=](const FindBatch& request) {
+        return ask_other<BatchFound>(self, other, request, [memory](BatchFound found) {
+          if (found.batch) count_in_memory(memory->batches, *found.batch);
+          return found;
+        });
+      },
+      [=](const ListBatches& request) {
+        return ask_other<BatchesListed>(self, other, request, [memory](BatchesListed page) {
+          for (auto& batch : page.batches) count_in_memory(memory->batches, batch);
+          return page;
+        });
+      },
       [=](const FindOldestQueued& request) -> caf::result<OldestQueued> {
         if (memory->budget.bytes() == 0) return self->delegate(other, request);
         return ask_other<OldestQueued>(
@@ -460,7 +498,11 @@ JobsListed merge_pages(const JobsListed& one, const JobsListed& other, const Lis
 }
 
 void SharedMemory::fill(StoreContent jobs) {
-  for (const auto& [id, stored] : jobs.jobs) budget.changed(nullptr, stored.job.get());
+  for (const auto& [id, stored] : jobs.jobs) {
+    budget.changed(nullptr, stored.job.get());
+    batches.changed(nullptr, stored.job.get());
+    batches.close(stored.job->batch);  // The request that filled it ended with the daemon.
+  }
   content.fill(std::move(jobs));
 }
 
@@ -483,10 +525,15 @@ std::function<StoreStatistics()> MixedStore::statistics() const {
 cells::JobStore spawn_mixed_store(caf::actor_system& system, std::shared_ptr<SharedMemory> memory,
                                   cells::JobStore other) {
   auto& content = memory->content;
-  content.on_commit = [budget = &memory->budget](const JobPtr& before, const Job& after) {
-    budget->changed(before.get(), &after);
+  auto* shared = memory.get();  // It outlives its content.
+  content.on_commit = [shared](const JobPtr& before, const Job& after) {
+    shared->budget.changed(before.get(), &after);
+    shared->batches.changed(before.get(), &after);
   };
-  content.on_prune = [budget = &memory->budget](const Job& job) { budget->changed(&job, nullptr); };
+  content.on_prune = [shared](const Job& job) {
+    shared->budget.changed(&job, nullptr);
+    shared->batches.changed(&job, nullptr);
+  };
   return system.spawn<MixedStoreActor>(std::move(memory), std::move(other));
 }
 

@@ -3,7 +3,8 @@
 // One actor sends each request to the store that it concerns, or to both. The transitions of jobs
 // in memory are those of MemoryJobs, applied in that actor, so that no answer about such a job
 // waits for the disk. One exception: a submission with an idempotency key first asks the other
-// store whether the key is in use there.
+// store whether the key is in use there. Batches are in the other store, which hears now and then
+// what they count in memory (BatchesInMemory).
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/store/batches_in_memory.hpp"
 #include "src/store/memory_budget.hpp"
 #include "src/store/memory_store.hpp"
 #include "src/store/store.hpp"
@@ -29,6 +31,7 @@ struct SharedMemory {
 
   MemoryDisk content;
   MemoryBudget budget;
+  BatchesInMemory batches;
 };
 
 /// Another store, with a place for jobs in memory.

@@ -434,10 +434,20 @@ DELETE FROM jobs_of_entity WHERE (hash, job) IN (SELECT entity_hash(entity_id), 
 DROP TABLE moving;
 )sql";
 
+// Jobs of batches that are kept in memory: what batches count of them. A new mark of a batch, 4:
+// its column in_memory is not NULL.
+constexpr const char* version_13 = R"sql(
+-- [jobs that have not been removed, the latest end or null, scheduled, queued, running, retrying,
+-- compensating, succeeded, failed, cancelled]. They are part of the other counts.
+ALTER TABLE batches ADD COLUMN in_memory TEXT;
+-- Jobs in memory that had not ended when celld did.
+ALTER TABLE batches ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1, version_2,  version_3,  version_4,
-                                version_5, version_6,  version_7,  version_8,
-                                version_9, version_10, version_11, version_12};
+constexpr std::array migrations{version_1,  version_2,  version_3, version_4, version_5,
+                                version_6,  version_7,  version_8, version_9, version_10,
+                                version_11, version_12, version_13};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -383,6 +383,12 @@ CancelledMarked SqliteJobs::apply(const MarkCancelled& request) {
   return {batches_.mark_cancelled(request.id, request.is_cancelled)};
 }
 
+InMemoryNoted SqliteJobs::apply(const NoteInMemory& request) {
+  touch();
+  batches_.count_in_memory(request.id, request.jobs);
+  return {};
+}
+
 // --- Flushing --------------------------------------------------------------------------------
 
 StoreFlushed SqliteJobs::apply(const FlushStore&) {

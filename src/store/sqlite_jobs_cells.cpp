@@ -29,7 +29,7 @@ std::vector<std::int64_t> SqliteJobs::other_lanes(const Backlogs::Cell& cell) {
 EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
   apply(ReleaseHolds{});
-  batches_.close_all(request.now);
+  batches_.start(request.kept, request.now);
   epoch_ = next_epoch(epoch_, request.now);
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
   return {epoch_, last_id_};

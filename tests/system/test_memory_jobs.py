@@ -35,6 +35,20 @@ class MemoryJobs(EndToEnd):
                          os.stat(self.database() + suffix).st_mtime_ns)
                 for suffix in ("", "-wal")}
 
+    def batch(self, batch_id):
+        answer = self.client.get(f"/v1/batches/{batch_id}")
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def finished(self, batch_id):
+        batch = self.batch(batch_id)
+        return batch if batch["finished_at"] else None
+
+    def states_if(self, batch_id, **wanted):
+        """The jobs of the batch by state, once those that are named are as many."""
+        states = self.batch(batch_id)["states"]
+        return states if all(states[state] == n for state, n in wanted.items()) else None
+
     def lines_of_log(self, text):
         return [line for line in self.daemon.log().splitlines() if text in line]
 
@@ -126,14 +140,32 @@ class Lives(MemoryJobs):
         self.assertEqual(self.client.post(f"/v1/jobs/{job_id}/retry", {}).status, 202)
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
 
-    def test_a_batch_takes_no_job_in_memory(self):
+    def test_a_batch_counts_jobs_of_both_kinds(self):
         self.start()
-        answer = self.client.post("/v1/batches", [a_job("a"), a_memory_job("b")])
-        self.assertEqual(answer.status, 202, answer)
-        report = answer.json
-        self.assertEqual((report["accepted"], report["rejected"]), (1, 1))
-        self.assertEqual((report["errors"][0]["line"], report["errors"][0]["status"]), (2, 422))
-        self.assertIn("memory", report["errors"][0]["errors"][0]["detail"])
+        self.provider.hold("/dns")
+        answer = self.client.post("/v1/batches", [a_job("a"), *map(a_memory_job, "bcd")])
+        self.assertEqual((answer.status, answer.json["accepted"]), (202, 4), answer)
+        batch = self.batch(answer.json["id"])
+        self.assertEqual((batch["total"], batch["progress"], batch["finished_at"]), (4, 0, None))
+        self.provider.release_all()
+        batch = wait_until(lambda: self.finished(batch["id"]), "all jobs have ended")
+        self.assertEqual((batch["states"]["succeeded"], batch["progress"]), (4, 1))
+        self.assertEqual(self.client.get("/v1/batches").json["items"], [batch])
+
+    def test_the_answer_to_a_batch_may_wait_for_its_jobs_in_memory(self):
+        self.start()
+        answer = self.client.post("/v1/batches", [a_memory_job("a"), a_memory_job("b")],
+                                  Prefer="wait=20")
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(self.batch(answer.json["id"])["states"]["succeeded"], 2)
+
+    def test_a_batch_of_jobs_in_memory_is_cancelled(self):
+        self.start()
+        jobs = [a_memory_job(str(i), delay_ms=HOUR_MS) for i in range(5)]
+        batch_id = self.client.post("/v1/batches", jobs).json["id"]
+        self.assertEqual(self.client.post(f"/v1/batches/{batch_id}/cancel", {}).status, 202)
+        batch = wait_until(lambda: self.finished(batch_id), "all jobs are cancelled")
+        self.assertEqual(batch["states"]["cancelled"], 5)
 
 
 class Bounds(MemoryJobs):
@@ -207,6 +239,45 @@ class Stops(MemoryJobs):
         self.assertNotEqual(again, keyed)
         self.assertEqual(self.wait_for_end(again)["state"], "succeeded")
 
+    def test_a_crash_forgets_the_unfinished_jobs_of_a_batch(self):
+        self.start()
+        jobs = [a_memory_job(str(i), delay_ms=HOUR_MS if i < 3 else 0) for i in range(10)]
+        batch_id = self.client.post("/v1/batches", [*jobs, a_job("on disk")]).json["id"]
+        states = wait_until(lambda: self.states_if(batch_id, succeeded=8), "eight jobs have ended")
+        self.assertEqual(states["scheduled"], 3)
+        self.daemon.kill()
+        self.restart()
+        batch = self.batch(batch_id)
+        self.assertIsNotNone(batch["finished_at"])
+        self.assertEqual((batch["total"], batch["progress"]), (11, 1))
+        # The database was told of all jobs when the batch was closed, but not of each end.
+        self.assertGreaterEqual(batch["states"]["forgotten"], 3)
+        self.assertEqual(batch["states"]["forgotten"] + batch["states"]["succeeded"], 11)
+        self.assertEqual(self.daemon.stop(), 0)
+        self.restart()
+        self.assertEqual(self.batch(batch_id), batch)
+
+    def test_a_batch_whose_jobs_in_memory_have_ended_is_the_same_after_a_crash(self):
+        self.start()
+        batch_id = self.client.post("/v1/batches", [*map(a_memory_job, "abc")]).json["id"]
+        batch = wait_until(lambda: self.finished(batch_id), "all jobs have ended")
+        wait_until(lambda: self.noted(batch_id), "the database knows")
+        self.daemon.kill()
+        self.restart()
+        self.assertEqual(self.batch(batch_id), batch)
+
+    def noted(self, batch_id):
+        """Whether the database counts no job as unfinished."""
+        with sqlite3.connect(f"file:{self.database()}?mode=ro", uri=True) as database:
+            row = database.execute("SELECT scheduled + queued + running + retrying FROM batches")
+            return row.fetchone()[0] == 0
+
+    def test_a_batch_goes_with_its_last_job_in_memory(self):
+        self.start(retention_ms=1000)
+        batch_id = self.client.post("/v1/batches", [*map(a_memory_job, "abc")]).json["id"]
+        wait_until(lambda: self.client.get(f"/v1/batches/{batch_id}").status == 404,
+                   "retention has removed the batch")
+
     def test_a_crash_forgets_leases_of_jobs_in_memory(self):
         services = {"vm": {"type": "pull"}}
         self.start(services=services)
@@ -230,6 +301,23 @@ class Stops(MemoryJobs):
         self.assertEqual(self.daemon.stop(), 0)
         self.restart()
         self.assert_problem(self.client.get(f"/v1/jobs/{job_id}"), 404)
+
+    def test_a_shutdown_forgets_or_keeps_the_jobs_of_a_batch(self):
+        self.start(cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY])
+        batch_id = self.client.post("/v1/batches", [
+            a_memory_job("later", delay_ms=HOUR_MS),
+            a_job("loose", customer="loose", delay_ms=HOUR_MS),
+            a_memory_job("ended"), a_job("on disk")]).json["id"]
+        wait_until(lambda: self.states_if(batch_id, succeeded=2), "two jobs have ended")
+        for _ in range(2):
+            self.assertEqual(self.daemon.stop(), 0)
+            self.restart()
+            states = self.batch(batch_id)["states"]
+            self.assertEqual({state: count for state, count in states.items() if count},
+                             {"scheduled": 1, "succeeded": 2, "forgotten": 1})
+        self.assertEqual(self.client.post(f"/v1/batches/{batch_id}/cancel", {}).status, 202)
+        batch = wait_until(lambda: self.finished(batch_id), "the kept job is cancelled")
+        self.assertEqual((batch["states"]["cancelled"], batch["total"]), (1, 4))
 
     def test_a_shutdown_keeps_what_has_not_ended_if_the_cell_says_so(self):
         self.start(cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY],

@@ -26,6 +26,7 @@ void append_batch(std::string& out, const cells::Batch& batch) {
     json::append_quoted(out, to_string(state));
     out += ':' + std::to_string(batch.counts[state]);
   }
+  out += ",\"forgotten\":" + std::to_string(batch.forgotten);
   // Four digits, rounded down: only a finished batch shows 1.
   char digits[16];
   std::snprintf(digits, sizeof digits, "%.4f", std::floor(progress_of(batch) * 10'000) / 10'000);

@@ -228,10 +228,6 @@ Problem problem_of(const cells::Refusal& refusal) {
               .detail =
                   "The job's cell has changed its `durability` since the job was submitted. Submit "
                   "a new job."};
-    case Kind::not_in_batches:
-      return invalid_request({{"", "belongs to the cell " + cell +
-                                       ", which keeps its jobs in memory; a batch takes only jobs "
-                                       "on disk"}});
   }
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }

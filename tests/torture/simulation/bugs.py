@@ -939,13 +939,6 @@ BUGS = (
           "  entry.held = running - (BUG && running > 0 ? 1 : 0);\n  held_ += entry.held;"),),
     ),
     Bug(
-        "slot-before-answer", ("capacity",),
-        "a cell that starts keeps the slot of an interrupted job before the capacity desk answers",
-        "cells/model/slot_account.cpp",
-        (("  if (!is_answered_) return", "  if (!BUG && !is_answered_) return"),),
-        first_seed=14080,
-    ),
-    Bug(
         "last-of-page", ("final-state",),
         "a page of the list of cells lacks its last cell",
         "cells/actors/cell_dispatcher_cells.cpp",

@@ -17,12 +17,22 @@ std::string name(const Job& job) {
 }
 
 std::string name(Refusal::Kind kind) {
-  constexpr std::array names = {"no cell",         "timeout too long",   "queue full",
-                                "too many cells",  "shutting down",      "draining",
-                                "service removed", "key reused",         "cell bytes full",
-                                "memory full",     "durability differs", "not in batches",
-                                "queue rate",      "customer jobs full", "customer bytes full",
-                                "customer rate",   "job too large"};
+  constexpr std::array names = {"no cell",
+                                "timeout too long",
+                                "queue full",
+                                "too many cells",
+                                "shutting down",
+                                "draining",
+                                "service removed",
+                                "key reused",
+                                "cell bytes full",
+                                "memory full",
+                                "durability differs",
+                                "queue rate",
+                                "customer jobs full",
+                                "customer bytes full",
+                                "customer rate",
+                                "job too large"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

@@ -43,14 +43,16 @@ void Generator::begin_life(const StoreContent& content) {
 }
 
 Operation Generator::start_epoch() {
-  return operation(StartEpoch{WallTime{milliseconds{dice_.below(30'000)}}});
+  StartEpoch request{WallTime{milliseconds{dice_.below(30'000)}}};
+  if (dice_.one_in(2)) request.kept.emplace(some_batch(), some_in_memory());
+  return operation(std::move(request));
 }
 
 Operation Generator::next() {
   // Jobs of one millisecond have consecutive ids.
   if (dice_.one_in(2)) now_ms_ += static_cast<std::int64_t>(dice_.below(120));
   if (last_claim_ != 0 && dice_.one_in(3)) return operation(show(std::exchange(last_claim_, 0)));
-  switch (dice_.below(34)) {
+  switch (dice_.below(35)) {
     case 0:
       return operation(LoadCells{});
     case 1:
@@ -99,6 +101,8 @@ Operation Generator::next() {
       return operation(dice_.one_in(2) ? open_batch() : close_batch());
     case 29:
       return operation(dice_.one_in(3) ? mark_cancelled() : close_batch());
+    case 30:
+      return operation(NoteInMemory{some_batch(), some_in_memory()});
     default:
       return operation(insert());
   }
@@ -147,7 +151,8 @@ Operation Generator::operation(Request request) {
       std::holds_alternative<SaveSchedule>(request) ||
       std::holds_alternative<RemoveSchedule>(request) ||
       std::holds_alternative<OpenBatch>(request) || std::holds_alternative<CloseBatch>(request) ||
-      std::holds_alternative<MarkCancelled>(request) || std::holds_alternative<FlushStore>(request);
+      std::holds_alternative<MarkCancelled>(request) ||
+      std::holds_alternative<NoteInMemory>(request) || std::holds_alternative<FlushStore>(request);
   made.durable = is_write ? operations_ : revealed(made.expected);
   made.request = std::move(request);
   return made;
@@ -396,6 +401,15 @@ Request Generator::close_batch() {
 
 Request Generator::mark_cancelled() {
   return MarkCancelled{some_batch(), dice_.one_in(2)};
+}
+
+/// Half of them have no job any more.
+BatchInMemory Generator::some_in_memory() {
+  BatchInMemory jobs;
+  for (auto& count : jobs.counts.by_state) count = dice_.one_in(2) ? dice_.below(4) : 0;
+  if (dice_.one_in(2)) jobs.stored = dice_.below(4);
+  if (dice_.one_in(2)) jobs.last_end = around_now();
+  return jobs;
 }
 
 ActionSet Generator::some_actions() {

@@ -56,6 +56,7 @@ class Generator {
   Request open_batch();
   Request close_batch();
   Request mark_cancelled();
+  BatchInMemory some_in_memory();
   BatchId some_batch() { return batches_.empty() ? 7 : dice_.one_of(batches_); }
   ActionSet some_actions();
   BatchOwner some_owner();

@@ -18,22 +18,24 @@ concept OneOf = (std::same_as<std::remove_const_t<T>, Of> || ...);
 template <class T>
 auto fields(T& message) {
   if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, ScheduleSaved, StoreFlushed,
-                      LoadCells, ReleaseHolds>) {
+                      LoadCells, ReleaseHolds, InMemoryNoted>) {
     return std::tuple<>{};
-  } else if constexpr (OneOf<T, JobFound, OldestQueued, StartEpoch, FlushStore, ClaimJob, HoldJob,
-                             FindJob, FindOldestQueued, FindBatch, BatchFound, BatchOpened,
-                             BatchClosed, CancelledMarked, SchedulesLoaded, ScheduleRemoved,
-                             ScheduleAdvanced, SaveSchedule, RemoveSchedule, AdvanceSchedule>) {
+  } else if constexpr (OneOf<T, JobFound, OldestQueued, FlushStore, ClaimJob, HoldJob, FindJob,
+                             FindOldestQueued, FindBatch, BatchFound, BatchOpened, BatchClosed,
+                             CancelledMarked, SchedulesLoaded, ScheduleRemoved, ScheduleAdvanced,
+                             SaveSchedule, RemoveSchedule, AdvanceSchedule>) {
     auto& [a] = message;
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
                              NeedsCounted, CountNeeds, KeyHolder, RunnableFetched, RecordJob,
                              FindKeyHolder, Idempotency, SetCellOverride, ChangeLane, CloseBatch,
-                             MarkCancelled, BatchesListed, BatchOwner, CustomerRoom, ActionSet>) {
+                             MarkCancelled, NoteInMemory, StartEpoch, BatchesListed, BatchOwner,
+                             CustomerRoom, ActionSet>) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, MemoryFull, EndedPruned, JobsListed, RunnableOfCustomer,
-                             CancelWaiting, PruneEnded, StoredBacklog, OpenBatch, LoadSchedules>) {
+                             CancelWaiting, PruneEnded, StoredBacklog, OpenBatch, LoadSchedules,
+                             BatchInMemory>) {
     auto& [a, b, c] = message;
     return std::tie(a, b, c);
   } else if constexpr (OneOf<T, JobInserted>) {  // Only a store of both kinds is ever full.
@@ -51,8 +53,8 @@ auto fields(T& message) {
     auto& [a, b, c, d, e, f, g, h, i, j] = message;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (OneOf<T, Batch>) {
-    auto& [a, b, c, d, e, f, g, h] = message;
-    return std::tie(a, b, c, d, e, f, g, h);
+    auto& [a, b, c, d, e, f, g, h, i, j] = message;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else {
     static_assert(OneOf<T, JobFilter>);
     auto& [a, b, c, d, e, f, g, h, i, j, k] = message;
@@ -137,12 +139,12 @@ std::string text_of(const T& value) {
 }
 
 constexpr std::array request_names = {
-    "StartEpoch",    "LoadCells",    "ListBacklogs",   "MoveJobs",        "ReleaseHolds",
-    "LoadCell",      "InsertJob",    "FindKeyHolder",  "ClaimJob",        "RecordJob",
-    "CancelWaiting", "ReopenEnded",  "HoldJob",        "ChangeLane",      "FetchRunnable",
-    "AdvanceDue",    "PruneEnded",   "OpenBatch",      "CloseBatch",      "MarkCancelled",
-    "LoadSchedules", "SaveSchedule", "RemoveSchedule", "AdvanceSchedule", "SetCellOverride",
-    "FlushStore"};
+    "StartEpoch",      "LoadCells",     "ListBacklogs",  "MoveJobs",       "ReleaseHolds",
+    "LoadCell",        "InsertJob",     "FindKeyHolder", "ClaimJob",       "RecordJob",
+    "CancelWaiting",   "ReopenEnded",   "HoldJob",       "ChangeLane",     "FetchRunnable",
+    "AdvanceDue",      "PruneEnded",    "OpenBatch",     "CloseBatch",     "MarkCancelled",
+    "NoteInMemory",    "LoadSchedules", "SaveSchedule",  "RemoveSchedule", "AdvanceSchedule",
+    "SetCellOverride", "FlushStore"};
 static_assert(request_names.size() == std::variant_size_v<Request>);
 
 constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued",
@@ -150,12 +152,13 @@ constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued"
 static_assert(look_names.size() == std::variant_size_v<Look>);
 
 constexpr std::array answer_names = {
-    "no answer",     "IdInUse",          "EpochStarted",     "CellsLoaded",     "BacklogsListed",
-    "JobsMoved",     "NeedsCounted",     "CellLoaded",       "JobInserted",     "KeyHolder",
-    "JobRecorded",   "WaitingCancelled", "EndedReopened",    "RunnableFetched", "DueAdvanced",
-    "EndedPruned",   "BatchOpened",      "BatchClosed",      "CancelledMarked", "SchedulesLoaded",
-    "ScheduleSaved", "ScheduleRemoved",  "ScheduleAdvanced", "CellOverrideSet", "StoreFlushed",
-    "JobFound",      "JobsListed",       "OldestQueued",     "BatchFound",      "BatchesListed"};
+    "no answer",       "IdInUse",          "EpochStarted",    "CellsLoaded",      "BacklogsListed",
+    "JobsMoved",       "NeedsCounted",     "CellLoaded",      "JobInserted",      "KeyHolder",
+    "JobRecorded",     "WaitingCancelled", "EndedReopened",   "RunnableFetched",  "DueAdvanced",
+    "EndedPruned",     "BatchOpened",      "BatchClosed",     "CancelledMarked",  "InMemoryNoted",
+    "SchedulesLoaded", "ScheduleSaved",    "ScheduleRemoved", "ScheduleAdvanced", "CellOverrideSet",
+    "StoreFlushed",    "JobFound",         "JobsListed",      "OldestQueued",     "BatchFound",
+    "BatchesListed"};
 static_assert(answer_names.size() == std::variant_size_v<Answer>);
 
 template <class Names, class Variant>

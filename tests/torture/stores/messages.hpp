@@ -18,8 +18,8 @@ using Request =
     std::variant<StartEpoch, LoadCells, ListBacklogs, MoveJobs, ReleaseHolds, LoadCell, InsertJob,
                  FindKeyHolder, ClaimJob, RecordJob, CancelWaiting, ReopenEnded, HoldJob,
                  ChangeLane, FetchRunnable, AdvanceDue, PruneEnded, OpenBatch, CloseBatch,
-                 MarkCancelled, LoadSchedules, SaveSchedule, RemoveSchedule, AdvanceSchedule,
-                 SetCellOverride, FlushStore>;
+                 MarkCancelled, NoteInMemory, LoadSchedules, SaveSchedule, RemoveSchedule,
+                 AdvanceSchedule, SetCellOverride, FlushStore>;
 
 /// The reads of what is committed.
 using Look = std::variant<FindJob, ListJobs, FindOldestQueued, CountNeeds, FindBatch, ListBatches>;
@@ -32,9 +32,9 @@ using Answer =
     std::variant<std::monostate, IdInUse, EpochStarted, CellsLoaded, BacklogsListed, JobsMoved,
                  NeedsCounted, CellLoaded, JobInserted, KeyHolder, JobRecorded, WaitingCancelled,
                  EndedReopened, RunnableFetched, DueAdvanced, EndedPruned, BatchOpened, BatchClosed,
-                 CancelledMarked, SchedulesLoaded, ScheduleSaved, ScheduleRemoved, ScheduleAdvanced,
-                 CellOverrideSet, StoreFlushed, JobFound, JobsListed, OldestQueued, BatchFound,
-                 BatchesListed>;
+                 CancelledMarked, InMemoryNoted, SchedulesLoaded, ScheduleSaved, ScheduleRemoved,
+                 ScheduleAdvanced, CellOverrideSet, StoreFlushed, JobFound, JobsListed,
+                 OldestQueued, BatchFound, BatchesListed>;
 
 /// Applies the request, and returns the answer that the port describes.
 Answer apply(celld::store::MemoryJobs& jobs, const Request& request);

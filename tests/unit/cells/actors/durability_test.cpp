@@ -121,15 +121,15 @@ TEST_CASE("an ended job whose cell keeps jobs otherwise now is not reopened") {
   CHECK(fixture.reopen(id).accepted);
 }
 
-TEST_CASE("a cell in memory takes no job of a batch") {
+TEST_CASE("a cell in memory takes jobs of a batch") {
   Fixture fixture;
   fixture.reconfigure({rule("*", "*", memory)});
   auto request = fixture.request("a");
   request.batch = 7;
   const auto answer = fixture.try_to_submit(request);
-  REQUIRE(answer.refusal);
-  CHECK(answer.refusal->kind == Refusal::Kind::not_in_batches);
-  CHECK(fixture.recorder->refusals == std::vector{Refusal::Kind::not_in_batches});
+  REQUIRE(answer.job);
+  CHECK(answer.job->batch == 7);
+  CHECK(answer.job->durability == memory);
 }
 
 TEST_CASE("a submission during a reload that changes how it is kept waits for the decision") {

@@ -13,7 +13,7 @@ namespace {
 json::Value a_batch() {
   return json::Value::parse(R"({"id":"06f3k9v2m8qzr","customer":null,"total":7,
       "states":{"scheduled":1,"queued":2,"running":1,"retrying":0,"compensating":0,"succeeded":2,
-                "failed":1,"cancelled":0},
+                "failed":1,"cancelled":0,"forgotten":0},
       "progress":0.4285,"created_at":"2026-11-20T22:42:56.123Z","finished_at":null})");
 }
 
@@ -23,8 +23,10 @@ TEST_CASE("a batch is one line with its jobs by state") {
   BatchTable table;
   table.add(a_batch());
   CHECK(table.text({}) ==
-        "BATCH          TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  DONE\n"
-        "06f3k9v2m8qzr      7       3        1         0          2       1          0   42%\n");
+        "BATCH          TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  "
+        "FORGOTTEN  DONE\n"
+        "06f3k9v2m8qzr      7       3        1         0          2       1          0          0"
+        "   42%\n");
 }
 
 TEST_CASE("numbers of a batch that cannot be are shown without harm") {

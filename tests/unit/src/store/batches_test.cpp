@@ -69,6 +69,66 @@ TEST_CASE("a batch counts its jobs by state through every change, also after a c
   });
 }
 
+TEST_CASE("a batch counts what is in memory, and a start what is forgotten of it") {
+  with_each_store_of_batches([](Client& client, StoreUnderTest& store) {
+    client.ask(OpenBatch{batch_id, portal, at_ms(5)});
+    client.ask(InsertJob{sketch_job({.id = 1, .entity = "a", .batch = batch_id})});
+    BatchInMemory jobs;
+    jobs.stored = 5;
+    jobs.counts[JobState::queued] = 3;
+    jobs.counts[JobState::running] = 1;
+    jobs.counts[JobState::failed] = 1;
+    jobs.last_end = at_ms(70);
+    client.ask(NoteInMemory{batch_id, jobs});
+    client.ask(NoteInMemory{78, jobs});
+    CHECK(find(client).counts[JobState::queued] == 4);
+    CHECK(find(client).stored == 6);
+    jobs.counts[JobState::queued] = 2;
+    jobs.counts[JobState::failed] = 2;
+    client.ask(NoteInMemory{batch_id, jobs});
+    CHECK(find(client).counts[JobState::queued] == 3);
+    CHECK(total_of(find(client)) == 6);
+    CHECK(find(client).last_end == at_ms(70));
+    store.reopen();
+    CHECK(find(client).in_memory == jobs);
+
+    BatchInMemory kept;
+    kept.stored = 1;
+    kept.counts[JobState::queued] = 1;
+    client.ask(StartEpoch{at_ms(900), {{batch_id, kept}}});
+    const auto batch = find(client);
+    CHECK_FALSE(batch.is_open);
+    CHECK(batch.forgotten == 2);
+    CHECK(batch.counts[JobState::queued] == 2);
+    CHECK(batch.counts[JobState::running] == 0);
+    CHECK(batch.counts[JobState::failed] == 2);
+    CHECK(batch.stored == 2);
+    CHECK(batch.last_end == at_ms(900));
+    CHECK(total_of(batch) == 6);
+    client.ask(StartEpoch{at_ms(950)});
+    CHECK(find(client).forgotten == 3);
+    client.ask(StartEpoch{at_ms(960)});
+    CHECK(find(client).forgotten == 3);
+    CHECK_FALSE(client.ask(FindBatch{78}).batch);
+  });
+}
+
+TEST_CASE("a closed batch goes with its last job in memory") {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
+    client.ask(OpenBatch{batch_id, portal, at_ms(5)});
+    BatchInMemory jobs;
+    jobs.counts[JobState::succeeded] = 1;
+    client.ask(NoteInMemory{batch_id, jobs});
+    CHECK(find(client).stored == 0);  // It is open.
+    jobs.stored = 1;
+    client.ask(NoteInMemory{batch_id, jobs});
+    client.ask(CloseBatch{batch_id, at_ms(9)});
+    jobs.stored = 0;
+    client.ask(NoteInMemory{batch_id, jobs});
+    CHECK_FALSE(client.ask(FindBatch{batch_id}).batch);
+  });
+}
+
 TEST_CASE("a closed batch is finished when its last job has ended, until one is reopened") {
   with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});

@@ -132,6 +132,10 @@ cells::BatchClosed Client::ask(const cells::CloseBatch& request) {
   return ask_actor<cells::BatchClosed>(under_test_, under_test_.store(), request);
 }
 
+cells::InMemoryNoted Client::ask(const cells::NoteInMemory& request) {
+  return ask_actor<cells::InMemoryNoted>(under_test_, under_test_.store(), request);
+}
+
 cells::CancelledMarked Client::ask(const cells::MarkCancelled& request) {
   return ask_actor<cells::CancelledMarked>(under_test_, under_test_.store(), request);
 }

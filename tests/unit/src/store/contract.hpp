@@ -53,6 +53,7 @@ class Client {
   cells::BatchOpened ask(const cells::OpenBatch& request);
   cells::BatchClosed ask(const cells::CloseBatch& request);
   cells::CancelledMarked ask(const cells::MarkCancelled& request);
+  cells::InMemoryNoted ask(const cells::NoteInMemory& request);
   cells::SchedulesLoaded ask(const cells::LoadSchedules& request);
   cells::ScheduleSaved ask(const cells::SaveSchedule& request);
   cells::ScheduleRemoved ask(const cells::RemoveSchedule& request);

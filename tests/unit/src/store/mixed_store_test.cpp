@@ -243,6 +243,39 @@ TEST_CASE("of submissions with one key that arrive at once, one is accepted") {
   CHECK(mixed.memory().jobs().size() == 1);
 }
 
+TEST_CASE("a batch shows its jobs in memory as they are, although its row is behind") {
+  Mixed mixed;
+  Client client{mixed};
+  const auto of_batch = [](const JobPtr& job) {
+    return changed(job, [](Job& next) { next.batch = 77; });
+  };
+  const auto queued = [&] {
+    const auto batch = client.ask(FindBatch{77}).batch;
+    const auto listed = client.ask(ListBatches{.limit = 9}).batches;
+    REQUIRE(batch);
+    CHECK(listed == std::vector{*batch});
+    return batch->counts[JobState::queued];
+  };
+  client.ask(OpenBatch{77, {}, at_ms(5)});
+  client.ask(InsertJob{of_batch(acme(1)), {}, 0});
+  for (const JobId id : {2, 3, 4}) client.ask(InsertJob{of_batch(bolt(id)), {}, unbounded});
+  CHECK(queued() == 4);
+  CHECK(mixed.disk().content().batches.at(77).counts[JobState::queued] == 2);
+  const auto closed = client.ask(CloseBatch{77, at_ms(6)}).batch;
+  REQUIRE(closed);
+  CHECK(closed->counts[JobState::queued] == 4);
+  client.ask(CancelWaiting{2, bolt_cell, at_ms(9)});
+  CHECK(queued() == 3);
+  CHECK(mixed.disk().content().batches.at(77).counts[JobState::queued] == 4);
+  client.ask(FlushStore{Durability::disk});
+  CHECK(mixed.disk().content().batches.at(77).counts[JobState::queued] == 4);
+  client.ask(FlushStore{});
+  CHECK(mixed.disk().content().batches.at(77).counts[JobState::queued] == 3);
+  client.ask(StartEpoch{at_ms(10)});  // As if all jobs in memory had been kept.
+  CHECK(queued() == 3);
+  CHECK(client.ask(FindBatch{77}).batch->forgotten == 0);
+}
+
 TEST_CASE("a new job in memory pushes out what ended first, and is refused without room") {
   Mixed mixed;
   Client client{mixed};

@@ -101,12 +101,10 @@ TEST_CASE("a job for which a quota leaves no room is answered 429 with the limit
   CHECK_FALSE(body_of(template_full).contains("quota"));
 }
 
-TEST_CASE("a retry that would keep a job otherwise is a conflict, and a batch refuses the job") {
+TEST_CASE("a retry that would keep a job otherwise is a conflict") {
   const auto differs = to_response(problem_of({Refusal::Kind::durability_differs, {}, 0, 0, {}}));
   CHECK(differs.status == 409);
   CHECK(body_of(differs)["type"] == "/problems/not-retryable");
-  const auto batch = to_response(problem_of({Refusal::Kind::not_in_batches, {}, 0, 0, {}}));
-  CHECK(batch.status == 422);
 }
 
 TEST_CASE("Retry-After is from one second to an hour") {

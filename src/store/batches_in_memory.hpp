@@ -1,0 +1,59 @@
+// What each batch counts of its jobs in memory. The row of the batch is on disk, so that it
+// outlives the daemon; it is brought up to date now and then, and what has happened since is in
+// memory alone.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cells/model/batch.hpp"
+
+namespace celld::store {
+
+/// Any thread may call `find`; everything else is for one thread.
+class BatchesInMemory {
+ public:
+  using Noted = std::pair<cells::BatchId, cells::BatchInMemory>;
+
+  /// Changes of a batch's jobs until the disk hears of them.
+  explicit BatchesInMemory(std::size_t changes_max = 1000) : changes_max_(changes_max) {}
+
+  /// A job in memory has changed. `before` is null for a new job, `after` for a removed one.
+  void changed(const cells::Job* before, const cells::Job* after);
+  /// No more jobs come. True: the batch has, or had, jobs in memory.
+  bool close(cells::BatchId id);
+
+  /// None: the batch has no jobs in memory that the disk does not know of.
+  std::optional<cells::BatchInMemory> find(cells::BatchId id) const;
+  std::map<cells::BatchId, cells::BatchInMemory> all() const;
+
+  /// What the disk is to hear now: of a batch whose first job has come, that has had many changes,
+  /// or that is closed and has no unfinished or no stored job any more.
+  std::vector<Noted> take_due();
+  /// What the disk does not know yet.
+  std::vector<Noted> take_unnoted();
+  /// The disk has it. Forgets a closed batch without jobs.
+  void noted(const Noted& on_disk);
+
+ private:
+  struct Entry {
+    cells::BatchInMemory jobs;
+    std::size_t changes = 0;  ///< Since it was taken.
+    bool is_open = true;
+    bool is_due = false;
+  };
+
+  void make_due(cells::BatchId id, Entry& entry);
+  Noted take(cells::BatchId id, Entry& entry);
+
+  const std::size_t changes_max_;
+  mutable std::mutex mutex_;  ///< Guards the entries.
+  std::map<cells::BatchId, Entry> entries_;
+  std::vector<cells::BatchId> due_;
+};
+
+}  // namespace celld::store
